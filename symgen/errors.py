@@ -1,0 +1,35 @@
+"""The one family of exceptions that reach a user: one sentence each, saying what, where and what to do."""
+
+from __future__ import annotations
+
+
+class SymgenError(Exception):
+    """Base of every error that symgen raises on purpose; its text is one sentence for a person."""
+
+
+class DescriptionError(SymgenError):
+    """A robot description cannot be read: names the file, the line and the element."""
+
+    def __init__(self, what: str, *, file: str = "", line: int | None = None, element: str = "", hint: str = "") -> None:
+        place = file + (f":{line}" if line is not None else "")
+        text = f"{place}: " if place else ""
+        text += f"{element}: " if element else ""
+        text += what + (f"; {hint}" if hint else "")
+        super().__init__(text)
+        self.file, self.line, self.element = file, line, element
+
+
+class MechanismError(SymgenError):
+    """A mechanism is not one that has dynamics: names the body or joint."""
+
+
+class RequestError(SymgenError):
+    """What was asked for does not exist or cannot be carried out: names what does exist."""
+
+
+class BuildError(SymgenError):
+    """The C compiler or its headers are missing, or refused the generated text."""
+
+
+class ProgramError(SymgenError):
+    """A Program breaks one of the rules that `symgen.ir.check` states; always a defect of symgen itself."""

@@ -1,0 +1,61 @@
+"""The functions a user can ask for: names, arguments and results, as they stand in C and in Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Size = Literal["NQ", "NV"] | int
+
+
+@dataclass(frozen=True)
+class Array:
+    """One argument or result; `shape` in NQ, NV and plain numbers, () for a scalar; stored row-major and full."""
+
+    name: str
+    shape: tuple[Size, ...]
+    what: str
+
+    def sizes(self, nq: int, nv: int) -> tuple[int, ...]:
+        return tuple(nq if s == "NQ" else nv if s == "NV" else s for s in self.shape)
+
+
+@dataclass(frozen=True)
+class Function:
+    """One computed quantity: `arguments` in the order of the C call, then `results`."""
+
+    name: str
+    arguments: tuple[Array, ...]
+    results: tuple[Array, ...]
+    what: str
+    needs_frame: bool = False
+    needs_inverse: bool = False
+    """True when the function divides by the mass matrix, so that M must be positive definite."""
+
+
+Q = Array("q", ("NQ",), "joint positions (rad, m)")
+V = Array("v", ("NV",), "joint velocities (rad/s, m/s)")
+A = Array("a", ("NV",), "joint accelerations (rad/s², m/s²)")
+TAU = Array("tau", ("NV",), "joint torques and forces (N·m, N)")
+B = Array("b", ("NV",), "right-hand side")
+M = Array("M", ("NV", "NV"), "joint-space mass matrix")
+PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
+
+FUNCTIONS: dict[str, Function] = {
+    f.name: f
+    for f in (
+        Function("inverse_dynamics", (Q, V, A), (TAU,), "tau = M(q) a + C(q,v) v + g(q)"),
+        Function("forward_dynamics", (Q, V, TAU), (A,), "a = M(q)^-1 (tau - c)", needs_inverse=True),
+        Function("bias_force", (Q, V), (Array("c", ("NV",), "bias force C(q,v)v + g(q)"),), "c = C(q,v) v + g(q)"),
+        Function("gravity_force", (Q,), (Array("g", ("NV",), "gravity force"),), "g(q)"),
+        Function("mass_matrix", (Q,), (M,), "M(q)"),
+        Function("mass_matrix_and_bias", (Q, V), (M, Array("c", ("NV",), "bias force C(q,v)v + g(q)")), "M(q) and c(q,v) in one pass"),
+        Function("inverse_mass_matrix", (Q,), (Array("Minv", ("NV", "NV"), "inverse of the mass matrix"),), "M(q)^-1", needs_inverse=True),
+        Function("mass_matrix_solve", (Q, B), (Array("x", ("NV",), "M^-1 b"),), "x = M(q)^-1 b", needs_inverse=True),
+        Function("mass_matrix_determinant", (Q,), (Array("det", (), "determinant of the mass matrix"),), "det M(q)"),
+        Function("forward_kinematics", (Q,), (Array("R", (3, 3), "axes of the frame in the base"), Array("p", (3,), "origin of the frame in the base (m)")),
+                 "pose of the chosen frame in the base", needs_frame=True),
+        Function("jacobian", (Q,), (Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin"),),
+                 "twist of the chosen frame = J(q) v", needs_frame=True),
+    )
+}

@@ -1,0 +1,166 @@
+"""`Program`: straight-line arithmetic in single-assignment form, the one form between the papers and the C.
+
+A row is one operation of a closed set; its operands are earlier rows. A constant is an exact `Fraction` (behind an
+irrational number of the description, a dyadic value of 100 digits), so a Program means the same thing to every
+number type that evaluates it; a backend rounds a constant once, when it prints.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from symgen.errors import ProgramError
+
+ARITY: dict[str, int] = {"const": 0, "input": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sin": 1, "cos": 1, "sqrt": 1}
+COUNTED = ("mul", "add", "div", "neg", "sqrt", "sin", "cos")
+
+
+class Row(NamedTuple):
+    """One operation.
+
+    `args` are indices of earlier rows. `value` is the Fraction of a const, or (argument, element) of an input.
+    `name` is the derivation's name for the result ("" for an unnamed intermediate). `step` indexes
+    `Program.steps`, the comment under which the row stands (-1: none).
+    """
+
+    op: str
+    args: tuple[int, ...] = ()
+    value: Any = None
+    name: str = ""
+    step: int = -1
+
+
+class Port(NamedTuple):
+    """An argument (`rows` empty) or a result (`rows` = the row of each element, row-major)."""
+
+    name: str
+    shape: tuple[int, ...]
+    rows: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function of one robot as rows; see the module docstring. `check` states the rules."""
+
+    function: str
+    method: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    rows: tuple[Row, ...]
+    steps: tuple[str, ...] = ()
+    real: str = "double"
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many of each; subtractions count as add."""
+        count = dict.fromkeys(COUNTED, 0)
+        for row in self.rows:
+            op = "add" if row.op == "sub" else row.op
+            if op in count:
+                count[op] += 1
+        return count
+
+    @property
+    def cost(self) -> int:
+        """mul + add + div, the figure that the bounds are stated in (neg apart)."""
+        ops = self.operations
+        return ops["mul"] + ops["add"] + ops["div"]
+
+    @property
+    def depth(self) -> int:
+        """Operations (neg apart) on the longest dependency chain."""
+        depth = [0] * len(self.rows)
+        for i, row in enumerate(self.rows):
+            own = 0 if row.op in ("const", "input", "neg") else 1
+            depth[i] = own + max((depth[a] for a in row.args), default=0)
+        return max((depth[r] for port in self.outputs for r in port.rows), default=0)
+
+    def with_rows(self, rows: Sequence[Row], outputs: Sequence[Port]) -> Program:
+        return replace(self, rows=tuple(rows), outputs=tuple(outputs))
+
+
+def check(program: Program) -> Program:
+    """The rules of a Program; returns it unchanged or raises ProgramError naming the first row that breaks one."""
+
+    def fail(index: int, what: str) -> None:
+        raise ProgramError(f"{program.function}/{program.method}: row {index} {what}")
+
+    names: set[str] = set()
+    for i, row in enumerate(program.rows):
+        if row.op not in ARITY:
+            fail(i, f"has the unknown operation '{row.op}'")
+        if len(row.args) != ARITY[row.op]:
+            fail(i, f"({row.op}) has {len(row.args)} operands, not {ARITY[row.op]}")
+        if any(not 0 <= a < i for a in row.args):
+            fail(i, f"({row.op}) uses a row that does not stand before it")
+        if row.op == "const" and type(row.value) is not Fraction:
+            fail(i, "(const) does not hold a Fraction")
+        if row.op == "input":
+            port, element = row.value
+            if not (0 <= port < len(program.inputs) and 0 <= element < program.inputs[port].size):
+                fail(i, "(input) reads an argument that does not exist")
+        if row.op not in ("const", "input") and row.value is not None:
+            fail(i, f"({row.op}) carries a value")
+        if row.name:
+            if row.name in names:
+                fail(i, f"repeats the name '{row.name}'")
+            names.add(row.name)
+        if not -1 <= row.step < len(program.steps):
+            fail(i, "stands under a step that does not exist")
+    for port in program.outputs:
+        if len(port.rows) != port.size:
+            raise ProgramError(f"{program.function}/{program.method}: result '{port.name}' has {len(port.rows)} rows for shape {port.shape}")
+        if any(not 0 <= r < len(program.rows) for r in port.rows):
+            raise ProgramError(f"{program.function}/{program.method}: result '{port.name}' names a row that does not exist")
+    return program
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A number type to evaluate a Program over; `+ - * /` and unary minus are the values' own."""
+
+    constant: Callable[[Fraction], Any]
+    sin: Callable[[Any], Any]
+    cos: Callable[[Any], Any]
+    sqrt: Callable[[Any], Any]
+
+
+def evaluate(program: Program, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
+    """Run the rows over any number type.
+
+    `arguments[name]` is indexed by flat element; an element may itself be an array of states. Returns, per result
+    name, the flat list of its elements.
+    """
+    supplied = [arguments[port.name] for port in program.inputs]
+    values: list[Any] = []
+    put = values.append
+    for op, args, value, _, _ in program.rows:
+        if op == "mul":
+            put(values[args[0]] * values[args[1]])
+        elif op == "add":
+            put(values[args[0]] + values[args[1]])
+        elif op == "sub":
+            put(values[args[0]] - values[args[1]])
+        elif op == "const":
+            put(numbers.constant(value))
+        elif op == "input":
+            put(supplied[value[0]][value[1]])
+        elif op == "neg":
+            put(-values[args[0]])
+        elif op == "div":
+            put(values[args[0]] / values[args[1]])
+        elif op == "sin":
+            put(numbers.sin(values[args[0]]))
+        elif op == "cos":
+            put(numbers.cos(values[args[0]]))
+        else:
+            put(numbers.sqrt(values[args[0]]))
+    return {port.name: [values[r] for r in port.rows] for port in program.outputs}

@@ -1,0 +1,268 @@
+"""What the user declared: a tree of rigid bodies on a fixed base, frozen and validated once.
+
+Every number is the decimal that stood in the description, kept as a `Fraction`; every rotation is a product of
+turns about declared axes by an `Angle` = radians + pi*π. Nothing is rounded and nothing is evaluated here, so a
+reference at 80 digits and a derivation in exact constants start from the same declaration.
+
+Conventions. Joint i moves body i (parents stand before children; the base is body -1). A joint's frame is its
+parent's body frame displaced by the constant `pose`; the body's frame is the joint's frame displaced by the joint's
+motion along `axis` (given in the joint's frame). Lengths in m, masses in kg, angles in rad.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from symgen.errors import MechanismError, RequestError
+
+Vector3 = tuple[Fraction, Fraction, Fraction]
+ZERO3: Vector3 = (Fraction(0), Fraction(0), Fraction(0))
+BASE = -1
+
+
+@dataclass(frozen=True)
+class Angle:
+    """An angle of `radians` + `pi`·π, both exact."""
+
+    radians: Fraction = Fraction(0)
+    pi: Fraction = Fraction(0)
+
+    def __add__(self, other: Angle) -> Angle:
+        return Angle(self.radians + other.radians, self.pi + other.pi)
+
+    def __neg__(self) -> Angle:
+        return Angle(-self.radians, -self.pi)
+
+    @property
+    def is_zero(self) -> bool:
+        return self.radians == 0 and self.pi == 0
+
+    @property
+    def quarter_turns(self) -> int | None:
+        """k when the angle is exactly kπ/2, else None."""
+        turns = 2 * self.pi
+        return int(turns) if self.radians == 0 and turns.denominator == 1 else None
+
+    def __float__(self) -> float:
+        return float(self.radians) + float(self.pi) * 3.141592653589793
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A translation by `xyz`, in the axes reached so far."""
+
+    xyz: Vector3
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A right-handed turn by `angle` about the direction `axis` (any length but zero)."""
+
+    axis: Vector3
+    angle: Angle
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A translation by `distance` along the direction `axis` (any length but zero; normalised when evaluated)."""
+
+    axis: Vector3
+    distance: Fraction
+
+
+Step = Shift | Turn | Slide
+Pose = tuple[Step, ...]
+"""A rigid displacement: the product of its steps from left to right; () is the identity."""
+
+X_AXIS: Vector3 = (Fraction(1), Fraction(0), Fraction(0))
+Y_AXIS: Vector3 = (Fraction(0), Fraction(1), Fraction(0))
+Z_AXIS: Vector3 = (Fraction(0), Fraction(0), Fraction(1))
+
+
+def compose(*poses: Pose) -> Pose:
+    """The product of poses, identity steps dropped, neighbouring shifts and neighbouring turns about one axis merged."""
+    steps: list[Step] = []
+    for step in (s for pose in poses for s in pose):
+        last = steps[-1] if steps else None
+        if isinstance(step, Shift) and isinstance(last, Shift):
+            a, b = last.xyz, step.xyz
+            steps[-1] = step = Shift((a[0] + b[0], a[1] + b[1], a[2] + b[2]))
+        elif isinstance(step, Turn) and isinstance(last, Turn) and step.axis == last.axis:
+            steps[-1] = step = Turn(step.axis, last.angle + step.angle)
+        else:
+            steps.append(step)
+        if _is_identity(step):
+            steps.pop()
+    return tuple(steps)
+
+
+def _is_identity(step: Step) -> bool:
+    if isinstance(step, Shift):
+        return step.xyz == ZERO3
+    return step.angle.is_zero if isinstance(step, Turn) else step.distance == 0
+
+
+def pose(xyz: Vector3 = ZERO3, rpy: tuple[Angle, Angle, Angle] = (Angle(), Angle(), Angle())) -> Pose:
+    """URDF's `origin`: translate by xyz, then R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    roll, pitch, yaw = rpy
+    return compose((Shift(xyz), Turn(Z_AXIS, yaw), Turn(Y_AXIS, pitch), Turn(X_AXIS, roll)))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One declared inertia, carried by a body.
+
+    `pose` leads from the body's frame to the part's centre of mass and axes; `moments` = (Ixx, Ixy, Ixz, Iyy, Iyz,
+    Izz) are about that centre, in those axes (tensor entries: Ixy is −∫xy dm). A point mass has zero moments.
+    """
+
+    link: str
+    pose: Pose
+    mass: Fraction
+    moments: tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction] = (Fraction(0),) * 6
+
+
+@dataclass(frozen=True)
+class Body:
+    """What one joint moves: its own declared inertia and that of every link lumped into it (`parts`)."""
+
+    name: str
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def mass(self) -> Fraction:
+        return sum((part.mass for part in self.parts), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Declared ranges of a joint; None where the description says nothing."""
+
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    velocity: Fraction | None = None
+    effort: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A declared coupling q = multiplier·q[joint] + offset; read and reported, not applied."""
+
+    joint: str
+    multiplier: Fraction
+    offset: Fraction
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One joint: `kind` names a file in `symgen/joints/`; `parent` is a body index, -1 the base."""
+
+    name: str
+    kind: str
+    parent: int
+    pose: Pose = ()
+    axis: Vector3 = Z_AXIS
+    limits: Limits = Limits()
+    mimic: Mimic | None = None
+    unapplied: tuple[tuple[str, Fraction], ...] = ()
+    """Read, reported and not applied: damping, friction, rotor inertia … as (name, value)."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named frame (every declared link has one): a constant `pose` from the frame of `body` (-1: the base)."""
+
+    name: str
+    body: int
+    pose: Pose = ()
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something the reading changed or noticed. `kind`: snap, lump, lock, mimic, unapplied, warning or info."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A fixed-base tree of bodies. `bodies[i]` is moved by `joints[i]`; `frames` holds every declared link.
+
+    Raises MechanismError when parents, names, axes or masses make no mechanism.
+    """
+
+    name: str
+    joints: tuple[Joint, ...]
+    bodies: tuple[Body, ...]
+    frames: tuple[Frame, ...] = ()
+    gravity: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
+    base: str = "base"
+    notes: tuple[Note, ...] = ()
+    source: str = ""
+    source_sha256: str = ""
+    base_parts: tuple[Part, ...] = field(default=())
+    """Inertia fixed to the base: it never moves, and is kept only to be reported."""
+
+    def __post_init__(self) -> None:
+        if len(self.joints) != len(self.bodies):
+            raise MechanismError(f"{self.name}: {len(self.joints)} joints but {len(self.bodies)} bodies; each joint moves one body")
+        if not self.joints:
+            raise MechanismError(f"{self.name}: no joint moves, so there are no dynamics; declare or unlock at least one joint")
+        for what, names in (("joint", [j.name for j in self.joints]), ("frame", [f.name for f in self.frames])):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise MechanismError(f"{self.name}: {what} name '{twice[0]}' is used twice; give each {what} its own name")
+        for index, joint in enumerate(self.joints):
+            if not -1 <= joint.parent < index:
+                raise MechanismError(f"{self.name}: joint '{joint.name}' has parent {joint.parent}; parents must stand before children")
+            if not any(joint.axis):
+                raise MechanismError(f"{self.name}: joint '{joint.name}' has a zero axis; give it a direction")
+        for body in self.bodies:
+            for part in body.parts:
+                if part.mass < 0:
+                    raise MechanismError(f"{self.name}: link '{part.link}' has a negative mass; masses must be zero or more")
+        for frame in self.frames:
+            if not -1 <= frame.body < len(self.bodies):
+                raise MechanismError(f"{self.name}: frame '{frame.name}' is fixed to body {frame.body}, which does not exist")
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates; each joint type so far has one."""
+        return len(self.joints)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities; each joint type so far has one."""
+        return len(self.joints)
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        return tuple(joint.parent for joint in self.joints)
+
+    def children(self, body: int) -> tuple[int, ...]:
+        """Indices of the bodies whose joint sits on `body` (-1: the base), ascending."""
+        return tuple(i for i, joint in enumerate(self.joints) if joint.parent == body)
+
+    def joint_index(self, name: str) -> int:
+        """Index of a joint by name; RequestError names the nearest when there is none."""
+        return [j.name for j in self.joints].index(nearest(name, [j.name for j in self.joints], "joint"))
+
+    def frame(self, name: str) -> Frame:
+        """A declared link's frame by name; RequestError names the nearest when there is none."""
+        found = nearest(name, [f.name for f in self.frames], "link")
+        return next(f for f in self.frames if f.name == found)
+
+
+def nearest(name: str, known: Iterable[str], what: str) -> str:
+    """`name` itself when it is known; else RequestError that suggests the nearest."""
+    names = list(known)
+    if name in names:
+        return name
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+    hint = f"did you mean '{close[0]}'?" if close else f"there are: {listed}"
+    raise RequestError(f"no {what} is named '{name}'; {hint}")
