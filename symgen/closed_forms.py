@@ -1,0 +1,113 @@
+"""What SymPy derives: closed forms that are local to one joint or one link, each from the geometry that declares it.
+
+Nothing here spans two operators; the results are small, cached, and carried along the mechanism by
+`derivation.lower`. Changing a joint's `pose` changes everything below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import sympy as sp
+
+from symgen.joints import joint_type
+
+Q, QD = sp.symbols("q qd", real=True)
+
+
+@dataclass(frozen=True)
+class JointForm:
+    """One joint type: pose (rotation, shift) and motion subspace H (angular rows first), in the moved frame's axes.
+
+    twist across the joint = H q̇; H is constant for every joint type with one coordinate.
+    """
+
+    rotation: Any
+    shift: Any
+    motion_subspace: Any
+
+
+def vee(skew: Any) -> Any:
+    """The vector w with w × x = skew·x."""
+    return sp.Matrix([skew[2, 1], skew[0, 2], skew[1, 0]])
+
+
+def motion_subspace(rotation: Any, shift: Any, q: Any) -> Any:
+    """H = d(pose)/dq as a twist of the moved frame, in its own axes: (vee(Rᵀ R'), Rᵀ r')."""
+    spin = (rotation.T * rotation.diff(q)).applyfunc(sp.trigsimp)
+    slide = (rotation.T * shift.diff(q)).applyfunc(sp.trigsimp)
+    return sp.Matrix.vstack(vee(spin), slide)
+
+
+@cache
+def joint_form(kind: str) -> JointForm:
+    """The closed form of a joint type, from `symgen/joints/<kind>.py`."""
+    rotation, shift = joint_type(kind).pose(Q)
+    return JointForm(rotation, shift, motion_subspace(rotation, shift, Q))
+
+
+def cross_matrix(v: Any) -> Any:
+    """Z = z × 1 (SA 5)."""
+    return sp.Matrix([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+
+
+@cache
+def twist_transport() -> tuple[Any, Any]:
+    """B_ij (SA 4) and its symbols c = c_j − c_i, by differentiating the position of C_i on a body that turns with C_j.
+
+    x_i = x_j + R ρ with ρ = −c in body axes; the twist (ω, ẋ_i) is linear in (ω, ẋ_j), and B is that Jacobian.
+    """
+    c = sp.symbols("c_x c_y c_z", real=True)
+    t = sp.Symbol("t", real=True)
+    w = sp.symbols("w_x w_y w_z", real=True)
+    x = sp.symbols("v_x v_y v_z", real=True)
+    rotation = sp.eye(3) + cross_matrix(w) * t   # a turn at rate w, to first order in t
+    place = sp.Matrix(x) * t + rotation * (-sp.Matrix(c))
+    twist = sp.Matrix([*w, *place.diff(t)])
+    return twist.jacobian(sp.Matrix([*w, *x])), c
+
+
+def joint_vector(motion: Any, d: Any) -> Any:
+    """p_i (SA 4): the twist at C_i of a unit joint rate, from the motion subspace at the joint and d = C_i − joint.
+
+    For a revolute joint [e; e × d]; a sliding joint gives [0; e].
+    """
+    back, c = twist_transport()
+    return back.subs(dict(zip(c, -sp.Matrix(d), strict=True)), simultaneous=True) * motion
+
+
+@dataclass(frozen=True)
+class RiccatiForm:
+    """One step of (4.5)-(4.6) across a joint, entry by entry, in named equations.
+
+    P (symmetric 6x6 symbols), then D = H P Hᵀ, then G = P Hᵀ D⁻¹ (5.12) over D⁻¹ = `d`, then
+    P⁺ = P − G H P over the symbols `g`. Entries that vanish identically are zero.
+    """
+
+    P: Any
+    d: Any
+    g: tuple[Any, ...]
+    D: Any
+    G: Any
+    P_after: Any
+
+
+@cache
+def riccati_form(kind: str) -> RiccatiForm:
+    """The Riccati step of a joint type: H from `joint_form`, P symbolic."""
+    P = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"P_{min(i, j)}{max(i, j)}", real=True))
+    H = joint_form(kind).motion_subspace.T
+    d = sp.Symbol("d", real=True)
+    g = sp.symbols("g:6", real=True)
+    D = (H * P * H.T)[0, 0]
+    G = P * H.T * d
+    after = P - sp.Matrix(g) * (H * P)
+    # Where G is 1 and the row of H P is the row of P, the entry is P − P: decided here, by structure.
+    exact = (P - (P * H.T) * (H * P) / D).applyfunc(sp.cancel)
+    for i in range(6):
+        for j in range(6):
+            if exact[i, j] == 0:
+                after[i, j] = sp.S.Zero
+    return RiccatiForm(P, d, g, D, G, after)

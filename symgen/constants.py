@@ -1,0 +1,166 @@
+"""Numbers of a description, exact enough: rationals while they stay rational, 120-digit balls behind a square root or a sine.
+
+A `Constant` is an `fmpq` (exact) or an `arb` (midpoint and error radius, both from FLINT). Zero and one are decided
+by the radius (`settle`), so the structure of a rotation is known before anything is multiplied by it. Rounding
+happens once, in a backend; `to_fraction` hands a ball over with 64 digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import flint
+from flint import arb, fmpq
+
+from symgen.errors import ProgramError
+from symgen.mechanism import Angle, Pose, Shift, Slide, Turn, Vector3
+
+Constant = Any
+"""fmpq or arb; both carry + - * / among themselves."""
+
+ZERO, ONE = fmpq(0), fmpq(1)
+WORKING_DIGITS = 120
+KEPT_DIGITS = 64
+_LONGEST_RATIONAL = 4000   # bits; beyond, a rational is carried on as a ball (a general rpy grows 98 digits a link)
+
+Vec3 = tuple[Constant, Constant, Constant]
+Mat3 = tuple[Vec3, Vec3, Vec3]
+IDENTITY: Mat3 = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
+ORIGIN: Vec3 = (ZERO, ZERO, ZERO)
+
+
+@contextmanager
+def precision() -> Iterator[None]:
+    """Ball arithmetic at WORKING_DIGITS inside the block; every computation with Constants happens in one."""
+    with flint.ctx.workdps(WORKING_DIGITS):
+        yield
+
+
+def rational(value: Fraction | int) -> fmpq:
+    value = Fraction(value)
+    return fmpq(value.numerator, value.denominator)
+
+
+def settle(value: Constant) -> Constant:
+    """The same constant, as an exact 0, 1 or -1 when its ball says so; raises when a ball has lost its digits."""
+    if isinstance(value, fmpq):
+        return arb(value) if value.q.bit_length() > _LONGEST_RATIONAL else value
+    for exact in (0, 1, -1):
+        if value.contains(exact):
+            if value.rad() > arb(10) ** -50:
+                raise ProgramError("a constant lost its digits before its sign was known")
+            return fmpq(exact)
+    return value
+
+
+def is_zero(value: Constant) -> bool:
+    return isinstance(value, fmpq) and value == 0
+
+
+def to_fraction(value: Constant) -> Fraction:
+    """Exact for a rational; a ball is rounded to KEPT_DIGITS decimal digits, so equal numbers give equal fractions."""
+    if isinstance(value, fmpq):
+        return Fraction(int(value.p), int(value.q))
+    return Fraction(value.str(KEPT_DIGITS, radius=False))
+
+
+def as_float(value: Constant) -> float:
+    return float(to_fraction(value))
+
+
+def square_root(value: Constant) -> Constant:
+    """√value; exact when value is the square of a rational."""
+    if isinstance(value, fmpq):
+        p, q = value.p, value.q
+        rp, rq = p.isqrt(), q.isqrt()
+        if rp * rp == p and rq * rq == q:
+            return fmpq(rp, rq)
+    return arb(value).sqrt()
+
+
+def cosine_sine(angle: Angle) -> tuple[Constant, Constant]:
+    """(cos, sin); exact at multiples of π/2."""
+    quarter = angle.quarter_turns
+    if quarter is not None:
+        return ((ONE, ZERO), (ZERO, ONE), (-ONE, ZERO), (ZERO, -ONE))[quarter % 4]
+    value = arb(rational(angle.radians)) + rational(angle.pi) * arb.pi()
+    return settle(value.cos()), settle(value.sin())
+
+
+def add(a: Vec3, b: Vec3) -> Vec3:
+    return (settle(a[0] + b[0]), settle(a[1] + b[1]), settle(a[2] + b[2]))
+
+
+def scale(k: Constant, a: Vec3) -> Vec3:
+    return (settle(k * a[0]), settle(k * a[1]), settle(k * a[2]))
+
+
+def sub(a: Vec3, b: Vec3) -> Vec3:
+    return add(a, scale(-ONE, b))
+
+
+def dot(a: Vec3, b: Vec3) -> Constant:
+    return settle(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+
+
+def cross(a: Vec3, b: Vec3) -> Vec3:
+    return (settle(a[1] * b[2] - a[2] * b[1]), settle(a[2] * b[0] - a[0] * b[2]), settle(a[0] * b[1] - a[1] * b[0]))
+
+
+def unit(a: Vec3) -> Vec3:
+    """a / |a|; exact for a direction along an axis or with a rational length."""
+    length = square_root(dot(a, a))
+    return (settle(a[0] / length), settle(a[1] / length), settle(a[2] / length))
+
+
+def transpose(m: Mat3) -> Mat3:
+    return ((m[0][0], m[1][0], m[2][0]), (m[0][1], m[1][1], m[2][1]), (m[0][2], m[1][2], m[2][2]))
+
+
+def apply(m: Mat3, v: Vec3) -> Vec3:
+    return (dot(m[0], v), dot(m[1], v), dot(m[2], v))
+
+
+def product(a: Mat3, b: Mat3) -> Mat3:
+    t = transpose(b)
+    return ((dot(a[0], t[0]), dot(a[0], t[1]), dot(a[0], t[2])),
+            (dot(a[1], t[0]), dot(a[1], t[1]), dot(a[1], t[2])),
+            (dot(a[2], t[0]), dot(a[2], t[1]), dot(a[2], t[2])))
+
+
+def columns(x: Vec3, y: Vec3, z: Vec3) -> Mat3:
+    return transpose((x, y, z))
+
+
+def vector(v: Vector3) -> Vec3:
+    return (rational(v[0]), rational(v[1]), rational(v[2]))
+
+
+def turn(axis: Vec3, cosine: Constant, sine: Constant) -> Mat3:
+    """Rodrigues' rotation about the unit vector `axis`."""
+    x, y, z = axis
+    k = settle(1 - cosine)
+    return ((settle(cosine + k * x * x), settle(k * x * y - sine * z), settle(k * x * z + sine * y)),
+            (settle(k * x * y + sine * z), settle(cosine + k * y * y), settle(k * y * z - sine * x)),
+            (settle(k * x * z - sine * y), settle(k * y * z + sine * x), settle(cosine + k * z * z)))
+
+
+def displacement(pose: Pose) -> tuple[Mat3, Vec3]:
+    """(R, r) of a declared pose: x_outer = R x_inner + r."""
+    rotation, shift = IDENTITY, ORIGIN
+    for step in pose:
+        if isinstance(step, Shift):
+            shift = add(shift, apply(rotation, vector(step.xyz)))
+        elif isinstance(step, Slide):
+            shift = add(shift, apply(rotation, scale(rational(step.distance), unit(vector(step.axis)))))
+        elif isinstance(step, Turn):
+            rotation = product(rotation, turn(unit(vector(step.axis)), *cosine_sine(step.angle)))
+    return rotation, shift
+
+
+def angle_of(cosine: Constant, sine: Constant) -> Constant:
+    """The angle in (−π, π] with this cosine and sine."""
+    return arb.atan2(arb(sine), arb(cosine))

@@ -1,0 +1,178 @@
+"""`Linkage`: a model laid out as Scalars, ready for a method: inputs, joint angles, transforms, link inertias.
+
+This is where SymPy's closed form of each joint meets the constants of each link. A constant rotation is split into
+turns about z, x and z; the last one merges with a revolute joint's own turn, where multiples of π/2 only swap sine
+and cosine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from symgen import constants as k
+from symgen.closed_forms import Q, joint_form
+from symgen.constants import Constant, Mat3
+from symgen.derivation import Derivation, Scalar, lower
+from symgen.model import Frame, Inertia, Model
+from symgen.spatial import Matrix, RigidInertia, Rotation, Symmetric, Vector
+
+
+@dataclass(frozen=True)
+class LinkGeometry:
+    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's, H is its motion subspace."""
+
+    parent: int
+    children: tuple[int, ...]
+    rotation: Rotation
+    shift: Vector
+    H_angular: Vector
+    H_linear: Vector
+    label: str
+
+    def project(self, n: Vector, f: Vector) -> Scalar:
+        """Hᵀ · wrench: the generalized force at this joint."""
+        return self.H_angular.dot(n) + self.H_linear.dot(f)
+
+
+class Linkage:
+    """A model and a derivation, laid out for the methods.
+
+    `links[i]`, `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in its base frame),
+    `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1.
+    """
+
+    def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None) -> None:
+        self.model, self.home, self.frame, self.payload = model, home, frame, payload
+        self.inputs = home.inputs
+        self.zero, self.one = home.zero, home.one
+        home.step("joint angles: sines and cosines")
+        self.links = [self._geometry(i) for i in range(len(model.links))]
+        self.inertia = [self._inertia(link.inertia) for link in model.links]
+        self.gravity = [self.vector(link.gravity) for link in model.links]
+        if payload is not None and payload.link >= 0:
+            self.inertia[payload.link] = self.inertia[payload.link] + self._carried(payload, home.inputs["payload"])
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    @property
+    def zeros(self) -> Vector:
+        return Vector((self.zero, self.zero, self.zero))
+
+    def scalar(self, value: Constant) -> Scalar:
+        return self.home.constant(value)
+
+    def vector(self, v: Sequence[Constant]) -> Vector:
+        return Vector(self.scalar(x) for x in v)
+
+    def matrix(self, m: Mat3) -> Matrix:
+        return (self.vector(m[0]), self.vector(m[1]), self.vector(m[2]))
+
+    def _inertia(self, inertia: Inertia) -> RigidInertia:
+        return RigidInertia(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
+
+    # -- naming ---------------------------------------------------------------------------------------------------
+
+    def step(self, i: int, text: str) -> None:
+        """Start the comment line of one step for link i."""
+        self.home.step(f"link {i + 1} ({self.links[i].label}): {text}")
+
+    def name(self, symbol: str, i: int, quantity: Scalar | Vector | Symmetric | Matrix) -> None:
+        """Name a quantity of link i: omega_3_1 is component 1 of link 3, P_4_12 entry (1, 2)."""
+        stem = f"{symbol}_{i + 1}"
+        if isinstance(quantity, Scalar):
+            self.home.name(stem, quantity)
+        elif isinstance(quantity, Vector):
+            for c, entry in enumerate(quantity, 1):
+                self.home.name(f"{stem}_{c}", entry)
+        elif isinstance(quantity, Symmetric):
+            for place, entry in zip(("11", "12", "13", "22", "23", "33"), quantity.entries, strict=True):
+                self.home.name(f"{stem}_{place}", entry)
+        else:
+            for r, row in enumerate(quantity, 1):
+                for c, entry in enumerate(row, 1):
+                    self.home.name(f"{stem}_{r}{c}", entry)
+
+    # -- geometry -------------------------------------------------------------------------------------------------
+
+    def _geometry(self, i: int) -> LinkGeometry:
+        link = self.model.links[i]
+        form = joint_form(link.kind)
+        q = self.inputs["q"][i]
+        gamma, alpha, beta = zxz(link.rotation)
+        constants = [_about(2, gamma), _about(0, alpha)]
+        if link.turns:
+            angle = self._angle(q, beta)
+            bindings: dict[object, Scalar] = {Q: q, **self._sine_cosine(i, angle)}
+            factors = [self.matrix(m) for m in constants]
+        else:
+            bindings = {Q: q}
+            factors = [self.matrix(m) for m in (*constants, _about(2, beta))]
+        turning = Rotation([*factors, _lowered(form.rotation, bindings, self.home)])
+        constant = Rotation(factors)
+        slide = Vector(lower(x, bindings, self.home) for x in form.shift)
+        H = [lower(x, bindings, self.home) for x in form.motion_subspace]
+        return LinkGeometry(
+            link.parent, self.model.children(i), turning, self.vector(link.shift) + constant.outward(slide),
+            Vector(H[:3]), Vector(H[3:]), link.name,
+        )
+
+    def _angle(self, q: Scalar, beta: tuple[Constant, Constant]) -> tuple[Scalar, int]:
+        """(atom, quarter turns) of q + β: a multiple of π/2 is left to `_sine_cosine`, any other β is added."""
+        cosine, sine = beta
+        for quarter, (c, s) in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
+            if cosine == c and sine == s:
+                return q, quarter
+        return q + self.home.constant(k.angle_of(cosine, sine)), 0
+
+    def _sine_cosine(self, i: int, angle: tuple[Scalar, int]) -> dict[object, Scalar]:
+        import sympy as sp
+
+        atom, quarter = angle
+        c, s = self.home.cos(atom), self.home.sin(atom)
+        self.home.name(f"c_{i + 1}", c)
+        self.home.name(f"s_{i + 1}", s)
+        c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
+        return {sp.cos(Q): c, sp.sin(Q): s}
+
+    def _carried(self, frame: Frame, payload: Sequence[Scalar]) -> RigidInertia:
+        """Run-time matter on a frame: (m, centre, xx xy xz yy yz zz about the frame's origin) as seen from its link."""
+        m, center, (xx, xy, xz, yy, yz, zz) = payload[0], Vector(payload[1:4]), payload[4:]
+        self.home.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
+        half = (xx + yy + zz) * self.home.constant(k.rational(1) / 2)
+        own = RigidInertia(m, center * m, Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
+        return own.outward(self.constant_rotation(frame.rotation), self.vector(frame.shift))
+
+    def constant_rotation(self, rotation: Mat3) -> Rotation:
+        """A constant rotation as its cheapest factors."""
+        if all(k.is_zero(x) or abs(x) == 1 for row in rotation for x in row):
+            return Rotation([self.matrix(rotation)])
+        gamma, alpha, beta = zxz(rotation)
+        return Rotation([self.matrix(m) for m in (_about(2, gamma), _about(0, alpha), _about(2, beta))])
+
+
+def _lowered(m: object, bindings: dict[object, Scalar], home: Derivation) -> Matrix:
+    rows = [Vector(lower(m[r, c], bindings, home) for c in range(3)) for r in range(3)]  # type: ignore[index]
+    return (rows[0], rows[1], rows[2])
+
+
+def _about(axis: int, turn: tuple[Constant, Constant]) -> Mat3:
+    unit = (k.IDENTITY[0], k.IDENTITY[1], k.IDENTITY[2])[axis]
+    return k.turn(unit, *turn)
+
+
+Turn = tuple[Constant, Constant]
+
+
+def zxz(r: Mat3) -> tuple[Turn, Turn, Turn]:
+    """(cos, sin) of γ, α, β with r = Rz(γ) Rx(α) Rz(β); γ = 0 wherever that is possible."""
+    sine = k.square_root(k.settle(r[2][0] * r[2][0] + r[2][1] * r[2][1]))
+    if k.is_zero(k.settle(sine)):
+        flip = r[2][2]
+        return (k.ONE, k.ZERO), (flip, k.ZERO), (r[0][0], k.settle(flip * r[1][0]))
+    gamma = (k.settle(-r[1][2] / sine), k.settle(r[0][2] / sine))
+    beta = (k.settle(r[2][1] / sine), k.settle(r[2][0] / sine))
+    if k.is_zero(gamma[1]) and gamma[0] == -1:
+        return (k.ONE, k.ZERO), (r[2][2], k.settle(-sine)), (k.settle(-beta[0]), k.settle(-beta[1]))
+    return gamma, (r[2][2], k.settle(sine)), beta

@@ -1,0 +1,73 @@
+"""Published methods, one a file, found by discovery.
+
+A method file has `SOURCE` (what it is a reading of) and `FUNCTIONS`: what it computes by itself, function name ->
+callable(Linkage) -> tuple of results, each a flat row-major list of Scalars. A method that solves with M but leaves
+the bias to others (as SA §5 and RK FD1 do) is completed here: forward dynamics = solve(tau − bias).
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from symgen.errors import RequestError
+from symgen.linkage import Linkage
+from symgen.mechanism import nearest
+
+Results = tuple[list[Any], ...]
+Derive = Callable[[Linkage], Results]
+BIAS_METHOD = "newton_euler"
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """All methods, sorted."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
+
+
+def module(method: str) -> Any:
+    """The file of a method; RequestError suggests the nearest name."""
+    return import_module(f"symgen.methods.{nearest(method, names(), 'method')}")
+
+
+def regroups(method: str) -> bool:
+    """Whether the method accepts links whose inertia was moved into their parents."""
+    return bool(getattr(module(method), "REGROUPED", True))
+
+
+@cache
+def providers(function: str) -> tuple[str, ...]:
+    """The methods that can compute a function."""
+    return tuple(m for m in names() if _derivation(m, function) is not None)
+
+
+def derivation(method: str, function: str) -> Derive:
+    """How `method` computes `function`; RequestError lists the methods that can."""
+    found = _derivation(method, function)
+    if found is None:
+        raise RequestError(f"method '{method}' does not compute {function}; these do: {', '.join(providers(function))}")
+    return found
+
+
+def _derivation(method: str, function: str) -> Derive | None:
+    here = module(method)
+    own: dict[str, Derive] = here.FUNCTIONS
+    if function in own:
+        return own[function]
+    bias = module(BIAS_METHOD).bias_force
+    if function == "forward_dynamics" and hasattr(here, "solve"):
+        def forward_dynamics(linkage: Linkage) -> Results:
+            (c,) = bias(linkage)
+            rest = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
+            return (here.solve(linkage, rest),)
+        return forward_dynamics
+    if function == "mass_matrix_and_bias" and "mass_matrix" in own:
+        def both(linkage: Linkage) -> Results:
+            (c,) = bias(linkage)
+            (m,) = own["mass_matrix"](linkage)
+            return m, c
+        return both
+    return None

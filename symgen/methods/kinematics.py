@@ -1,0 +1,76 @@
+"""Pose and Jacobian of a chosen frame: the transforms composed base → tip, and J = Bᵀ φᵀ Hᵀ (RK 3.13) in base axes."""
+
+from __future__ import annotations
+
+from symgen.derivation import Scalar
+from symgen.linkage import Linkage
+from symgen.spatial import Rotation, Vector, times, transposed
+
+SOURCE = "Rodriguez & Kreutz 1988, (3.11)-(3.13)"
+
+
+def _chain(linkage: Linkage) -> list[int]:
+    """The links from the root to the frame's own."""
+    frame = linkage.frame
+    assert frame is not None
+    return [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
+
+
+def _poses(linkage: Linkage) -> tuple[dict[int, tuple[Rotation, Vector]], Rotation, Vector]:
+    """(rotation, origin) of every link on the way, then of the frame, all in the base."""
+    frame = linkage.frame
+    assert frame is not None
+    poses: dict[int, tuple[Rotation, Vector]] = {}
+    rotation, origin = Rotation([]), linkage.zeros
+    for i in _chain(linkage):
+        link, constants = linkage.links[i], linkage.model.links[i]
+        linkage.step(i, "pose in the base")
+        if link.parent < 0:
+            rotation = linkage.constant_rotation(constants.base_rotation)
+            origin = linkage.vector(constants.base_shift)
+        origin = origin + rotation.outward(link.shift)
+        # Collapsed to one matrix, so that each link turns three columns and not all factors before it.
+        rotation = Rotation([rotation.matrix(linkage.one, linkage.zero), *link.rotation.factors])
+        rotation = Rotation([_product(linkage, rotation)])
+        linkage.name("p", i, origin)
+        linkage.name("R", i, rotation.matrix(linkage.one, linkage.zero))
+        poses[i] = (rotation, origin)
+    linkage.home.step(f"frame {frame.name}")
+    origin = origin + rotation.outward(linkage.vector(frame.shift))
+    rotation = Rotation([*rotation.factors, *linkage.constant_rotation(frame.rotation).factors])
+    return poses, Rotation([_product(linkage, rotation)]), origin
+
+
+def _product(linkage: Linkage, rotation: Rotation) -> tuple[Vector, Vector, Vector]:
+    """The product of the factors, row by row: each row is turned inward, factor after factor."""
+    one, zero = linkage.one, linkage.zero
+    rows = [Vector(one if i == j else zero for j in range(3)) for i in range(3)]
+    for factor in rotation.factors:
+        back = transposed(factor)
+        rows = [times(back, row) for row in rows]
+    return (rows[0], rows[1], rows[2])
+
+
+def forward_kinematics(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """R (3x3) and p (3) of the frame in the base."""
+    _, rotation, origin = _poses(linkage)
+    return [x for row in rotation.matrix(linkage.one, linkage.zero) for x in row], list(origin)
+
+
+def jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """J (6 x NV): angular rows first, base axes, at the frame's origin; columns off the way are zero."""
+    poses, _, origin = _poses(linkage)
+    columns = []
+    for i in range(len(linkage)):
+        if i not in poses:
+            columns.append([linkage.zero] * 6)
+            continue
+        linkage.step(i, "column of the Jacobian, RK (3.13)")
+        rotation, at = poses[i]
+        link = linkage.links[i]
+        w = rotation.outward(link.H_angular)
+        columns.append([*w, *(rotation.outward(link.H_linear) + w.cross(origin - at))])
+    return ([column[r] for r in range(6) for column in columns],)
+
+
+FUNCTIONS = {"forward_kinematics": forward_kinematics, "jacobian": jacobian}

@@ -1,0 +1,115 @@
+"""Choose link frames in which little has to be multiplied: modified Denavit-Hartenberg frames read off the axes.
+
+z is the joint's axis. Where two axes follow each other, x lies along their common normal, so that the constant part
+between two links is one turn about x and at most one offset along it. Origins of parallel neighbours share a plane
+across the axis; behind a sliding joint, whose axis has no place, the child's origin is taken. A link on the base
+gets a base frame of its own, which coincides with it at q = 0 but for a turn that lays gravity along an axis.
+"""
+
+from __future__ import annotations
+
+from symgen import constants as k
+from symgen.constants import Mat3, Vec3
+from symgen.joints import joint_type
+from symgen.mechanism import Mechanism
+from symgen.model.links import Model, aligned, place
+
+
+def reframe(mechanism: Mechanism) -> Model:
+    """The model of `mechanism` in the chosen frames; `Link.placement` records where they sit in the declared ones."""
+    n = len(mechanism.joints)
+    poses = [k.displacement(joint.pose) for joint in mechanism.joints]
+    axes = [k.unit(k.vector(joint.axis)) for joint in mechanism.joints]
+    turns = [bool(joint_type(joint.kind).TURNS) for joint in mechanism.joints]
+    size = [1] * n
+    for i in reversed(range(n)):
+        if mechanism.joints[i].parent >= 0:
+            size[mechanism.joints[i].parent] += size[i]
+    heir = [max(mechanism.children(i), key=lambda c: (size[c], -c), default=None) for i in range(n)]
+
+    def child_axis(i: int, c: int) -> tuple[Vec3, Vec3]:
+        """Point and direction of joint c's axis in the declared frame of body i; the point is c's chosen origin."""
+        rotation, shift = poses[c]
+        return k.add(k.apply(rotation, origins[c]), shift), k.apply(rotation, axes[c])
+
+    origins: list[Vec3] = [k.ORIGIN] * n
+    normals: list[Vec3 | None] = [None] * n
+    for i in reversed(range(n)):
+        c = heir[i]
+        if c is not None:
+            point, direction = child_axis(i, c)
+            origins[i] = _origin(axes[i], turns[i], point, direction)
+            normals[i] = _normal(axes[i], direction, point)
+        elif mechanism.joints[i].parent >= 0:
+            origins[i] = _leaf_origin(i, mechanism, poses[i], axes, turns)
+
+    placements: list[tuple[Mat3, Vec3]] = []
+    bases: list[tuple[Mat3, Vec3] | None] = []
+    for i, joint in enumerate(mechanism.joints):
+        rotation, shift = poses[i]
+        base: tuple[Mat3, Vec3] | None = None
+        if joint.parent < 0:
+            frame = _frame(axes[i], normals[i])
+            own = k.product(rotation, frame)
+            base = (_level(own, k.vector(mechanism.gravity), turns[i]), k.add(k.apply(rotation, origins[i]), shift))
+        elif normals[i] is None:
+            # A leaf: lay x along the common normal with the parent's axis, so that no constant turn follows q.
+            parent_frame = placements[joint.parent][0]
+            back = k.transpose(rotation)
+            nodes = k.cross(k.apply(back, k.transpose(parent_frame)[2]), axes[i])
+            flat = all(k.is_zero(x) for x in nodes)
+            frame = _frame(axes[i], k.apply(back, k.transpose(parent_frame)[0]) if flat else k.unit(nodes))
+        else:
+            frame = _frame(axes[i], normals[i])
+        placements.append((frame, origins[i]))
+        bases.append(base)
+    model = place(mechanism, placements, bases)
+    return model.with_links(list(model.links), "reframe")
+
+
+def _origin(axis: Vec3, turning: bool, point: Vec3, direction: Vec3) -> Vec3:
+    """Where link i's frame starts, given its axis through 0 and its heir's axis through `point`."""
+    if not turning:
+        return point
+    both = k.cross(axis, direction)
+    square = k.dot(both, both)
+    if k.is_zero(square):
+        return k.scale(k.dot(axis, point), axis)
+    # Foot of the common normal: the point of this axis nearest to the line point + t direction.
+    return k.scale(k.settle(k.dot(k.cross(point, direction), both) / square), axis)
+
+
+def _normal(axis: Vec3, direction: Vec3, point: Vec3) -> Vec3 | None:
+    """Unit common normal of two axes; for parallel ones the way across; None for one and the same line."""
+    both = k.cross(axis, direction)
+    if any(not k.is_zero(x) for x in both):
+        return k.unit(both)
+    across = k.sub(point, k.scale(k.dot(axis, point), axis))
+    return None if all(k.is_zero(x) for x in across) else k.unit(across)
+
+
+def _leaf_origin(i: int, mechanism: Mechanism, pose: tuple[Mat3, Vec3], axes: list[Vec3], turns: list[bool]) -> Vec3:
+    """The point of a leaf's axis nearest to its parent's axis, in the leaf's declared frame."""
+    rotation, shift = pose
+    back = k.transpose(rotation)
+    parent_axis = k.apply(back, axes[mechanism.joints[i].parent])
+    parent_point = k.scale(-k.ONE, k.apply(back, shift))
+    if not turns[i]:
+        return k.ORIGIN
+    return _origin(axes[i], True, parent_point, parent_axis)
+
+
+def _frame(axis: Vec3, x: Vec3 | None) -> Mat3:
+    if x is None:
+        return aligned(axis)
+    return k.columns(x, k.cross(axis, x), axis)
+
+
+def _level(own: Mat3, gravity: Vec3, turning: bool) -> Mat3:
+    """The base frame of a root link: its own frame at q = 0, turned about z until gravity has one component across z."""
+    x, y, z = k.transpose(own)
+    gx, gy = k.dot(x, gravity), k.dot(y, gravity)
+    if not turning or k.is_zero(gx) or k.is_zero(gy):
+        return own
+    across = k.unit(k.add(k.scale(gx, x), k.scale(gy, y)))
+    return k.columns(across, k.cross(z, across), z)

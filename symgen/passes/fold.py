@@ -1,0 +1,60 @@
+"""Take away what value numbering has shown to be trivial: x − x, x + 0, 1·x, constants on constants, −(−x)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from symgen.ir import Program, Row
+from symgen.passes.rewrite import Rewriter
+
+
+def fold(program: Program) -> Program:
+    """The same Program with trivial rows replaced by what they equal."""
+    out = Rewriter(program)
+    constants: dict[Fraction, int] = {}
+
+    def constant(value: Fraction) -> int:
+        if value not in constants:
+            constants[value] = out.put(Row("const", (), value))
+        return constants[value]
+
+    def known(r: int) -> Fraction | None:
+        row = out.rows[r]
+        return row.value if row.op == "const" else None
+
+    for row in program.rows:
+        args = out.moved(row.args)
+        out.place.append(_simpler(row, args, known, constant, out))
+    return out.finish()
+
+
+def _simpler(row: Row, args: tuple[int, ...], known, constant, out: Rewriter) -> int:  # type: ignore[no-untyped-def]
+    """Where the row's value stands: an existing row when it is trivial, else the row itself, put."""
+    op = row.op
+    if op == "const":
+        return int(constant(row.value))
+    values = [known(a) for a in args]
+    if op in ("add", "sub", "mul") and None not in values:
+        a, b = values
+        return int(constant(a + b if op == "add" else a - b if op == "sub" else a * b))
+    if op == "sub" and args[0] == args[1]:
+        return int(constant(Fraction(0)))
+    if op in ("add", "sub") and values[1] == 0:
+        return args[0]
+    if op == "add" and values[0] == 0:
+        return args[1]
+    if op == "sub" and values[0] == 0:
+        return out.put(Row("neg", (args[1],), None, row.name, row.step))
+    if op == "mul":
+        for one, other in ((0, 1), (1, 0)):
+            if values[one] == 1:
+                return args[other]
+            if values[one] == 0:
+                return args[one]
+    if op == "div" and (values[1] == 1 or values[0] == 0):
+        return args[0]
+    if op == "neg" and out.rows[args[0]].op == "neg":
+        return out.rows[args[0]].args[0]
+    if op == "neg" and values[0] is not None:
+        return int(constant(-values[0]))
+    return out.put(row._replace(args=args))

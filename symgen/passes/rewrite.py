@@ -1,0 +1,39 @@
+"""What every pass needs: new rows, and where the old ones went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symgen.ir import Port, Program, Row
+
+
+class Rewriter:
+    """Collects the rows of the next Program; `place[old]` is where an old row's value now stands."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.rows: list[Row] = []
+        self.place: list[int] = []
+
+    def put(self, row: Row) -> int:
+        self.rows.append(row)
+        return len(self.rows) - 1
+
+    def moved(self, args: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self.place[a] for a in args)
+
+    def finish(self) -> Program:
+        outputs = [Port(p.name, p.shape, self.moved(p.rows)) for p in self.program.outputs]
+        return self.program.with_rows(self.rows, outputs)
+
+
+def uses(program: Program) -> list[int]:
+    """How often each row's value is read, results included."""
+    count = [0] * len(program.rows)
+    for row in program.rows:
+        for a in row.args:
+            count[a] += 1
+    for port in program.outputs:
+        for r in port.rows:
+            count[r] += 1
+    return count
