@@ -113,12 +113,9 @@ class Symmetric:
 
 
 def symmetric_outer(a: Vector, b: Vector) -> Symmetric:
-    """a bᵀ + b aᵀ, the diagonal as 2ab by adding."""
-    def twice(x: Scalar) -> Scalar:
-        return x + x
-
-    return Symmetric(twice(a[0] * b[0]), a[0] * b[1] + a[1] * b[0], a[0] * b[2] + a[2] * b[0],
-                     twice(a[1] * b[1]), a[1] * b[2] + a[2] * b[1], twice(a[2] * b[2]))
+    """a bᵀ + b aᵀ; b is doubled first on the diagonal, which costs nothing where it is constant."""
+    return Symmetric(a[0] * (b[0] + b[0]), a[0] * b[1] + a[1] * b[0], a[0] * b[2] + a[2] * b[0],
+                     a[1] * (b[1] + b[1]), a[1] * b[2] + a[2] * b[1], a[2] * (b[2] + b[2]))
 
 
 class Rotation:

@@ -12,7 +12,7 @@ from symgen import constants as k
 from symgen.constants import Mat3, Vec3
 from symgen.joints import joint_type
 from symgen.mechanism import Mechanism
-from symgen.model.links import Model, aligned, place
+from symgen.model.links import Model, aligned, body_inertia, place
 
 
 def reframe(mechanism: Mechanism) -> Model:
@@ -53,12 +53,14 @@ def reframe(mechanism: Mechanism) -> Model:
             own = k.product(rotation, frame)
             base = (_level(own, k.vector(mechanism.gravity), turns[i]), k.add(k.apply(rotation, origins[i]), shift))
         elif normals[i] is None:
-            # A leaf: lay x along the common normal with the parent's axis, so that no constant turn follows q.
+            # A leaf: x along the common normal with the parent's axis would spare the constant turn after q; x through
+            # the centre of mass spares h_y in every product, which is worth more.
             parent_frame = placements[joint.parent][0]
             back = k.transpose(rotation)
             nodes = k.cross(k.apply(back, k.transpose(parent_frame)[2]), axes[i])
             flat = all(k.is_zero(x) for x in nodes)
             frame = _frame(axes[i], k.apply(back, k.transpose(parent_frame)[0]) if flat else k.unit(nodes))
+            frame = _turned_onto(frame, body_inertia(mechanism.bodies[i]).h) if turns[i] else frame
         else:
             frame = _frame(axes[i], normals[i])
         placements.append((frame, origins[i]))
@@ -89,13 +91,14 @@ def _normal(axis: Vec3, direction: Vec3, point: Vec3) -> Vec3 | None:
 
 
 def _leaf_origin(i: int, mechanism: Mechanism, pose: tuple[Mat3, Vec3], axes: list[Vec3], turns: list[bool]) -> Vec3:
-    """The point of a leaf's axis nearest to its parent's axis, in the leaf's declared frame."""
+    """The point of a leaf's axis nearest to its parent's axis; of a sliding leaf, whose axis has no place, the mass centre."""
     rotation, shift = pose
     back = k.transpose(rotation)
     parent_axis = k.apply(back, axes[mechanism.joints[i].parent])
     parent_point = k.scale(-k.ONE, k.apply(back, shift))
     if not turns[i]:
-        return k.ORIGIN
+        inertia = body_inertia(mechanism.bodies[i])
+        return k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
     return _origin(axes[i], True, parent_point, parent_axis)
 
 
@@ -105,11 +108,16 @@ def _frame(axis: Vec3, x: Vec3 | None) -> Mat3:
     return k.columns(x, k.cross(axis, x), axis)
 
 
+def _turned_onto(frame: Mat3, v: Vec3) -> Mat3:
+    """`frame` turned about z until v has no y component; left alone where v already lies along x or y."""
+    x, y, z = k.transpose(frame)
+    hx, hy = k.dot(x, v), k.dot(y, v)
+    if k.is_zero(hx) or k.is_zero(hy):
+        return frame
+    across = k.unit(k.add(k.scale(hx, x), k.scale(hy, y)))
+    return k.columns(across, k.cross(z, across), z)
+
+
 def _level(own: Mat3, gravity: Vec3, turning: bool) -> Mat3:
     """The base frame of a root link: its own frame at q = 0, turned about z until gravity has one component across z."""
-    x, y, z = k.transpose(own)
-    gx, gy = k.dot(x, gravity), k.dot(y, gravity)
-    if not turning or k.is_zero(gx) or k.is_zero(gy):
-        return own
-    across = k.unit(k.add(k.scale(gx, x), k.scale(gy, y)))
-    return k.columns(across, k.cross(z, across), z)
+    return _turned_onto(own, gravity) if turning else own
