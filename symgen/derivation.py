@@ -137,6 +137,8 @@ class Derivation:
                 if x.value == -1:
                     return -y
         a, b = self._positive(a), self._positive(b)
+        if b.row < 0:
+            a, b = b, a
         return Scalar(self, self._record("mul", self._operand(a), self._operand(b)), a.sign * b.sign)
 
     def _positive(self, a: Scalar) -> Scalar:

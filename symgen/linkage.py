@@ -70,7 +70,7 @@ class Linkage:
         return (self.vector(m[0]), self.vector(m[1]), self.vector(m[2]))
 
     def _inertia(self, inertia: Inertia) -> RigidInertia:
-        return RigidInertia(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
+        return RigidInertia.of(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
 
     # -- naming ---------------------------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class Linkage:
         m, center, (xx, xy, xz, yy, yz, zz) = payload[0], Vector(payload[1:4]), payload[4:]
         self.home.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
         half = (xx + yy + zz) * self.home.constant(k.rational(1) / 2)
-        own = RigidInertia(m, center * m, Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
+        own = RigidInertia.of(m, center * m, Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
         return own.outward(self.constant_rotation(frame.rotation), self.vector(frame.shift))
 
     def constant_rotation(self, rotation: Mat3) -> Rotation:

@@ -191,19 +191,29 @@ def _turned(factor: Matrix, m: Matrix, symmetric: bool) -> Matrix:
 
 @dataclass(frozen=True)
 class RigidInertia:
-    """Mass m, first moment h = ∫ρ r, second moment S = ∫ρ r rᵀ (Σ), about the frame's origin."""
+    """Mass m, first moment h = ∫ρ r, second moment S = ∫ρ r rᵀ (Σ), about the frame's origin; `trace` is tr Σ."""
 
     m: Scalar
     h: Vector
     S: Symmetric
+    trace: Scalar
+
+    @staticmethod
+    def of(m: Scalar, h: Vector, S: Symmetric) -> RigidInertia:
+        return RigidInertia(m, h, S, S.xx + S.yy + S.zz)
 
     def __add__(self, other: RigidInertia) -> RigidInertia:
-        return RigidInertia(self.m + other.m, self.h + other.h, self.S + other.S)
+        return RigidInertia(self.m + other.m, self.h + other.h, self.S + other.S, self.trace + other.trace)
 
     def moments(self) -> Symmetric:
-        """I = tr(Σ)1 − Σ."""
+        """I = tr(Σ)1 − Σ.
+
+        The trace does not turn, so behind parallel axes, where Σ_zz stays constant, I_zz is taken from it and the
+        rest of Σ need never be known.
+        """
         S = self.S
-        return Symmetric(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, S.xx + S.yy)
+        zz = self.trace - S.zz if S.zz.is_constant else S.xx + S.yy
+        return Symmetric(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, zz)
 
     def momentum(self, w: Vector, v: Vector) -> tuple[Vector, Vector]:
         """(n, f) = inertia · twist (w, v)."""
@@ -212,12 +222,14 @@ class RigidInertia:
     def outward(self, rotation: Rotation, shift: Vector) -> RigidInertia:
         """The same matter in the parent's frame: Σ' = RΣRᵀ + h'ℓᵀ + ℓh'ᵀ + m ℓℓᵀ with h' = R h (SA 15c)."""
         h = rotation.outward(self.h)
-        S = rotation.outward_symmetric(self.S) + symmetric_outer(h, shift)
+        both = symmetric_outer(h, shift)
+        S = rotation.outward_symmetric(self.S) + both
+        trace = self.trace + (both.xx + both.yy + both.zz)
         if self.m.is_zero:
-            return RigidInertia(self.m, h, S)
+            return RigidInertia(self.m, h, S, trace)
         carried = shift * self.m
         outer = Symmetric(*(carried[i] * shift[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
-        return RigidInertia(self.m, h + carried, S + outer)
+        return RigidInertia(self.m, h + carried, S + outer, trace + (outer.xx + outer.yy + outer.zz))
 
     def articulated(self) -> ArticulatedInertia:
         """As a 6x6 (RK 2.15): [[I, h̃], [−h̃, m 1]]."""

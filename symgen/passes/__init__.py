@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from symgen.ir import Program, check
+from symgen.passes.divide import divide
 from symgen.passes.eliminate import eliminate
 from symgen.passes.factor import factor
 from symgen.passes.fold import fold
+from symgen.passes.gather import gather
 from symgen.passes.value_number import value_number
 
-PIPELINE = (value_number, fold, value_number, eliminate, factor, value_number, fold, eliminate)
+PIPELINE = (value_number, fold, value_number, eliminate, gather, factor, value_number, fold, eliminate, divide, eliminate)
 
 
 def run(program: Program) -> Program:

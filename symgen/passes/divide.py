@@ -1,0 +1,25 @@
+"""Divide once: x·(1/y) becomes x/y where the reciprocal serves nothing else."""
+
+from __future__ import annotations
+
+from symgen.ir import Program, Row
+from symgen.passes.rewrite import Rewriter, uses
+
+
+def divide(program: Program) -> Program:
+    """The same Program with a multiplication less for every reciprocal that is used once."""
+    rows, count = program.rows, uses(program)
+
+    def reciprocal(r: int) -> bool:
+        row = rows[r]
+        return row.op == "div" and count[r] == 1 and rows[row.args[0]].op == "const" and rows[row.args[0]].value == 1
+
+    out = Rewriter(program)
+    for row in rows:
+        where = next((k for k, a in enumerate(row.args) if row.op == "mul" and reciprocal(a)), None)
+        if where is None:
+            out.place.append(out.put(row._replace(args=out.moved(row.args))))
+        else:
+            other, by = row.args[1 - where], rows[row.args[where]].args[1]
+            out.place.append(out.put(Row("div", out.moved((other, by)), None, row.name, row.step)))
+    return out.finish()

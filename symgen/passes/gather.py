@@ -1,0 +1,60 @@
+"""Gather constants: a + (b + x) becomes (a + b) + x and a·(b·x) becomes (a·b)·x, where the inner row serves nothing else."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from symgen.ir import Program, Row
+from symgen.passes.rewrite import Rewriter, uses
+
+SUMS = ("add", "sub")
+
+
+def gather(program: Program) -> Program:
+    """The same Program with at most one constant in each sum and each product of unshared, unnamed rows."""
+    rows, count = program.rows, uses(program)
+
+    def inside(r: int, ops: tuple[str, ...]) -> bool:
+        return rows[r].op in ops and count[r] == 1 and not rows[r].name
+
+    def leaves(r: int, ops: tuple[str, ...], sign: int, top: bool) -> list[tuple[int, int]]:
+        row = rows[r]
+        if not (top or inside(r, ops)):
+            return [(sign, r)]
+        first, second = row.args
+        return leaves(first, ops, sign, False) + leaves(second, ops, -sign if row.op == "sub" else sign, False)
+
+    out = Rewriter(program)
+    for i, row in enumerate(rows):
+        ops = SUMS if row.op in SUMS else ("mul",) if row.op == "mul" else ()
+        terms = leaves(i, ops, 1, True) if ops else []
+        constants = [(s, rows[r].value) for s, r in terms if rows[r].op == "const"]
+        if len(constants) < 2:
+            out.place.append(out.put(row._replace(args=out.moved(row.args))))
+            continue
+        rest = [(s, out.place[r]) for s, r in terms if rows[r].op != "const"]
+        out.place.append(_sum(out, constants, rest, row) if ops == SUMS else _product(out, constants, rest, row))
+    return out.finish()
+
+
+def _product(out: Rewriter, constants: list[tuple[int, Fraction]], rest: list[tuple[int, int]], root: Row) -> int:
+    value = Fraction(1)
+    for _, c in constants:
+        value *= c
+    total = out.put(Row("const", (), value))
+    for _, r in rest:
+        total = out.put(Row("mul", (total, r), None, "", root.step))
+    return _named(out, total, root)
+
+
+def _sum(out: Rewriter, constants: list[tuple[int, Fraction]], rest: list[tuple[int, int]], root: Row) -> int:
+    total = out.put(Row("const", (), sum((s * c for s, c in constants), Fraction(0))))
+    for sign, r in rest:
+        total = out.put(Row("add" if sign > 0 else "sub", (total, r), None, "", root.step))
+    return _named(out, total, root)
+
+
+def _named(out: Rewriter, row: int, root: Row) -> int:
+    if out.rows[row].op != "const":
+        out.rows[row] = out.rows[row]._replace(name=root.name)
+    return row
