@@ -1,0 +1,191 @@
+"""Text to exact numbers: decimals become `Fraction`s and angles become `Angle`s; nothing is ever evaluated as code.
+
+A number is read by a regular expression with a bounded number of digits and a bounded exponent, so that neither
+`1e999999999` nor a megabyte of digits costs anything. The exponent bound is that of a printed double (5e-324), not
+less: real files carry rotation tokens such as `5.77686e-66`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symgen.errors import DescriptionError
+from symgen.mechanism import Angle
+
+DIGITS = 60
+"""Digits that a number of a description may have; far beyond double precision."""
+CANONICAL_DIGITS = 1500
+"""Digits allowed in symgen's own format, where exact sums of numbers of very different size must survive."""
+EXPONENT = 330
+_BEYOND_DOUBLE = 2**1024
+_TOKENS = 40
+
+_DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?", re.ASCII)
+_FACTOR = re.compile(r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?)|(pi|π)|(deg)|([-+*/]))",
+                     re.ASCII)
+
+
+def shown(text: object, width: int = 40) -> str:
+    """`text` quoted for an error sentence: one line, printable, cut to `width` characters."""
+    whole = str(text)
+    cut = whole[:width] + ("…" if len(whole) > width else "")
+    return "'" + "".join(c if c.isprintable() else "�" for c in cut) + "'"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something stands: `file:line: element`; it makes the errors about that place."""
+
+    file: str = ""
+    line: int | None = None
+    element: str = ""
+
+    def error(self, what: str, hint: str = "") -> DescriptionError:
+        """The DescriptionError that says `what` is wrong here, and in `hint` what to do."""
+        return DescriptionError(what, file=self.file, line=self.line, element=self.element, hint=hint)
+
+    def at(self, element: str, line: int | None = None) -> Place:
+        """The same file at another element (and line, when it is known)."""
+        return Place(self.file, line if line is not None else self.line, element)
+
+    @property
+    def short(self) -> str:
+        """`line N, element`, for notes that name no file."""
+        return ", ".join(p for p in (f"line {self.line}" if self.line is not None else "", self.element) if p)
+
+
+def decimal_parts(text: str) -> tuple[int, str, str, int] | None:
+    """(sign, digits before the point, digits after it, exponent) of a plain decimal, or None when `text` is none."""
+    match = _DECIMAL.fullmatch(text.strip())
+    if match is None:
+        return None
+    sign, whole, after, exponent = match.groups()
+    if not whole and not after:
+        return None
+    return -1 if sign == "-" else 1, whole, after or "", int(exponent or 0)
+
+
+NOWHERE = Place()
+
+
+def number(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Fraction:
+    """The exact value of the decimal `text`.
+
+    Raises DescriptionError for anything else (nan, inf, hexadecimal, `1_000`, an expression), for more than
+    `digits` digits, for an exponent beyond ±330 and for what no double can hold.
+    """
+    parts = decimal_parts(text) if len(text) <= 4 * CANONICAL_DIGITS else None
+    if parts is None:
+        raise place.error(f"{shown(text)} is not a number", "write a plain decimal such as 0.25 or -1e-3")
+    sign, whole, after, exponent = parts
+    if len((whole + after).lstrip("0")) > digits:
+        raise place.error(f"the number {shown(text, 24)} has more than {digits} digits", "write fewer digits")
+    if abs(exponent) > EXPONENT or len(after) > EXPONENT + digits or len(whole) > EXPONENT + digits:
+        raise place.error(f"the exponent of {shown(text)} is beyond ±{EXPONENT}", "write a number of ordinary size")
+    value = sign * Fraction(int(whole + after or "0")) * Fraction(10) ** (exponent - len(after))
+    if abs(value) >= _BEYOND_DOUBLE:
+        raise place.error(f"{shown(text, 24)} is larger than any double", "write a number of ordinary size")
+    return value
+
+
+def rational(text: str, place: Place = NOWHERE, digits: int = CANONICAL_DIGITS) -> Fraction:
+    """A decimal, or a quotient `p/q` of two decimals: what symgen's own format accepts as a number."""
+    above, slash, below = text.partition("/")
+    if not slash:
+        return number(text, place, digits)
+    divisor = number(below, place, digits)
+    if divisor == 0:
+        raise place.error(f"{shown(text)} divides by zero", "give a divisor other than 0")
+    return number(above, place, digits) / divisor
+
+
+def angle(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Angle:
+    """An angle in rad from a decimal or a sum of products: `0.3`, `pi/2`, `-3*pi/4`, `2*pi - 0.1`, `90 deg`.
+
+    Raises DescriptionError for anything outside that grammar; nothing is evaluated but + - * / of decimals and one pi.
+    """
+    if decimal_parts(text) is not None:
+        return Angle(radians=number(text, place, digits))
+    hint = "write a decimal in rad, or a constant such as pi/2, -3*pi/4 or 90 deg"
+    total = Angle()
+    for term in _terms(text, place, hint):
+        value, pis, divide, expect_factor = Fraction(1), 0, False, True
+        for kind, token in term:
+            if kind == "op":
+                if expect_factor and token in "+-":
+                    value *= -1 if token == "-" else 1
+                elif not expect_factor and token in "*/":
+                    divide, expect_factor = token == "/", True
+                else:
+                    raise place.error(f"{shown(text)} is not an angle", hint)
+                continue
+            if kind == "deg" and not expect_factor and pis == 0:
+                value, pis = value / 180, 1
+                continue
+            if not expect_factor or kind == "deg" or (kind == "pi" and (divide or pis)):
+                raise place.error(f"{shown(text)} is not an angle", hint)
+            factor = Fraction(1) if kind == "pi" else number(token, place, digits)
+            pis += kind == "pi"
+            if divide and factor == 0:
+                raise place.error(f"{shown(text)} divides by zero", hint)
+            value, expect_factor = (value / factor if divide else value * factor), False
+        if expect_factor:
+            raise place.error(f"{shown(text)} is not an angle", hint)
+        total += Angle(pi=value) if pis else Angle(radians=value)
+    return total
+
+
+def _terms(text: str, place: Place, hint: str) -> list[list[tuple[str, str]]]:
+    """The tokens of `text`, cut into terms at every + or - that follows a factor."""
+    terms: list[list[tuple[str, str]]] = [[]]
+    position, end = 0, len(text.rstrip())
+    after_factor = False
+    count = 0
+    while position < end:
+        match = _FACTOR.match(text, position)
+        count += 1
+        if match is None or count > _TOKENS:
+            raise place.error(f"{shown(text)} is not an angle", hint)
+        position = match.end()
+        figure, pi, deg, op = match.groups()
+        if op and op in "+-" and after_factor:
+            terms.append([])
+        terms[-1].append(("number", figure) if figure else ("pi", "pi") if pi else ("deg", "deg") if deg else ("op", op))
+        after_factor = not op
+    return terms
+
+
+def angle_text(value: Angle) -> str:
+    """`value` as text that `angle` reads back exactly when its decimals terminate: `pi/2`, `0.3`, `-2*pi/3 + 0.1`."""
+    terms = []
+    if value.pi:
+        above, below = value.pi.numerator, value.pi.denominator
+        head = {1: "pi", -1: "-pi"}.get(above, f"{above}*pi")
+        terms.append(head + (f"/{below}" if below != 1 else ""))
+    if value.radians or not terms:
+        terms.append(fraction_text(value.radians))
+    return " + ".join(terms).replace("+ -", "- ")
+
+
+def fraction_text(value: Fraction) -> str:
+    """`value` as the shortest exact decimal, or as `p/q` when no decimal terminates."""
+    below, twos, fives = value.denominator, 0, 0
+    while below % 2 == 0:
+        below, twos = below // 2, twos + 1
+    while below % 5 == 0:
+        below, fives = below // 5, fives + 1
+    if below != 1:
+        return f"{value.numerator}/{value.denominator}"
+    places = max(twos, fives)
+    figures = str(abs(value.numerator) * 10**places // value.denominator)
+    sign = "-" if value < 0 else ""
+    if places == 0:
+        zeros = len(figures) - len(figures.rstrip("0"))
+        return sign + (figures if zeros < 16 or value == 0 else f"{figures[:-zeros]}e{zeros}")
+    first = len(figures) - places - 1  # the decimal exponent of the leading figure
+    if first < -5:
+        return f"{sign}{figures[0]}{'.' + figures[1:] if len(figures) > 1 else ''}e{first}"
+    figures = figures.rjust(places + 1, "0")
+    return f"{sign}{figures[:-places]}.{figures[-places:]}"

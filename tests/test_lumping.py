@@ -1,0 +1,97 @@
+"""Fixed and locked joints: what they weld moves as one body, exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from symgen.errors import RequestError, SymgenError
+from symgen.loading import load
+from symgen.mechanism import BASE, Angle, Mechanism, Turn
+from tests.descriptions import frame_at, joint, link, placed, public_urdf, public_urdfs, robot
+
+
+def total_mass(m: Mechanism) -> Fraction:
+    return sum((p.mass for parts in (m.base_parts, *(b.parts for b in m.bodies)) for p in parts), Fraction(0))
+
+
+def readable() -> list[Path]:
+    return [p for p in public_urdfs() if p.stem not in ("quadrotor_base", "iris_simple", "ur3")][::4]
+
+
+@pytest.mark.parametrize("path", readable(), ids=lambda p: p.stem)
+def test_locking_keeps_mass_and_the_place_of_every_link(path: Path) -> None:
+    """Locking every third joint at q0 gives what the unlocked mechanism is at q0: same frames, same centres, same mass."""
+    free = load(path)
+    rng = np.random.default_rng(1)
+    q = np.round(rng.uniform(-1, 1, free.nq), 3)
+    chosen = [j.name for j in free.joints[::3] if j.name != free.joints[-1].name]
+    locked = load(path, lock={name: str(q[free.joint_index(name)]) for name in chosen})
+    assert locked.nq == free.nq - len(chosen)
+    assert total_mass(locked) == total_mass(free)
+    assert {f.name for f in locked.frames} == {f.name for f in free.frames}
+    at = [q[free.joint_index(j.name)] for j in locked.joints]
+    for frame in locked.frames[:: max(1, len(locked.frames) // 12)]:
+        np.testing.assert_allclose(frame_at(locked, frame.name, at), frame_at(free, frame.name, q), atol=1e-12)
+    np.testing.assert_allclose(moment(locked, at), moment(free, q), atol=1e-11)
+    assert sum(note.kind == "lock" for note in locked.notes) == len(chosen)
+
+
+def moment(m: Mechanism, q: np.ndarray | list[float]) -> np.ndarray:
+    """Σ m r over every part, in the base."""
+    names = {f.body: f for f in reversed(m.frames)}
+    total = np.zeros(3)
+    for body in range(BASE, m.nq):
+        parts = m.base_parts if body == BASE else m.bodies[body].parts
+        carrier = frame_at(m, names[body].name, q) @ np.linalg.inv(placed(names[body].pose))
+        total += sum((float(p.mass) * (carrier @ placed(p.pose))[:3, 3] for p in parts), np.zeros(3))
+    return total
+
+
+def test_a_locked_value_passes_through_snapping_and_the_grammar() -> None:
+    for value in ("pi/2", "1.5708", "90 deg", Angle(pi=Fraction(1, 2)), 1.5707963267948966):
+        m = load("planar_arm", lock={"joint2": value})
+        assert Turn((Fraction(0), Fraction(0), Fraction(1)), Angle(pi=Fraction(1, 2))) in m.bodies[0].parts[1].pose
+    assert any(note.kind == "snap" and "lock joint2" in note.text for note in load("planar_arm", lock={"joint2": "1.5708"}).notes)
+
+
+def test_locking_at_zero_equals_a_fixed_joint(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    parts = [link("a"), link("b"), link("c"), joint("j", "a", "b"),
+             joint("k", "b", "c", "KIND", '<origin xyz="0 1 2" rpy="0.1 0.2 0.3"/>')]
+    path.write_text(robot(*parts).replace("KIND", "prismatic"))
+    locked = load(path, lock={"k": None})
+    path.write_text(robot(*parts).replace("KIND", "fixed"))
+    assert locked.bodies == load(path).bodies
+
+
+def test_a_long_chain_of_fixed_joints_goes_to_its_carrier(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    n = 60
+    corner = '<origin xyz="0.1 0 0" rpy="0 0 1.5708"/>'
+    path.write_text(robot(*(link(f"l{i}") for i in range(n + 2)), joint("j", "l0", "l1"),
+                          *(joint(f"f{i}", f"l{i}", f"l{i + 1}", "fixed", corner) for i in range(1, n + 1))))
+    m = load(path)
+    assert (m.nq, m.bodies[0].mass, len(m.bodies[0].parts)) == (1, n + 1, n + 1)
+    np.testing.assert_allclose(placed(m.frame(f"l{n + 1}").pose), np.eye(4), atol=1e-12)  # 15 full squares
+
+
+def test_what_cannot_be_locked_is_said() -> None:
+    for lock, says in (({"joint9": 0}, "did you mean 'joint"), ({"joint1": 0, "joint2": 0}, "no joint moves"),
+                       ({"joint1": "nan"}, "not an angle"), ({"joint1": "__import__('os')"}, "not an angle")):
+        with pytest.raises(SymgenError, match=says):
+            load("planar_arm", lock=lock)
+    with pytest.raises(RequestError, match="fixed already"):
+        load("panda", lock={"panda_joint8": 0})
+    with pytest.raises(RequestError, match="slides"):
+        load("scara", lock={"joint3": Angle(pi=Fraction(1))})
+
+
+def test_every_declared_link_has_a_frame_and_every_welded_inertia_a_note() -> None:
+    path = public_urdf("panda.urdf")
+    m = load(path) if path else load("panda")
+    assert {"panda_link0", "panda_link8", "panda_hand", "panda_hand_tcp"} <= {f.name for f in m.frames}
+    assert sum(note.kind == "lump" for note in m.notes) >= 3

@@ -1,0 +1,155 @@
+"""URDF: the details that readers get wrong, each on a small file, and every public file."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from symgen.errors import SymgenError
+from symgen.loading import load
+from symgen.mechanism import X_AXIS, Z_AXIS, Angle, Mechanism, Note, Turn
+from tests.descriptions import INERTIAL, joint, link, public_urdfs, robot
+
+
+def read(folder: Path, *elements: str, **options: object) -> Mechanism:
+    path = folder / "r.urdf"
+    path.write_text(robot(*elements), encoding="utf-8")
+    return load(path, **options)  # type: ignore[arg-type]
+
+
+def kinds(mechanism: Mechanism, kind: str) -> list[str]:
+    return [note.text for note in mechanism.notes if note.kind == kind]
+
+
+def test_the_absent_axis_is_x_and_the_absent_origin_is_the_identity(tmp_path: Path) -> None:
+    m = read(tmp_path, link("a"), link("b"), joint("j", "a", "b"))
+    assert m.joints[0].axis == X_AXIS
+    assert m.joints[0].pose == ()
+    assert m.base == "a"
+    assert m.base_parts[0].mass == 1
+
+
+def test_an_axis_is_kept_as_declared(tmp_path: Path) -> None:
+    m = read(tmp_path, link("a"), link("b"), joint("j", "a", "b", inside='<axis xyz="0 3 -4e0"/>'))
+    assert m.joints[0].axis == (0, 3, -4)
+    assert any("no <limit>" in text for text in kinds(m, "info"))
+
+
+def test_the_inertial_origin_turns_the_moments(tmp_path: Path) -> None:
+    inside = ('<inertial><origin xyz="0 0 1" rpy="1.5708 0 0.5"/><mass value="2.5"/>'
+              '<inertia ixx="1" ixy="0.1" ixz="0" iyy="2" iyz="0" izz="2.5"/></inertial>')
+    part = read(tmp_path, link("a"), link("b", inside), joint("j", "a", "b")).bodies[0].parts[0]
+    assert part.mass == Fraction(5, 2)
+    assert part.moments == (1, Fraction(1, 10), 0, 2, 0, Fraction(5, 2))
+    assert part.pose[1:] == (Turn(Z_AXIS, Angle(Fraction(1, 2))), Turn(X_AXIS, Angle(pi=Fraction(1, 2))))
+
+
+def test_a_missing_inertial_is_massless_and_a_massless_leaf_is_a_warning(tmp_path: Path) -> None:
+    m = read(tmp_path, link("a", ""), link("b", ""), link("c", ""), joint("j", "a", "b"), joint("k", "b", "c", "fixed", ""))
+    assert m.bodies[0].parts == ()
+    assert kinds(m, "warning") == ["joint j moves nothing that has mass: forward dynamics does not exist with it"]
+    m = read(tmp_path, link("a", ""), link("b", ""), link("c"), joint("j", "a", "b"), joint("k", "b", "c"))
+    assert not kinds(m, "warning")
+
+
+def test_continuous_has_one_coordinate(tmp_path: Path) -> None:
+    m = read(tmp_path, link("a"), link("b"), joint("j", "a", "b", "continuous", ""))
+    assert (m.nq, m.nv, m.joints[0].kind) == (1, 1, "continuous")
+
+
+def test_mimic_is_independent_with_one_warning_or_refused(tmp_path: Path) -> None:
+    elements = (link("a"), link("b"), link("c"), link("d"), joint("j", "a", "b"),
+                joint("k", "a", "c", inside='<mimic joint="j"/>'),
+                joint("l", "a", "d", inside='<mimic joint="j" multiplier="-2" offset="0.5"/>'))
+    m = read(tmp_path, *elements)
+    assert m.nq == 3
+    assert m.joints[2].mimic is not None
+    assert (m.joints[2].mimic.joint, m.joints[2].mimic.multiplier, m.joints[2].mimic.offset) == ("j", -2, Fraction(1, 2))
+    assert kinds(m, "mimic") == ["read as independent although declared to mimic another joint: k, l"]
+    with pytest.raises(SymgenError, match=r"r\.urdf:7: joint 'k': it mimics joint 'j', which was to be refused; "):
+        read(tmp_path, *elements, mimic="refuse")
+    assert read(tmp_path, *elements, mimic="refuse", lock={"k": 0, "l": 0}).nq == 1
+
+
+def test_damping_friction_and_rotors_are_read_and_reported(tmp_path: Path) -> None:
+    transmission = ('<transmission name="t"><joint name="j"/><actuator name="m"><mechanicalReduction>-50</mechanicalReduction>'
+                    "<motorInertia>2e-5</motorInertia></actuator></transmission>")
+    m = read(tmp_path, link("a"), link("b"), joint("j", "a", "b", inside='<dynamics damping="0.1" friction="0"/>'), transmission)
+    assert m.joints[0].unapplied == (("damping", Fraction(1, 10)), ("gear ratio", -50), ("rotor inertia", Fraction(1, 50000)))
+    assert kinds(m, "unapplied") == ["read and not applied: damping of j; gear ratio of j; rotor inertia of j"]
+
+
+def test_degrees_are_noticed(tmp_path: Path) -> None:
+    inside = '<origin rpy="90 0 0"/><limit lower="-180" upper="180"/>'
+    m = read(tmp_path, link("a"), link("b"), joint("j", "a", "b", inside=inside))
+    assert len(kinds(m, "warning")) == 2
+    assert all("degrees" in text for text in kinds(m, "warning"))
+
+
+def test_order_is_parent_before_child_and_otherwise_declared(tmp_path: Path) -> None:
+    m = read(tmp_path, *(link(n) for n in "edcba"), joint("late", "b", "c"), joint("first", "a", "b"), joint("third", "a", "d"),
+             joint("last", "c", "e"))
+    assert [j.name for j in m.joints] == ["first", "late", "third", "last"]
+    assert m.parents == (-1, 0, -1, 1)
+
+
+def test_snapping_is_reported_and_can_be_off(tmp_path: Path) -> None:
+    elements = (link("a"), link("b"), joint("j", "a", "b", inside='<origin rpy="1.5708 1.57 -1e-12"/>'))
+    m = read(tmp_path, *elements)
+    assert [note for note in m.notes if note.kind == "snap"] == [
+        Note("snap", "line 4, joint 'j': origin rpy: 1.5708 read as pi/2 (moved by 3.7e-06 rad)"),
+        Note("snap", "line 4, joint 'j': origin rpy: -1e-12 read as 0 (moved by 1.0e-12 rad)")]
+    off = read(tmp_path, *elements, snap="off")
+    assert not kinds(off, "snap")
+    assert len(off.joints[0].pose) == 3
+
+
+@pytest.mark.parametrize(("moments", "says"), [
+    ((1, 0, 0, 1, 0, "2.1"), "triangle inequality"), ((1, 2, 0, 1, 0, 1), "positive semidefinite"),
+    ((-1, 0, 0, 1, 0, 1), "positive semidefinite"),
+])
+def test_implausible_inertia_is_a_warning_or_refused(tmp_path: Path, moments: tuple[object, ...], says: str) -> None:
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    tensor = " ".join(f'{n}="{v}"' for n, v in zip(names, moments, strict=True))
+    elements = (link("a"), link("b", f'<inertial><mass value="1"/><inertia {tensor}/></inertial>'), joint("j", "a", "b"))
+    (warning,) = kinds(read(tmp_path, *elements), "warning")
+    assert says in warning
+    assert "link b" in warning
+    with pytest.raises(SymgenError, match=says):
+        read(tmp_path, *elements, strict=True)
+
+
+def test_thin_discs_and_rods_are_plausible(tmp_path: Path) -> None:
+    for moments in ('ixx="0" iyy="0.1" izz="0.1"', 'ixx="0.05" iyy="0.05" izz="0.1"', 'ixx="0" iyy="0" izz="0"'):
+        inside = f'<inertial><mass value="1"/><inertia {moments} ixy="0" ixz="0" iyz="0"/></inertial>'
+        assert not kinds(read(tmp_path, link("a"), link("b", inside), joint("j", "a", "b"), strict=True), "warning")
+
+
+def test_a_floating_joint_can_be_welded_by_locking_it(tmp_path: Path) -> None:
+    elements = (link("w", ""), link("a"), link("b"), joint("root", "w", "a", "floating", ""), joint("j", "a", "b"))
+    with pytest.raises(SymgenError, match="'floating' is not supported"):
+        read(tmp_path, *elements)
+    assert read(tmp_path, *elements, lock={"root": None}).nq == 1
+
+
+def test_comments_namespaces_and_foreign_elements_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    drawn = link("b", INERTIAL + "<visual><origin rpy='not read'/></visual>")
+    path.write_text('<?xml version="1.0"?>\n<!-- <!DOCTYPE x> -->\n<robot name="n" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+                    f'<gazebo><a/></gazebo>{link("a")}<!-- {link("a")} -->{drawn}{joint("j", "a", "b")}</robot>')
+    assert load(path).nq == 1
+
+
+@pytest.mark.parametrize("path", public_urdfs(), ids=lambda p: f"{p.parts[-3]}-{p.stem}")
+def test_every_public_urdf_is_read_or_refused_in_a_sentence(path: Path) -> None:
+    """Three of the 69 have no moving joint or no link at all; every other one is read."""
+    if path.stem in ("quadrotor_base", "iris_simple", "ur3"):
+        with pytest.raises(SymgenError, match=r"no joint moves|no link is declared"):
+            load(path)
+        return
+    m = load(path)
+    assert m.nq > 0
+    assert m.name
+    assert all("\n" not in note.text for note in m.notes)
