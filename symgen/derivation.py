@@ -24,6 +24,10 @@ class TooManyRows(SymgenError):
     """A derivation outgrew the row budget it was given."""
 
 
+class DivisionByZero(ProgramError):
+    """A derivation divides by what is zero in every state: the mass matrix is singular."""
+
+
 class Scalar:
     """An atom of a derivation: a constant `value` (row < 0), or `sign` times row number `row`."""
 
@@ -165,7 +169,7 @@ class Derivation:
 
     def divide(self, a: Scalar, b: Scalar) -> Scalar:
         if b.is_zero:
-            raise ProgramError("division by a quantity that is zero in every state")
+            raise DivisionByZero("division by a quantity that is zero in every state")
         if b.row < 0:
             return self.multiply(a, self.constant(1 / b.value))
         if a.is_zero:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from os import PathLike
 from typing import Any
@@ -48,11 +48,33 @@ def models(mechanism: Mechanism) -> tuple[Model, Model]:
 
 
 def tip(mechanism: Mechanism) -> str:
-    """The frame that `forward_kinematics` and `jacobian` speak of unless told: the last link declared at the most joints' distance."""
+    """The frame that `forward_kinematics` and `jacobian` speak of unless told.
+
+    Of the links farthest from the base in joints, the last declared one without mass, since such a link exists to name
+    a place (a flange, a tool centre point); where all have mass, the last declared one.
+    """
     def depth(body: int) -> int:
         return 0 if body < 0 else 1 + depth(mechanism.joints[body].parent)
 
-    return max(enumerate(mechanism.frames), key=lambda f: (depth(f[1].body), f[0]))[1].name
+    heavy = {part.link for body in mechanism.bodies for part in body.parts if part.mass > 0}
+    return max(enumerate(mechanism.frames), key=lambda f: (depth(f[1].body), f[1].name not in heavy, f[0]))[1].name
+
+
+@lru_cache(maxsize=64)
+def lost_joint(mechanism: Mechanism, payload: str | None) -> str | None:
+    """The joint at which M is singular at every state, or None (see `symgen.regularity`)."""
+    from symgen.regularity import singular_joint
+
+    return singular_joint(mechanism, payload)
+
+
+def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | None:
+    """Why a function cannot be had for this robot, in one sentence; None when it can."""
+    joint = lost_joint(mechanism, payload) if FUNCTIONS[function].needs_inverse else None
+    if joint is None:
+        return None
+    return (f"{function} of '{mechanism.name}' divides by the mass matrix, which is singular: joint '{joint}' moves no inertia "
+            f"that other joints do not move as well; lock it with --lock {joint}, or give its links a mass")
 
 
 def derive(mechanism: Mechanism, function: str, method: str, options: Options, budget: int = ROW_BUDGET) -> Program:
@@ -86,8 +108,6 @@ def _size(shape: Sequence[int]) -> int:
 
 def _without_idle_payload(program: Program, options: Options) -> Program:
     """A function that does not feel the payload does not take it; `real` is noted."""
-    from dataclasses import replace
-
     inputs = program.inputs
     if inputs and inputs[-1].name == PAYLOAD.name:
         last = len(inputs) - 1
@@ -136,6 +156,9 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
 
 @lru_cache(maxsize=256)
 def _program(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program:
+    refused = refusal(mechanism, function, options.payload)
+    if refused is not None:
+        raise RequestError(refused)
     if method is None:
         return best(mechanism, function, options)
     try:
@@ -144,12 +167,16 @@ def _program(mechanism: Mechanism, function: str, method: str | None, options: O
         raise RequestError(f"{function} of '{mechanism.name}' by {method} needs more than {ROW_BUDGET} rows; take another method or lock joints") from None
 
 
-def requested(mechanism: Mechanism, functions: Iterable[str] | None) -> dict[str, str | None]:
-    """{function: method or None} from names like "mass_matrix" or "forward_dynamics=riccati"; None means every function."""
+def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:
+    """{function: method or None} from names like "mass_matrix" or "forward_dynamics=riccati".
+
+    None means every function that this robot can have: without those that divide by a singular M, and without the
+    inverse above INVERSE_ON_REQUEST_ABOVE joints.
+    """
     if functions is None:
-        chosen: dict[str, str | None] = {name: None for name in FUNCTIONS}
+        chosen: dict[str, str | None] = {name: None for name in FUNCTIONS if refusal(mechanism, name, payload) is None}
         if mechanism.nv > INVERSE_ON_REQUEST_ABOVE:
-            del chosen["inverse_mass_matrix"]
+            chosen.pop("inverse_mass_matrix", None)
         return chosen
     chosen = {}
     for item in functions:
@@ -160,6 +187,25 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None) -> dict[str
 
 def programs(mechanism: Mechanism, functions: Iterable[str] | None = None, options: Options | None = None) -> dict[str, Program]:
     """The Programs of the requested functions, in the order of `symgen.functions`."""
-    wanted = requested(mechanism, functions)
     options = options or Options()
+    wanted = requested(mechanism, functions, options.payload)
     return {name: _program(mechanism, name, wanted[name], options) for name in FUNCTIONS if name in wanted}
+
+
+def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
+             real: str = "double", name: str | None = None, frame: str | None = None, payload: str | None = None,
+             trig: str = "libm") -> dict[str, Any]:
+    """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
+
+    `functions` as in `requested`; `frame` and `payload` name declared links; `name` prefixes every C name.
+    Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
+    """
+    from symgen import folder, selftest
+
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
+    frame = frame or tip(mechanism)
+    options = Options(real, frame, payload, trig)
+    found = programs(mechanism, functions, options)                                 # → model → derivation → Programs
+    cases = selftest.cases(mechanism, found, frame=frame, payload=payload)          # the reference's answers
+    chosen = {"frame": frame, "payload": payload, "trig": trig}
+    return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases)   # → C

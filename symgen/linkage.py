@@ -60,6 +60,13 @@ class Linkage:
     def zeros(self) -> Vector:
         return Vector((self.zero, self.zero, self.zero))
 
+    def product(self, factors: Sequence[Scalar]) -> Scalar:
+        """The product of the pivots of M, tip first; zero where one is."""
+        total = factors[-1]
+        for one in reversed(factors[:-1]):
+            total = total * one
+        return total
+
     def scalar(self, value: Constant) -> Scalar:
         return self.home.constant(value)
 

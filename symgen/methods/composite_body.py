@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symgen.derivation import Scalar
+from symgen.derivation import DivisionByZero, Scalar
 from symgen.linkage import Linkage
 from symgen.spatial import RigidInertia, wrench_outward
 
@@ -141,11 +141,11 @@ def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """det M = Π m̂_k."""
-    _, pivots, _ = eliminate(linkage, lower_triangle(linkage))
-    total = pivots[-1]
-    for pivot in reversed(pivots[:-1]):
-        total = total * pivot
-    return ([total],)
+    try:
+        _, pivots, _ = eliminate(linkage, lower_triangle(linkage))
+    except DivisionByZero:
+        return ([linkage.zero],)
+    return ([linkage.product(pivots)],)
 
 
 FUNCTIONS = {

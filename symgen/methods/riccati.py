@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from symgen.closed_forms import riccati_form
-from symgen.derivation import Scalar, lower
+from symgen.derivation import DivisionByZero, Scalar, lower
 from symgen.linkage import Linkage
 from symgen.spatial import ArticulatedInertia, RigidInertia, Symmetric, Vector, twist_inward, wrench_outward
 
@@ -204,11 +204,10 @@ def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """det M = Π D(k), from (4.11)."""
-    pivots = [gain.D for gain in riccati_sweep(linkage)]
-    total = pivots[-1]
-    for pivot in reversed(pivots[:-1]):
-        total = total * pivot
-    return ([total],)
+    try:
+        return ([linkage.product([gain.D for gain in riccati_sweep(linkage)])],)
+    except DivisionByZero:
+        return ([linkage.zero],)
 
 
 FUNCTIONS = {

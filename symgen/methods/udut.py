@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from symgen.closed_forms import joint_form, joint_vector
-from symgen.derivation import Scalar, lower
+from symgen.derivation import DivisionByZero, Scalar, lower
 from symgen.linkage import Linkage
 from symgen.spatial import ArticulatedInertia, Rotation, Symmetric, Vector, twist_inward, wrench_outward
 
@@ -153,11 +153,10 @@ def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """det M = Π m̂_k, from (21)."""
-    masses = [body.mass for body in decompose(linkage, centres(linkage))]
-    total = masses[-1]
-    for mass in reversed(masses[:-1]):
-        total = total * mass
-    return ([total],)
+    try:
+        return ([linkage.product([body.mass for body in decompose(linkage, centres(linkage))])],)
+    except DivisionByZero:
+        return ([linkage.zero],)
 
 
 FUNCTIONS = {

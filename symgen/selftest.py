@@ -1,0 +1,61 @@
+"""Reference states and answers for NAME_selftest.c: exact answers at seeded states, with the round-off allowed to C.
+
+The answers come from the reference at 60 digits and more, not from the program that they test. The allowance is the
+one that `verify` states: `depth` + 2 units of round-off of the natural size of the answer; what solves with M has its
+residual bounded so, and its error by ‖M⁻¹‖ times that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgen.folder import SelfTestCase
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+from symgen.precision import Array
+from symgen.verification.floating import EPS, allowance
+from symgen.verification.residuals import RESIDUALS
+from symgen.verification.truth import Truth, largest, norm
+
+STATES = 3
+SEED = 7
+ROUNDING = 1   # unit more: the answer itself is printed in the real type
+
+
+def cases(mechanism: Mechanism, programs: Mapping[str, Program], *, frame: str | None, payload: str | None) -> list[SelfTestCase]:
+    """Three states for every program; deterministic."""
+    truth = Truth(mechanism, STATES, SEED, frame=frame, payload=payload)
+    found = []
+    for function, program in programs.items():
+        exact = truth.results(function)
+        arguments = truth.arguments(function, truth.states)
+        bounds = _bounds(program, exact, truth)
+        for state in range(STATES):
+            found.append(SelfTestCase(
+                function,
+                tuple(tuple(arguments[port.name][state].ravel()) for port in program.inputs),
+                tuple(tuple(_fraction(x) for x in np.ravel(exact[port.name][state])) for port in program.outputs),
+                tuple(float(bounds[port.name][state]) for port in program.outputs),
+            ))
+    return found
+
+
+def _fraction(ball: Any) -> Fraction:
+    """The midpoint, at 40 digits: far beyond what is printed."""
+    return Fraction(ball.str(40, radius=False))
+
+
+def _bounds(program: Program, exact: Mapping[str, Array], truth: Truth) -> dict[str, Array]:
+    """Absolute error allowed to each result at each state, one number for all its elements."""
+    unit = EPS[program.real] * (allowance(program) + ROUNDING)
+    if program.function in RESIDUALS:
+        with truth.scalars.working():
+            _, size = RESIDUALS[program.function](exact, truth)
+        return {name: unit * size * norm(truth.results("inverse_mass_matrix")["Minv"]) for name in exact}
+    if program.function == "mass_matrix_determinant":
+        return {"det": unit * largest(exact["det"]) * truth.condition}
+    return {name: unit * truth.sizes.of(program.function, name) for name in exact}
