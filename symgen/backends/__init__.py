@@ -1,0 +1,49 @@
+"""Target languages, one file each; a backend is found by its presence in this folder.
+
+A backend is a module with `source(program, target)` and `header(programs, target)`, both returning text. Its layout
+lives in `templates/<backend>/`; what is shared between backends lives in modules that start with an underscore.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from symgen.mechanism import nearest
+
+
+def names() -> tuple[str, ...]:
+    """The backends there are, in alphabetical order."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+
+
+def find(name: str) -> ModuleType:
+    """The backend module called `name`; RequestError suggests the nearest when there is none."""
+    return import_module(f"{__name__}.{nearest(name, names(), 'backend')}")
+
+
+@cache
+def environment(backend: str) -> Environment:
+    """The Jinja environment over `templates/<backend>/`: strict about undefined names, and no escaping, since C is not HTML."""
+    package = Path(__file__).resolve().parent.parent
+    # Inside an installed wheel the templates stand in the package; in a checkout they stand beside it.
+    root = next((p for p in (package / "templates", package.parent / "templates") if p.is_dir()), package / "templates")
+    return Environment(
+        loader=FileSystemLoader(root / backend),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        newline_sequence="\n",
+        autoescape=False,
+    )
+
+
+def render(backend: str, template: str, **context: object) -> str:
+    """The text of one template of a backend."""
+    return environment(backend).get_template(template).render(**context)

@@ -1,0 +1,279 @@
+"""C99: one function a file, a header for all; includes nothing but <math.h> and the header, and allocates nothing.
+
+What is decided here: which rows become locals and under which names, where a comment stands, how an expression is
+parenthesised, what a literal looks like. `templates/c99/` holds the layout. Parentheses are written only where C's
+grammar would group otherwise; `symgen.readback` proves that the text means the rows, operand by operand.
+
+Outputs may alias inputs: every input is read into a local before the first store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import symgen
+from symgen.backends import render
+from symgen.backends._c_text import WIDTH, comment, identifier, literal, local, rounded
+from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS, PAYLOAD, Array
+from symgen.ir import Port, Program
+
+TEMPLATES = "c99"
+INLINE = 80
+"""Columns that an expression may take inside another one; a longer one becomes a local of its own."""
+
+_CALLS = {
+    "double": {"sin": "sin", "cos": "cos", "sqrt": "sqrt"},
+    "float": {"sin": "sinf", "cos": "cosf", "sqrt": "sqrtf"},
+}
+_ATOM, _UNARY, _PRODUCT, _SUM = 3, 2, 1, 0
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the text of one robot shares: its C name, its sizes, and where it came from.
+
+    `name` becomes a C identifier (`identifier`). `trig` is 'libm', or 'macro' for NAME_SIN and NAME_COS.
+    """
+
+    name: str
+    nq: int
+    nv: int
+    trig: str = "libm"
+    source_sha256: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
+        if self.trig not in ("libm", "macro"):
+            raise RequestError(f"trig is '{self.trig}'; it can be libm or macro")
+
+    def symbol(self, function: str) -> str:
+        """The C name of a function."""
+        return f"{self.name}_{function}"
+
+    def file(self, function: str) -> str:
+        """The name of the file that holds a function."""
+        return f"{self.symbol(function)}.c"
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What every template may say about the robot."""
+        return {
+            "name": self.name,
+            "nq": self.nq,
+            "nv": self.nv,
+            "macro_trig": self.trig == "macro",
+            "version": symgen.__version__,
+            "source_sha256": self.source_sha256 or "unknown",
+        }
+
+
+def calls(real: str, target: Target) -> dict[str, str]:
+    """The C name of each function that a Program may call."""
+    own = {"sin": f"{target.name}_SIN", "cos": f"{target.name}_COS"} if target.trig == "macro" else {}
+    return _CALLS[real] | own
+
+
+def parameters(program: Program, target: Target) -> dict[str, str]:
+    """The C parameter of each port of the Program, arguments first."""
+    macros = {f"{target.name}_{m}" for m in ("NQ", "NV", "SIN", "COS")}
+    found: dict[str, str] = {}
+    for port in (*program.inputs, *program.outputs):
+        found[port.name] = local(port.name, macros | set(found.values()))
+    return found
+
+
+def source(program: Program, target: Target) -> str:
+    """The text of NAME_<function>.c; RequestError when a constant does not fit into the real type."""
+    function = _function(program, target)
+    return render(TEMPLATES, "function.c.j2", **target.context, **function)
+
+
+def header(programs: Mapping[str, Program], target: Target) -> str:
+    """The text of NAME.h, which declares every one of `programs`."""
+    real = single_real(programs.values())
+    declarations = [_prototype(program, target) for program in programs.values()]
+    trig = calls(real, Target(target.name, target.nq, target.nv))
+    return render(TEMPLATES, "header.h.j2", **target.context, real=real, sin=trig["sin"], cos=trig["cos"], functions=declarations)
+
+
+def single_real(programs: Iterable[Program]) -> str:
+    """The real type that the programs share; RequestError when they mix double and float."""
+    reals = sorted({program.real for program in programs})
+    if len(reals) > 1:
+        raise RequestError("the functions mix double and float; one header declares one real type, so ask for either")
+    if reals and reals[0] not in _CALLS:
+        raise RequestError(f"real is '{reals[0]}'; it can be double or float")
+    return reals[0] if reals else "double"
+
+
+def describe(program: Program) -> tuple[list[Array], list[Array]]:
+    """Arguments and results of a Program with their symbolic shapes, where the table of functions knows them."""
+    declared = FUNCTIONS.get(program.function)
+    known = {a.name: a for a in (*declared.arguments, *declared.results, PAYLOAD)} if declared else {}
+    plain = [[known.get(p.name, Array(p.name, p.shape, p.name)) for p in ports] for ports in (program.inputs, program.outputs)]
+    return plain[0], plain[1]
+
+
+def operations_text(program: Program) -> str:
+    """The operations of a Program in words, those that do not occur left out: '480 mul, 350 add, 7 sin'."""
+    return ", ".join(f"{count} {op}" for op, count in program.operations.items() if count) or "no operation"
+
+
+def _size(array: Array, port: Port, target: Target) -> str:
+    """The size of a port as C reads it: NAME_NV*NAME_NV, and a plain number where the table does not know better."""
+    if array.sizes(target.nq, target.nv) != port.shape or not any(isinstance(s, str) for s in array.shape):
+        return str(port.size)
+    return "*".join(f"{target.name}_{s}" if isinstance(s, str) else str(s) for s in array.shape)
+
+
+def _prototype(program: Program, target: Target) -> dict[str, Any]:
+    names = parameters(program, target)
+    arguments, results = describe(program)
+    declared = FUNCTIONS.get(program.function)
+    ports = [*zip(program.inputs, arguments, strict=True), *zip(program.outputs, results, strict=True)]
+    single_real([program])
+    return {
+        "symbol": target.symbol(program.function),
+        "what": comment(declared.what if declared else program.function),
+        "method": comment(program.method),
+        "operations": operations_text(program),
+        "depth": program.depth,
+        "parameters": [
+            {
+                "qualifier": "const " if i < len(arguments) else "",
+                "real": program.real,
+                "name": names[port.name],
+                "size": _size(array, port, target),
+                "what": comment(array.what),
+            }
+            for i, (port, array) in enumerate(ports)
+        ],
+    }
+
+
+def _function(program: Program, target: Target) -> dict[str, Any]:
+    writer = _Writer(program, target)
+    names = parameters(program, target)
+    read = {program.rows[i].value[0] for i in writer.live if program.rows[i].op == "input"}
+    return _prototype(program, target) | {
+        "real": program.real,
+        "unread": [names[port.name] for i, port in enumerate(program.inputs) if i not in read],
+        "groups": writer.groups(),
+        "stores": [
+            {"name": names[port.name], "element": k, "value": writer.text[row]}
+            for port in program.outputs
+            for k, row in enumerate(port.rows)
+        ],
+    }
+
+
+def live_rows(program: Program) -> list[int]:
+    """The rows that a result depends on, ascending."""
+    needed = {row for port in program.outputs for row in port.rows}
+    for i in range(len(program.rows) - 1, -1, -1):
+        if i in needed:
+            needed.update(program.rows[i].args)
+    return sorted(needed)
+
+
+class _Writer:
+    """Turns rows into statements: `text[i]` is how row i is written where it is used, `rank[i]` how tightly it binds."""
+
+    def __init__(self, program: Program, target: Target) -> None:
+        self.program, self.rows = program, program.rows
+        self.live = live_rows(program)
+        self.calls = calls(program.real, target)
+        self.inputs = [parameters(program, target)[port.name] for port in program.inputs]
+        self.uses = [0] * len(self.rows)
+        for i in self.live:
+            for a in self.rows[i].args:
+                self.uses[a] += 1
+        self.text: dict[int, str] = {}
+        self.rank: dict[int, int] = {}
+        self.steps: list[tuple[str, list[dict[str, str]]]] = []
+        self.step = -1
+        self.names = self._names(target)
+        self.taken.update(self.names.values())
+        self.temporaries = 0
+
+    def _names(self, target: Target) -> dict[int, str]:
+        """Names of the rows that become locals for a reason known beforehand: named by the derivation, or a result."""
+        program = self.program
+        self.taken = {f"{target.name}_{m}" for m in ("NQ", "NV", "SIN", "COS")}
+        self.taken |= {target.symbol(program.function), *parameters(program, target).values()}
+        names: dict[int, str] = {}
+
+        def give(row: int, name: str) -> None:
+            names[row] = local(name, self.taken)
+            self.taken.add(names[row])
+
+        for i in self.live:
+            if self.rows[i].name and self.rows[i].op not in ("const", "input"):
+                give(i, self.rows[i].name)
+        for port in program.outputs:
+            for k, row in enumerate(port.rows):
+                if row not in names and self.rows[row].op != "const":
+                    index = divmod(k, port.shape[1]) if len(port.shape) == 2 else (k,) if port.shape else ()
+                    give(row, "_".join(map(str, ("out", port.name, *index))))
+        return names
+
+    def groups(self) -> list[dict[str, Any]]:
+        """The statements in order, grouped under the comment of their step."""
+        for i in self.live:
+            self._write(i)
+        return [{"comment": title, "locals": lines} for title, lines in self.steps if lines]
+
+    def _write(self, i: int) -> None:
+        row = self.rows[i]
+        named = i in self.names
+        room = WIDTH - len(f"    const {self.program.real} {self.names[i]} = ;") if named else INLINE
+        text, rank = self._expression(i)
+        while len(text) > room:
+            inline = [a for a in row.args if self.rank[a] != _ATOM or "(" in self.text[a]]
+            if not inline:
+                break
+            self._declare(max(inline, key=lambda a: len(self.text[a])), "", row.step)
+            text, rank = self._expression(i)
+        self.text[i], self.rank[i] = text, rank
+        atom = row.op in ("const", "input")
+        if named or (self.uses[i] > 1 and not atom):
+            self._declare(i, self.names.get(i, ""), row.step)
+
+    def _declare(self, i: int, name: str, step: int) -> None:
+        """Give row i a local of its own, from here on written by its name."""
+        while not name:
+            self.temporaries += 1
+            if (free := f"t{self.temporaries}") not in self.taken:
+                name = free
+        if not self.steps or (step != self.step and step >= 0):
+            self.steps.append((comment(self.program.steps[step]) if step >= 0 else "", []))
+            self.step = step
+        self.steps[-1][1].append({"name": name, "value": self.text[i]})
+        self.text[i], self.rank[i] = name, _ATOM
+
+    def _expression(self, i: int) -> tuple[str, int]:
+        op, args, value, _, _ = self.rows[i]
+        if op == "const":
+            text = literal(value, self.program.real)
+            return text, _UNARY if text.startswith("-") else _ATOM
+        if op == "input":
+            return f"{self.inputs[value[0]]}[{value[1]}]", _ATOM
+        if op in self.calls:
+            return f"{self.calls[op]}({self.text[args[0]]})", _ATOM
+        if op == "neg":
+            return f"-{self._operand(args[0], _ATOM)}", _UNARY
+        if op == "div" and self.rows[args[1]].op == "const" and rounded(self.rows[args[1]].value, self.program.real) == 0:
+            raise RequestError(
+                f"{self.program.function} divides by a constant that is zero as a {self.program.real}; "
+                "use other units or --real double"
+            )
+        sign, rank = {"mul": ("*", _PRODUCT), "div": ("/", _PRODUCT), "add": (" + ", _SUM), "sub": (" - ", _SUM)}[op]
+        # C groups from the left, and a sign directly behind an operator reads badly.
+        right = self._operand(args[1], _ATOM if self.rank[args[1]] == _UNARY else rank + 1)
+        return f"{self._operand(args[0], rank)}{sign}{right}", rank
+
+    def _operand(self, i: int, rank: int) -> str:
+        return self.text[i] if self.rank[i] >= rank else f"({self.text[i]})"

@@ -1,0 +1,208 @@
+"""Generated C compiled into a Python extension (cffi, API mode), kept in a cache by its content.
+
+The compiler is called directly, so that nothing reaches the terminal and nothing is guessed: the functions as they are
+printed, a loop over states for each, and the file that cffi writes. A library is built in a folder of its own beside
+its place in the cache and renamed into it, so that two processes may build the same one at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from symgen.backends import c99, render
+from symgen.errors import BuildError, RequestError
+from symgen.ir import Program
+
+WAY_OUT = "on Debian and Ubuntu 'apt install gcc python3-dev' brings both"
+
+
+@dataclass(frozen=True)
+class Build:
+    """How the C is compiled: -O`optimize`, -march=native, and whether a*b + c may be contracted into one rounding."""
+
+    optimize: int = 2
+    native: bool = False
+    contract: bool = False
+
+    def __post_init__(self) -> None:
+        if self.optimize not in (0, 1, 2, 3):
+            raise RequestError(f"optimize is {self.optimize!r}; it can be 0, 1, 2 or 3")
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        contract = "-ffp-contract=fast" if self.contract else "-ffp-contract=off"
+        return (f"-O{self.optimize}", contract, *(("-march=native",) if self.native else ()), "-fPIC", "-fvisibility=hidden")
+
+
+def load(
+    programs: Mapping[str, Program], target: c99.Target, build: Build, sources: Mapping[str, str] | None = None
+) -> ModuleType:
+    """The compiled functions as a module with `lib` and `ffi`.
+
+    `lib.NAME_<function>` takes one pointer per argument and result; `lib.NAME_<function>_batch` takes a count, a
+    pointer and a step (in elements) per argument, and a pointer per result. `sources` replaces the text of functions,
+    by name. Raises BuildError when there is no compiler, no Python header, no place for the result, or when the
+    compiler refuses the text.
+    """
+    files = {f"{target.name}.h": c99.header(programs, target)}
+    given = sources or {}
+    files |= {target.file(name): given.get(name) or c99.source(program, target) for name, program in programs.items()}
+    context = {"name": target.name, "real": c99.single_real(programs.values()), "functions": _functions(programs, target)}
+    loops, declarations = (render(c99.TEMPLATES, name, **context) for name in ("batch.c.j2", "batch.h.j2"))
+    compiler = _compiler()
+    digest = hashlib.sha256()
+    for part in (*_platform(build), *compiler, *build.flags, *(t for item in files.items() for t in item), loops, declarations):
+        digest.update(f"{len(part)}:{part}".encode())
+    module = f"_symgen_{digest.hexdigest()[:24]}"
+    if module not in _LOADED:
+        path = cache_folder() / (module + str(sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
+        _LOADED[module] = _open(module, path) or _make(module, path, files, loops, declarations, compiler, build)
+    return _LOADED[module]
+
+
+_LOADED: dict[str, ModuleType] = {}
+
+
+def cache_folder() -> Path:
+    """Where libraries are kept: $SYMGEN_CACHE, else $XDG_CACHE_HOME/symgen, else ~/.cache/symgen."""
+    if own := os.environ.get("SYMGEN_CACHE"):
+        return Path(own).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path("~/.cache").expanduser()) / "symgen"
+
+
+def _functions(programs: Mapping[str, Program], target: c99.Target) -> list[dict[str, Any]]:
+    found = []
+    for name, program in programs.items():
+        names = c99.parameters(program, target)
+        ports = [[{"name": names[p.name], "size": p.size} for p in ports] for ports in (program.inputs, program.outputs)]
+        found.append({"symbol": target.symbol(name), "arguments": ports[0], "results": ports[1]})
+    return found
+
+
+def _platform(build: Build) -> tuple[str, ...]:
+    """What a compiled library depends on besides its text."""
+    import cffi
+
+    cpu = ""
+    if build.native:
+        # A cache in a shared home folder is read by machines that differ in what -march=native means.
+        try:
+            facts = re.findall(r"^(?:model name|flags|Features)\s*:.*$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+            cpu = "".join(sorted(set(facts)))
+        except OSError:
+            cpu = platform.processor()
+    suffix = str(sysconfig.get_config_var("EXT_SUFFIX"))
+    return sys.platform, platform.machine(), sys.version, suffix, cffi.__version__, cpu
+
+
+def _compiler() -> tuple[str, ...]:
+    """The command of the C compiler: $CC, else the one that built Python, else cc, gcc or clang."""
+    if os.name == "nt":
+        raise BuildError("the solver needs a POSIX system; on Windows use WSL, or build the generated folder with CMake")
+    own = os.environ.get("CC")
+    candidates = [own] if own else [str(sysconfig.get_config_var("CC") or ""), "cc", "gcc", "clang"]
+    for candidate in candidates:
+        command = shlex.split(candidate)
+        if command and shutil.which(command[0]):
+            return tuple(command)
+    if own:
+        raise BuildError(f"the C compiler '{own}' that CC names was not found; correct CC or unset it")
+    raise BuildError(f"no C compiler was found; {WAY_OUT}, or set CC to the name of one")
+
+
+def _open(module: str, path: Path) -> ModuleType | None:
+    """The library at `path`, or None when it is not there or cannot be loaded."""
+    if not path.exists():
+        return None
+    spec = spec_from_file_location(module, path, loader=ExtensionFileLoader(module, str(path)))
+    if spec is None or spec.loader is None:
+        return None
+    try:
+        loaded = module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+    except ImportError:
+        return None
+    return loaded
+
+
+def _make(
+    module: str, path: Path, files: Mapping[str, str], loops: str, declarations: str, compiler: tuple[str, ...], build: Build
+) -> ModuleType:
+    """Build the library, put it at `path`, and load it."""
+    include = sysconfig.get_path("include")
+    if not (Path(include) / "Python.h").is_file():
+        raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="building-", dir=path.parent) as folder:
+            built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include)
+            os.replace(built, path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BuildError(f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a folder with room") from None
+    loaded = _open(module, path)
+    if loaded is None:
+        raise BuildError(f"the library {path} was built but Python cannot load it; check that CC builds for this Python")
+    return loaded
+
+
+def _compile(
+    folder: Path,
+    module: str,
+    files: Mapping[str, str],
+    loops: str,
+    declarations: str,
+    compiler: tuple[str, ...],
+    build: Build,
+    include: str,
+) -> Path:
+    """Write every text into `folder`, compile each C file and link them; returns the library."""
+    import cffi
+
+    ffi = cffi.FFI()
+    ffi.cdef(declarations)
+    ffi.set_source(module, loops, compiler_verbose=0)  # cffi would print the name of its file
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    # The generated functions are C99; cffi's file is whatever Python's headers ask for.
+    units = [(name, ("-std=c99",)) for name in files if name.endswith(".c")] + [(f"{module}.c", ("-I", include))]
+    ffi.emit_c_code(str(folder / units[-1][0]))
+
+    def unit(job: tuple[str, tuple[str, ...]]) -> str:
+        name, flags = job
+        _run([*compiler, *build.flags, *flags, "-c", name, "-o", f"{name}.o"], folder)
+        return f"{name}.o"
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as workers:
+        objects = list(workers.map(unit, units))
+    shared = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
+    _run([*compiler, *build.flags, *shared, *objects, "-lm", "-o", f"{module}.so"], folder)
+    return folder / f"{module}.so"
+
+
+def _run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(
+        command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    )
+    if done.returncode:
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        first = next((line for line in lines if "error" in line), lines[0] if lines else f"exit code {done.returncode}")
+        raise BuildError(f"the C compiler {command[0]} refused the generated text: {first}")

@@ -1,0 +1,330 @@
+"""The folder of C: every file of `interface.md` for one robot, written whole or not at all.
+
+`write` makes the texts, puts them into a new folder beside the place asked for, and swaps the two by renaming. What
+stops it (a full disk, an interruption) leaves the old folder, or the whole new one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import symgen
+from symgen.backends import c99, render
+from symgen.backends._c_text import WIDTH, comment, literal
+from symgen.errors import RequestError
+from symgen.ir import Port, Program
+from symgen.joints import joint_type
+from symgen.mechanism import BASE, Mechanism
+
+Number = float | Fraction
+
+
+@dataclass(frozen=True)
+class SelfTestCase:
+    """One state and the answer there, for the self-test.
+
+    `arguments` and `results` are flat and in the order of the C call; `tolerances` bounds the absolute error of every
+    element of a result, one number per result. Arguments should be exact in the program's real type.
+    """
+
+    function: str
+    arguments: tuple[tuple[Number, ...], ...]
+    results: tuple[tuple[Number, ...], ...]
+    tolerances: tuple[Number, ...]
+
+
+def write(
+    folder: str | PathLike[str],
+    mechanism: Mechanism,
+    programs: Mapping[str, Program],
+    *,
+    name: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    cases: Iterable[SelfTestCase] = (),
+) -> dict[str, Any]:
+    """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
+
+    `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, trig, snap …),
+    and `trig` is heeded. A folder that is there already is replaced when symgen wrote it; files in it that symgen did
+    not write are kept. Raises RequestError when something else stands there, or when the disk refuses.
+    """
+    files = texts(mechanism, programs, name=name, options=options, cases=cases)
+    replace_folder(Path(folder), files)
+    return dict(json.loads(files["manifest.json"]))
+
+
+def texts(
+    mechanism: Mechanism,
+    programs: Mapping[str, Program],
+    *,
+    name: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    cases: Iterable[SelfTestCase] = (),
+) -> dict[str, str]:
+    """Every file of the folder by name. The same arguments give the same texts."""
+    from symgen.canonical import to_toml
+
+    chosen = dict(options or {})
+    trig = chosen.get("trig", "libm")
+    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, trig, mechanism.source_sha256)
+    described = _manifest(mechanism, programs, target, chosen)
+    common = target.context | {"real": described["real"]}
+    files = {f"{target.name}.h": c99.header(programs, target)}
+    files |= {target.file(function): c99.source(program, target) for function, program in programs.items()}
+    files[f"{target.name}.toml"] = to_toml(mechanism)
+    tests = _tests(programs, target, list(cases))
+    words = {"float": {"fabs": "fabsf", "spoilt": "1e30f"}, "double": {"fabs": "fabs", "spoilt": "1e300"}}[described["real"]]
+    checked = common | words | {"tests": tests, "total": len(tests)}
+    files[f"{target.name}_selftest.c"] = render(c99.TEMPLATES, "selftest.c.j2", **checked)
+    release = ".".join(re.findall(r"\d+", symgen.__version__)[:3])  # CMake takes numbers only
+    sources = [target.file(function) for function in programs]
+    files["CMakeLists.txt"] = render(c99.TEMPLATES, "CMakeLists.txt.j2", **common, release=release, files=sources)
+    files["README.md"] = render(c99.TEMPLATES, "README.md.j2", **common, **_readme(mechanism, programs, described))
+    described["files"] = sorted([*files, "manifest.json"])
+    files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return files
+
+
+def _manifest(
+    mechanism: Mechanism, programs: Mapping[str, Program], target: c99.Target, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    def ports(found: Sequence[Port]) -> list[dict[str, Any]]:
+        return [{"name": port.name, "shape": list(port.shape)} for port in found]
+
+    functions = {}
+    for function, program in programs.items():
+        results = ports(program.outputs)
+        functions[function] = {
+            "method": program.method,
+            "symbol": target.symbol(function),
+            "file": target.file(function),
+            "arguments": ports(program.inputs),
+            "result": results[0] if len(results) == 1 else results,
+            "operations": program.operations,
+            "depth": program.depth,
+        }
+    parents = [mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name for j in mechanism.joints]
+    return {
+        "symgen": symgen.__version__,
+        "robot": target.name,
+        "source_sha256": mechanism.source_sha256,
+        "real": c99.single_real(programs.values()),
+        "nq": mechanism.nq,
+        "nv": mechanism.nv,
+        "gravity": [float(g) for g in mechanism.gravity],
+        "joints": [
+            {"name": joint.name, "type": joint.kind, "parent": parent, "child": body.name, "q": [i, 1], "v": [i, 1]}
+            for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
+        ],
+        "functions": functions,
+        "options": {"name": mechanism.name} | {k: options[k] for k in sorted(options)},
+    }
+
+
+def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:
+    units = ["rad" if joint_type(joint.kind).TURNS else "m" for joint in mechanism.joints]
+    joints = [
+        {key: _cell(joint[key]) for key in ("name", "type", "parent", "child")} | {"index": i, "unit": unit}
+        for i, (joint, unit) in enumerate(zip(described["joints"], units, strict=True))
+    ]
+    functions, meanings = [], {}
+    for function, program in programs.items():
+        arguments, results = c99.describe(program)
+        meanings.update({a.name: a.what for a in (*arguments, *results)})
+        functions.append(
+            {
+                "symbol": described["functions"][function]["symbol"],
+                "method": program.method,
+                "arguments": ", ".join(a.name for a in arguments),
+                "results": ", ".join(a.name for a in results),
+                "operations": c99.operations_text(program),
+                "depth": program.depth,
+            }
+        )
+    first = next(iter(programs.values()))
+    options = {key: _cell(str(value)) for key, value in described["options"].items() if value is not None and key != "name"}
+    return {
+        "robot": _cell(mechanism.name),
+        "base": _cell(mechanism.base),
+        "gravity": ", ".join(f"{g:g}" for g in described["gravity"]),
+        "joints": joints,
+        "functions": functions,
+        "meanings": [{"name": meant, "what": what} for meant, what in meanings.items()],
+        "options": [{"name": key, "value": value} for key, value in options.items()],
+        "example": {
+            "symbol": described["functions"][first.function]["symbol"],
+            "arguments": [{"name": p.name, "size": p.size} for p in first.inputs],
+            "results": [{"name": p.name, "size": p.size} for p in first.outputs],
+        },
+    }
+
+
+def _cell(text: str) -> str:
+    """`text` fit for a cell of a Markdown table."""
+    return comment(text).replace("|", "/").replace("`", "'")
+
+
+def _tests(programs: Mapping[str, Program], target: c99.Target, cases: list[SelfTestCase]) -> list[dict[str, Any]]:
+    """What the self-test's template repeats, for each function that has a case."""
+    return [
+        _test(program, target, own)
+        for function, program in programs.items()
+        if (own := [case for case in cases if case.function == function])
+    ]
+
+
+def _test(program: Program, target: c99.Target, cases: list[SelfTestCase]) -> dict[str, Any]:
+    """Data and calls of one function's self-test: the plain call, and each result stored over each argument."""
+    for case in cases:
+        _check_case(program, case)
+    names = c99.parameters(program, target)
+
+    def numbers(values: Sequence[Number]) -> list[str]:
+        return _wrapped([literal(Fraction(x), program.real) for x in values])
+
+    def data(port: Port, values: list[Sequence[Number]]) -> dict[str, Any]:
+        table = f"{program.function}_{port.name}"
+        return {"name": names[port.name], "table": table, "size": port.size, "states": [numbers(row) for row in values]}
+
+    arguments = [data(port, [case.arguments[k] for case in cases]) for k, port in enumerate(program.inputs)]
+    results = [data(port, [case.results[k] for case in cases]) for k, port in enumerate(program.outputs)]
+    for k, result in enumerate(results):
+        result["tolerances"] = numbers([case.tolerances[k] for case in cases])
+    given = [f"{a['table']}[i]" for a in arguments]
+    into = [r["name"] for r in results]
+    shared = [
+        {
+            "argument": argument,
+            "result": result,
+            "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into[:k], "shared", *into[k + 1 :]]),
+        }
+        for i, argument in enumerate(arguments)
+        for k, result in enumerate(results)
+    ]
+    return {
+        "function": program.function,
+        "symbol": target.symbol(program.function),
+        "count": len(cases),
+        "arguments": arguments,
+        "results": results,
+        "call": ", ".join([*given, *into]),
+        "shared": shared,
+        "largest": max(port.size for port in (*program.inputs, *program.outputs)),
+    }
+
+
+def _check_case(program: Program, case: SelfTestCase) -> None:
+    sizes = [port.size for port in (*program.inputs, *program.outputs)]
+    given = [len(values) for values in (*case.arguments, *case.results)]
+    numbers = [x for values in (*case.arguments, *case.results, case.tolerances) for x in values]
+    if sizes != given or len(case.tolerances) != len(program.outputs) or not all(math.isfinite(x) for x in numbers):
+        what = f"sizes {given} for {sizes}, or a number that is not finite"
+        raise RequestError(f"a self-test case of {program.function} has {what}")
+
+
+def _wrapped(numbers: Sequence[str]) -> list[str]:
+    """Numbers as lines of at most WIDTH columns, commas included."""
+    lines: list[str] = []
+    for k, number in enumerate(numbers):
+        text = number + ("," if k + 1 < len(numbers) else "")
+        if lines and len(lines[-1]) + len(text) + 9 <= WIDTH:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    return lines
+
+
+def replace_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Make `folder` hold `files`, by renaming a finished folder into its place.
+
+    What stands in a folder that symgen wrote but is not symgen's is moved along. Raises RequestError, the old folder
+    untouched, when the place holds something that symgen did not write or when the disk refuses.
+    """
+    folder = folder.resolve()  # a link is followed, so that its target is replaced and not the link
+    if Path.cwd().is_relative_to(folder):
+        raise RequestError(f"{folder} is where you stand and cannot be replaced; name a folder inside it, such as ./c")
+    try:
+        kept = _foreign(folder, files)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.new-", dir=folder.parent))
+    except OSError as error:
+        raise _refusal(folder, error) from None
+    old = new.with_name(new.name.replace(".new-", ".old-"))
+    try:
+        for name, text in files.items():
+            _write_file(new / name, text)
+        new.chmod(0o777 & ~_umask())  # mkdtemp makes a private folder
+        if folder.exists():
+            os.rename(folder, old)
+        for name in kept:
+            os.rename(old / name, new / name)
+        os.rename(new, folder)
+    except BaseException as error:
+        _put_back(folder, old, new, kept)
+        if isinstance(error, OSError):
+            raise _refusal(folder, error) from None
+        raise
+    finally:
+        # The disk says how far it came. With both there the way back failed as well: nothing is deleted then.
+        if not new.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        elif not old.exists():
+            shutil.rmtree(new, ignore_errors=True)
+
+
+def _write_file(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def _put_back(folder: Path, old: Path, new: Path, kept: Sequence[str]) -> None:
+    """Undo what was renamed. Asks the disk, not the program, since an interruption may fall between the two."""
+    if folder.exists() or not old.exists():
+        return
+    for name in kept:
+        if not os.path.lexists(old / name) and os.path.lexists(new / name):
+            os.rename(new / name, old / name)
+    os.rename(old, folder)
+
+
+def _foreign(folder: Path, files: Mapping[str, str]) -> list[str]:
+    """What stands in the folder and is not symgen's; RequestError when the folder is not one that symgen wrote."""
+    if not folder.exists():
+        return []
+    if not folder.is_dir():
+        raise RequestError(f"{folder} is a file; choose a folder that does not exist yet")
+    present = sorted(path.name for path in folder.iterdir())
+    if not present:
+        return []
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        own = {str(name) for name in manifest["files"]} if manifest["symgen"] else set()
+    except (OSError, ValueError, TypeError, KeyError):
+        raise RequestError(f"{folder} holds files that symgen did not write; choose another folder, or an empty one") from None
+    foreign = [name for name in present if name not in own]
+    clash = next((name for name in foreign if name in files), None)
+    if clash is not None:
+        raise RequestError(f"{folder / clash} was not written by symgen and would be replaced; move it away")
+    return foreign
+
+
+def _refusal(folder: Path, error: OSError) -> RequestError:
+    reason = error.strerror or str(error)
+    return RequestError(f"{folder} cannot be written: {reason}; nothing was changed, make room or choose another folder")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,356 @@
+"""The folder of C: its files, its self-test, its CMake package, and what is left when writing it is stopped."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from symgen import folder as rooms
+from symgen.errors import RequestError
+from symgen.folder import SelfTestCase, texts, write
+from symgen.ir import Program, evaluate
+from symgen.mechanism import X_AXIS, Body, Frame, Joint, Mechanism, Part, Shift
+from symgen.readback import compare
+from tests.c_programs import DOUBLES, arm, gravity
+from tests.test_c99 import WARNINGS
+
+
+def mechanism(name: str = "arm") -> Mechanism:
+    down = (Shift((Fraction(0), Fraction(0), Fraction("-0.5"))),)
+    parts = [Part(link, down, Fraction(2)) for link in ("upper", "lower")]
+    return Mechanism(
+        name,
+        (Joint("shoulder", "revolute", -1, (), X_AXIS), Joint("elbow", "revolute", 0, down, X_AXIS)),
+        tuple(Body(part.link, (part,)) for part in parts),
+        (Frame("upper", 0), Frame("lower", 1)),
+        source_sha256="5ha",
+    )
+
+
+def cases(programs: dict[str, Program], tolerance: float = 1e-12) -> list[SelfTestCase]:
+    found = []
+    for function, program in programs.items():
+        for k in range(3):
+            arguments = tuple(tuple((7 * (i + j + k) % 11 - 5) / 4 for i in range(p.size)) for j, p in enumerate(program.inputs))
+            values = evaluate(program, {p.name: a for p, a in zip(program.inputs, arguments, strict=True)}, DOUBLES)
+            results = tuple(tuple(values[p.name]) for p in program.outputs)
+            found.append(SelfTestCase(function, arguments, results, (tolerance,) * len(results)))
+    return found
+
+
+def put(folder: Path, real: str = "double", **options: Any) -> dict[str, Any]:
+    programs = arm(real)
+    return write(folder, mechanism(), programs, options=options, cases=cases(programs, 1e-12 if real == "double" else 1e-4))
+
+
+def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def selftest(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    sources = sorted(folder.glob("*.c"))
+    built = run("gcc", "-std=c99", "-O1", *WARNINGS, *flags, *sources, "-o", folder.parent / "selftest", "-lm")
+    assert built.returncode == 0, built.stderr
+    return run(folder.parent / "selftest")
+
+
+def test_the_files_are_those_of_the_contract(tmp_path: Path) -> None:
+    manifest = put(tmp_path / "out" / "arm", frame="lower", snap="off")
+    found = tmp_path / "out" / "arm"
+    assert sorted(p.name for p in found.iterdir()) == sorted(
+        [f"arm_{f}.c" for f in arm()] + ["arm.h", "arm.toml", "arm_selftest.c", "CMakeLists.txt", "manifest.json", "README.md"]
+    )
+    assert json.loads((found / "manifest.json").read_text()) == manifest
+    assert list(manifest)[:8] == ["symgen", "robot", "source_sha256", "real", "nq", "nv", "gravity", "joints"]
+    assert manifest["gravity"] == [0.0, 0.0, -9.81]
+    shoulder = {"name": "shoulder", "type": "revolute", "parent": "base", "child": "upper", "q": [0, 1], "v": [0, 1]}
+    assert manifest["joints"][0] == shoulder
+    assert manifest["joints"][1]["parent"] == "upper"
+    dynamics = manifest["functions"]["forward_dynamics"]
+    assert list(dynamics) == ["method", "symbol", "file", "arguments", "result", "operations", "depth"]
+    assert dynamics["symbol"] == "arm_forward_dynamics"
+    assert dynamics["arguments"][2] == {"name": "tau", "shape": [2]}
+    assert dynamics["result"] == {"name": "a", "shape": [2]}
+    assert [r["name"] for r in manifest["functions"]["mass_matrix_and_bias"]["result"]] == ["M", "c"]
+    assert manifest["functions"]["mass_matrix_determinant"]["result"] == {"name": "det", "shape": []}
+    assert manifest["options"] == {"name": "arm", "frame": "lower", "snap": "off"}
+    readme = (found / "README.md").read_text()
+    assert "| 1 | elbow | revolute | upper → lower | rad |" in readme
+    assert "arm_forward_dynamics(q, v, tau, a);" in readme
+    assert (found.stat().st_mode & 0o077) == (0o777 & ~rooms._umask() & 0o077)
+    assert [p.name for p in found.parent.iterdir()] == ["arm"]
+
+
+def test_the_c_of_the_folder_is_the_programs(tmp_path: Path) -> None:
+    put(tmp_path / "arm", trig="macro")
+    header = (tmp_path / "arm" / "arm.h").read_text()
+    for function, program in arm().items():
+        assert compare(program, (tmp_path / "arm" / f"arm_{function}.c").read_text(), header) == []
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    put(tmp_path / "one")
+    put(tmp_path / "two")
+    for path in (tmp_path / "one").iterdir():
+        data = path.read_bytes()
+        assert data == (tmp_path / "two" / path.name).read_bytes()
+        assert b"\r" not in data
+        assert str(tmp_path).encode() not in data
+        assert not re.search(rb"\b20\d\d-\d\d-\d\d\b", data)
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_the_self_test_passes(tmp_path: Path, real: str) -> None:
+    put(tmp_path / "arm", real)
+    done = selftest(tmp_path / "arm")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[:-1] == [f"{function}: passed (3 states)" for function in arm()]
+    assert lines[-1] == "5 passed, 0 failed"
+    quiet = selftest(tmp_path / "arm", "-Darm_NO_STDIO")
+    assert (quiet.returncode, quiet.stdout) == (0, "")
+    if real == "double":
+        source = run("gcc", "-E", "-P", "-Darm_NO_STDIO", tmp_path / "arm" / "arm_selftest.c").stdout
+        assert "printf" not in source
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("0.7*c_2", "0.7*c_2*c_2"), ("a[0] = a_1;", "a[0] = a_1/0.0;"), ("    a[1] = out_a_1;\n", "    (void)out_a_1;\n"),
+     ("    const double r_1", "    a[0] = 7.0;\n    const double r_1"), ("a[0] = a_1;", "a[0] = sqrt(-1.0 - a_1*a_1);")],
+)  # fmt: skip
+def test_the_self_test_fails(tmp_path: Path, old: str, new: str) -> None:
+    """A wrong operation, an infinity, a lost store, an argument overwritten too early, a number that is none."""
+    put(tmp_path / "arm")
+    path = tmp_path / "arm" / "arm_forward_dynamics.c"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    done = selftest(tmp_path / "arm")
+    assert done.returncode == 1
+    assert re.search(r"forward_dynamics: FAILED \(\d+ numbers are wrong over 3 states\)", done.stdout)
+    assert done.stdout.splitlines()[-1] == "4 passed, 1 failed"
+    assert selftest(tmp_path / "arm", "-Darm_NO_STDIO").returncode == 1
+
+
+def test_payload_and_few_functions(tmp_path: Path) -> None:
+    programs = {"gravity_force": gravity(payload=True)}
+    write(tmp_path / "arm", mechanism(), programs, name="my arm", cases=cases(programs), options={"payload": "lower"})
+    assert (tmp_path / "arm" / "my_arm.h").is_file()
+    assert selftest(tmp_path / "arm").stdout.splitlines()[-1] == "1 passed, 0 failed"
+    write(tmp_path / "none", mechanism(), programs)
+    assert selftest(tmp_path / "none").stdout == "0 passed, 0 failed\n"
+
+
+def test_names_from_a_description_are_only_text(tmp_path: Path) -> None:
+    odd = mechanism("a|`*/ b\n#define int")
+    odd = replace(odd, joints=(replace(odd.joints[0], name="j*/|`\n\\"), odd.joints[1]), base="*/\n")
+    programs = arm()
+    write(tmp_path / "odd", odd, programs, cases=cases(programs))
+    assert selftest(tmp_path / "odd").returncode == 0
+
+
+@pytest.mark.parametrize("case", [("q", 3), ("nan", 2), ("tolerance", 2)])
+def test_a_case_of_another_shape_is_refused(case: tuple[str, int]) -> None:
+    what, size = case
+    value = float("nan") if what == "nan" else 1.0
+    wrong = SelfTestCase("mass_matrix", ((value,) * size,), ((1.0,) * 4,), (1.0,) * (2 if what == "tolerance" else 1))
+    with pytest.raises(RequestError, match="self-test case of mass_matrix"):
+        texts(mechanism(), arm(), cases=[wrong])
+
+
+# What is left when writing is stopped.
+
+
+class Stop:
+    """Raises at the n-th call of anything that touches the disk."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, at: int, error: BaseException, late: bool) -> None:
+        self.count, self.at, self.error, self.late = 0, at, error, late
+        for module, name in ((rooms, "_write_file"), (os, "rename"), (rooms.tempfile, "mkdtemp"), (Path, "chmod")):
+            self.wrap(patch, module, name)
+
+    def wrap(self, patch: pytest.MonkeyPatch, module: Any, name: str) -> None:
+        original = getattr(module, name)
+
+        def stopped(*arguments: Any, **named: Any) -> Any:
+            self.count += 1
+            if self.count != self.at:
+                return original(*arguments, **named)
+            if self.late:
+                original(*arguments, **named)
+            raise self.error
+
+        patch.setattr(module, name, stopped)
+
+
+Content = dict[str, bytes] | None
+
+
+def content(folder: Path) -> Content:
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()} if folder.exists() else None
+
+
+def stops(error: BaseException, late: bool, before: str, tmp_path: Path) -> Iterator[tuple[Path, Content, BaseException | None]]:
+    """The folder after a stop at each step in turn, what stood there before, and what the caller saw."""
+    for at in range(1, 40):
+        place = tmp_path / f"{at}"
+        place.mkdir()
+        folder = place / "arm"
+        if before == "empty":
+            folder.mkdir()
+        if before == "old":
+            write(folder, mechanism(), {"mass_matrix": arm()["mass_matrix"]})
+            (folder / "mine.c").write_text("int mine;")
+            (folder / "build").mkdir()
+            (folder / "dangling").symlink_to("nowhere")
+            (folder / "build" / "object").write_text("x")
+        was = content(folder)
+        seen: BaseException | None = None
+        with pytest.MonkeyPatch.context() as patch:
+            stop = Stop(patch, at, error, late)
+            try:
+                put(folder)
+            except (RequestError, KeyboardInterrupt) as caught:
+                seen = caught
+        if stop.count < at:
+            assert at > 12, "the steps were not reached"
+            return
+        yield folder, was, seen
+    raise AssertionError("there is no end of steps")
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("before", ["nothing", "empty", "old"])
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt()])
+def test_old_or_new_whatever_happens(tmp_path: Path, error: BaseException, before: str, late: bool) -> None:
+    programs = arm()
+    new = {name: text.encode() for name, text in texts(mechanism(), programs, cases=cases(programs)).items()}
+    for folder, was, seen in stops(error, late, before, tmp_path):
+        now = content(folder)
+        mine = {"mine.c": b"int mine;"} if before == "old" else {}
+        assert now in (was, new | mine)
+        if before == "old":
+            assert (folder / "build" / "object").read_text() == "x"
+            assert (folder / "dangling").is_symlink()
+        if isinstance(error, OSError):
+            assert isinstance(seen, RequestError)
+            assert str(seen).startswith(f"{folder} cannot be written: No space left on device")
+        else:
+            assert isinstance(seen, KeyboardInterrupt)
+        left = [p for p in folder.parent.iterdir() if p.name != "arm"]
+        # A stop between the making of a folder and learning its name leaves an empty one.
+        assert all(late and not any(p.iterdir()) for p in left), left
+
+
+def test_a_folder_of_symgen_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "arm"
+    put(folder)
+    (folder / "notes.txt").write_text("mine")
+    (folder / "build").mkdir()
+    (folder / "dangling").symlink_to("nowhere")
+    manifest = write(folder, mechanism(), {"mass_matrix": arm()["mass_matrix"]})
+    assert sorted(p.name for p in folder.iterdir()) == sorted([*manifest["files"], "build", "dangling", "notes.txt"])
+    assert not (folder / "arm_forward_dynamics.c").exists()
+    (tmp_path / "link").symlink_to(folder)
+    put(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (folder / "arm_forward_dynamics.c").exists()
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_the_current_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    for place in (".", ".."):
+        with pytest.raises(RequestError, match="name a folder inside it"):
+            put(Path(place))
+    put(Path("arm"))
+    assert (tmp_path / "below" / "arm" / "arm.h").is_file()
+
+
+def test_what_symgen_did_not_write_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RequestError, match="is a file"):
+        put(tmp_path / "file")
+    with pytest.raises(RequestError, match="cannot be written"):
+        put(tmp_path / "file" / "below")
+    for text in (None, "{}", "[]", '"x"', '{"symgen": "1"}', "\udcff", '{"symgen": "", "files": ["mine"]}'):
+        shutil.rmtree(tmp_path / "full", ignore_errors=True)
+        (tmp_path / "full").mkdir()
+        (tmp_path / "full" / "arm.h").write_text("mine")
+        if text is not None:
+            (tmp_path / "full" / "manifest.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+        with pytest.raises(RequestError, match="symgen"):
+            put(tmp_path / "full")
+        assert (tmp_path / "full" / "arm.h").read_text() == "mine"
+    put(tmp_path / "arm")
+    write(tmp_path / "arm", mechanism(), {"mass_matrix": arm()["mass_matrix"]})
+    (tmp_path / "arm" / "arm_gravity_force.c").write_text("mine")
+    with pytest.raises(RequestError, match=r"arm_gravity_force.c was not written by symgen"):
+        put(tmp_path / "arm")
+
+
+# The CMake package.
+
+
+def cmake(*arguments: str | Path) -> None:
+    done = run(binary("cmake"), *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def binary(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        wheel = pytest.importorskip("cmake")
+        found = str(Path(wheel.CMAKE_BIN_DIR) / name)
+    return found
+
+
+CONSUMER = """
+cmake_minimum_required(VERSION 3.15)
+project(consumer LANGUAGES {language})
+{found}
+add_executable(consumer main.{suffix})
+target_link_libraries(consumer PRIVATE arm::arm)
+"""
+MAIN = """
+#include "arm.h"
+int main(void) { double q[arm_NQ] = {0, 0}, M[arm_NV*arm_NV]; arm_mass_matrix(q, M); return M[1] > 1.04 && M[1] < 1.06 ? 0 : 1; }
+"""
+
+
+def consume(folder: Path, found: str, language: str, *flags: str) -> None:
+    folder.mkdir()
+    suffix = {"C": "c", "CXX": "cpp"}[language.split()[-1]]
+    (folder / "CMakeLists.txt").write_text(CONSUMER.format(language=language, found=found, suffix=suffix))
+    (folder / f"main.{suffix}").write_text(MAIN)
+    cmake("-S", folder, "-B", folder / "build", *flags)
+    cmake("--build", folder / "build")
+    assert run(folder / "build" / "consumer").returncode == 0
+
+
+def test_the_cmake_package(tmp_path: Path) -> None:
+    put(tmp_path / "arm")
+    build = tmp_path / "build"
+    cmake("-S", tmp_path / "arm", "-B", build, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    assert "-ffp-contract=off" in (build / "compile_commands.json").read_text()
+    cmake("--build", build)
+    tested = run(binary("ctest"), "--output-on-failure", cwd=build)
+    assert tested.returncode == 0
+    assert "100% tests passed" in tested.stdout
+    cmake("--install", build, "--prefix", tmp_path / "installed")
+    prefix = f"-DCMAKE_PREFIX_PATH={tmp_path / 'installed'}"
+    consume(tmp_path / "c", "find_package(arm 0.1 REQUIRED)", "C", prefix)
+    consume(tmp_path / "cpp", f"add_subdirectory({tmp_path / 'arm'} arm)", "C CXX")
+    assert not list((tmp_path / "cpp" / "build").rglob("arm_selftest*"))
