@@ -66,7 +66,7 @@ def load(
     files |= {target.file(name): given.get(name) or c99.source(program, target) for name, program in programs.items()}
     context = {"name": target.name, "real": c99.single_real(programs.values()), "functions": _functions(programs, target)}
     loops, declarations = (render(c99.TEMPLATES, name, **context) for name in ("batch.c.j2", "batch.h.j2"))
-    compiler = _compiler()
+    compiler = find_compiler()
     digest = hashlib.sha256()
     for part in (*_platform(build), *compiler, *build.flags, *(t for item in files.items() for t in item), loops, declarations):
         digest.update(f"{len(part)}:{part}".encode())
@@ -113,7 +113,7 @@ def _platform(build: Build) -> tuple[str, ...]:
     return sys.platform, platform.machine(), sys.version, suffix, cffi.__version__, cpu
 
 
-def _compiler() -> tuple[str, ...]:
+def find_compiler() -> tuple[str, ...]:
     """The command of the C compiler: $CC, else the one that built Python, else cc, gcc or clang."""
     if os.name == "nt":
         raise BuildError("the solver needs a POSIX system; on Windows use WSL, or build the generated folder with CMake")

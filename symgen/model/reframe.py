@@ -14,6 +14,9 @@ from symgen.joints import joint_type
 from symgen.mechanism import Mechanism
 from symgen.model.links import Model, aligned, body_inertia, place
 
+NEARLY_PARALLEL = 0.01
+"""sin² of the angle between two axes below which they are treated as parallel in placing origins (about 6 degrees)."""
+
 
 def reframe(mechanism: Mechanism) -> Model:
     """The model of `mechanism` in the chosen frames; `Link.placement` records where they sit in the declared ones."""
@@ -75,7 +78,8 @@ def _origin(axis: Vec3, turning: bool, point: Vec3, direction: Vec3) -> Vec3:
         return point
     both = k.cross(axis, direction)
     square = k.dot(both, both)
-    if k.is_zero(square):
+    if k.as_float(square) < NEARLY_PARALLEL:
+        # The foot of the normal would lie far away, and round-off grows with the square of that distance.
         return k.scale(k.dot(axis, point), axis)
     # Foot of the common normal: the point of this axis nearest to the line point + t direction.
     return k.scale(k.settle(k.dot(k.cross(point, direction), both) / square), axis)

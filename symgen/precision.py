@@ -1,0 +1,114 @@
+"""The scalar types that numbers are checked in: float64 over stacks of states, and balls of any precision.
+
+A declaration is exact (`Fraction`, `Angle`); here it is entered into a scalar type once. Over `arb(digits)` the entries
+of a NumPy object array are `flint.arb` balls: a midpoint and a radius that encloses the exact value, so an error bound
+comes with each answer. python-flint keeps its working precision in a global context, which `Scalars.working` opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+import numpy.typing as npt
+
+from symgen.errors import RequestError
+from symgen.mechanism import Angle
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Scalars:
+    """A scalar type: how to enter it from exact numbers, and the linear algebra that NumPy has for float64 only.
+
+    `working` opens the context (the working precision) in which every operation on the scalars belongs.
+    """
+
+    name: str
+    dtype: Any
+    constant: Callable[[Fraction], Any]
+    sine_cosine: Callable[[Angle], tuple[Any, Any]]
+    solve: Callable[[Array, Array], Array]
+    """(..., n, n), (..., n, k) → the solution, (..., n, k)."""
+    determinant: Callable[[Array], Array]
+    working: Callable[[], AbstractContextManager[Any]]
+
+    def array(self, values: Any) -> Array:
+        """`values` (nested numbers of any kind, binary floats taken exactly) as an array of this scalar."""
+        if self.dtype is not object:
+            return np.asarray(values, dtype=self.dtype)
+        with self.working():
+            entries = np.asarray(values, dtype=object)
+            return np.asarray(np.frompyfunc(self._enter, 1, 1)(entries))
+
+    def _enter(self, value: Any) -> Any:
+        if isinstance(value, Fraction):
+            return self.constant(value)
+        return value if isinstance(value, flint.arb) else flint.arb(value)
+
+
+_QUARTER_SINES = (0.0, 1.0, 0.0, -1.0)
+
+
+def _float_sine_cosine(angle: Angle) -> tuple[float, float]:
+    k = angle.quarter_turns
+    if k is not None:   # exact zeros: a quarter turn is a signed permutation
+        return _QUARTER_SINES[k % 4], _QUARTER_SINES[(k + 1) % 4]
+    return float(np.sin(float(angle))), float(np.cos(float(angle)))
+
+
+FLOAT = Scalars("float64", np.float64, float, _float_sine_cosine, np.linalg.solve, np.linalg.det, nullcontext)
+"""Double precision, vectorised over thousands of states."""
+
+
+def _fmpq(value: Fraction) -> Any:
+    return flint.fmpq(value.numerator, value.denominator)
+
+
+def _ball_sine_cosine(angle: Angle) -> tuple[Any, Any]:
+    if angle.radians == 0:
+        sine, cosine = flint.arb.sin_cos_pi_fmpq(_fmpq(angle.pi))
+    else:
+        sine, cosine = (flint.arb(_fmpq(angle.radians)) + flint.arb.pi() * flint.arb(_fmpq(angle.pi))).sin_cos()
+    return sine, cosine
+
+
+def _over_states(matrices: Array, others: Array | None, one: Callable[[Any, Any], Any], shape: tuple[int, ...]) -> Array:
+    """`one(matrix, other)` for each state of a stack of ball matrices, gathered into `shape`."""
+    out = np.empty(shape, dtype=object)
+    n = matrices.shape[-1]
+    for state in np.ndindex(*matrices.shape[:-2]):
+        other = None
+        if others is not None:
+            other = flint.arb_mat(n, others.shape[-1], others[state].ravel().tolist())
+        answer = one(flint.arb_mat(n, n, matrices[state].ravel().tolist()), other)
+        out[state] = answer if others is None else np.array(answer.tolist(), dtype=object)
+    return out
+
+
+def _ball_solve(matrices: Array, right: Array) -> Array:
+    batch = np.broadcast_shapes(matrices.shape[:-2], right.shape[:-2])
+    right = np.broadcast_to(right, batch + right.shape[-2:])
+    matrices = np.broadcast_to(matrices, batch + matrices.shape[-2:])
+    try:
+        return _over_states(matrices, right, lambda m, b: m.solve(b), right.shape)
+    except ZeroDivisionError:
+        raise RequestError("the matrix is singular to working precision; solve only where it is regular") from None
+
+
+def _ball_determinant(matrices: Array) -> Array:
+    return _over_states(matrices, None, lambda m, _: m.det(), matrices.shape[:-2])
+
+
+def arb(digits: int) -> Scalars:
+    """Balls of `digits` decimal digits (python-flint's `arb`): every result encloses the exact value."""
+    return Scalars(
+        f"arb({digits})", object, lambda value: flint.arb(_fmpq(value)), _ball_sine_cosine, _ball_solve, _ball_determinant,
+        lambda: flint.ctx.workdps(digits),
+    )

@@ -1,0 +1,85 @@
+"""The C that was printed, compiled as it stands and called through ctypes: what the text check read is what runs here."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symgen.backends import c99
+from symgen.building import find_compiler
+from symgen.errors import BuildError
+from symgen.ir import Program
+from symgen.precision import Array
+from symgen.verification.evaluating import Results, Runner
+
+FLAGS = ("-std=c99", "-O1", "-ffp-contract=off", "-fPIC")
+_TIMEOUT = 600
+_MARGIN = 1024
+"""Elements behind each array: a text under test may well index past its end."""
+
+
+def require_compiler() -> None:
+    """Raises BuildError, with the way out, where there is no C compiler."""
+    find_compiler()
+
+
+def texts(programs: Mapping[str, Program], target: c99.Target) -> dict[str, str]:
+    """The C of every Program by function, as the backend prints it."""
+    return {name: c99.source(program, target) for name, program in programs.items()}
+
+
+def compiled_runners(
+    programs: Mapping[str, Program], printed: Mapping[str, str], header: str, target: c99.Target
+) -> dict[str, Runner]:
+    """One callable per function, from the texts `printed`.
+
+    `header` declares what the Programs take, so that a text with other parameters is refused before it is called.
+    Raises BuildError where the compiler refuses a text.
+    """
+    with tempfile.TemporaryDirectory(prefix="symgen-verify-") as name:
+        folder = Path(name)
+        (folder / f"{target.name}.h").write_text(header, encoding="utf-8")
+        for function in programs:
+            (folder / target.file(function)).write_text(printed[function], encoding="utf-8")
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            objects = list(pool.map(lambda f: _run(folder, [*FLAGS, "-c", target.file(f), "-o", f"{f}.o"], f"{f}.o"), programs))
+        library = _run(folder, ["-shared", *objects, "-o", "all.so", "-lm"], "all.so")
+        loaded = ctypes.CDLL(str(folder / library))   # stays mapped after the folder is gone
+    return {name: _runner(program, getattr(loaded, target.symbol(name))) for name, program in programs.items()}
+
+
+def _run(folder: Path, arguments: list[str], made: str) -> str:
+    done = subprocess.run([*find_compiler(), *arguments], cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+    if done.returncode:
+        said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
+        raise BuildError(f"the C compiler refuses the generated text: {said}; report it with the robot description")
+    return made
+
+
+def _runner(program: Program, call: Any) -> Runner:
+    real = {"double": np.float64, "float": np.float32}[program.real]
+    call.restype = None
+
+    def run(arguments: Mapping[str, Array]) -> Results:
+        count = len(arguments[program.inputs[0].name])
+        buffers = {port.name: np.zeros(port.size + _MARGIN, dtype=real) for port in (*program.inputs, *program.outputs)}
+        pointers = [ctypes.c_void_p(buffer.ctypes.data) for buffer in buffers.values()]
+        results = {port.name: np.zeros((count, port.size), dtype=real) for port in program.outputs}
+        for state in range(count):
+            for port in program.inputs:
+                buffers[port.name][:port.size] = arguments[port.name][state].reshape(-1)
+            for port in program.outputs:
+                buffers[port.name][:port.size] = np.nan   # what the C leaves out stays visible
+            call(*pointers)
+            for port in program.outputs:
+                results[port.name][state] = buffers[port.name][:port.size]
+        return {port.name: results[port.name].reshape(count, *port.shape) for port in program.outputs}
+
+    return run

@@ -1,0 +1,57 @@
+"""Run a Program over a stack of states, in balls or in the machine's floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgen.ir import Numbers, Program, evaluate
+from symgen.precision import Array, Scalars
+
+Results = dict[str, Array]
+Runner = Callable[[Mapping[str, Array]], Results]
+"""Arguments by name, (count, …) each, to results by name, (count, …) each."""
+
+
+def over(scalars: Scalars, program: Program) -> Runner:
+    """The Program as a function on stacks of states in `scalars`; constants are entered exactly, or as tight balls."""
+    constants: dict[Fraction, Any] = {}
+
+    def constant(value: Fraction) -> Any:
+        if value not in constants:
+            constants[value] = scalars.constant(value)
+        return constants[value]
+
+    def run(arguments: Mapping[str, Array]) -> Results:
+        with scalars.working(), np.errstate(all="ignore"):
+            return _gather(program, arguments, Numbers(constant, np.sin, np.cos, np.sqrt))
+
+    return run
+
+
+def in_machine_reals(program: Program) -> Runner:
+    """The Program in NumPy's float64 or float32: the same operations, in the same order, as its C."""
+    real = {"double": np.float64, "float": np.float32}[program.real]
+
+    def run(arguments: Mapping[str, Array]) -> Results:
+        rounded = {name: np.asarray(values, dtype=real) for name, values in arguments.items()}
+        with np.errstate(all="ignore"):
+            return _gather(program, rounded, Numbers(lambda x: real(float(x)), np.sin, np.cos, np.sqrt))
+
+    return run
+
+
+def _gather(program: Program, arguments: Mapping[str, Array], numbers: Numbers) -> Results:
+    """`evaluate` with element arrays of all states at once, put back into (count, …) results."""
+    count = len(next(iter(arguments.values())))
+    elements = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
+    found = evaluate(program, elements, numbers)
+    dtype = next(iter(arguments.values())).dtype
+    results = {}
+    for port in program.outputs:
+        columns = [np.broadcast_to(np.asarray(x, dtype=dtype), (count,)) for x in found[port.name]]
+        results[port.name] = np.stack(columns, axis=-1).reshape(count, *port.shape)
+    return results

@@ -1,0 +1,57 @@
+"""A generated folder as something to verify: its description, how it was made, and the C that lies in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from symgen.errors import DescriptionError, RequestError
+from symgen.generation import Options
+from symgen.loading import load
+from symgen.mechanism import Mechanism, nearest
+
+_HINT = "generate it again"
+
+
+class Folder(NamedTuple):
+    """What a folder holds: `methods` and `sources` (the C) by function, `header` its NAME.h."""
+
+    mechanism: Mechanism
+    name: str
+    options: Options
+    methods: dict[str, str]
+    sources: dict[str, str]
+    header: str
+
+
+def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
+    """Read a folder that `symgen generate` wrote; `functions` (None: all in it) must be in it, by the method asked for if any.
+
+    Raises RequestError for a function that is not in the folder, DescriptionError for a folder that is not symgen's.
+    """
+    mechanism = load(path)   # refuses what is no generated folder
+    try:
+        manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        name, made = str(manifest["robot"]), dict(manifest["functions"])
+        chosen = dict(manifest["options"])
+        options = Options(str(manifest["real"]), chosen.get("frame"), chosen.get("payload"), chosen.get("trig") or "libm")
+        methods = {function: str(entry["method"]) for function, entry in made.items()}
+        if functions is not None:
+            methods = dict(_wanted(request, methods, path) for request in functions)
+        sources = {function: (path / Path(str(made[function]["file"])).name).read_text(encoding="utf-8") for function in methods}
+        header = (path / f"{name}.h").read_text(encoding="utf-8")
+    except OSError as error:
+        raise DescriptionError(f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT) from None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
+    return Folder(mechanism, name, options, methods, sources, header)
+
+
+def _wanted(request: str, made: dict[str, str], path: Path) -> tuple[str, str]:
+    name, _, method = request.partition("=")
+    function = nearest(name, made, "function in this folder")
+    if method and method != made[function]:
+        raise RequestError(f"{path} holds {function} by {made[function]}, not by {method}; verify that, or generate it again")
+    return function, made[function]

@@ -1,0 +1,189 @@
+"""(d) The functions against each other: relations that hold whatever the robot, with no reference in between.
+
+An identity is written once and run twice: over the Programs in balls (tolerance 1e-40) and over the compiled C in its
+own real type (tolerance: the round-offs of the functions that take part). The size that a difference is relative to is
+that of the terms, as in `residuals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from symgen.ir import Program
+from symgen.precision import Array
+from symgen.regularity import pivots
+from symgen.verification.algebra import TOLERANCE
+from symgen.verification.evaluating import Results, Runner
+from symgen.verification.floating import EPS, allowance
+from symgen.verification.report import Check
+from symgen.verification.residuals import Distance, times, worst
+from symgen.verification.truth import Truth, norm
+
+
+class Functions:
+    """The functions under test, called by name at the states; `replaced` arguments stand in for the drawn ones."""
+
+    def __init__(self, runners: Mapping[str, Runner], states: Mapping[str, Array], truth: Truth, exact: bool) -> None:
+        self.runners, self.states, self.truth, self.exact = runners, states, truth, exact
+        self._known: dict[str, Results] = {}
+
+    def __call__(self, function: str, **replaced: Array) -> Results:
+        if replaced:
+            return self.runners[function](self.truth.arguments(function, {**self.states, **replaced}))
+        if function not in self._known:
+            self._known[function] = self.runners[function](self.truth.arguments(function, self.states))
+        return self._known[function]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """`distance(functions)` must vanish; `needs` names the functions; `exact_only` ones say nothing in floats."""
+
+    title: str
+    needs: tuple[str, ...]
+    distance: Callable[[Functions], Distance]
+    exact_only: bool = False
+
+
+def _inverse_of_forward(f: Functions) -> Distance:
+    a, tau = f("forward_dynamics")["a"], f.states["tau"]
+    mass, sizes = f.truth.mass_matrix, f.truth.sizes
+    back = f("inverse_dynamics", a=a)["tau"]
+    # the inverse dynamics' own round-off is relative to its terms at this a, the forward dynamics' to the residual's norms
+    size = norm(mass) * norm(a) + norm(tau) + sizes.force(f.truth.floats["v"], np.asarray(a, dtype=float))
+    return back - tau, size
+
+
+def _mass_times_inverse(f: Functions) -> Distance:
+    mass, inverse = f("mass_matrix")["M"], f("inverse_mass_matrix")["Minv"]
+    return mass @ inverse - np.eye(mass.shape[-1], dtype=int), norm(mass) * norm(inverse)
+
+
+def _mass_times_solution(f: Functions) -> Distance:
+    mass, x, b = f("mass_matrix")["M"], f("mass_matrix_solve")["x"], f.states["b"]
+    return times(mass, x) - b, norm(mass) * norm(x) + norm(b)
+
+
+def _symmetric(f: Functions) -> Distance:
+    mass = f("mass_matrix")["M"]
+    return mass - np.swapaxes(mass, -1, -2), f.truth.sizes.mass()
+
+
+def _positive(f: Functions) -> Distance:
+    """1 where a pivot of the Program's M is not positive although all of the description's own are."""
+    pairs = zip(f("mass_matrix")["M"], f.truth.mass_matrix, strict=True)
+    wrong = [not _all_positive(mine) and _all_positive(true) for mine, true in pairs]
+    return np.array(wrong, dtype=float)[:, None], np.ones(len(wrong))
+
+
+def _all_positive(matrix: Array) -> bool:
+    found = pivots(matrix)
+    return len(found) == len(matrix) and all(pivot > 0 for pivot in found)
+
+
+def _determinant(f: Functions) -> Distance:
+    det = f("mass_matrix_determinant")["det"]
+    products = []
+    for matrix in f("mass_matrix")["M"]:
+        found = pivots(matrix)
+        products.append(np.prod(np.array(found)) if len(found) == len(matrix) else 0 * matrix[0, 0])
+    product = np.array(products)
+    if not np.isfinite(f.truth.condition):   # only the terms say what is small beside a vanishing determinant
+        return (det - product)[:, None], f.truth.sizes.of("mass_matrix_determinant", "det")
+    # in floats, the determinant inherits cond M times the relative error of M
+    return (det - product)[:, None], norm(product[:, None]) * (1.0 if f.exact else f.truth.condition)
+
+
+def _mass_from_inverse_dynamics(f: Functions) -> Distance:
+    a, zero = f.states["a"], 0 * f.states["a"]
+    difference = f("inverse_dynamics")["tau"] - f("inverse_dynamics", a=zero)["tau"]
+    return times(f("mass_matrix")["M"], a) - difference, f.truth.sizes.of("inverse_dynamics", "tau")
+
+
+def _bias_is_inverse_dynamics(f: Functions) -> Distance:
+    return f("bias_force")["c"] - f("inverse_dynamics", a=0 * f.states["a"])["tau"], f.truth.sizes.of("bias_force", "c")
+
+
+def _gravity_is_bias_at_rest(f: Functions) -> Distance:
+    return f("gravity_force")["g"] - f("bias_force", v=0 * f.states["v"])["c"], f.truth.sizes.of("gravity_force", "g")
+
+
+def _gravity_is_inverse_dynamics_at_rest(f: Functions) -> Distance:
+    rest = 0 * f.states["v"]
+    return f("gravity_force")["g"] - f("inverse_dynamics", v=rest, a=rest)["tau"], f.truth.sizes.of("gravity_force", "g")
+
+
+def _both_masses(f: Functions) -> Distance:
+    return f("mass_matrix_and_bias")["M"] - f("mass_matrix")["M"], f.truth.sizes.mass()
+
+
+def _both_biases(f: Functions) -> Distance:
+    return f("mass_matrix_and_bias")["c"] - f("bias_force")["c"], f.truth.sizes.of("bias_force", "c")
+
+
+def _jacobian_is_the_derivative(f: Functions) -> Distance:
+    """Central differences with h = 1e-25 along v: their error, of order h², stays below the tolerance."""
+    h, q, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["q"], f.states["v"]
+    up, down = (f("forward_kinematics", q=q + v * s) for s in (h, -h))
+    twist = times(f("jacobian")["J"], v)
+    spin = (up["R"] - down["R"]) / (2 * h) @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
+    rate = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
+    moved = np.concatenate([rate, (up["p"] - down["p"]) / (2 * h)], axis=-1)
+    return moved - twist, f.truth.sizes.of("jacobian", "J") * np.maximum(1.0, np.abs(f.truth.floats["v"]).sum(axis=-1))
+
+
+def _rotation(f: Functions) -> Distance:
+    turn = f("forward_kinematics")["R"]
+    return turn @ np.swapaxes(turn, -1, -2) - np.eye(3, dtype=int), np.ones(len(turn))
+
+
+IDENTITIES = (
+    Identity("ID(FD(tau)) = tau", ("inverse_dynamics", "forward_dynamics"), _inverse_of_forward),
+    Identity("M Minv = 1", ("mass_matrix", "inverse_mass_matrix"), _mass_times_inverse),
+    Identity("M x = b", ("mass_matrix", "mass_matrix_solve"), _mass_times_solution),
+    Identity("M = Mᵀ", ("mass_matrix",), _symmetric),
+    Identity("M positive definite", ("mass_matrix",), _positive, exact_only=True),
+    Identity("det M = Π D", ("mass_matrix", "mass_matrix_determinant"), _determinant),
+    Identity("M a = ID(a) − ID(0)", ("mass_matrix", "inverse_dynamics"), _mass_from_inverse_dynamics),
+    Identity("c = ID(a=0)", ("bias_force", "inverse_dynamics"), _bias_is_inverse_dynamics),
+    Identity("g = c(v=0)", ("gravity_force", "bias_force"), _gravity_is_bias_at_rest),
+    Identity("g = ID(v=0, a=0)", ("gravity_force", "inverse_dynamics"), _gravity_is_inverse_dynamics_at_rest),
+    Identity("M in one pass = M", ("mass_matrix_and_bias", "mass_matrix"), _both_masses),
+    Identity("c in one pass = c", ("mass_matrix_and_bias", "bias_force"), _both_biases),
+    Identity("R Rᵀ = 1", ("forward_kinematics",), _rotation),
+    Identity("J v = d/dt pose", ("jacobian", "forward_kinematics"), _jacobian_is_the_derivative, exact_only=True),
+)
+
+
+def companions(function: str) -> tuple[str, ...]:
+    """Another function that makes the function's first identity checkable, when it is verified alone."""
+    return next((tuple(n for n in identity.needs if n != function) for identity in IDENTITIES if function in identity.needs), ())
+
+
+def check_identities(programs: Mapping[str, Program], exact: Mapping[str, Runner], compiled: Mapping[str, Runner] | None,
+                     truth: Truth) -> Iterator[Check]:
+    """Every identity whose functions are there, over the balls and then, where it has a meaning, over the compiled C."""
+    over_balls = Functions(exact, truth.balls, truth, True)
+    over_floats = None if compiled is None else Functions(compiled, truth.floats, truth, False)
+    for identity in IDENTITIES:
+        if any(function not in programs for function in identity.needs):
+            continue
+        yield _check(identity, over_balls, TOLERANCE, "", 1.0)
+        if over_floats is not None and not identity.exact_only:
+            real = next(iter(programs.values())).real
+            units = sum(allowance(programs[function]) for function in identity.needs)
+            yield _check(identity, over_floats, units, " eps", EPS[real])
+
+
+def _check(identity: Identity, functions: Functions, bound: float, unit: str, scale: float) -> Check:
+    with functions.truth.scalars.working(), np.errstate(all="ignore"):
+        error, state = worst(*_scaled(identity.distance(functions), scale))
+    return Check("identities", identity.title, error, bound, unit, f"largest at state {state}{', compiled' if unit else ''}")
+
+
+def _scaled(distance: Distance, scale: float) -> Distance:
+    return distance[0], distance[1] * scale

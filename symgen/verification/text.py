@@ -1,0 +1,17 @@
+"""(b) The emitted C, parsed back, is the Program row for row, each literal its constant rounded once."""
+
+from __future__ import annotations
+
+from symgen.ir import Program
+from symgen.verification.report import Check
+
+
+def check_text(program: Program, text: str, label: str, header: str = "") -> Check:
+    """Counts the differences that `symgen.readback.compare` finds; the first one is the detail.
+
+    `text` is NAME_<function>.c; `header`, when given, is NAME.h.
+    """
+    from symgen.readback import compare
+
+    differences = [str(difference) for difference in compare(program, text, header)]
+    return Check("text", label, float(len(differences)), 0.0, " differences", "; ".join(differences[:1]))

@@ -1,0 +1,175 @@
+"""The exact answers at a set of states, computed once and shared by the checks, and the natural size of each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import flint
+import numpy as np
+
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import BASE, Mechanism
+from symgen.precision import FLOAT, Array, arb
+from symgen.reference import Reference
+from symgen.states import draw_states
+
+GUARD = 25
+"""Digits worked with beyond those asked for: what balls lose to their own dependence."""
+
+
+class Truth:
+    """Reference answers of `mechanism` at `count` seeded states, over balls.
+
+    `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
+    `frame` or `payload` (links' names).
+    """
+
+    def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: str | None = None,
+                 payload: str | None = None, working: int | None = None) -> None:
+        self.mechanism, self.count, self.seed, self.frame, self.payload = mechanism, count, seed, frame, payload
+        self.states = draw_states(mechanism, count, seed, payload)
+        self.floats = {name: values.astype(float) for name, values in self.states.items()}
+        self.rough = Reference(mechanism, FLOAT, frame=frame, payload=payload)
+        self.load = self.floats.get("payload")
+        rough = self.rough.mass_matrix(self.floats["q"], self.load)
+        self.condition = _condition(rough)
+        lowest = np.linalg.eigvalsh(rough)[..., 0]
+        self.indefinite = int((lowest < -1e-12 * norm(rough)).sum())
+        """States at which the declared inertias give an M that is not even positive semidefinite."""
+        self.digits = 60 + int(np.ceil(np.log10(min(self.condition, 1e40))))
+        self.working = working or self.digits + GUARD
+        self.scalars = arb(self.working)
+        self.reference = Reference(mechanism, self.scalars, frame=frame, payload=payload)
+        self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
+        self._known: dict[str, dict[str, Array]] = {}
+
+    def sharper(self) -> Truth:
+        """The same states with twice the working digits."""
+        return Truth(self.mechanism, self.count, self.seed, frame=self.frame, payload=self.payload, working=2 * self.working)
+
+    def arguments(self, function: str, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """The function's arguments at the states, (count, …) each; `source` chooses balls (default) or floats."""
+        source = self.balls if source is None else source
+        wanted = [array.name for array in FUNCTIONS[function].arguments]
+        return {name: source[name] for name in [*wanted, *(["payload"] if self.payload is not None else [])]}
+
+    def results(self, function: str) -> dict[str, Array]:
+        """The function's results by name, (count, …) each, over balls."""
+        if function not in self._known:
+            self._known[function] = self.reference.evaluate(function, self.arguments(function))
+        return self._known[function]
+
+    @property
+    def mass_matrix(self) -> Array:
+        return self.results("mass_matrix")["M"]
+
+    @property
+    def bias(self) -> Array:
+        return self.results("bias_force")["c"]
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        return Sizes(self)
+
+
+def norm(matrix: Array) -> Array:
+    """Largest row sum per state (count,) of (count, n, n), or largest entry of (count, n), as floats."""
+    rounded = np.abs(np.asarray(matrix, dtype=float))
+    return np.asarray(rounded.sum(axis=-1).max(axis=-1) if rounded.ndim == 3 else rounded.max(axis=-1))
+
+
+def _condition(matrices: Array) -> float:
+    values = np.linalg.svd(matrices, compute_uv=False)
+    smallest = values[..., -1].min()
+    return float((values[..., 0] / values[..., -1]).max()) if smallest > 0 else float("inf")
+
+
+class Sizes:
+    """How large the terms are that add up to an answer, per state: what round-off is measured against.
+
+    A force is a sum over parts of levers times masses times accelerations. Taking every term with its absolute value,
+    with a lever no longer than the distance from the joint to the mass centre, gives a size that no choice of frames
+    changes and that stays honest where the sum itself cancels (a wrist that gravity does not load).
+    """
+
+    def __init__(self, truth: Truth) -> None:
+        self.truth = truth
+        reference, q = truth.rough, truth.floats["q"]
+        self.placed = reference.placements(q)
+        self.gravity = float(np.linalg.norm(reference.gravity))
+        self.parts: list[tuple[list[int], Array, Array, Array, Array]] = []
+        """(joints, whether each turns, levers (count, k), mass, norm of the tensor) of every part."""
+        for part in reference.parts(truth.load):
+            at = self.placed[part.body]
+            centre = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0]
+            support = reference.supports[part.body]
+            turns = np.array([truth.mechanism.joints[j].kind != "prismatic" for j in support])
+            levers = [np.linalg.norm(centre - self.placed[j].shift[0], axis=-1) if t else np.ones(len(q))
+                      for j, t in zip(support, turns, strict=True)]
+            levers = [np.broadcast_to(lever, (len(q),)) for lever in levers]
+            inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
+            self.parts.append((support, turns.astype(float), np.stack(levers, axis=-1), part.mass, inertia))
+
+    def force(self, v: Array, a: Array) -> Array:
+        """Size of inverse dynamics at (q, v, a), its largest entry per state (count,)."""
+        v, a = np.abs(v), np.abs(a)
+        total = np.zeros(v.shape)
+        for support, turns, levers, mass, inertia in self.parts:
+            rate = (v[:, support] * turns).sum(axis=-1)
+            speed = (v[:, support] * levers).sum(axis=-1)
+            acceleration = (a[:, support] * levers).sum(axis=-1) + 2 * rate * speed + self.gravity
+            moment = inertia * ((a[:, support] * turns).sum(axis=-1) + 2 * rate * rate)
+            total[:, support] += levers * (mass * acceleration)[:, None] + turns * moment[:, None]
+        return np.asarray(total.max(axis=-1))
+
+    def mass(self) -> Array:
+        """Size of the mass matrix, its largest entry per state (count,)."""
+        total = np.zeros(self.truth.floats["q"].shape)
+        for support, turns, levers, mass, inertia in self.parts:
+            total[:, support] += levers * levers * np.asarray(mass)[..., None] + turns * np.asarray(inertia)[..., None]
+        return np.asarray(total.max(axis=-1))
+
+    def length(self) -> Array:
+        """Longest way along the bodies from the base, per state (count,), in m."""
+        reach: list[Any] = []
+        for index, joint in enumerate(self.truth.mechanism.joints):
+            before = np.zeros(3) if joint.parent == BASE else self.placed[joint.parent].shift[0]
+            step = np.linalg.norm(self.placed[index].shift[0] - before, axis=-1)
+            reach.append(step + (0 if joint.parent == BASE else reach[joint.parent]))
+        tool = 0.0
+        if self.truth.rough.frame is not None:
+            tool = float(np.linalg.norm(self.truth.rough.pose(self.truth.rough.frame.pose)[1]))
+        return np.asarray(np.max(np.broadcast_arrays(*reach, np.zeros(self.truth.count)), axis=0) + tool)
+
+    def of(self, function: str, result: str) -> Array:
+        """Natural size of one result of a function, per state (count,); its own largest entry where nothing better is known."""
+        v, a = self.truth.floats["v"], self.truth.floats["a"]
+        if result == "tau":
+            return self.force(v, a)
+        if result == "c":
+            return self.force(v, 0 * a)
+        if result == "g":
+            return self.force(0 * v, 0 * a)
+        if result == "M":
+            return self.mass()
+        if function in ("forward_kinematics", "jacobian"):
+            return np.maximum(1.0, self.length()) if result != "p" else self.length()
+        if result == "det":
+            diagonal = np.array(np.diagonal(self.truth.mass_matrix, axis1=-2, axis2=-1), dtype=float)
+            return np.asarray(np.prod(diagonal, axis=-1))   # Hadamard's bound
+        return largest(self.truth.results(function)[result])
+
+
+def largest(values: Array) -> Array:
+    """Largest magnitude per state (count,), as floats rounded up: of floats, or of balls with their radii."""
+    flat = values.reshape(len(values), -1)
+    if flat.dtype != object:
+        return np.asarray(np.where(np.isfinite(flat).all(axis=-1), np.abs(flat).max(axis=-1), np.inf))
+    return np.array([max(_above(x) for x in row) for row in flat])
+
+
+def _above(ball: Any) -> float:
+    upper = float(flint.arb(abs(ball)).upper()) if isinstance(ball, flint.arb) else abs(float(ball))
+    return upper if upper == upper else float("inf")

@@ -1,0 +1,194 @@
+"""`verify`: is the generated code the robot's dynamics? Four independent answers, one report.
+
+    report = symgen.verify("panda")
+    report.passed      # True
+    print(report)      # the table that `symgen verify panda` prints
+    report.facts()     # the same for programs
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from math import inf
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from symgen import generation
+from symgen.backends import c99
+from symgen.errors import BuildError, RequestError, SymgenError
+from symgen.functions import FUNCTIONS
+from symgen.generation import Options
+from symgen.ir import Program
+from symgen.loading import load
+from symgen.mechanism import Mechanism
+from symgen.verification.algebra import check_algebra
+from symgen.verification.compiled import compiled_runners, require_compiler, texts
+from symgen.verification.evaluating import Runner, in_machine_reals, over
+from symgen.verification.floating import check_floating
+from symgen.verification.folder import Folder, read_folder
+from symgen.verification.identities import check_identities, companions
+from symgen.verification.report import Check, Report
+from symgen.verification.text import check_text
+from symgen.verification.truth import Truth
+
+COMPILED_ROWS = 30_000
+"""Programs that are longer in sum are not compiled (a minute of gcc and more) but run over NumPy's same reals."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, steps done and steps in all."""
+
+__all__ = ["Report", "verify", "verify_programs"]
+
+
+def verify(
+    robot: Mechanism | str | PathLike[str],
+    functions: Iterable[str] | None = None,
+    states: int = 16,
+    *,
+    real: str = "double",
+    frame: str | None = None,
+    payload: str | None = None,
+    trig: str = "libm",
+    seed: int = 0,
+    compiled: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """Check functions of a robot ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) at seeded states.
+
+    `robot` is a Mechanism, a built-in name, a description file, or a folder that `symgen generate` wrote: then the C in
+    it is what is checked, and the manifest says which functions, methods, real type, frame and payload.
+    `compiled` False leaves the C compiler out: floating point is then checked on the Program over NumPy's own reals.
+    Where M is singular, what divides by it is refused by naming the joint: in the report when `functions` is None, else
+    as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
+    """
+    if states < 1:
+        raise RequestError(f"verification at {states} states checks nothing; ask for one or more")
+    if not isinstance(robot, Mechanism) and Path(robot).is_dir():
+        return _verify_folder(read_folder(Path(robot), functions), states, seed, compiled, progress)
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    wanted = generation.requested(mechanism, functions, payload)
+    options = Options(real, frame, payload, trig)
+    why = {name: generation.refusal(mechanism, name, payload) for name in FUNCTIONS}
+    refused = {name: text for name, text in why.items() if text is not None and functions is None}
+    programs: dict[str, Program] = {}
+    for name, method in wanted.items():
+        _tell(progress, f"deriving {name}", len(programs), len(wanted))
+        try:
+            programs[name] = generation.program(mechanism, name, method, real, frame, payload, trig)
+        except SymgenError as error:   # the rest is still worth comparing
+            if functions is not None:
+                raise
+            refused[name] = str(error)
+    helpers: dict[str, Program] = {}
+    if functions is not None:   # a function alone still has an identity to obey
+        for other in dict.fromkeys(other for name in programs for other in companions(name)):
+            if other not in programs and why[other] is None:
+                helpers[other] = generation.program(mechanism, other, None, real, frame, payload, trig)
+    report = verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, helpers=helpers,
+                             progress=progress)
+    return replace(report, refused=refused)
+
+
+def _verify_folder(folder: Folder, states: int, seed: int, compiled: bool, progress: Progress | None) -> Report:
+    mechanism, options = folder.mechanism, folder.options
+    programs = {
+        function: generation.program(mechanism, function, method, options.real, options.frame, options.payload, options.trig)
+        for function, method in folder.methods.items()
+    }
+    return verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, sources=folder.sources,
+                           header=folder.header, name=folder.name, progress=progress)
+
+
+def verify_programs(
+    mechanism: Mechanism,
+    programs: Mapping[str, Program],
+    options: Options | None = None,
+    *,
+    states: int = 16,
+    seed: int = 0,
+    compiled: bool = True,
+    helpers: Mapping[str, Program] | None = None,
+    sources: Mapping[str, str] | None = None,
+    header: str = "",
+    name: str = "",
+    progress: Progress | None = None,
+) -> Report:
+    """Check given Programs (by function) against the reference on `mechanism`.
+
+    `sources` replaces the C that the backend prints (a folder's files, by function), `header` its NAME.h and `name` the
+    NAME in them (C that does not compile has failed); `helpers` are Programs that only stand in for the functions that
+    an identity needs.
+    """
+    options = options or Options()
+    frame = options.frame or (generation.tip(mechanism) if mechanism.frames else None)
+    truth = Truth(mechanism, states, seed, frame=frame, payload=options.payload)
+    everything = {**(helpers or {}), **programs}
+    labels = {f: f"{f}={program.method}" for f, program in programs.items()}
+    total = 3 * len(programs) + 2
+    checks: list[Check] = []
+    notes: list[str] = []
+    if truth.indefinite:
+        notes.append(f"the declared inertias give an M that is not positive at {truth.indefinite} of {states} states; "
+                     "its functions are compared all the same")
+
+    for function, program in programs.items():
+        _tell(progress, f"algebra of {function}", len(checks), total)
+        checks.append(check_algebra(program, truth, labels[function]))
+
+    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, options.trig)
+    printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target), **(sources or {})}
+    for function, program in programs.items():
+        _tell(progress, f"text of {function}", len(checks), total)
+        checks.append(check_text(program, printed[function], labels[function], header))
+
+    _tell(progress, "compiling", len(checks), total)
+    runners: dict[str, Runner] = {}
+    rows = sum(len(program.rows) for program in everything.values())
+    if compiled and rows > COMPILED_ROWS:
+        compiled = False
+        notes.append(f"not compiled: {rows} rows; the Programs ran over NumPy's reals instead")
+    broken = ""
+    if compiled:
+        require_compiler()
+        try:
+            runners = compiled_runners(everything, printed, c99.header(everything, target), target)
+        except BuildError as error:   # a folder's text may be anything; the backend's own compiles
+            if not sources:
+                raise
+            broken = str(error)
+    else:
+        runners = {f: in_machine_reals(p) for f, p in everything.items()}
+    for function, program in programs.items():
+        _tell(progress, f"floating point of {function}", len(checks), total)
+        if broken:
+            checks.append(Check("floating", labels[function], inf, 0.0, " eps", broken))
+        else:
+            checks.append(check_floating(program, runners[function], truth, labels[function]))
+
+    _tell(progress, "identities", len(checks), total)
+    exact = {f: over(truth.scalars, program) for f, program in everything.items()}
+    checks.extend(check_identities(everything, exact, runners or None, truth))
+    _tell(progress, "done", total, total)
+    return Report(
+        mechanism.name, options.real, states, truth.digits, truth.condition, tuple(checks),
+        {labels[f]: program.cost for f, program in programs.items()}, notes=tuple(notes),
+    )
+
+
+def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:
+    if progress is not None:
+        progress(what, done, total)
+
+
+class _Callable(ModuleType):
+    """The contract's `symgen.verify(robot)` and this module share a name: importing the module must not hide the function."""
+
+    def __call__(self, *args: Any, **options: Any) -> Report:
+        return verify(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

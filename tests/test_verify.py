@@ -1,0 +1,193 @@
+"""`verify` itself: what it reports, what it refuses, and that every option reaches all four checks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen import generation
+from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Body, Mechanism
+from symgen.reference import Reference
+from symgen.regularity import pivots, singular_joint
+from symgen.states import GRID, draw_states
+from symgen.verification.report import Check, Report
+from symgen.verification.truth import Truth
+from symgen.verify import verify
+from tests.oracles import CLOSED_FORMS, random_tree
+
+ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6")
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_every_function_of_every_builtin_robot(name: str) -> None:
+    report = verify(name)
+    assert report.passed, str(report)
+    assert {c.subject.split("=")[0] for c in report.of("algebra")} == set(FUNCTIONS)
+    assert len(report.of("algebra")) == len(report.of("text")) == len(report.of("floating")) == len(FUNCTIONS)
+    assert len({c.subject for c in report.of("identities")}) == 14
+    assert not report.refused
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_trees_by_every_method(seed: int) -> None:
+    tree = random_tree(20 + seed, 5, generic=seed % 2 == 0)
+    for function in FUNCTIONS:
+        for method in generation.methods_for(tree, function):
+            report = verify(tree, [f"{function}={method}"], states=2, compiled=False)
+            assert report.passed, str(report)
+            assert report.of("identities"), function
+            assert f"{function}={method}" in report.costs
+
+
+def test_float_payload_frame_and_macros() -> None:
+    report = verify("ur5", states=4, real="float", payload="tool0", frame="wrist_1_link", trig="macro")
+    assert report.passed, str(report)
+    assert report.real == "float"
+
+
+def test_facts_are_json_and_say_what_the_text_says() -> None:
+    report = verify("planar_arm", ["mass_matrix", "forward_dynamics=riccati"], states=2)
+    facts = json.loads(json.dumps(report.facts()))
+    assert facts["passed"] is True
+    assert set(facts["operations"]) >= {"forward_dynamics=riccati"}
+    assert "forward_dynamics=riccati" in str(report)
+    assert str(report).endswith("planar_arm: verified")
+    assert str(report) == str(verify("planar_arm", ["mass_matrix", "forward_dynamics=riccati"], states=2))
+
+
+def test_a_failed_check_fails_the_report() -> None:
+    good, nan = Check("algebra", "f", 1e-60, 1e-40), Check("floating", "f", float("nan"), 10.0)
+    assert Report("r", "double", 1, 60, 1.0, (good,)).passed
+    broken = Report("r", "double", 1, 60, float("inf"), (good, nan))
+    assert not broken.passed
+    assert "1 of 2 checks failed" in str(broken)
+    assert json.dumps(broken.facts(), allow_nan=False)
+    assert not Report("r", "double", 1, 60, 1.0, ()).passed
+
+
+def _massless_tip(tree: Mechanism) -> Mechanism:
+    return replace(tree, bodies=(*tree.bodies[:-1], Body(tree.bodies[-1].name)))
+
+
+def test_a_singular_mass_matrix_is_refused_by_naming_the_joint() -> None:
+    robot = _massless_tip(symgen.load("planar_arm"))
+    joint = robot.joints[-1].name
+    assert singular_joint(robot) == joint
+    report = verify(robot, states=4, compiled=False)
+    assert report.passed, str(report)
+    inverted = {name for name, f in FUNCTIONS.items() if f.needs_inverse}
+    # a determinant that vanishes at every state may be refused or derived as 0
+    assert inverted <= set(report.refused) <= inverted | {"mass_matrix_determinant"}
+    assert all(f"'{joint}'" in report.refused[name] for name in inverted)
+    assert f"'{joint}'" in str(report)
+    with pytest.raises(RequestError, match=f"singular: joint '{joint}'"):
+        verify(robot, ["forward_dynamics"])
+    # what is carried at run time makes the same joint feel something
+    assert singular_joint(robot, payload=robot.frames[-1].name) is None
+
+
+def test_regular_robots_have_no_singular_joint() -> None:
+    assert [singular_joint(symgen.load(name)) for name in ROBOTS] == [None] * len(ROBOTS)
+    # one joint that undoes another: the second of two coaxial hinges leaves the first without inertia of its own
+    arm = CLOSED_FORMS["planar_2r"]().mechanism
+    coaxial = replace(arm, joints=(arm.joints[0], replace(arm.joints[1], pose=())), bodies=(Body("upper"), arm.bodies[1]))
+    assert singular_joint(coaxial) == arm.joints[0].name
+
+
+def test_pivots_multiply_to_the_determinant() -> None:
+    draw = np.random.default_rng(3)
+    root = draw.normal(size=(5, 5))
+    matrix = root @ root.T
+    assert np.isclose(np.prod(pivots(matrix)), np.linalg.det(matrix))
+    assert len(pivots(np.diag([1.0, 0.0, 2.0]))) == 2
+
+
+def test_states_are_exact_seeded_and_within_limits() -> None:
+    robot = symgen.load("panda")
+    states = draw_states(robot, 50, seed=2, payload="panda_link8")
+    again = draw_states(robot, 50, seed=2, payload="panda_link8")
+    assert all((states[name] == again[name]).all() for name in states)
+    assert (states["q"] != draw_states(robot, 50, seed=3)["q"]).any()
+    for column, joint in zip(states["q"].T, robot.joints, strict=True):
+        assert joint.limits.lower is not None
+        assert joint.limits.upper is not None
+        assert all(joint.limits.lower <= x <= joint.limits.upper for x in column)
+    for values in states.values():
+        assert all(Fraction(float(np.float32(float(x)))) == x and (x * GRID).denominator == 1 for x in values.ravel())
+
+
+def test_sizes_bound_the_answers() -> None:
+    """The size that round-off is measured against is never smaller than the answer, and not absurdly larger."""
+    for seed in range(5):
+        truth = Truth(random_tree(40 + seed, 6), 6, frame="tool")
+        for function, result in (("inverse_dynamics", "tau"), ("bias_force", "c"), ("gravity_force", "g"), ("mass_matrix", "M"),
+                                 ("forward_kinematics", "p"), ("jacobian", "J")):
+            answers = Reference(truth.mechanism, frame="tool").evaluate(function, truth.arguments(function, truth.floats))[result]
+            largest = np.abs(answers).reshape(6, -1).max(axis=-1)
+            size = truth.sizes.of(function, result)
+            assert (size >= largest * (1 - 1e-12)).all(), function
+            assert (size <= 1e4 * largest).all(), function
+
+
+def test_progress_is_told_and_no_states_are_refused() -> None:
+    told: list[tuple[str, int, int]] = []
+    verify("planar_arm", ["mass_matrix"], states=1, compiled=False, progress=lambda *what: told.append(what))
+    assert told[-1][0] == "done"
+    assert told[-1][1] == told[-1][2]
+    with pytest.raises(RequestError, match="0 states"):
+        verify("planar_arm", states=0)
+
+
+def test_symgen_verify_is_the_function_although_the_module_has_its_name() -> None:
+    for _ in range(2):
+        assert symgen.verify("planar_arm", ["mass_matrix"], states=1, compiled=False).passed
+
+
+def test_unknown_names_are_refused_in_a_sentence() -> None:
+    with pytest.raises(RequestError, match="did you mean 'mass_matrix'"):
+        verify("planar_arm", ["mass_matrx"])
+    with pytest.raises(RequestError, match="link"):
+        verify("planar_arm", ["jacobian"], frame="nowhere")
+
+
+def test_a_generated_folder_is_verified_as_it_lies(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    symgen.generate("scara", folder, ["mass_matrix", "inverse_dynamics"], name="arm")
+    report = verify(folder, states=4)
+    assert report.passed, str(report)
+    assert {c.subject.split("=")[0] for c in report.of("text")} == {"mass_matrix", "inverse_dynamics"}
+    with pytest.raises(RequestError, match="not by riccati"):
+        verify(folder, ["mass_matrix=riccati"])
+    with pytest.raises(RequestError, match="function in this folder"):
+        verify(folder, ["jacobian"])
+    source = folder / "arm_mass_matrix.c"
+    text = source.read_text(encoding="utf-8")
+    parameter = "const double q[arm_NQ], "
+    for wrong, kinds in ((text.replace(" + ", " - ", 1), {"text", "floating", "identities"}),
+                         (text.replace("M[0] =", "M[40] ="), {"text", "floating", "identities"}),
+                         (text.replace(parameter, parameter + "const double *r, "), {"text", "floating"}),
+                         (text.replace("}", ""), {"text", "floating"})):
+        assert wrong != text
+        source.write_text(wrong, encoding="utf-8")
+        report = verify(folder, states=4)
+        assert {c.kind for c in report.failures} >= kinds, str(report)
+    (folder / "arm.h").unlink()
+    with pytest.raises(symgen.SymgenError, match="generate it again"):
+        verify(folder)
+
+
+def test_a_folder_remembers_its_options(tmp_path: Path) -> None:
+    symgen.generate("panda", tmp_path / "out", ["inverse_dynamics", "forward_dynamics=riccati", "jacobian"], real="float",
+                    payload="panda_link8", frame="panda_link4", trig="macro", name="My-Arm")
+    report = verify(tmp_path / "out", states=4)
+    assert report.passed, str(report)
+    assert report.real == "float"
+    assert "forward_dynamics=riccati" in report.costs
