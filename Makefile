@@ -1,0 +1,79 @@
+# symgen. Two commands do all the set-up:   make demo   and   make test
+# Everything they make stands in .venv/ and build/.   Another Python:  make demo PYTHON=python3.12
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip install -q --disable-pip-version-check
+
+DEMO   := build/demo
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check golden bench judge clean
+
+help:
+	@echo "make demo    Panda's C: generated, built, self-tested, verified"
+	@echo "make test    every test (under ten minutes on two cores)"
+	@echo "make check   ruff, and mypy --strict on symgen/"
+	@echo "make golden  rewrite generated/, the committed C of the built-in robots"
+	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
+	@echo "make judge   rewrite the table of Pinocchio's verdicts on example-robot-data"
+	@echo "make clean   remove what was built (rm -rf .venv starts over)"
+
+demo: $(VENV)/demo.stamp
+	@echo "== Panda's C, into $(DEMO)/panda"
+	@$(BIN)/symgen generate panda -o $(DEMO)/panda
+	@echo
+	@echo "== built by CMake, then its self-test"
+	@$(BIN)/cmake -S $(DEMO)/panda -B $(DEMO)/build --log-level=WARNING > $(DEMO)/cmake.log || { cat $(DEMO)/cmake.log; exit 1; }
+	@$(BIN)/cmake --build $(DEMO)/build > $(DEMO)/build.log || { cat $(DEMO)/build.log; exit 1; }
+	@$(DEMO)/build/panda_selftest
+	@echo
+	@echo "== verified: the C in that folder against an independent reference"
+	@$(BIN)/symgen verify $(DEMO)/panda
+
+test: $(VENV)/test.stamp
+	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2
+
+check: $(VENV)/test.stamp
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+golden: $(VENV)/demo.stamp
+	@$(BIN)/python -m tests.golden
+	@echo "generated/ is rewritten; 'git diff --stat generated' shows what changed"
+
+bench: $(VENV)/test.stamp
+	@$(BIN)/symgen bench panda
+
+judge: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.judges.example_robot_data --write
+
+clean:
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find symgen tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# -- set-up: once, and again when pyproject.toml changes --
+
+$(VENV)/demo.stamp: pyproject.toml | $(VENV)/pyvenv.cfg
+	@echo "installing symgen into $(VENV) …"
+	@$(PIP) -e '.[demo]'
+	@touch $@
+
+$(VENV)/test.stamp: pyproject.toml | $(VENV)/pyvenv.cfg
+	@echo "installing symgen, its tests and the peers it is judged by into $(VENV) …"
+	@$(PIP) -e '.[demo,test,check]'
+	@touch $@ $(VENV)/demo.stamp
+
+# One sentence names all that is missing. The header of a Python that Debian did not build lies beside it.
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
+	  echo "symgen needs CPython 3.11 or newer, which '$(PYTHON)' is not: name one, as in 'make PYTHON=python3.12', or run 'apt install python3 python3-venv python3-dev gcc make'" >&2; exit 1; }
+	@missing=; \
+	$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || missing="$$missing python3-venv"; \
+	$(PYTHON) -c 'import os, sys, sysconfig; sys.exit(not os.path.isfile(os.path.join(sysconfig.get_path("include"), "Python.h")))' \
+	  || missing="$$missing python3-dev"; \
+	{ command -v "$${CC%% *}" || command -v cc || command -v gcc || command -v clang; } > /dev/null 2>&1 || missing="$$missing gcc"; \
+	[ -z "$$missing" ] || { echo "symgen cannot be set up, since this machine lacks$$missing: run 'apt install$$missing' (or name another CPython with PYTHON=…, another C compiler with CC=…)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

@@ -1,0 +1,118 @@
+"""The command line: find the command, run it, and turn every failure into one sentence and an exit code.
+
+0 done · 1 the answer is no (a verification failed) · 2 the request cannot be carried out, one sentence on stderr.
+A signal that ends the work gives 128 + its number, as a shell does. SYMGEN_TRACEBACK=1 shows where an error came from.
+
+Nothing heavy is imported here: a command brings in what it needs when it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import TextIO
+
+import symgen
+from symgen import commands
+from symgen.commands import Parser
+from symgen.errors import RequestError, SymgenError
+from symgen.mechanism import nearest
+
+NO, REFUSED = 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `symgen` on `argv` (default: the process's own arguments) and return its exit code; raises nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        _tolerate(stream)
+    try:
+        code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return _say("interrupted", 128 + signal.SIGINT)
+    except BrokenPipeError:
+        _abandon(sys.stdout)
+        return 128 + 13   # SIGPIPE, by number: Windows has no such name
+    except Exception as error:
+        if isinstance(error, OSError):
+            _abandon(sys.stdout)   # what a full disk did not take must not fail once more at exit
+        return _say(sentence(error), REFUSED)
+
+
+def sentence(error: Exception) -> str:
+    """What went wrong, in one line for a person."""
+    if isinstance(error, SymgenError):
+        text = str(error)
+    elif isinstance(error, MemoryError):
+        text = "the memory is used up; lock joints that do not matter with --lock, or ask for fewer functions with -f"
+    elif isinstance(error, RecursionError):
+        text = "the description is nested too deeply to be followed; flatten it"
+    elif isinstance(error, OSError):
+        reason = error.strerror or str(error)
+        text = f"{error.filename}: {reason}" if error.filename else f"the output cannot be written: {reason}"
+    elif isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("symgen"):
+        text = f"the package '{error.name}' is not installed; reinstall symgen with what it needs"
+    else:
+        text = f"internal error ({type(error).__name__}: {error}); please report it with the command and the description"
+    return " ".join(text.split())
+
+
+def _dispatch(words: list[str]) -> int:
+    first = words[0] if words else ""
+    if first in ("-h", "--help", "help"):
+        print(overview(), end="")
+        return 0
+    if first in ("-V", "--version"):
+        print(f"symgen {symgen.__version__}")
+        return 0
+    if not words:
+        raise RequestError(f"name a command: {', '.join(commands.NAMES)}; 'symgen --help' says what they do")
+    if first.startswith("-"):
+        nearest(first, ("--help", "--version"), "option before the command")
+    command = commands.find(first)
+    parser = Parser(prog=f"symgen {first}", description=command.SUMMARY, epilog=getattr(command, "EPILOG", None))
+    command.arguments(parser)
+    try:
+        options = parser.parse(words[1:])
+    except SystemExit as end:   # argparse has printed the help
+        return int(end.code or 0)
+    return int(command.run(options))
+
+
+def overview() -> str:
+    """The text of `symgen --help`."""
+    lines = ["symgen: a robot description in, verified unrolled C for its dynamics out", "", "usage: symgen COMMAND …", ""]
+    lines += [f"  {name:<10}{commands.find(name).SUMMARY}" for name in commands.NAMES]
+    lines += ["", "ROBOT is a built-in name (symgen robots) or a path (.urdf, .toml, a folder that symgen generated).",
+              "'symgen COMMAND --help' lists a command's options.",
+              "exit code: 0 done, 1 the answer is no, 2 the request cannot be carried out (one sentence on stderr)"]
+    return "\n".join(lines) + "\n"
+
+
+def _say(text: str, code: int) -> int:
+    if os.environ.get("SYMGEN_TRACEBACK"):
+        traceback.print_exc()
+    with contextlib.suppress(OSError, ValueError):
+        print(f"symgen: {text}", file=sys.stderr, flush=True)
+    return code
+
+
+def _tolerate(stream: TextIO) -> None:
+    """A terminal that lacks a character gets a substitute, not an error."""
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        stream.reconfigure(errors="replace")  # type: ignore[attr-defined]
+
+
+def _abandon(stream: TextIO) -> None:
+    """Point a stream that nobody takes any more at nothing, so that Python's last flush stays quiet."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

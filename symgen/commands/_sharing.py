@@ -1,0 +1,149 @@
+"""What several commands share: options that read a robot, warnings, progress, tables, facts for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from symgen.commands import Parser
+from symgen.errors import RequestError
+from symgen.tables import table
+
+if TYPE_CHECKING:
+    from symgen.mechanism import Mechanism
+
+WARNED = ("warning", "mimic", "snap", "unapplied")
+"""Kinds of notes that a user should see without asking."""
+
+LINES_OF_A_KIND = 2
+LINE = 140
+
+
+def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen robots') or a path") -> None:
+    """ROBOT, and the options that change how it is read."""
+    parser.add_argument("robot", metavar="ROBOT", help=what)
+    reading = parser.add_argument_group("reading the description")
+    reading.add_argument("--lock", action="append", default=[], metavar="JOINT[=VALUE]",
+                         help="freeze a joint at VALUE (rad or m, or pi/2; default 0) and lump what hangs on it; repeatable")
+    reading.add_argument("--gravity", metavar="X,Y,Z", help="acceleration of gravity in the base, m/s² (default 0,0,-9.81)")
+    reading.add_argument("--snap", metavar="off|TOL", help="snap rotations within TOL rad of k·pi/2 (default 1e-8)")
+    reading.add_argument("--mimic", default="independent", metavar="independent|refuse", help="what to do with coupled joints")
+    reading.add_argument("--strict", action="store_true", help="refuse what would be a warning")
+
+
+def read(options: Namespace) -> Mechanism:
+    """The mechanism that the options of `robot_arguments` name."""
+    from symgen.loading import load
+
+    return load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
+                strict=options.strict)
+
+
+def locks(words: Iterable[str]) -> dict[str, str | None]:
+    """{joint: value or None} of repeated `--lock JOINT[=VALUE]`."""
+    found: dict[str, str | None] = {}
+    for word in words:
+        name, equals, value = word.rpartition("=") if "=" in word else (word, "", "")
+        if not name or (equals and not value):
+            missing = "value" if name else "joint"
+            raise RequestError(f"'--lock {word}' names no {missing}; write --lock JOINT or --lock JOINT=VALUE")
+        if found.setdefault(name, value or None) != (value or None):
+            raise RequestError(f"joint '{name}' is locked at two values; give --lock {name} once")
+    return found
+
+
+def function_arguments(parser: Parser) -> None:
+    """-f."""
+    parser.add_argument("-f", "--function", action="append", dest="functions", metavar="FUNCTION[=METHOD]",
+                        help="a function, by METHOD or by that with the fewest operations; repeatable (default: every function)")
+
+
+def program_arguments(parser: Parser) -> None:
+    """-f, --real, --frame and --payload."""
+    function_arguments(parser)
+    parser.add_argument("--real", default="double", metavar="double|float", help="the type of the numbers in C (default double)")
+    parser.add_argument("--frame", metavar="LINK", help="the frame of forward_kinematics and jacobian (default: the last link)")
+    parser.add_argument("--payload", metavar="LINK", help="a run-time load on this link, as one more argument payload[10]")
+
+
+def functions(words: Sequence[str] | None) -> list[str] | None:
+    """The requested functions; a function asked for twice, by two methods, is a mistake."""
+    if words is None:
+        return None
+    seen: dict[str, str] = {}
+    for word in words:
+        name = word.partition("=")[0]
+        if word.endswith("="):
+            raise RequestError(f"'-f {word}' names no method; write -f FUNCTION or -f FUNCTION=METHOD")
+        if seen.setdefault(name, word) != word:
+            raise RequestError(f"function '{name}' is asked for twice, as '{seen[name]}' and as '{word}'; give it once")
+    return list(seen.values())
+
+
+def warn(mechanism: Mechanism, robot: str) -> None:
+    """The notes that matter, as short lines on stderr."""
+    for kind in WARNED:
+        texts = [note.text for note in mechanism.notes if note.kind == kind]
+        for text in texts[:LINES_OF_A_KIND]:
+            line = f"symgen: {'warning' if kind == 'warning' else 'note'}: {' '.join(text.split())}"
+            print(line if len(line) <= LINE else f"{line[:LINE - 2]} …", file=sys.stderr)
+        if len(texts) > LINES_OF_A_KIND:
+            more = len(texts) - LINES_OF_A_KIND
+            print(f"symgen: … and {more} more of kind {kind}; 'symgen show {robot}' lists them", file=sys.stderr)
+
+
+class Progress:
+    """One line on a terminal that says what is being done, wiped at the end; nothing in a pipe."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._dirty = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.wipe()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if self._shown:
+            print(f"\r\033[K[{done}/{total}] {what[:60]} …", end="", file=sys.stderr, flush=True)
+            self._dirty = True
+
+    def wipe(self) -> None:
+        """Clear the line, before something else is printed."""
+        if self._dirty:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            self._dirty = False
+
+
+def costs(functions: Mapping[str, Mapping[str, Any]]) -> str:
+    """The table of costs of {function: {"method", "operations", "depth"}}."""
+    rows: list[Sequence[object]] = [("function", "method", "mul", "add", "div", "sin+cos", "depth")]
+    for name, entry in functions.items():
+        ops = entry["operations"]
+        rows.append((name, entry["method"], ops["mul"], ops["add"], ops["div"], ops["sin"] + ops["cos"], entry["depth"]))
+    return "\n".join(table(rows, texts=(0, 1)))
+
+
+def as_json(facts: Any) -> str:
+    """JSON that any reader takes: no NaN, no infinity."""
+    return json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, Fraction):
+        return float(value)
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value

@@ -1,0 +1,29 @@
+"""`symgen bench`: times on this machine."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from symgen.commands import Parser
+from symgen.commands._sharing import Progress, as_json, function_arguments, functions, read, robot_arguments
+
+SUMMARY = "times on this machine, against the peers that are installed (pinocchio, mujoco)"
+
+
+def arguments(parser: Parser) -> None:
+    """The robot, and which functions."""
+    robot_arguments(parser)
+    function_arguments(parser)
+    parser.add_argument("--native", action="store_true", help="compile for this processor (-march=native)")
+    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+
+
+def run(options: Namespace) -> int:
+    """Time everything, then print the table."""
+    from symgen.bench import bench
+
+    mechanism = read(options)
+    with Progress() as progress:
+        measured = bench(mechanism, functions(options.functions), native=options.native, progress=progress)
+    print(as_json(measured.facts()) if options.json else str(measured))
+    return 0

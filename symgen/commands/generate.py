@@ -1,0 +1,87 @@
+"""`symgen generate`: the folder of C for one robot."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symgen.commands import Parser
+from symgen.commands._sharing import Progress, costs, functions, program_arguments, read, robot_arguments, warn
+from symgen.errors import RequestError
+
+if TYPE_CHECKING:
+    from symgen.mechanism import Mechanism
+
+SUMMARY = "the folder of C: one file a function, self-test, CMakeLists.txt, README"
+
+
+def arguments(parser: Parser) -> None:
+    """The robot, the folder, and what changes the C."""
+    robot_arguments(parser)
+    parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write, replaced whole (default: ./NAME)")
+    program_arguments(parser)
+    parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
+    parser.add_argument("--trig", default="libm", metavar="libm|macro", help="call sin and cos, or NAME_SIN and NAME_COS")
+
+
+def run(options: Namespace) -> int:
+    """Write the folder, then print the table of costs and what to do next."""
+    from symgen.generation import generate
+
+    if options.output == "" or options.name == "":
+        raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
+    mechanism = read(options)
+    wanted = functions(options.functions)
+    with Progress() as progress:
+        _derive(mechanism, wanted, options, progress)
+        progress("writing the folder", 1, 1)
+        out = Path(options.output or _folder(options.name or mechanism.name))
+        manifest = generate(mechanism, out, functions=wanted, real=options.real, name=options.name, frame=options.frame,
+                            payload=options.payload, trig=options.trig)
+    warn(mechanism, options.robot)
+    if wanted is None:
+        _left_out(mechanism, manifest, options.payload)
+    print(costs(manifest["functions"]))
+    print(_next_steps(out, manifest))
+    return 0
+
+
+def _derive(mechanism: Mechanism, wanted: list[str] | None, options: Namespace, progress: Progress) -> None:
+    """Every Program, one by one, for the sake of the progress line: `generate` finds them done."""
+    from symgen import generation
+
+    chosen = generation.requested(mechanism, wanted, options.payload)
+    frame = options.frame or generation.tip(mechanism)
+    for done, (function, method) in enumerate(chosen.items()):
+        progress(f"deriving {function}", done, len(chosen))
+        generation.program(mechanism, function, method, options.real, frame, options.payload, options.trig)
+
+
+def _left_out(mechanism: Mechanism, manifest: dict[str, Any], payload: str | None) -> None:
+    """Which functions this robot does not get, and why, on stderr."""
+    from symgen.functions import FUNCTIONS
+    from symgen.generation import refusal
+
+    for name in FUNCTIONS:
+        if name not in manifest["functions"]:
+            why = refusal(mechanism, name, payload) or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
+            print(f"symgen: note: left out: {why if why.startswith(name) else f'{name}: {why}'}", file=sys.stderr)
+
+
+def _folder(name: str) -> str:
+    """A robot's name as the name of a folder here."""
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in name).strip(".") or "robot"
+
+
+def _next_steps(out: Path, manifest: dict[str, Any]) -> str:
+    # A bare name would mean the built-in robot of that name to `verify`.
+    place = str(out) if out.is_absolute() or len(out.parts) > 1 else f"./{out}"
+    folder, build = shlex.quote(place), shlex.quote(place + "-build")
+    return "\n".join((
+        f"\nwrote {manifest['robot']}, {len(manifest['functions'])} functions in C ({manifest['real']}), to {place}",
+        f"  verify it:  symgen verify {folder}",
+        f"  build it:   cmake -S {folder} -B {build} && cmake --build {build} && ctest --test-dir {build}",
+    ))

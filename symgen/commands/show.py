@@ -1,0 +1,25 @@
+"""`symgen show`: what was read from a description."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from symgen.commands import Parser
+from symgen.commands._sharing import as_json, read, robot_arguments
+
+SUMMARY = "what was read: tree, joints, inertias, what was lumped or snapped, warnings"
+
+
+def arguments(parser: Parser) -> None:
+    """The robot, and --json."""
+    robot_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+
+
+def run(options: Namespace) -> int:
+    """Print the mechanism."""
+    from symgen.show import facts, show
+
+    mechanism = read(options)
+    print(as_json(facts(mechanism)) if options.json else show(mechanism).rstrip("\n"))
+    return 0

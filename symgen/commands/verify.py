@@ -1,0 +1,59 @@
+"""`symgen verify`: is the C the robot's dynamics?"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from symgen.commands import Parser
+from symgen.commands._sharing import Progress, as_json, functions, program_arguments, read, robot_arguments, warn
+from symgen.errors import RequestError
+
+SUMMARY = "check the C of a robot or of a generated folder: algebra, text, floating point, identities"
+EPILOG = "Exit code 0 when every check passed, 1 when one failed."
+
+_DECIDED: dict[str, object] = {
+    "lock": [], "gravity": None, "snap": None, "mimic": "independent", "strict": False, "real": "double",
+    "frame": None, "payload": None,
+}
+"""What a generated folder has already decided, with the defaults."""
+
+
+def arguments(parser: Parser) -> None:
+    """The robot or folder, and what to check."""
+    robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
+    program_arguments(parser)
+    parser.add_argument("--states", type=int, default=16, metavar="N", help="how many random states (default 16)")
+    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+
+
+def run(options: Namespace) -> int:
+    """Print the report; its verdict is the exit code."""
+    from symgen.mechanism import Mechanism
+    from symgen.verify import verify
+
+    robot: Mechanism | Path
+    if _is_folder(options.robot):
+        changed = next((name for name, default in _DECIDED.items() if getattr(options, name) != default), None)
+        if changed is not None:
+            raise RequestError(f"{options.robot} is verified as it was generated, so --{changed} does not apply; "
+                               "generate it again with it, or verify the description")
+        robot = Path(options.robot)
+    else:
+        robot = read(options)
+        warn(robot, options.robot)
+    with Progress() as progress:
+        report = verify(robot, functions(options.functions), options.states, real=options.real, frame=options.frame,
+                        payload=options.payload, progress=progress)
+    print(as_json(report.facts()) if options.json else str(report))
+    return 0 if report.passed else 1
+
+
+def _is_folder(robot: str) -> bool:
+    """A built-in robot's name wins over a folder of that name, as it does in `load`."""
+    from symgen.loading import builtin_robots
+
+    try:
+        return robot.partition(":")[0] not in builtin_robots() and Path(robot).is_dir()
+    except (OSError, ValueError):
+        return False   # reading it will say why

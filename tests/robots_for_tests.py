@@ -1,0 +1,172 @@
+"""Mechanisms that tests make up, the robots that relations are tested over, their states, and running a Program on them.
+
+Random chains and trees are exact and the same for the same seed. A new built-in robot, joint type, method or function
+is picked up by discovery; nothing here lists leaves by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from random import Random
+from typing import Any
+
+import flint
+import numpy as np
+
+import symgen
+from symgen import methods
+from symgen.functions import FUNCTIONS
+from symgen.generation import tip
+from symgen.ir import Numbers, Program, evaluate
+from symgen.joints import kinds
+from symgen.loading import builtin_robots
+from symgen.mechanism import X_AXIS, Y_AXIS, Z_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Pose, Turn, Vector3, pose
+from symgen.precision import FLOAT, Array, Scalars, arb
+from symgen.reference import Reference
+from symgen.states import draw_states
+
+GRID = 1000
+
+
+def random_mechanism(
+    n: int, seed: int = 0, kind: str = "chain", joints: Sequence[str] = ("revolute",), general: bool = True
+) -> Mechanism:
+    """`n` joints of the kinds in `joints`, as a "chain" or a random "tree", every link with a full inertia.
+
+    `general`: rotations by arbitrary angles about x, y and z and slanted axes; else quarter turns and axes along x, y or z.
+    """
+    random = Random(f"{n}/{seed}/{kind}/{general}/{joints}")
+
+    def decimal(low: float, high: float) -> Fraction:
+        return Fraction(random.randint(round(low * GRID), round(high * GRID)), GRID)
+
+    def vector(size: float) -> Vector3:
+        return (decimal(-size, size), decimal(-size, size), decimal(-size, size))
+
+    def angle() -> Angle:
+        return Angle(radians=decimal(-3, 3)) if general else Angle(pi=Fraction(random.randint(-1, 2), 2))
+
+    def axis() -> Vector3:
+        slanted = vector(1) if general and random.random() < 0.3 else None
+        return slanted if slanted and any(slanted) else random.choice((X_AXIS, Y_AXIS, Z_AXIS))
+
+    def inertia(link: str) -> Part:
+        # Moments of a box of matter: each is a sum of two squares, so that the triangle inequality holds; then turned.
+        xx, yy, zz = (decimal(0.01, 0.2) for _ in range(3))
+        turned: Pose = (Turn(Z_AXIS, angle()),) if general else ()
+        zero = Fraction(0)
+        return Part(link, pose(vector(0.2)) + turned, decimal(0.5, 5), (yy + zz, zero, zero, xx + zz, zero, xx + yy))
+
+    made = tuple(
+        Joint(f"joint{i}", random.choice(list(joints)), i - 1 if kind == "chain" else random.randint(-1, i - 1),
+              pose(vector(0.5), (angle(), angle(), angle())), axis())
+        for i in range(n)
+    )
+    bodies = tuple(Body(f"link{i}", (inertia(f"link{i}"),)) for i in range(n))
+    frames = tuple(Frame(body.name, i) for i, body in enumerate(bodies))
+    return Mechanism(f"random_{kind}_{n}", made, bodies, frames)
+
+
+def point_mass_arm(*masses: int) -> Mechanism:
+    """Revolute joints about z one metre apart, a point mass (0: nothing) one metre out on each body, gravity −10 along y."""
+    out = pose(X_AXIS)
+    joints = tuple(Joint(f"j{i}", "revolute", i - 1, out if i else (), Z_AXIS) for i in range(len(masses)))
+    bodies = tuple(Body(f"b{i}", (Part(f"b{i}", out, Fraction(m)),) if m else ()) for i, m in enumerate(masses))
+    frames = (Frame("base", -1), *(Frame(f"b{i}", i) for i in range(len(masses))))
+    return Mechanism("arm", joints, bodies, frames, gravity=(Fraction(0), Fraction(-10), Fraction(0)))
+
+
+# -- the robots of every relation ----------------------------------------------------------------------------------------
+
+BUILT_IN = tuple(builtin_robots())
+_MADE: dict[str, dict[str, Any]] = {
+    "one": {"n": 1},
+    **{f"chain{n}": {"n": n, "joints": kinds()} for n in (3, 5, 9)},
+    **{f"square_chain{n}": {"n": n, "joints": kinds(), "general": False} for n in (4, 7)},
+    **{f"tree{n}": {"n": n, "kind": "tree", "joints": kinds()} for n in (4, 8)},
+    **{f"square_tree{n}": {"n": n, "kind": "tree", "joints": kinds(), "general": False} for n in (6, 9)},
+    **{f"{a}_{b}": {"n": 2, "joints": (a, b)} for a in kinds() for b in kinds()},   # every type behind every type
+}
+MADE = tuple(_MADE)
+ROBOTS = BUILT_IN + MADE
+FEW = ("scara", "puma560", "chain5", "tree8")
+PROVIDED = tuple((function, method) for function in FUNCTIONS for method in methods.providers(function))
+"""Every function by every method that computes it."""
+
+BALLS = arb(80)
+"""Balls with 80 digits, more than the 64 that an irrational constant of a Program keeps."""
+_SCALARS = {scalars.name: scalars for scalars in (FLOAT, BALLS)}
+
+
+@cache
+def robot(name: str) -> Mechanism:
+    """A robot of ROBOTS."""
+    if name not in _MADE:
+        return symgen.load(name)
+    made = random_mechanism(**_MADE[name])
+    if made.nv == 2:
+        joints = tuple(replace(joint, kind=kind) for joint, kind in zip(made.joints, _MADE[name]["joints"], strict=True))
+        made = replace(made, joints=joints)
+    return replace(made, name=name)
+
+
+@cache
+def program(name: str, function: str, method: str | None = None) -> Program:
+    """The Program of one of ROBOTS, derived once a test run; without a method the one of fewest operations."""
+    if method is None:
+        return min((program(name, function, m) for m in methods.providers(function)), key=lambda found: found.cost)
+    return symgen.program(robot(name), function, method)
+
+
+# -- running -------------------------------------------------------------------------------------------------------------
+
+def run(program: Program, arguments: Mapping[str, Array], scalars: Scalars = FLOAT) -> dict[str, Array]:
+    """Results by name, (count, …) each, of arguments (count, …) by name."""
+    count = len(next(iter(arguments.values())))
+    with scalars.working():
+        flat = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
+        found = evaluate(program, flat, Numbers(scalars.constant, np.sin, np.cos, np.sqrt))
+        zero = scalars.array([0] * count)   # a result that is constant is one number for all states
+        return {p.name: np.stack([x + zero for x in found[p.name]], axis=-1).reshape(count, *p.shape) for p in program.outputs}
+
+
+def draw(mechanism: Mechanism, count: int, scalars: Scalars = FLOAT, payload: str | None = None) -> dict[str, Array]:
+    """Seeded states by argument name, entered into the scalars."""
+    return {key: scalars.array(value) for key, value in draw_states(mechanism, count, seed=3, payload=payload).items()}
+
+
+@cache
+def _states(name: str, count: int, scalars: str) -> dict[str, Array]:
+    return draw(robot(name), count, _SCALARS[scalars])
+
+
+def states(name: str, count: int, scalars: Scalars = FLOAT) -> dict[str, Array]:
+    """States of a robot of ROBOTS, the same ones at every call."""
+    return _states(name, count, scalars.name)
+
+
+@cache
+def _truth(name: str, function: str, count: int, scalars: str) -> dict[str, Array]:
+    given = {a.name: _states(name, count, scalars)[a.name] for a in FUNCTIONS[function].arguments}
+    frame = tip(robot(name)) if FUNCTIONS[function].needs_frame else None
+    return Reference(robot(name), _SCALARS[scalars], frame=frame).evaluate(function, given)
+
+
+def truth(name: str, function: str, count: int, scalars: Scalars = FLOAT) -> dict[str, Array]:
+    """The reference's results at `states`."""
+    return _truth(name, function, count, scalars.name)
+
+
+def largest(values: Any) -> float:
+    """Upper bound of the largest magnitude in nested floats or balls; NaN counts as infinite."""
+    array = np.ravel(np.asarray(values))
+    bounds = [abs(float(x)) if array.dtype != object else float(abs(flint.arb(x)).upper()) for x in array]
+    return float("inf") if any(b != b for b in bounds) else max(bounds, default=0.0)
+
+
+def rationals(source: Random, size: int) -> list[Fraction]:
+    """Small rationals, zero seldom."""
+    return [Fraction(source.randint(-9, 9), source.choice((1, 2, 3, 5, 7))) for _ in range(size)]

@@ -1,0 +1,50 @@
+"""The peers that `bench` times hold the same robot: their answers are the reference's. What is printed adds up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symgen import peers
+from symgen.bench import Timing, bench
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Body, Frame, Joint, Mechanism
+from symgen.reference import Reference
+from symgen.states import draw_states
+from tests.robots_for_tests import random_mechanism
+
+KINDS = ("revolute", "prismatic", "continuous")
+ROBOTS = [random_mechanism(6, seed, "tree", KINDS) for seed in (1, 2)] + [random_mechanism(5, 3, joints=KINDS, general=False)]
+
+
+@pytest.mark.parametrize("name", peers.PEERS)
+@pytest.mark.parametrize("mechanism", ROBOTS, ids=lambda m: m.name)
+def test_a_peer_answers_as_the_reference_does(mechanism: Mechanism, name: str) -> None:
+    present, absent = peers.found(mechanism)
+    assert absent.get(name) in (None, "not installed")
+    drawn = {key: values.astype(float) for key, values in draw_states(mechanism, 3, seed=5).items()}
+    states = [{key: values[k] for key, values in drawn.items()} for k in range(3)]
+    reference = Reference(mechanism)
+    for peer in (p for p in present if p.name == name):
+        for function in peer.functions:
+            wanted = {array.name: drawn[array.name] for array in FUNCTIONS[function].arguments}
+            expected = next(iter(reference.evaluate(function, wanted).values()))
+            for ours, call in zip(expected, peer.calls(function, states), strict=True):
+                assert np.abs(peer.ours(call()) - ours).max() <= 1e-9 * np.abs(ours).max(), function
+
+
+def test_ratios_are_taken_round_by_round() -> None:
+    slow, quick = Timing("slow", 20.0, (10.0, 20.0, 60.0)), Timing("quick", 10.0, (5.0, 10.0, 20.0))
+    assert slow.ratio(quick) == 2.0
+
+
+def test_a_function_that_a_robot_cannot_have_is_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgen.bench.ROUNDS", 1)
+    monkeypatch.setattr("symgen.bench.SLICE", 1e-5)
+    loaded = ROBOTS[0]
+    massless = Mechanism("massless", (*loaded.joints, Joint("idle", "revolute", 5)), (*loaded.bodies, Body("nothing")),
+                         (*loaded.frames, Frame("nothing", 6)))
+    found = bench(massless)
+    assert "idle" in found.refused["forward_dynamics"]
+    assert "inverse_dynamics" in found.facts()["functions"]
+    assert "idle" in str(found)

@@ -1,0 +1,335 @@
+"""The command line: what each command prints, where it prints it, and the exit code it ends with."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from symgen import cli, commands
+from symgen.errors import SymgenError
+from symgen.functions import FUNCTIONS
+
+Run = Callable[..., tuple[int, str, str]]
+SYMGEN = [sys.executable, "-m", "symgen"]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """`run("show", "panda")` → (exit code, stdout, stderr), in this process."""
+    def inside(*words: str) -> tuple[int, str, str]:
+        code = cli.main(words)
+        seen = capsys.readouterr()
+        return code, seen.out, seen.err
+    return inside
+
+
+def process(*words: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own, with pipes."""
+    return subprocess.run([*SYMGEN, *words], capture_output=True, text=True, check=False, **settings)
+
+
+def refused(run: Run, *words: str) -> str:
+    """The one sentence that a refusal prints."""
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith("symgen: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    return err
+
+
+# -- every command does its work -----------------------------------------------------------------------------------
+
+
+def test_help_names_every_command(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    assert all(f"  {name} " in out for name in commands.NAMES)
+
+
+@pytest.mark.parametrize("name", commands.NAMES)
+def test_every_command_has_help(run: Run, name: str) -> None:
+    code, out, err = run(name, "--help")
+    assert (code, err) == (0, "")
+    assert f"usage: symgen {name}" in out
+
+
+def test_help_is_quick() -> None:
+    taken = []
+    for _ in range(8):
+        start = time.perf_counter()
+        assert process("--help").returncode == 0
+        taken.append(time.perf_counter() - start)
+    assert min(taken) < 0.2
+
+
+def test_version(run: Run) -> None:
+    import symgen
+
+    assert run("--version") == (0, f"symgen {symgen.__version__}\n", "")
+
+
+def test_robots_one_a_line(run: Run) -> None:
+    code, out, _ = run("robots")
+    assert code == 0
+    names = {line.split()[0] for line in out.splitlines()}
+    assert names >= {"panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass"}
+
+
+def test_show(run: Run) -> None:
+    code, out, err = run("show", "planar_arm")
+    assert (code, err) == (0, "")
+    assert "joint2" in out
+
+
+def test_show_json_is_json(run: Run) -> None:
+    code, out, _ = run("show", "scara", "--json")
+    facts = json.loads(out)
+    assert code == 0
+    assert facts["nq"] == len(facts["joints"]) == 4
+
+
+@pytest.mark.parametrize("words", [["--gravity", "-9.81,0,0"], ["--gravity=-9.81,0,0"]])
+def test_a_value_may_start_with_a_minus(run: Run, words: list[str]) -> None:
+    _, out, _ = run("show", *words, "planar_arm", "--json")
+    assert json.loads(out)["gravity"] == [-9.81, 0, 0]
+
+
+@pytest.mark.parametrize(("lock", "value"), [("joint2", "0"), ("joint2=pi/2", "pi/2"), ("joint2=-0.5", "-0.5")])
+def test_a_locked_joint_is_gone(run: Run, lock: str, value: str) -> None:
+    code, out, _ = run("show", "planar_arm", "--lock", lock, "--json")
+    facts = json.loads(out)
+    assert (code, facts["nv"]) == (0, 1)
+    assert any(note["kind"] == "lock" and value in note["text"] for note in facts["notes"])
+
+
+def test_generate_writes_the_folder_and_says_what_next(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "arm"
+    code, out, _ = run("generate", "planar_arm", "-o", str(folder), "-f", "mass_matrix", "-f", "forward_dynamics=riccati")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert code == 0
+    assert set(manifest["functions"]) == {"mass_matrix", "forward_dynamics"}
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.split() and line.split()[0] in FUNCTIONS}
+    for name, entry in manifest["functions"].items():
+        ops = entry["operations"]
+        figures = [ops["mul"], ops["add"], ops["div"], ops["sin"] + ops["cos"], entry["depth"]]
+        assert rows[name] == [entry["method"], *map(str, figures)]
+    assert f"symgen verify {folder}" in out
+    assert "cmake" in out
+
+
+def test_generate_names_the_folder_after_the_robot(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("generate", "planar_arm", "-f", "gravity_force", "--real", "float", "--name", "arm")
+    assert code == 0
+    assert (tmp_path / "arm" / "arm_gravity_force.c").is_file()
+    assert "symgen verify ./arm" in out
+
+
+def test_verify_says_yes(run: Run) -> None:
+    code, out, err = run("verify", "planar_arm", "-f", "mass_matrix", "--states", "2")
+    assert (code, err) == (0, "")
+    assert out.endswith("verified\n")
+
+
+def test_verify_a_generated_folder_and_one_that_was_tampered_with(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "arm"
+    run("generate", "planar_arm", "-o", str(folder), "-f", "mass_matrix")
+    assert run("verify", str(folder), "--states", "2")[0] == 0
+    assert "--gravity does not apply" in refused(run, "verify", str(folder), "--gravity", "0,0,-1")
+    source = folder / "planar_arm_mass_matrix.c"
+    source.write_text(source.read_text().replace(" + ", " - ", 1))
+    code, out, _ = run("verify", str(folder), "--states", "2", "--json")
+    assert code == 1
+    assert json.loads(out)["passed"] is False
+
+
+def test_a_folder_generated_with_options_is_verified_with_them(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "arm"
+    functions = ["-f", "inverse_dynamics", "-f", "jacobian"]
+    words = [*functions, "--payload", "link2", "--frame", "link1", "--trig", "macro", "--real", "float", "--name", "other"]
+    assert run("generate", "planar_arm", "-o", str(folder), *words)[0] == 0
+    code, out, _ = run("verify", str(folder), "--states", "2")
+    assert code == 0, out
+
+
+@pytest.mark.parametrize("format", ["text", "latex", "python", "c"])
+def test_inspect(run: Run, format: str) -> None:
+    code, out, err = run("inspect", "planar_arm", "M[0,1]", "--format", format)
+    assert (code, err) == (0, "")
+    assert "cos" in out
+
+
+def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from symgen import bench
+
+    monkeypatch.setattr(bench, "ROUNDS", 2)
+    monkeypatch.setattr(bench, "SLICE", 1e-4)
+    code, out, err = run("bench", "scara", "-f", "inverse_dynamics", "-f", "mass_matrix", "--json")
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    assert set(facts["functions"]) == {"inverse_dynamics", "mass_matrix"}
+    for measured in facts["functions"].values():
+        assert {"c", "bound", "python"} <= set(measured["nanoseconds"])
+        assert set(measured["peers"]) == {peer for peer in measured["nanoseconds"] if peer not in ("c", "bound", "python")}
+    assert facts["machine"]["compiler"]
+    assert not [reason for reason in facts["absent"].values() if "differs" in reason]
+
+
+# -- what cannot be carried out is one sentence and a 2 ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    ([], "name a command"),
+    (["genrate"], "did you mean 'generate'?"),
+    (["--verison"], "did you mean '--version'?"),
+    (["show"], "ROBOT"),
+    (["show", "pnda"], "did you mean 'panda'?"),
+    (["show", "planar_arm:3"], "fixed number of links"),
+    (["show", "planar_arm", "scara"], "one argument too many"),
+    (["show", "planar_arm", "--gravty", "0,0,1"], "did you mean '--gravity'?"),
+    (["show", "planar_arm", "--gravity"], "--gravity"),
+    (["show", "planar_arm", "--gravity", "1,2"], "give three"),
+    (["show", "planar_arm", "--gravity", "1,2,x"], "gravity"),
+    (["show", "planar_arm", "--lock", "joint_2"], "did you mean 'joint2'?"),
+    (["show", "planar_arm", "--lock", "joint2="], "names no value"),
+    (["show", "planar_arm", "--lock", "=1"], "names no joint"),
+    (["show", "planar_arm", "--lock", "joint2=1", "--lock", "joint2=2"], "at two values"),
+    (["show", "planar_arm", "--snap", "maybe"], "snap"),
+    (["show", "planar_arm", "--mimic", "refues"], "mimic"),
+    (["show", "no_such_file.urdf"], "no_such_file.urdf"),
+    (["show", ""], "give a built-in name or a path"),
+    (["show", "/"], "/"),
+    (["generate", "planar_arm", "-f", "mass_matirx"], "did you mean 'mass_matrix'?"),
+    (["generate", "planar_arm", "-f", "mass_matrix=composit_body"], "did you mean 'composite_body'?"),
+    (["generate", "planar_arm", "-f", "mass_matrix=riccati"], "riccati"),
+    (["generate", "planar_arm", "-f", "mass_matrix="], "names no method"),
+    (["generate", "planar_arm", "-f", "mass_matrix", "-f", "mass_matrix=udut"], "asked for twice"),
+    (["generate", "planar_arm", "--real", "duoble"], "did you mean 'double'?"),
+    (["generate", "planar_arm", "--trig", "libmm"], "did you mean 'libm'?"),
+    (["generate", "planar_arm", "--frame", "lnk2"], "did you mean"),
+    (["generate", "planar_arm", "--payload", "lnk2"], "did you mean"),
+    (["generate", "planar_arm", "-o", ""], "--output is empty"),
+    (["verify", "planar_arm", "--states", "few"], "--states"),
+    (["verify", "planar_arm", "--states", "0"], "ask for one or more"),
+    (["verify", "planar_arm", "-f", "mass_matirx"], "did you mean 'mass_matrix'?"),
+    (["verify", "."], "."),
+    (["inspect", "planar_arm"], "WHAT"),
+    (["inspect", "planar_arm", "M[0,9]"], "9"),
+    (["inspect", "planar_arm", "M[0,1]", "--format", "latx"], "did you mean 'latex'?"),
+    (["inspect", "planar_arm", "M[0,1]", "--method", "udtu"], "did you mean 'udut'?"),
+    (["inspect", "planar_arm", "__import__('os')"], "no quantity"),
+    (["bench", "planar_arm", "-f", "mass_matirx"], "did you mean 'mass_matrix'?"),
+])
+def test_a_mistake_is_one_sentence(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert expected in refused(run, *words)
+    assert not list(tmp_path.iterdir())
+
+
+def failing(error: BaseException) -> Callable[[Any], int]:
+    def run(options: Any) -> int:
+        raise error
+    return run
+
+
+@pytest.mark.parametrize(("error", "code", "expected"), [
+    (SymgenError("first line\nsecond line"), 2, "symgen: first line second line"),
+    (KeyboardInterrupt(), 130, "symgen: interrupted"),
+    (MemoryError(), 2, "memory"),
+    (RecursionError("maximum recursion depth exceeded"), 2, "nested too deeply"),
+    (OSError(28, "No space left on device"), 2, "No space left on device"),
+    (PermissionError(13, "Permission denied", "/x/y"), 2, "/x/y: Permission denied"),
+    (ModuleNotFoundError("No module named 'lxml'", name="lxml"), 2, "package 'lxml' is not installed"),
+    (ZeroDivisionError("division by zero"), 2, "symgen: internal error (ZeroDivisionError: division by zero); please report it"),
+])
+def test_no_failure_is_a_traceback(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, expected: str
+) -> None:
+    monkeypatch.delenv("SYMGEN_TRACEBACK", raising=False)
+    monkeypatch.setattr(cli, "_abandon", lambda stream: None)   # the test's own stdout stays
+    monkeypatch.setattr(commands.find("robots"), "run", failing(error))
+    found, out, err = run("robots")
+    assert (found, out, err.count("\n")) == (code, "", 1)
+    assert expected in err
+
+
+def test_a_traceback_can_be_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMGEN_TRACEBACK", "1")
+    monkeypatch.setattr(commands.find("robots"), "run", failing(ZeroDivisionError()))
+    assert "Traceback" in run("robots")[2]
+
+
+# -- processes, pipes and terminals --------------------------------------------------------------------------------
+
+
+def test_a_process_ends_with_the_exit_code() -> None:
+    done = process("genrate")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "symgen: no command is named 'genrate'; did you mean 'generate'?\n"
+
+
+def test_a_pipe_gets_the_answer_and_no_progress(tmp_path: Path) -> None:
+    done = process("generate", "planar_arm", "-o", str(tmp_path / "arm"), "-f", "mass_matrix")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\r" not in done.stdout
+    assert "\033" not in done.stdout
+
+
+def test_a_terminal_gets_progress(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    words = ["generate", "planar_arm", "-o", str(tmp_path / "arm"), "-f", "mass_matrix"]
+    environment = {**os.environ, "TERM": "xterm"}
+    done = subprocess.run([*SYMGEN, *words], stdout=subprocess.DEVNULL, stderr=theirs, env=environment, check=False)
+    os.close(theirs)
+    seen = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert "deriving mass_matrix" in seen
+    assert seen.endswith("\r\033[K")
+
+
+def test_a_closed_pipe_is_silent() -> None:
+    child = subprocess.Popen([*SYMGEN, "show", "panda"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.close()
+    assert child.stderr.read() == b""
+    assert child.wait() == 128 + signal.SIGPIPE
+    child.stderr.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_one_sentence() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*SYMGEN, "show", "panda"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "symgen: the output cannot be written: No space left on device\n"
+
+
+def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+    child = subprocess.Popen([*SYMGEN, "generate", "planar_point_mass:60", "-o", str(tmp_path / "chain")],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (130, "", "symgen: interrupted\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_terminal_without_greek_gets_substitutes() -> None:
+    done = process("show", "panda", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "panda_joint1" in done.stdout

@@ -1,0 +1,49 @@
+"""Nothing expands: rows and time grow with the number of links, never with the product of their expressions."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+import pytest
+
+from symgen import generation
+from symgen.generation import Options, derive
+from symgen.mechanism import Mechanism
+from tests.robots_for_tests import random_mechanism
+
+PAIRS = [("inverse_dynamics", "newton_euler"), ("forward_dynamics", "riccati")]
+BUDGET = 1_000_000
+
+
+@cache
+def chain(n: int) -> Mechanism:
+    return random_mechanism(n, seed=1)
+
+
+def seconds(n: int, function: str, method: str) -> float:
+    """One derivation of a whole chain, its frames chosen anew as for a user."""
+    generation.models.cache_clear()
+    start = time.process_time()
+    derive(chain(n), function, method, Options(), BUDGET)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize(("function", "method"), PAIRS)
+def test_rows_grow_linearly(function: str, method: str) -> None:
+    rows = {n: len(derive(chain(n), function, method, Options(), BUDGET).rows) for n in (50, 100, 200)}
+    assert rows[200] / rows[100] <= 2.1
+    assert rows[100] / rows[50] <= 2.2
+
+
+@pytest.mark.parametrize(("function", "method"), PAIRS)
+def test_time_grows_linearly(function: str, method: str) -> None:
+    """T(200)/T(100) ≤ 2.3, of the shortest runs: whatever else the machine does only adds, so more are taken until it holds."""
+    shortest = {100: float("inf"), 200: float("inf")}
+    for _ in range(6):
+        for n in shortest:
+            shortest[n] = min(shortest[n], seconds(n, function, method))
+        if shortest[200] <= 2.3 * shortest[100]:
+            break
+    print(f"{function} by {method}: T(100) = {shortest[100]:.2f} s, T(200) = {shortest[200]:.2f} s")
+    assert shortest[200] <= 2.3 * shortest[100]

@@ -1,0 +1,215 @@
+"""The house keeps its floor plan: who may import whom, what stays out of templates, and how long a file gets."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment, nodes
+
+ROOT = Path(__file__).resolve().parent.parent
+HOUSE = ROOT / "symgen"
+LONGEST = 400
+
+# room: the rooms it may import. A room is a file or a folder of symgen/; "symgen" is the package itself (its version).
+ROOMS: dict[str, str] = {
+    # what everybody speaks of
+    "errors": "",
+    "functions": "",
+    "tables": "",
+    "mechanism": "errors",
+    "ir": "errors",
+    # description → Mechanism
+    "quantities": "errors mechanism",
+    "inertias": "errors quantities",
+    "snapping": "errors mechanism quantities",
+    "joints": "errors",
+    "tree": "errors inertias joints mechanism quantities snapping",
+    "readers": "errors inertias mechanism quantities snapping tree",
+    "loading": "errors mechanism quantities readers snapping tree",
+    "canonical": "mechanism quantities",
+    "show": "mechanism tables",
+    # Mechanism → Program
+    "constants": "errors mechanism",
+    "closed_forms": "joints",
+    "derivation": "constants errors ir",
+    "spatial": "derivation",
+    "model": "constants errors joints mechanism",
+    "linkage": "closed_forms constants derivation model spatial",
+    "methods": "closed_forms derivation linkage spatial",
+    "passes": "ir",
+    # Program → C → machine
+    "backends": "errors functions ir mechanism symgen",
+    "building": "backends errors ir",
+    "solver": "backends building errors functions generation ir loading mechanism",
+    "folder": "backends canonical errors functions ir joints mechanism symgen",
+    "selftest": "errors folder ir mechanism precision verification",
+    "generation": "constants derivation errors folder functions ir linkage loading mechanism methods model passes regularity "
+                  "selftest",
+    "inspection": "closed_forms constants errors generation ir loading mechanism",
+    # the other road to the same numbers: nothing of the derivation is allowed here
+    "precision": "errors mechanism",
+    "reference": "errors mechanism precision",
+    "states": "mechanism precision",
+    "regularity": "errors mechanism precision reference states",
+    "readback": "backends errors functions ir",
+    "verification": "backends building errors functions generation ir loading mechanism precision readback reference regularity "
+                    "states",
+    "verify": "backends errors functions generation ir loading mechanism regularity verification",
+    # what a user does
+    "peers": "errors mechanism reference",
+    "bench": "building errors functions generation ir mechanism peers solver states symgen tables",
+    "commands": "bench errors functions generation inspection loading mechanism show tables verify",
+    "cli": "commands errors mechanism symgen",
+    "__main__": "cli",
+    "symgen": "errors generation inspection loading mechanism solver verify",
+}
+
+# file: what it may import besides, where one file of a room is its door.
+DOORS: dict[str, str] = {
+    "methods/__init__": "errors mechanism",
+}
+
+# folders whose files do not know each other; the file named here, and any that starts with _, is what they share.
+LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "backends": "", "commands": ""}
+
+# third-party package: the rooms that may know it
+PACKAGES: dict[str, str] = {
+    "sympy": "closed_forms derivation inspection joints linkage methods",
+    "flint": "constants derivation precision verification",
+    "numpy": "bench peers precision reference regularity selftest solver states verification",
+    "lxml": "readers",
+    "jinja2": "backends",
+    "pycparser": "readback",
+    "cffi": "building",
+    "mujoco": "peers",
+    "pinocchio": "peers",
+}
+
+FORBIDDEN_CALLS = {"eval", "exec", "sympify", "parse_expr", "simplify", "expand", "cse", "nsimplify", "__import__"}
+"""Text is data, and nothing spans more than one operator."""
+
+WRITTEN_OUT = {("solver", "exec")}
+"""The call of a compiled function is written out from a template of ours, as a dataclass writes its __init__."""
+
+FILES = sorted(HOUSE.rglob("*.py"))
+TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
+
+
+def name_of(path: Path) -> str:
+    """symgen/methods/udut.py → methods/udut."""
+    return path.relative_to(HOUSE).with_suffix("").as_posix()
+
+
+def room_of(name: str) -> str:
+    return "symgen" if name == "__init__" else name.partition("/")[0]
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def running(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node that runs: what stands under `if TYPE_CHECKING` is for the type checker alone."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from running(child)
+
+
+def imports(path: Path) -> set[str]:
+    """Modules that a file imports, in full: `from symgen.methods import udut` is symgen.methods.udut."""
+    found: set[str] = set()
+    for node in running(tree_of(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import; write it in full"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                place = ROOT.joinpath(*whole.split("."))
+                found.add(whole if place.is_dir() or place.with_suffix(".py").is_file() else str(node.module))
+    return found
+
+
+def own(path: Path) -> set[str]:
+    """Names (methods/udut, ir …) of the files of symgen that a file imports."""
+    names = set()
+    for module in imports(path):
+        first, _, rest = module.partition(".")
+        if first == "symgen":
+            folder = HOUSE.joinpath(*rest.split(".")) if rest else HOUSE
+            names.add("/".join([*filter(None, rest.split(".")), *(["__init__"] if folder.is_dir() else [])]))
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_keep_to_the_table(path: Path) -> None:
+    name = name_of(path)
+    room = room_of(name)
+    assert room in ROOMS, f"{room} is a new room: say in tests/test_layers.py what it may import"
+    allowed = {room, *ROOMS[room].split(), *DOORS.get(name, "").split()}
+    beyond = sorted(other for other in own(path) if room_of(other) not in allowed)
+    assert not beyond, f"{name} imports {', '.join(beyond)}, which the table of rooms does not allow"
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if room_of(name_of(p)) in LEAVES and p.stem != "__init__"], ids=name_of)
+def test_leaves_do_not_know_each_other(path: Path) -> None:
+    room = room_of(name_of(path))
+    siblings = [other for other in own(path) if room_of(other) == room]
+    shared = [LEAVES[room], "__init__"]
+    assert not [s for s in siblings if not (stem := s.rpartition("/")[2]).startswith("_") and stem not in shared]
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_packages_stay_in_their_rooms(path: Path) -> None:
+    used = {module.partition(".")[0] for module in imports(path)} - {"symgen"} - set(sys.stdlib_module_names)
+    unknown = used - set(PACKAGES)
+    assert not unknown, f"{', '.join(sorted(unknown))}: say in tests/test_layers.py who may know it"
+    assert not [package for package in used if room_of(name_of(path)) not in PACKAGES[package].split()]
+
+
+def test_the_table_has_no_empty_rooms_and_no_unused_doors() -> None:
+    present = {room_of(name_of(path)) for path in FILES}
+    assert set(ROOMS) == present
+    assert {name for names in ROOMS.values() for name in names.split()} <= present
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_nothing_evaluates_text_and_nothing_expands(path: Path) -> None:
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call):
+            called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            allowed = called not in FORBIDDEN_CALLS or (name_of(path), called) in WRITTEN_OUT
+            assert allowed, f"{name_of(path)}:{node.lineno} calls {called}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_files_stay_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_templates_hold_layout_only(path: Path) -> None:
+    arithmetic = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow, nodes.Neg, nodes.Pos)
+    parsed = Environment().parse(path.read_text(encoding="utf-8"))
+    wrong = [type(node).__name__ for kind in (*arithmetic, nodes.Test, nodes.Call) for node in parsed.find_all(kind)]
+    assert not wrong, f"{path.name} decides something ({', '.join(wrong)}); decide it in Python"
+
+
+def test_templates_exist() -> None:
+    assert TEMPLATES
+
+
+def test_the_command_line_starts_without_anything_heavy() -> None:
+    code = ("import sys, symgen, symgen.cli, symgen.commands as c; [c.find(name) for name in c.NAMES]; symgen.cli.overview(); "
+            "print(*sorted({m.partition('.')[0] for m in sys.modules} & set(sys.argv[1:])))")
+    done = subprocess.run([sys.executable, "-c", code, *PACKAGES], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -1,0 +1,56 @@
+"""What is installed from a wheel is whole: templates, built-in robots, and a command line that works without the checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel's content, as it would stand in site-packages."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    words = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
+             "-w", str(folder), str(ROOT)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = folder.glob("symgen-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def run(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A process that finds symgen at `place` first."""
+    environment = {**os.environ, "PYTHONPATH": str(place)}
+    words = (sys.executable, *words)
+    return subprocess.run(words, cwd=place, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_wheel_holds_every_file(unpacked: Path) -> None:
+    held = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+    code = {path.relative_to(ROOT).as_posix() for path in (ROOT / "symgen").rglob("*") if path.suffix in (".py", ".toml")}
+    templates = {f"symgen/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "templates").rglob("*.j2")}
+    assert templates
+    assert not (code | templates) - held
+
+
+def test_the_wheel_generates_what_the_checkout_does(unpacked: Path, tmp_path: Path) -> None:
+    where = run(unpacked, "-c", "import symgen; print(symgen.__file__)")
+    assert where.stdout.startswith(str(unpacked)), where.stderr
+    folders = []
+    for place in (unpacked, ROOT):
+        folders.append(tmp_path / place.name)
+        done = run(place, "-m", "symgen", "generate", "planar_arm", "-o", str(folders[-1]))
+        assert done.returncode == 0, done.stderr
+    ours, theirs = ({p.name: p.read_bytes() for p in folder.iterdir()} for folder in folders)
+    assert len(ours) > 10
+    assert ours == theirs
