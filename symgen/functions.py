@@ -38,7 +38,11 @@ V = Array("v", ("NV",), "joint velocities (rad/s, m/s)")
 A = Array("a", ("NV",), "joint accelerations (rad/s², m/s²)")
 TAU = Array("tau", ("NV",), "joint torques and forces (N·m, N)")
 B = Array("b", ("NV",), "right-hand side")
+C = Array("c", ("NV",), "bias force C(q,v)v + g(q)")
 M = Array("M", ("NV", "NV"), "joint-space mass matrix")
+MINV = Array("Minv", ("NV", "NV"), "inverse of the mass matrix")
+R = Array("R", (3, 3), "axes of the frame in the base")
+P = Array("p", (3,), "origin of the frame in the base (m)")
 PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
 
 FUNCTIONS: dict[str, Function] = {
@@ -46,15 +50,14 @@ FUNCTIONS: dict[str, Function] = {
     for f in (
         Function("inverse_dynamics", (Q, V, A), (TAU,), "tau = M(q) a + C(q,v) v + g(q)"),
         Function("forward_dynamics", (Q, V, TAU), (A,), "a = M(q)^-1 (tau - c)", needs_inverse=True),
-        Function("bias_force", (Q, V), (Array("c", ("NV",), "bias force C(q,v)v + g(q)"),), "c = C(q,v) v + g(q)"),
+        Function("bias_force", (Q, V), (C,), "c = C(q,v) v + g(q)"),
         Function("gravity_force", (Q,), (Array("g", ("NV",), "gravity force"),), "g(q)"),
         Function("mass_matrix", (Q,), (M,), "M(q)"),
-        Function("mass_matrix_and_bias", (Q, V), (M, Array("c", ("NV",), "bias force C(q,v)v + g(q)")), "M(q) and c(q,v) in one pass"),
-        Function("inverse_mass_matrix", (Q,), (Array("Minv", ("NV", "NV"), "inverse of the mass matrix"),), "M(q)^-1", needs_inverse=True),
+        Function("mass_matrix_and_bias", (Q, V), (M, C), "M(q) and c(q,v) in one pass"),
+        Function("inverse_mass_matrix", (Q,), (MINV,), "M(q)^-1", needs_inverse=True),
         Function("mass_matrix_solve", (Q, B), (Array("x", ("NV",), "M^-1 b"),), "x = M(q)^-1 b", needs_inverse=True),
         Function("mass_matrix_determinant", (Q,), (Array("det", (), "determinant of the mass matrix"),), "det M(q)"),
-        Function("forward_kinematics", (Q,), (Array("R", (3, 3), "axes of the frame in the base"), Array("p", (3,), "origin of the frame in the base (m)")),
-                 "pose of the chosen frame in the base", needs_frame=True),
+        Function("forward_kinematics", (Q,), (R, P), "pose of the chosen frame in the base", needs_frame=True),
         Function("jacobian", (Q,), (Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin"),),
                  "twist of the chosen frame = J(q) v", needs_frame=True),
     )

@@ -14,7 +14,7 @@ from typing import Any
 from symgen import constants, methods, passes
 from symgen.derivation import Derivation, TooManyRows
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS, PAYLOAD, Function
+from symgen.functions import FUNCTIONS, PAYLOAD
 from symgen.ir import Program
 from symgen.linkage import Linkage
 from symgen.loading import load
@@ -22,6 +22,7 @@ from symgen.mechanism import Mechanism, nearest
 from symgen.model import Model, reframe, regroup
 
 ROW_BUDGET = 50_000
+"""Rows of a Program beyond which a C compiler takes a minute and more; a derivation may be four times as long."""
 INVERSE_ON_REQUEST_ABOVE = 20
 
 
@@ -88,7 +89,7 @@ def derive(mechanism: Mechanism, function: str, method: str, options: Options, b
         if options.payload is not None and not what.needs_frame:
             arguments.append(PAYLOAD)
         shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in arguments}
-        home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, budget)
+        home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, 4 * budget)
         frame = model.frame(mechanism, options.frame or tip(mechanism)) if what.needs_frame else None
         payload = model.frame(mechanism, options.payload) if options.payload and not what.needs_frame else None
         linkage = Linkage(model, home, frame, payload)
@@ -96,6 +97,8 @@ def derive(mechanism: Mechanism, function: str, method: str, options: Options, b
         named = [(r.name, r.sizes(mechanism.nq, mechanism.nv), atoms) for r, atoms in zip(what.results, results, strict=True)]
         program = home.freeze(function, method, named, shapes)
     program = passes.run(program)
+    if len(program.rows) > budget:
+        raise TooManyRows(f"{len(program.rows)} rows")
     return _without_idle_payload(program, options)
 
 
@@ -133,8 +136,8 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             continue
         if found is None or candidate.cost < found.cost:
             found = candidate
-            # A derivation shrinks in the passes, but never to a third: a longer one cannot win any more.
-            budget = min(budget, 3 * len(candidate.rows))
+            # Of large robots, a derivation that is still more than six times as long as the best has not been seen to win.
+            budget = min(budget, max(5_000, 2 * len(candidate.rows)))
     if found is None:
         raise RequestError(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {ROW_BUDGET} rows by every method; "
@@ -164,7 +167,8 @@ def _program(mechanism: Mechanism, function: str, method: str | None, options: O
     try:
         return derive(mechanism, function, method, options)
     except TooManyRows:
-        raise RequestError(f"{function} of '{mechanism.name}' by {method} needs more than {ROW_BUDGET} rows; take another method or lock joints") from None
+        raise RequestError(f"{function} of '{mechanism.name}' by {method} needs more than {ROW_BUDGET} rows; "
+                           "take another method or lock joints that do not matter with --lock") from None
 
 
 def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:

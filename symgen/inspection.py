@@ -90,8 +90,8 @@ _ACT = {
 def _number(value: Fraction) -> Any:
     """A decimal of the description stays a Rational; a 64-digit value behind a root or a sine becomes a 17-digit Float."""
     if _terminates(value) and len(str(value.denominator)) <= 30:
-        return sp.Rational(value.numerator, value.denominator)
-    return sp.Float(sp.Rational(value.numerator, value.denominator), 17)
+        return _exact(value)
+    return sp.Float(_exact(value), 17)
 
 
 def _terminates(value: Fraction) -> bool:
@@ -152,12 +152,16 @@ def equations(derived: Program, target: int) -> list[tuple[Any, Any]]:
 
 # -- blocks: from the declared geometry --------------------------------------------------------------------------------
 
+def _exact(x: Fraction) -> Any:
+    return sp.Rational(x.numerator, x.denominator)
+
+
 def _rational(v: Vector3) -> Any:
-    return sp.Matrix([sp.Rational(x.numerator, x.denominator) for x in v])
+    return sp.Matrix([_exact(x) for x in v])
 
 
 def _angle(angle: Angle) -> Any:
-    return sp.Rational(angle.radians.numerator, angle.radians.denominator) + sp.Rational(angle.pi.numerator, angle.pi.denominator) * sp.pi
+    return _exact(angle.radians) + _exact(angle.pi) * sp.pi
 
 
 def turn(axis: Vector3, angle: Any) -> Any:
@@ -175,7 +179,7 @@ def pose_matrices(pose: Pose) -> tuple[Any, Any]:
             r = r + R * _rational(step.xyz)
         elif isinstance(step, Slide):
             n = _rational(step.axis)
-            r = r + R * n / sp.sqrt(n.dot(n)) * sp.Rational(step.distance.numerator, step.distance.denominator)
+            r = r + R * n / sp.sqrt(n.dot(n)) * _exact(step.distance)
         else:
             R = R * turn(step.axis, _angle(step.angle))
     return R, r
@@ -185,7 +189,7 @@ def mass_centre(mechanism: Mechanism, i: int) -> Any:
     """d_i: the mass centre in body i's declared frame; the joint's origin for a massless body."""
     total, moment = sp.Integer(0), sp.zeros(3, 1)
     for part in mechanism.bodies[i].parts:
-        m = sp.Rational(part.mass.numerator, part.mass.denominator)
+        m = _exact(part.mass)
         total, moment = total + m, moment + m * pose_matrices(part.pose)[1]
     return moment / total if total != 0 else moment
 
@@ -275,7 +279,9 @@ def _printed(expression: Any, format: str) -> str:
     if format == "latex":
         return str(sp.latex(expression))
     if format == "python":
-        return str(sp.pycode(expression, fully_qualified_modules=False)) if not isinstance(expression, sp.MatrixBase) else str(expression.tolist())
+        if isinstance(expression, sp.MatrixBase):
+            return str(expression.tolist())
+        return str(sp.pycode(expression, fully_qualified_modules=False))
     if format == "c":
         if isinstance(expression, sp.MatrixBase):
             return "{" + ", ".join(str(sp.ccode(x)) for x in expression) + "}"

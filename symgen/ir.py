@@ -90,8 +90,10 @@ class Program:
 def check(program: Program) -> Program:
     """The rules of a Program; returns it unchanged or raises ProgramError naming the first row that breaks one."""
 
+    here = f"{program.function}/{program.method}"
+
     def fail(index: int, what: str) -> None:
-        raise ProgramError(f"{program.function}/{program.method}: row {index} {what}")
+        raise ProgramError(f"{here}: row {index} {what}")
 
     names: set[str] = set()
     for i, row in enumerate(program.rows):
@@ -117,9 +119,9 @@ def check(program: Program) -> Program:
             fail(i, "stands under a step that does not exist")
     for port in program.outputs:
         if len(port.rows) != port.size:
-            raise ProgramError(f"{program.function}/{program.method}: result '{port.name}' has {len(port.rows)} rows for shape {port.shape}")
+            raise ProgramError(f"{here}: result '{port.name}' has {len(port.rows)} rows for shape {port.shape}")
         if any(not 0 <= r < len(program.rows) for r in port.rows):
-            raise ProgramError(f"{program.function}/{program.method}: result '{port.name}' names a row that does not exist")
+            raise ProgramError(f"{here}: result '{port.name}' names a row that does not exist")
     return program
 
 

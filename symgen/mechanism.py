@@ -209,7 +209,8 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         if len(self.joints) != len(self.bodies):
-            raise MechanismError(f"{self.name}: {len(self.joints)} joints but {len(self.bodies)} bodies; each joint moves one body")
+            counts = f"{len(self.joints)} joints but {len(self.bodies)} bodies"
+            raise MechanismError(f"{self.name}: {counts}; each joint moves one body")
         if not self.joints:
             raise MechanismError(f"{self.name}: no joint moves, so there are no dynamics; declare or unlock at least one joint")
         for what, names in (("joint", [j.name for j in self.joints]), ("frame", [f.name for f in self.frames])):
@@ -217,10 +218,11 @@ class Mechanism:
             if twice:
                 raise MechanismError(f"{self.name}: {what} name '{twice[0]}' is used twice; give each {what} its own name")
         for index, joint in enumerate(self.joints):
+            where = f"{self.name}: joint '{joint.name}'"
             if not -1 <= joint.parent < index:
-                raise MechanismError(f"{self.name}: joint '{joint.name}' has parent {joint.parent}; parents must stand before children")
+                raise MechanismError(f"{where} has parent {joint.parent}; parents must stand before children")
             if not any(joint.axis):
-                raise MechanismError(f"{self.name}: joint '{joint.name}' has a zero axis; give it a direction")
+                raise MechanismError(f"{where} has a zero axis; give it a direction")
         for body in self.bodies:
             for part in body.parts:
                 if part.mass < 0:

@@ -170,7 +170,7 @@ def _turned(factor: Matrix, m: Matrix, symmetric: bool) -> Matrix:
     [[a, b], [e, d]], the result is [[a − su, cu − e], [cu − b, d + su]]: 4 multiplications, not 8 (trace and skew
     part do not turn)."""
     axis = _axis_of(factor)
-    if axis is None or factor[(axis + 1) % 3][(axis + 1) % 3].is_constant and factor[(axis + 1) % 3][(axis + 1) % 3].is_zero:
+    if axis is None or (factor[(axis + 1) % 3][(axis + 1) % 3].is_constant and factor[(axis + 1) % 3][(axis + 1) % 3].is_zero):
         half = transposed(tuple(times(factor, column) for column in transposed(m)))  # type: ignore[arg-type]
         return tuple(times(factor, row) for row in half)  # type: ignore[return-value]
     z, x, y = axis, (axis + 1) % 3, (axis + 2) % 3

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from symgen.derivation import DivisionByZero, Scalar
 from symgen.linkage import Linkage
-from symgen.spatial import RigidInertia, wrench_outward
+from symgen.spatial import RigidInertia, Vector, wrench_outward
 
 SOURCE = "Saha 1997, (10)-(16), (25)-(30)"
 
@@ -58,7 +58,7 @@ def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
 def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """g: each joint carries its composite body against gravity, g_i = −p_iᵀ M̃_i (0, gravity)."""
     composite = composite_inertias(linkage)
-    pull = []
+    pull: list[Vector] = []
     result = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "gravity on the composite body")
@@ -98,7 +98,8 @@ def solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
     return substitute(linkage, alpha, inverses, b)
 
 
-def substitute(linkage: Linkage, alpha: Sequence[dict[int, Scalar]], inverses: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+def substitute(linkage: Linkage, alpha: Sequence[dict[int, Scalar]], inverses: Sequence[Scalar],
+               b: Sequence[Scalar]) -> list[Scalar]:
     """x = U⁻ᵀ D⁻¹ U⁻¹ b (SA 24)."""
     x = list(b)
     for k in reversed(range(len(linkage))):

@@ -40,7 +40,7 @@ def riccati_step(linkage: Linkage, i: int, P: ArticulatedInertia) -> Filter:
     bindings[form.d] = inverse
     G = [lower(form.G[r], bindings, home) for r in range(6)]
     bindings.update(zip(form.g, G, strict=True))
-    entries = [[lower(form.P_after[min(r, c), max(r, c)], bindings, home) if r <= c else linkage.zero for c in range(6)] for r in range(6)]
+    entries = [[lower(form.P_after[r, c], bindings, home) if r <= c else linkage.zero for c in range(6)] for r in range(6)]
     moment, force = Vector(G[:3]), Vector(G[3:])
     linkage.name("G", i, Vector([*moment, *force]))
     A = Symmetric(*(entries[r][c] for r, c in _UPPER))

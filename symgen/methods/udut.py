@@ -31,7 +31,7 @@ class ArticulatedBody:
 
 @dataclass(frozen=True)
 class Centres:
-    """Where the mass centres are: `d[i]` from joint i to C_i in link axes, `arm[i]` from the parent's C to C_i in the parent's."""
+    """Where mass centres are: `d[i]` from joint i to C_i in link axes, `arm[i]` from the parent's C to C_i in the parent's."""
 
     d: list[Vector]
     arm: list[Vector]

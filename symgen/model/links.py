@@ -41,11 +41,11 @@ NOTHING = Inertia(k.ZERO, k.ORIGIN, (k.ZERO,) * 6)
 
 
 def _plus(a: Sym3, b: Sym3) -> Sym3:
-    return tuple(k.settle(x + y) for x, y in zip(a, b, strict=True))  # type: ignore[return-value]
+    return tuple(k.settle(x + y) for x, y in zip(a, b, strict=True))
 
 
 def _scaled(c: Constant, a: Sym3) -> Sym3:
-    return tuple(k.settle(c * x) for x in a)  # type: ignore[return-value]
+    return tuple(k.settle(c * x) for x in a)
 
 
 def _outer(v: Vec3) -> Sym3:
@@ -55,7 +55,7 @@ def _outer(v: Vec3) -> Sym3:
 
 def _sum_of_outer(a: Vec3, b: Vec3) -> Sym3:
     """a bᵀ + b aᵀ."""
-    return tuple(k.settle(a[i] * b[j] + a[j] * b[i]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))  # type: ignore[return-value]
+    return tuple(k.settle(a[i] * b[j] + a[j] * b[i]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
 
 
 def full(s: Sym3) -> Mat3:

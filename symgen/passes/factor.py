@@ -82,7 +82,8 @@ def _sum(out: Rewriter, terms: list[Term], root: Row) -> tuple[int, int]:
     common = _shared(terms)
     parts: list[tuple[int, int]] = []
     if common is not None:
-        inside, rest = [], []
+        inside: list[Term] = []
+        rest: list[Term] = []
         first = None
         for sign, factors in terms:
             if len(factors) > 1 and common in factors:

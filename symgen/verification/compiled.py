@@ -56,7 +56,8 @@ def compiled_runners(
 
 
 def _run(folder: Path, arguments: list[str], made: str) -> str:
-    done = subprocess.run([*find_compiler(), *arguments], cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+    command = [*find_compiler(), *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
     if done.returncode:
         said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
         raise BuildError(f"the C compiler refuses the generated text: {said}; report it with the robot description")
