@@ -164,3 +164,20 @@ def displacement(pose: Pose) -> tuple[Mat3, Vec3]:
 def angle_of(cosine: Constant, sine: Constant) -> Constant:
     """The angle in (−π, π] with this cosine and sine."""
     return arb.atan2(arb(sine), arb(cosine))
+
+
+Turning = tuple[Constant, Constant]
+"""(cos, sin) of an angle."""
+
+
+def zxz(r: Mat3) -> tuple[Turning, Turning, Turning]:
+    """(cos, sin) of γ, α, β with r = Rz(γ) Rx(α) Rz(β); γ = 0 wherever that is possible."""
+    sine = square_root(settle(r[2][0] * r[2][0] + r[2][1] * r[2][1]))
+    if is_zero(settle(sine)):
+        flip = r[2][2]
+        return (ONE, ZERO), (flip, ZERO), (r[0][0], settle(flip * r[1][0]))
+    gamma = (settle(-r[1][2] / sine), settle(r[0][2] / sine))
+    beta = (settle(r[2][1] / sine), settle(r[2][0] / sine))
+    if is_zero(gamma[1]) and gamma[0] == -1:
+        return (ONE, ZERO), (r[2][2], settle(-sine)), (settle(-beta[0]), settle(-beta[1]))
+    return gamma, (r[2][2], settle(sine)), beta

@@ -107,7 +107,7 @@ class Linkage:
         link = self.model.links[i]
         form = joint_form(link.kind)
         q = self.inputs["q"][i]
-        gamma, alpha, beta = zxz(link.rotation)
+        gamma, alpha, beta = k.zxz(link.rotation)
         constants = [_about(2, gamma), _about(0, alpha)]
         if link.turns:
             angle = self._angle(q, beta)
@@ -155,7 +155,7 @@ class Linkage:
         """A constant rotation as its cheapest factors."""
         if all(k.is_zero(x) or abs(x) == 1 for row in rotation for x in row):
             return Rotation([self.matrix(rotation)])
-        gamma, alpha, beta = zxz(rotation)
+        gamma, alpha, beta = k.zxz(rotation)
         return Rotation([self.matrix(m) for m in (_about(2, gamma), _about(0, alpha), _about(2, beta))])
 
 
@@ -167,19 +167,3 @@ def _lowered(m: object, bindings: dict[object, Scalar], home: Derivation) -> Mat
 def _about(axis: int, turn: tuple[Constant, Constant]) -> Mat3:
     unit = (k.IDENTITY[0], k.IDENTITY[1], k.IDENTITY[2])[axis]
     return k.turn(unit, *turn)
-
-
-Turn = tuple[Constant, Constant]
-
-
-def zxz(r: Mat3) -> tuple[Turn, Turn, Turn]:
-    """(cos, sin) of γ, α, β with r = Rz(γ) Rx(α) Rz(β); γ = 0 wherever that is possible."""
-    sine = k.square_root(k.settle(r[2][0] * r[2][0] + r[2][1] * r[2][1]))
-    if k.is_zero(k.settle(sine)):
-        flip = r[2][2]
-        return (k.ONE, k.ZERO), (flip, k.ZERO), (r[0][0], k.settle(flip * r[1][0]))
-    gamma = (k.settle(-r[1][2] / sine), k.settle(r[0][2] / sine))
-    beta = (k.settle(r[2][1] / sine), k.settle(r[2][0] / sine))
-    if k.is_zero(gamma[1]) and gamma[0] == -1:
-        return (k.ONE, k.ZERO), (r[2][2], k.settle(-sine)), (k.settle(-beta[0]), k.settle(-beta[1]))
-    return gamma, (r[2][2], k.settle(sine)), beta

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Joint, Mechanism, Part, Pose, Shift, Slide, Vector3
+from symgen.model import record
+from symgen.tables import table
 
 WIDTH = 100
 _AXES = {axis: sign + name for name, plus in (("x", X_AXIS), ("y", Y_AXIS), ("z", Z_AXIS))
@@ -29,7 +31,7 @@ def show(mechanism: Mechanism) -> str:
     joints = "1 joint" if mechanism.nq == 1 else f"{mechanism.nq} joints"
     head = f"{mechanism.name}: {joints}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
     lines = [*_wrapped(head), *(_wrapped(f"from {mechanism.source}") if mechanism.source else []), ""]
-    lines += [_cut(line, WIDTH) for line in (*_tree(mechanism), "", *_inertias(mechanism))]
+    lines += [_cut(line, WIDTH) for line in (*_tree(mechanism), "", *_inertias(mechanism), "", *_frames(mechanism))]
     for kind, title in _TITLES.items():
         texts = [note.text for note in mechanism.notes if note.kind == kind]
         if kind == "unapplied":
@@ -38,6 +40,16 @@ def show(mechanism: Mechanism) -> str:
             lines += ["", f"{title} ({len(texts)})" if len(texts) > 1 else title]
             lines += [line for text in texts for line in _wrapped(text, "  ")]
     return "\n".join(lines) + "\n"
+
+
+def _frames(mechanism: Mechanism) -> Iterator[str]:
+    """Where the C computes: the chosen link frames and the inertial parameters left in them."""
+    rows: list[tuple[object, ...]] = [("frames chosen (m, deg)", "shift x", "y", "z", "gamma", "alpha", "q +", "parameters kept")]
+    for entry in record(mechanism):
+        angles = (_figure(math.degrees(entry[a])) for a in ("gamma", "alpha", "offset"))
+        rows.append((entry["link"], *(_figure(x) for x in entry["shift"]), *angles, " ".join(entry["kept"]) or "none"))
+    yield from table(rows, texts=(0, 7))
+    yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"
 
 
 def facts(mechanism: Mechanism) -> dict[str, Any]:
@@ -74,6 +86,7 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
             {"name": f.name, "body": mechanism.base if f.body == BASE else mechanism.bodies[f.body].name, "body_index": f.body}
             for f in mechanism.frames
         ],
+        "computed_in": record(mechanism),
         "notes": [{"kind": note.kind, "text": note.text} for note in mechanism.notes],
     }
 
