@@ -42,6 +42,15 @@ def motion_subspace(rotation: Any, shift: Any, q: Any) -> Any:
 
 
 @cache
+def feels(kind: str) -> str:
+    """What a joint's motion subspace is: "turn" (pure, about z), "slide" (pure, any direction) or "both"."""
+    H = joint_form(kind).motion_subspace
+    if H[3:, 0].is_zero_matrix and H[0] == 0 and H[1] == 0:
+        return "turn"
+    return "slide" if H[:3, 0].is_zero_matrix else "both"
+
+
+@cache
 def joint_form(kind: str) -> JointForm:
     """The closed form of a joint type, from `symgen/joints/<kind>.py`."""
     rotation, shift = joint_type(kind).pose(Q)

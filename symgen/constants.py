@@ -61,9 +61,14 @@ def is_zero(value: Constant) -> bool:
 
 
 def to_fraction(value: Constant) -> Fraction:
-    """Exact for a rational; a ball is rounded to KEPT_DIGITS decimal digits, so equal numbers give equal fractions."""
+    """Exact for a rational; a ball is rounded to KEPT_DIGITS decimal digits, so equal numbers give equal fractions.
+
+    Raises ProgramError for a ball that does not know so many digits.
+    """
     if isinstance(value, fmpq):
         return Fraction(int(value.p), int(value.q))
+    if value.rel_accuracy_bits() < KEPT_DIGITS * 3.33:
+        raise ProgramError("a constant lost its digits on the way to the program")
     return Fraction(value.str(KEPT_DIGITS, radius=False))
 
 

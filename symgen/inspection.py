@@ -25,6 +25,7 @@ from symgen.mechanism import Angle, Mechanism, Pose, Shift, Slide, Vector3, near
 ENTRIES = {"M": ("mass_matrix", 2), "tau": ("inverse_dynamics", 1), "c": ("bias_force", 1), "g": ("gravity_force", 1)}
 BLOCKS = {"p": 1, "B": 2}
 FORMATS = ("text", "latex", "python", "c")
+LONGEST_DENOMINATOR = 30
 CLOSED_UP_TO = 600
 """Operations beyond which the text format prints named equations instead of one closed form."""
 
@@ -88,8 +89,8 @@ _ACT = {
 
 
 def _number(value: Fraction) -> Any:
-    """A decimal of the description stays a Rational; a 64-digit value behind a root or a sine becomes a 17-digit Float."""
-    if _terminates(value) and len(str(value.denominator)) <= 30:
+    """A rational of the description stays one; a 64-digit value behind a root or a sine becomes a 17-digit Float."""
+    if len(str(value.denominator)) <= LONGEST_DENOMINATOR:
         return _exact(value)
     return sp.Float(_exact(value), 17)
 
@@ -210,9 +211,8 @@ def _link_pose(mechanism: Mechanism, i: int) -> tuple[Any, Any]:
     q = sp.Symbol(f"q{i}", real=True)
     rotation, shift = (m.subs(Q, q) for m in (joint_form(joint.kind).rotation, joint_form(joint.kind).shift))
     n = _rational(joint.axis)
-    if rotation != sp.eye(3):
-        return R * turn(joint.axis, q), r
-    return R, r + R * n / sp.sqrt(n.dot(n)) * shift[2]
+    slide = r + R * n / sp.sqrt(n.dot(n)) * shift[2]
+    return (R * turn(joint.axis, q) if rotation != sp.eye(3) else R), slide
 
 
 def transport(mechanism: Mechanism, i: int, j: int) -> Any:

@@ -39,7 +39,7 @@ ROOMS: dict[str, str] = {
     "closed_forms": "joints",
     "derivation": "constants errors ir",
     "spatial": "derivation",
-    "model": "constants errors joints mechanism",
+    "model": "closed_forms constants errors joints mechanism",
     "linkage": "closed_forms constants derivation model spatial",
     "methods": "closed_forms derivation linkage spatial",
     "passes": "ir",

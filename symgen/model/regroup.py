@@ -2,7 +2,8 @@
 
 A rod along the axis of a revolute joint, that is m, h_z and Σ_zz, looks the same to the parent at every q; so do all
 second moments of a body behind a prismatic joint, which never turns against its parent. What is moved onto the
-base is forgotten. M, c and g are unchanged as functions of (q, v); link inertias are no longer physical one by one.
+base is forgotten. A joint that turns and slides at once, such as a screw, keeps what it has. M, c and g are unchanged
+as functions of (q, v); link inertias are no longer physical one by one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from symgen import constants as k
+from symgen.closed_forms import feels
 from symgen.model.links import Inertia, Model, rod, rotated
 
 
@@ -19,7 +21,10 @@ def regroup(model: Model) -> Model:
     for i in reversed(range(len(links))):
         link = links[i]
         own = link.inertia
-        if link.turns:
+        motion = feels(link.kind)
+        if motion == "both":
+            continue
+        if motion == "turn":
             axis = k.transpose(link.rotation)[2]
             moved = rod(own.m, own.h[2], own.S[5], axis, link.shift)
             kept = Inertia(k.ZERO, (own.h[0], own.h[1], k.ZERO), (*own.S[:5], k.ZERO))

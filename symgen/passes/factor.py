@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from symgen.ir import Program, Row
-from symgen.passes.rewrite import Rewriter, uses
+from symgen.passes.rewrite import Rewriter, leaves, uses
 
 Term = tuple[int, tuple[int, ...]]
 """A signed product: (sign, rows of its factors)."""
@@ -29,7 +29,7 @@ def factor(program: Program) -> Program:
         place = -1
         if row.op in ("add", "sub") and not inner[i]:
             terms = _terms(program, count, i, inner)
-            if _shared(terms):
+            if _shared(terms) is not None:
                 place = _emit(out, [(s, tuple(out.place[f] for f in fs)) for s, fs in terms], row)
         if place < 0:
             place = out.put(row._replace(args=out.moved(row.args)))
@@ -38,26 +38,18 @@ def factor(program: Program) -> Program:
 
 
 def _terms(program: Program, count: list[int], root: int, inner: list[bool]) -> list[Term]:
+    """The signed products that a sum adds up; a product is taken apart where its inner rows serve nothing else."""
     rows = program.rows
 
-    def factors(r: int, top: bool) -> tuple[int, ...]:
-        row = rows[r]
-        if row.op == "mul" and (count[r] == 1 and not row.name):
-            return factors(row.args[0], False) + factors(row.args[1], False)
-        return (r,)
+    def factors(r: int) -> tuple[int, ...]:
+        def single(x: int) -> bool:
+            return count[x] == 1 and not rows[x].name
 
-    found: list[Term] = []
+        if rows[r].op != "mul" or not single(r):
+            return (r,)
+        return tuple(f for _, f in leaves(rows, r, ("mul",), single))
 
-    def walk(r: int, sign: int) -> None:
-        row = rows[r]
-        if r == root or inner[r]:
-            walk(row.args[0], sign)
-            walk(row.args[1], sign if row.op == "add" else -sign)
-        else:
-            found.append((sign, factors(r, True)))
-
-    walk(root, 1)
-    return found
+    return [(sign, factors(r)) for sign, r in leaves(rows, root, ("add", "sub"), inner.__getitem__)]
 
 
 def _shared(terms: list[Term]) -> int | None:
@@ -79,38 +71,33 @@ def _emit(out: Rewriter, terms: list[Term], root: Row) -> int:
 
 
 def _sum(out: Rewriter, terms: list[Term], root: Row) -> tuple[int, int]:
-    common = _shared(terms)
-    parts: list[tuple[int, int]] = []
-    if common is not None:
+    """(sign, row) of a sum of products, common factors taken out until none is left."""
+    while (common := _shared(terms)) is not None:
         inside: list[Term] = []
         rest: list[Term] = []
-        first = None
+        place: int | None = None
         for sign, factors in terms:
             if len(factors) > 1 and common in factors:
                 left = list(factors)
                 left.remove(common)
                 inside.append((sign, tuple(left)))
-                first = len(rest) if first is None else first
+                place = len(rest) if place is None else place
             else:
                 rest.append((sign, factors))
         sign, row = _sum(out, inside, root)
-        grouped = (sign, (common, row))
-        rest.insert(first or 0, (sign, (out.put(Row("mul", grouped[1], None, "", root.step)),)))
-        if len(rest) == 1:
-            return rest[0][0], rest[0][1][0]
-        return _sum(out, rest, root)
+        rest.insert(place or 0, (sign, (out.put(Row("mul", (common, row), None, "", root.step)),)))
+        terms = rest
+    parts: list[tuple[int, int]] = []
     for sign, factors in terms:
         row = factors[0]
         for other in factors[1:]:
             row = out.put(Row("mul", (row, other), None, "", root.step))
         parts.append((sign, row))
     lead = next((n for n, (sign, _) in enumerate(parts) if sign > 0), None)
+    flip = 1
     if lead is None:
-        total, flip = parts[0][1], -1
-        rest_parts = [(-s, r) for s, r in parts[1:]]
-    else:
-        total, flip = parts[lead][1], 1
-        rest_parts = parts[:lead] + parts[lead + 1:]
-    for sign, row in rest_parts:
+        lead, flip, parts = 0, -1, [(-sign, row) for sign, row in parts]
+    total = parts[lead][1]
+    for sign, row in parts[:lead] + parts[lead + 1:]:
         total = out.put(Row("add" if sign > 0 else "sub", (total, row), None, "", root.step))
     return flip, total

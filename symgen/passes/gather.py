@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from symgen.ir import Program, Row
-from symgen.passes.rewrite import Rewriter, uses
+from symgen.passes.rewrite import Rewriter, leaves, uses
 
 SUMS = ("add", "sub")
 
@@ -14,20 +14,13 @@ def gather(program: Program) -> Program:
     """The same Program with at most one constant in each sum and each product of unshared, unnamed rows."""
     rows, count = program.rows, uses(program)
 
-    def inside(r: int, ops: tuple[str, ...]) -> bool:
-        return rows[r].op in ops and count[r] == 1 and not rows[r].name
-
-    def leaves(r: int, ops: tuple[str, ...], sign: int, top: bool) -> list[tuple[int, int]]:
-        row = rows[r]
-        if not (top or inside(r, ops)):
-            return [(sign, r)]
-        first, second = row.args
-        return leaves(first, ops, sign, False) + leaves(second, ops, -sign if row.op == "sub" else sign, False)
+    def inside(r: int) -> bool:
+        return count[r] == 1 and not rows[r].name
 
     out = Rewriter(program)
     for i, row in enumerate(rows):
         ops = SUMS if row.op in SUMS else ("mul",) if row.op == "mul" else ()
-        terms = leaves(i, ops, 1, True) if ops else []
+        terms = leaves(rows, i, ops, inside) if ops else []
         constants = [(s, rows[r].value) for s, r in terms if rows[r].op == "const"]
         if len(constants) < 2:
             out.place.append(out.put(row._replace(args=out.moved(row.args))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from symgen.ir import Port, Program, Row
 
@@ -37,3 +37,22 @@ def uses(program: Program) -> list[int]:
         for r in port.rows:
             count[r] += 1
     return count
+
+
+def leaves(rows: Sequence[Row], root: int, ops: tuple[str, ...], inside: Callable[[int], bool]) -> list[tuple[int, int]]:
+    """(sign, row) of what a sum or product of rows adds up or multiplies, from left to right.
+
+    Starts at `root` and goes through every row for which `inside` holds; a subtraction flips the sign of its right side.
+    """
+    found: list[tuple[int, int]] = []
+    waiting = [(1, root)]
+    while waiting:
+        sign, r = waiting.pop()
+        row = rows[r]
+        if r != root and not (row.op in ops and inside(r)):
+            found.append((sign, r))
+            continue
+        first, second = row.args
+        waiting.append((-sign if row.op == "sub" else sign, second))
+        waiting.append((sign, first))
+    return found

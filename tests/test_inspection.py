@@ -1,0 +1,235 @@
+"""Reading one quantity: closed forms against textbooks and the reference, names as indices, and four formats of one number."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+import symgen
+from symgen import methods
+from symgen.errors import RequestError
+from symgen.inspection import BLOCKS, ENTRIES, FORMATS, closed_form, equations, parse, render
+from tests.robots_for_tests import program, robot, states, truth
+
+q0, q1, v0, v1, a0, a1 = sp.symbols("q0 q1 v0 v1 a0 a1", real=True)
+RESULT = {"M": "M", "tau": "tau", "c": "c", "g": "g"}
+
+
+def value(expression: Any, at: dict[str, np.ndarray], state: int = 0) -> float:
+    symbols = sorted(expression.free_symbols, key=str)
+    given = [float(at[str(s)[0]][state][int(str(s)[1:])]) for s in symbols]
+    return float(sp.lambdify(symbols, expression, "math")(*given))
+
+
+# -- the planar arm, by the book: uniform rods of 1 m and 0.5 m, 2 kg and 1 kg ---------------------------------------------------
+
+A2 = sp.Rational(1, 48) + sp.Rational(1, 16)            # I2 + m2 lc2²
+COUPLING = 1 * 1 * sp.Rational(1, 4)                    # m2 l1 lc2
+A1 = sp.Rational(1, 6) + sp.Rational(2, 4) + 1 + A2     # I1 + m1 lc1² + m2 l1² + I2 + m2 lc2²
+G = sp.Rational(981, 100)
+PLANAR = {   # Spong, Hutchinson & Vidyasagar (2006), (7.83)-(7.87)
+    "M[0,0]": A1 + 2 * COUPLING * sp.cos(q1),
+    "M[0,1]": A2 + COUPLING * sp.cos(q1),
+    "M[1,0]": A2 + COUPLING * sp.cos(q1),
+    "M[1,1]": A2,
+    "g[0]": 2 * G * sp.cos(q0) + sp.Rational(1, 4) * G * sp.cos(q0 + q1),
+    "g[1]": sp.Rational(1, 4) * G * sp.cos(q0 + q1),
+    "c[1]": sp.Rational(1, 4) * G * sp.cos(q0 + q1) + COUPLING * sp.sin(q1) * v0**2,
+    "c[0]": 2 * G * sp.cos(q0) + sp.Rational(1, 4) * G * sp.cos(q0 + q1) - COUPLING * sp.sin(q1) * v1 * (2 * v0 + v1),
+}
+PLANAR["tau[1]"] = PLANAR["M[1,0]"] * a0 + PLANAR["M[1,1]"] * a1 + PLANAR["c[1]"]
+PLANAR["tau[0]"] = PLANAR["M[0,0]"] * a0 + PLANAR["M[0,1]"] * a1 + PLANAR["c[0]"]
+
+
+@pytest.mark.parametrize("what", PLANAR)
+def test_the_planar_arm_is_the_textbooks_with_the_declared_numbers(what: str) -> None:
+    function, _ = ENTRIES[what.split("[")[0]]
+    for method in methods.providers(function):
+        difference = symgen.inspect("planar_arm", what, method=method) - PLANAR[what]
+        assert sp.simplify(sp.expand_trig(difference)) == 0, method
+
+
+def test_the_mass_matrix_of_the_planar_arm_reads_a_plus_2b_cosine() -> None:
+    found = symgen.inspect("planar_arm", "M[0,0]", method="composite_body")
+    assert sp.expand(found).coeff(sp.cos(q1)) == 2 * COUPLING
+    assert sp.expand(found).subs(sp.cos(q1), 0) == A1
+    assert not found.atoms(sp.Float)   # the declared numbers, exactly
+
+
+# -- every entry against the reference -------------------------------------------------------------------------------------------
+
+@cache
+def _where(name: str) -> dict[str, np.ndarray]:
+    return states(name, 3)
+
+
+@pytest.mark.parametrize("letter", ENTRIES)
+@pytest.mark.parametrize("name", ["scara", "puma560", "tree4", "prismatic_revolute"])
+def test_every_entry_is_the_references(name: str, letter: str) -> None:
+    mechanism, at = robot(name), _where(name)
+    function, rank = ENTRIES[letter]
+    expected = truth(name, function, 3)[RESULT[letter]]
+    scale = np.abs(expected).max() + 0.1
+    for index in np.ndindex(*(mechanism.nv,) * rank):
+        what = f"{letter}[{','.join(map(str, index))}]"
+        found = symgen.inspect(mechanism, what)
+        for state in range(3):   # 17-digit Floats, a hundred roundings
+            assert abs(value(found, at, state) - expected[(state, *index)]) <= 1e-12 * scale, what
+
+
+def test_named_equations_say_the_same_as_the_closed_form() -> None:
+    """Substituting the names back, last to first, gives the closed form's number."""
+    derived = program("puma560", "inverse_dynamics")
+    for target in derived.outputs[0].rows[2:]:
+        lines = equations(derived, target)
+        whole = closed_form(derived, target)
+        at = {s: sp.Float(f"0.{3 + i}1") for i, s in enumerate(sorted(whole.free_symbols, key=str))}
+        known: dict[Any, Any] = dict(at)
+        for symbol, expression in lines:
+            known[symbol] = expression.subs(known)
+        assert abs(known[lines[-1][0]] - whole.subs(at)) < 1e-12
+        assert len({symbol for symbol, _ in lines}) == len(lines)
+
+
+def test_a_method_can_be_asked_for_and_must_exist() -> None:
+    one, two = (symgen.inspect("scara", "M[0,1]", method=m) for m in ("composite_body", "newton_euler"))
+    assert sp.simplify(one - two).subs({q0: 0.3, q1: 0.4, sp.Symbol("q2", real=True): 0.1}) == pytest.approx(0, abs=1e-15)
+    with pytest.raises(RequestError, match="does not compute mass_matrix"):
+        symgen.inspect("scara", "M[0,1]", method="riccati")
+    with pytest.raises(RequestError, match="did you mean 'composite_body'"):
+        symgen.inspect("scara", "M[0,1]", method="composite_bodi")
+
+
+# -- indices -------------------------------------------------------------------------------------------------------------
+
+def test_a_joints_name_is_an_index() -> None:
+    panda = symgen.load("panda")
+    assert symgen.inspect(panda, "M[panda_joint2,panda_joint3]") == symgen.inspect(panda, " M [ 1 , 2 ] ")
+    assert symgen.inspect(panda, "g[panda_joint4]") == symgen.inspect(panda, "g[3]")
+    assert symgen.inspect(panda, "p[panda_joint4]") == symgen.inspect(panda, "p[3]")
+    assert symgen.inspect(panda, "B[panda_joint4,1]") == symgen.inspect(panda, "B[3,panda_joint2]")
+    assert parse(panda, "tau[panda_joint7]").indices == (6,)
+
+
+@pytest.mark.parametrize(("what", "sentence"), [
+    ("M[0]", r"'M\[0\]' has 1 indices, M takes 2"),
+    ("g[0,1]", r"'g\[0,1\]' has 2 indices, g takes 1"),
+    ("M[0,7]", r"index 7 is outside this robot's joints; they count from 0 to 6"),
+    ("M[0,-1]", r"index -1 is outside"),
+    ("M[panda_joint1,panda_joint11]", "no joint is named 'panda_joint11'; did you mean 'panda_joint1'"),
+    ("tau[elbow]", "no joint is named 'elbow'; there are: panda_joint1, "),
+    ("M", "'M' is no quantity to inspect; there are: "),
+    ("N[0,0]", r"'N\[0,0\]' is no quantity to inspect; there are: .*M\[i,j\]"),
+    ("M[0,0]+1", "is no quantity to inspect"),
+    ("__import__('os')[0]", "is no quantity to inspect"),
+    ("M[,]", "no joint is named ''"),
+    ("M[0,9999999]", "no joint is named '9999999'"),
+])
+def test_a_wrong_request_is_one_sentence(what: str, sentence: str) -> None:
+    with pytest.raises(RequestError, match=sentence) as refused:
+        symgen.inspect("panda", what)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_sentence_lists_every_quantity() -> None:
+    with pytest.raises(RequestError) as refused:
+        symgen.inspect("scara", "?")
+    for letter in (*ENTRIES, *BLOCKS):
+        assert f"{letter}[i" in str(refused.value)
+
+
+# -- formats -------------------------------------------------------------------------------------------------------------
+
+FUNCTIONS = {"sin": math.sin, "cos": math.cos, "pow": math.pow, "sqrt": math.sqrt, "math": math}
+POINT = {"q0": 0.3, "q1": -0.7, "q2": 0.11, "q3": 1.2, "v0": 0.9, "v1": -1.1, "v2": 0.4, "v3": 0.6}
+
+
+def evaluated(text: str) -> float:
+    """An expression of this test's own printing, as Python reads it; C's 1.0/2.0 is the same there."""
+    return float(eval(text, {"__builtins__": {}}, {**FUNCTIONS, **POINT}))
+
+
+def from_latex(text: str) -> float:
+    """The little LaTeX that SymPy prints for sums of products."""
+    text = re.sub(r"([qv])_\{(\d)\}", r"\1\2", text).replace(r"\cdot", " ")
+    text = re.sub(r"\\(sin|cos)(?:\^\{(\d+)\})?\{\\left\(([^()]*) \\right\)\}", lambda m: f"{m[1]}({m[3]})**{m[2] or 1}", text)
+    text = re.sub(r"\^\{(\d+)\}", r"**\1", text).replace(r"\left(", "(").replace(r"\right)", ")")
+    while r"\frac" in text:
+        text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
+    text = re.sub(r"(?<=[\w)]) +(?=[\w(])", "*", text.strip())
+    return evaluated(text)
+
+
+@pytest.mark.parametrize("what", ["M[0,0]", "M[0,1]", "g[1]", "c[0]", "c[1]"])
+def test_every_format_prints_the_same_number(what: str) -> None:
+    mechanism = robot("planar_arm")
+    exact = value(symgen.inspect(mechanism, what), {"q": np.array([[0.3, -0.7]]), "v": np.array([[0.9, -1.1]])})
+    for form, read in {"text": evaluated, "python": evaluated, "c": evaluated, "latex": from_latex}.items():
+        assert read(render(mechanism, what, format=form)) == pytest.approx(exact, rel=1e-14), form
+
+
+def test_text_prints_short_decimals_as_they_were_declared() -> None:
+    text = render(robot("planar_arm"), "g[1]")
+    assert "2.4525" in text
+    assert "/" not in text
+
+
+@pytest.mark.parametrize("form", ["text", "python", "c"])
+def test_a_long_entry_is_printed_as_named_equations(form: str) -> None:
+    mechanism = robot("puma560")
+    lines = render(mechanism, "tau[0]", format=form).split("\n")
+    assert len(lines) > 5
+    known: dict[str, float] = {f"{x}{i}": 0.1 + 0.2 * i for x in "qva" for i in range(6)}
+    for line in lines:
+        name, expression = re.sub(r"^const double |;$", "", line).split(" = ")
+        assert name not in known
+        known[name] = float(eval(expression, {"__builtins__": {}}, {**FUNCTIONS, **known}))
+    assert name == "tau_0"
+    at = {x: np.array([[known[f"{x}{i}"] for i in range(6)]]) for x in "qva"}
+    assert known["tau_0"] == pytest.approx(value(symgen.inspect(mechanism, "tau[0]"), at), rel=1e-12)
+
+
+def test_latex_of_a_long_entry_is_one_equation_a_line() -> None:
+    lines = render(robot("puma560"), "tau[0]", format="latex").split("\n")
+    assert all(line.endswith(r"\\") and " = " in line for line in lines)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("what", ["p[1]", "B[1,0]"])
+def test_blocks_are_printed_in_every_format(what: str, form: str) -> None:
+    text = render(robot("scara"), what, format=form)
+    assert text.strip()
+    if form in ("python", "c"):
+        flat = text.replace("{", "[").replace("}", "]")
+        numbers = np.ravel(np.array(eval(flat, {"__builtins__": {}}, {**FUNCTIONS, **POINT}), dtype=float))
+        matrix = symgen.inspect(robot("scara"), what).subs({sp.Symbol(k, real=True): v for k, v in POINT.items()})
+        assert numbers == pytest.approx([float(x) for x in matrix])
+
+
+def test_an_unknown_format_suggests_the_nearest() -> None:
+    with pytest.raises(RequestError, match="no format is named 'latexx'; did you mean 'latex'"):
+        render(robot("scara"), "M[0,0]", format="latexx")
+
+
+@pytest.mark.parametrize("name", ["scara", "planar_arm"])
+def test_an_inspected_expression_holds_nothing_but_numbers_symbols_and_sines(name: str) -> None:
+    for what in ("M[0,1]", "g[0]", "c[1]", "tau[0]"):
+        found = symgen.inspect(robot(name), what)
+        assert not found.atoms(AppliedUndef)
+        assert {type(f) for f in found.atoms(sp.Function)} <= {sp.sin, sp.cos}
+        assert all(s.is_real for s in found.free_symbols)
+
+
+def test_constants_keep_the_declared_decimals_or_seventeen_digits() -> None:
+    for what in ("M[0,0]", "M[0,1]", "g[0]"):   # the arm's yy = "1/6" is a Rational too
+        assert not symgen.inspect("planar_arm", what).atoms(sp.Float)
+    general = symgen.inspect(robot("tree4"), "M[0,0]").atoms(sp.Float)   # behind sines of a general rpy
+    assert general
+    assert all(number._prec >= 53 for number in general)

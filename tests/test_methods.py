@@ -1,0 +1,353 @@
+"""Every function by every method on every robot: against the reference, and the relations between the functions.
+
+Over balls nothing is tuned: a Program with its own constants (64 digits) must agree with the reference on the declared
+numbers to 40 digits, relative to the largest magnitude in the result. Over floats the same programs must be stable.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import flint
+import numpy as np
+import pytest
+
+import symgen
+from symgen import methods
+from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
+from symgen.ir import Numbers, evaluate
+from symgen.precision import FLOAT, Array, Scalars
+from symgen.reference import Reference
+from tests.oracles import CLOSED_FORMS, christoffel_bias
+from tests.robots_for_tests import (
+    BALLS,
+    BUILT_IN,
+    FEW,
+    PROVIDED,
+    ROBOTS,
+    draw,
+    largest,
+    point_mass_arm,
+    program,
+    robot,
+    run,
+    states,
+    truth,
+)
+
+STEP = Fraction(1, 10**25)
+"""A central difference with this step is good to 1e-50, and keeps 55 of 80 digits."""
+
+
+def results(name: str, function: str, method: str | None, count: int, scalars: Scalars) -> dict[str, Array]:
+    return run(program(name, function, method), states(name, count, scalars), scalars)
+
+
+def one(name: str, function: str, method: str | None = None, count: int = 2, scalars: Scalars = BALLS) -> Array:
+    return results(name, function, method, count, scalars)[FUNCTIONS[function].results[0].name]
+
+
+def rows_of(name: str, function: str, method: str | None) -> np.ndarray:
+    """Which row each entry of a square result is."""
+    return np.array(program(name, function, method).outputs[0].rows).reshape(robot(name).nv, -1)
+
+
+def dot(matrix: Array, vector: Array) -> Array:
+    return (matrix @ vector[..., None])[..., 0]
+
+
+# -- against the reference -----------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("function", "method"), PROVIDED)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_program_is_the_reference_to_forty_digits(function: str, method: str, name: str) -> None:
+    found, expected = results(name, function, method, 2, BALLS), truth(name, function, 2, BALLS)
+    assert set(found) == set(expected)
+    with BALLS.working():
+        for result, value in expected.items():
+            # what is zero is compared with 1; a mass matrix of condition 1e6 costs 12 of the 64 digits
+            assert largest(found[result] - value) <= 1e-40 * (largest(value) or 1.0)
+
+
+@pytest.mark.parametrize(("function", "method"), PROVIDED)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_program_is_stable_in_floats(function: str, method: str, name: str) -> None:
+    found, expected = results(name, function, method, 16, FLOAT), truth(name, function, 16)
+    mass = truth(name, "mass_matrix", 16)["M"]
+    # A backward stable solve loses cond M; 1e-11 is 45000 roundings, where the longest chains have 200 operations.
+    condition = np.linalg.cond(mass).max() if FUNCTIONS[function].needs_inverse or "determinant" in function else 1.0
+    for result, value in expected.items():
+        scale = np.abs(value).max() + (0.1 if function in ("gravity_force", "bias_force") else 0.0)   # 10 g and 1 m
+        assert np.abs(found[result] - value).max() <= 1e-11 * scale * (1 + 0.01 * condition), result
+
+
+@pytest.mark.parametrize("method", methods.providers("forward_dynamics"))
+@pytest.mark.parametrize("name", ROBOTS)
+def test_forward_dynamics_leaves_no_residual_in_floats(name: str, method: str) -> None:
+    """Backward error: M a + c − tau against the sizes of its terms, which no condition number enters."""
+    at = states(name, 16)
+    a = results(name, "forward_dynamics", method, 16, FLOAT)["a"]
+    mass, c = truth(name, "mass_matrix", 16)["M"], truth(name, "bias_force", 16)["c"]
+    residual = np.abs(dot(mass, a) + c - at["tau"]).max(axis=-1)
+    of_mass = np.abs(mass).sum(axis=-1).max(axis=-1)
+    norms = of_mass * np.abs(a).max(axis=-1) + np.abs(c).max(axis=-1) + np.abs(at["tau"]).max(axis=-1)
+    assert (residual <= 1e-11 * norms).all()
+
+
+@pytest.mark.parametrize("form", CLOSED_FORMS)
+@pytest.mark.parametrize(("function", "method"), PROVIDED)
+def test_programs_are_the_textbooks_closed_forms(function: str, method: str, form: str) -> None:
+    oracle = CLOSED_FORMS[form]()
+    at = draw(oracle.mechanism, 1, BALLS)
+    found = run(symgen.program(oracle.mechanism, function, method), at, BALLS)
+    with BALLS.working():
+        q, v = at["q"][0], at["v"][0]
+        mass, c, g = (np.array(x) for x in oracle.answer(BALLS.constant, lambda x: x.sin(), lambda x: x.cos(), q, v))
+        checks = {
+            "tau": lambda x: x - mass @ at["a"][0] - c, "a": lambda x: mass @ x + c - at["tau"][0], "c": lambda x: x - c,
+            "g": lambda x: x - g, "M": lambda x: x - mass, "Minv": lambda x: x @ mass - np.eye(2, dtype=int),
+            "x": lambda x: mass @ x - at["b"][0], "det": lambda x: x - mass[0, 0] * mass[1, 1] + mass[0, 1] * mass[1, 0],
+        }
+        for result, value in found.items():
+            if not FUNCTIONS[function].needs_frame:
+                assert largest(checks[result](value[0])) < 1e-55   # rational data: only the 80 digits of the sines
+
+
+@pytest.mark.parametrize("name", ["scara", "tree4"])
+def test_the_bias_is_that_of_christoffels_symbols(name: str) -> None:
+    """A route of energies alone, which the reference and the programs do not take."""
+    at = states(name, 1, BALLS)
+    c = one(name, "bias_force", count=1)[0]
+    with BALLS.working():
+        other = christoffel_bias(Reference(robot(name), BALLS), at["q"][0], at["v"][0], step=STEP)
+        assert largest(other - c) < 1e-40 * largest(c)
+
+
+# -- relations between the functions ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("method", methods.providers("forward_dynamics"))
+@pytest.mark.parametrize("name", ROBOTS)
+def test_forward_dynamics_undoes_inverse_dynamics(method: str, name: str) -> None:
+    at = states(name, 2, BALLS)
+    tau = run(program(name, "inverse_dynamics"), at, BALLS)["tau"]
+    a = run(program(name, "forward_dynamics", method), {**at, "tau": tau}, BALLS)["a"]
+    with BALLS.working():
+        assert largest(a - at["a"]) <= 1e-40 * largest(at["a"])
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_inverse_dynamics_is_mass_times_acceleration_plus_bias(name: str) -> None:
+    at = states(name, 2, BALLS)
+    both = results(name, "mass_matrix_and_bias", None, 2, BALLS)
+    with BALLS.working():
+        tau = one(name, "inverse_dynamics")
+        assert largest(dot(both["M"], at["a"]) + both["c"] - tau) <= 1e-40 * largest(tau)
+        still = {**at, "v": 0 * at["v"]}
+        c = run(program(name, "bias_force"), still, BALLS)["c"]
+        assert largest(c - one(name, "gravity_force")) <= 1e-40 * (largest(c) or 1.0)
+
+
+@pytest.mark.parametrize("method", methods.providers("inverse_mass_matrix"))
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_inverse_and_the_solve_are_those_of_the_mass_matrix(method: str, name: str) -> None:
+    at = states(name, 2, BALLS)
+    inverse, mass = one(name, "inverse_mass_matrix", method), one(name, "mass_matrix")
+    with BALLS.working():
+        assert largest(inverse @ mass - np.eye(robot(name).nv, dtype=int)) < 1e-40 * largest(mass) * largest(inverse)
+        x = one(name, "mass_matrix_solve", method) if method in methods.providers("mass_matrix_solve") else dot(inverse, at["b"])
+        assert largest(dot(inverse, at["b"]) - x) <= 1e-40 * largest(x)
+    assert (rows_of(name, "inverse_mass_matrix", method) == rows_of(name, "inverse_mass_matrix", method).T).all()
+
+
+@pytest.mark.parametrize("method", methods.providers("mass_matrix"))
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_mass_matrix_is_symmetric_and_positive_definite(method: str, name: str) -> None:
+    mass = one(name, "mass_matrix", method)
+    n, rows = robot(name).nv, rows_of(name, "mass_matrix", method)
+    assert (rows == rows.T).all()   # one row for both entries, so symmetric to the last bit
+    with BALLS.working():
+        for matrix in mass:
+            for k in range(1, n + 1):   # Sylvester: leading minors, as balls that exclude zero
+                assert flint.arb_mat(k, k, matrix[:k, :k].ravel().tolist()).det() > 0
+
+
+@pytest.mark.parametrize("method", methods.providers("mass_matrix_determinant"))
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_determinant_is_that_of_the_mass_matrix(method: str, name: str) -> None:
+    """det M = Π D(k)."""
+    mass, det = one(name, "mass_matrix"), one(name, "mass_matrix_determinant", method)
+    with BALLS.working():
+        expected = BALLS.determinant(mass)
+        assert largest(det - expected) <= 1e-40 * largest(expected)
+
+
+def _series(scalars: Scalars) -> Numbers:
+    """Power series in t, cut after t¹: exact directional derivatives, with no step to choose."""
+    series = flint.arb_series
+    return Numbers(lambda x: series([scalars.constant(x)]), series.sin, series.cos, series.sqrt)
+
+
+def mass_along(name: str, q: Array, rate: Array) -> tuple[Array, Array]:
+    """M and its derivative along q + rate t, both (n, n)."""
+    old, flint.ctx.cap = flint.ctx.cap, 2
+    try:
+        moving = [flint.arb_series([x, d]) for x, d in zip(q, rate, strict=True)]
+        found = evaluate(program(name, "mass_matrix"), {"q": moving}, _series(BALLS))["M"]
+        value, derivative = (np.array([x[k] for x in found], dtype=object).reshape(len(q), -1) for k in (0, 1))
+        return value, derivative
+    finally:
+        flint.ctx.cap = old
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_mass_rate_minus_twice_coriolis_is_skew(name: str) -> None:
+    """C from the program for the bias by polarisation, C(v) e_j = ½ [h(v + e_j) − h(v) − h(e_j)] with h = c − g."""
+    n, at = robot(name).nv, states(name, 1, BALLS)
+    q, v = at["q"][0], at["v"][0]
+    with BALLS.working():
+        units = BALLS.array(np.eye(n))
+        speeds = np.concatenate([[v], units, v + units, [0 * v]])
+        c = run(program(name, "bias_force"), {"q": np.array([q] * len(speeds)), "v": speeds}, BALLS)["c"]
+        h = c[:-1] - c[-1]
+        coriolis = ((h[n + 1:] - h[1:n + 1] - h[0]) / 2).T
+        _, rate = mass_along(name, q, v)
+        skew = rate - 2 * coriolis
+        assert largest(skew + skew.T) <= 1e-40 * (largest(rate) + largest(coriolis) + 1e-3)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_power_is_the_rate_of_energy(name: str) -> None:
+    """v·tau = d/dt (½ vᵀMv + V) along the motion, with V from the reference's g = dV/dq along it."""
+    mechanism, at = robot(name), {key: value[0] for key, value in states(name, 1, BALLS).items()}
+    with BALLS.working():
+        mass, rate = mass_along(name, at["q"], at["v"])
+        tau = one(name, "inverse_dynamics", count=1)[0]
+        h = BALLS.constant(STEP)
+        reference = Reference(mechanism, BALLS)
+        up, down = (reference.potential_energy(at["q"] + s * h * at["v"]) for s in (1, -1))
+        kinetic = at["v"] @ mass @ at["a"] + at["v"] @ rate @ at["v"] / 2
+        potential = np.asarray(up - down).item() / (2 * h)
+        assert largest(at["v"] @ tau - kinetic - potential) <= 1e-40 * (largest(kinetic) + largest(potential) + 1e-3)
+
+
+# -- what the programs look like ---------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("function", "method"), [p for p in PROVIDED if p[0] in ("mass_matrix", "inverse_mass_matrix")])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_nothing_is_computed_between_branches(function: str, method: str, name: str) -> None:
+    """M_ij is the constant 0 unless one of i, j carries the other; M⁻¹_ij is unless they share a root."""
+    mechanism, derived = robot(name), program(name, function, method)
+
+    def way(i: int) -> list[int]:
+        return [] if i < 0 else [*way(mechanism.joints[i].parent), i]
+
+    for i in range(mechanism.nv):
+        for j in range(mechanism.nv):
+            row = derived.rows[derived.outputs[0].rows[i * mechanism.nv + j]]
+            apart = j not in way(i) and i not in way(j) if function == "mass_matrix" else way(i)[0] != way(j)[0]
+            if apart:
+                assert (row.op, row.value) == ("const", 0), (i, j)
+
+
+def test_some_robot_has_branches_and_some_has_two_roots() -> None:
+    parents = [robot(name).parents for name in ROBOTS]
+    assert any(len(set(p)) < len(p) and p.count(-1) == 1 for p in parents)
+    assert any(p.count(-1) > 1 for p in parents)
+
+
+def test_methods_differ_in_rows_for_one_function() -> None:
+    for name in FEW:
+        programs = [program(name, "mass_matrix_solve", m) for m in methods.providers("mass_matrix_solve")]
+        assert len(programs) > 2
+        for i, a in enumerate(programs):
+            for b in programs[i + 1:]:
+                assert [r.op for r in a.rows] != [r.op for r in b.rows], (a.method, b.method)
+                assert a.operations != b.operations
+
+
+@pytest.mark.parametrize("method", methods.names())
+def test_a_method_imports_the_shared_vocabulary_and_no_other_method(method: str) -> None:
+    tree = ast.parse(Path(methods.module(method).__file__).read_text(encoding="utf-8"))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    ours = {name for name in imported if name.startswith("symgen")}
+    assert ours <= {"symgen.spatial", "symgen.derivation", "symgen.linkage", "symgen.closed_forms"}
+    assert not any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
+
+
+@pytest.mark.parametrize("method", methods.names())
+def test_a_method_names_its_source_and_cites_equations_line_by_line(method: str) -> None:
+    module = methods.module(method)
+    assert re.search(r"\b(19|20)\d\d\b.*\(\d+(\.\d+)?\)", module.SOURCE)
+    assert set(module.FUNCTIONS) <= set(FUNCTIONS)
+    assert module.FUNCTIONS
+    assert re.search(r"(?:# *|[A-Z]{2} )\(\d", Path(module.__file__).read_text(encoding="utf-8"))
+
+
+def test_every_function_has_a_method_and_an_unknown_one_is_refused() -> None:
+    assert all(methods.providers(function) for function in FUNCTIONS)
+    with pytest.raises(RequestError, match="did you mean 'riccati'"):
+        symgen.program(robot("scara"), "forward_dynamics", "ricatti")
+    with pytest.raises(RequestError, match="does not compute gravity_force; these do: composite_body"):
+        symgen.program(robot("scara"), "gravity_force", "riccati")
+    with pytest.raises(RequestError, match="did you mean 'mass_matrix'"):
+        symgen.program(robot("scara"), "mas_matrix")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("name", [*BUILT_IN, "tree4"])
+def test_the_default_method_is_the_cheapest(function: str, name: str) -> None:
+    chosen = symgen.program(robot(name), function)
+    cheapest = program(name, function)
+    assert (chosen.cost, chosen.method) == (cheapest.cost, cheapest.method)
+    assert chosen.operations["sqrt"] == 0
+    assert chosen.operations["sin"] <= robot(name).nv
+    assert chosen.operations["cos"] <= robot(name).nv
+
+
+# -- robots whose mass matrix is singular ------------------------------------------------------------------------------------
+
+SINGULAR = [f for f, spec in FUNCTIONS.items() if spec.needs_inverse]
+
+
+@pytest.mark.parametrize("function", SINGULAR)
+@pytest.mark.parametrize("singular", ["a massless leaf", "two joints about one axis"])
+def test_a_singular_mass_matrix_is_refused_by_naming_the_joint(singular: str, function: str) -> None:
+    arm = point_mass_arm(1, 1, 0)
+    if singular == "two joints about one axis":   # the body between them is massless, so that one undoes the other
+        arm = point_mass_arm(1, 0, 1)
+        arm = replace(arm, joints=(*arm.joints[:2], replace(arm.joints[2], pose=())))
+    for method in (None, *methods.providers(function)):
+        with pytest.raises(RequestError, match=r"singular: joint 'j[12]'"):
+            symgen.program(arm, function, method)
+
+
+@pytest.mark.parametrize("method", [None, *methods.providers("mass_matrix_determinant")])
+def test_the_determinant_of_a_massless_leaf_is_zero(method: str | None) -> None:
+    arm = point_mass_arm(1, 1, 0)
+    assert (run(symgen.program(arm, "mass_matrix_determinant", method), draw(arm, 2))["det"] == 0).all()
+
+
+def test_a_massless_leaf_has_inverse_dynamics() -> None:
+    arm, short = point_mass_arm(1, 1, 0), point_mass_arm(1, 1)
+    at = draw(arm, 4)
+    tau = run(symgen.program(arm, "inverse_dynamics"), at)["tau"]
+    assert (tau[:, 2] == 0).all()
+    kept = {key: value[:, :2] for key, value in at.items()}
+    # the same arm without the leaf, a dozen roundings of numbers of order 100
+    assert np.abs(tau[:, :2] - run(symgen.program(short, "inverse_dynamics"), kept)["tau"]).max() < 1e-12
+
+
+def test_massless_links_inside_a_chain_are_no_obstacle() -> None:
+    arm = point_mass_arm(0, 1, 0, 1)
+    at = draw(arm, 2, BALLS)
+    tau = run(symgen.program(arm, "inverse_dynamics"), at, BALLS)["tau"]
+    for method in methods.providers("forward_dynamics"):
+        a = run(symgen.program(arm, "forward_dynamics", method), {**at, "tau": tau}, BALLS)["a"]
+        with BALLS.working():
+            assert largest(a - at["a"]) < 1e-40

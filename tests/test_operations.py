@@ -1,0 +1,61 @@
+"""Operation counts of every built-in robot, exact: they may only go down (`python -m tests.operation_counts --write`)."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+import symgen
+from symgen.functions import FUNCTIONS
+from symgen.ir import Program
+from symgen.loading import builtin_robots
+from tests.operation_counts import measured, recorded, risen, text, write
+
+BOUNDS = {   # mul + add + div of the default method
+    ("panda", "inverse_dynamics"): 600, ("panda", "mass_matrix"): 375, ("panda", "forward_dynamics"): 1185,
+    ("ur5", "inverse_dynamics"): 395, ("ur5", "mass_matrix"): 235, ("ur5", "forward_dynamics"): 725,
+}
+
+
+@pytest.mark.parametrize("robot", builtin_robots())
+def test_counts_are_the_recorded_ones(robot: str) -> None:
+    """Lower is welcome and has to be written down; higher is a step back."""
+    assert measured([robot])[robot] == recorded()[robot]
+
+
+def test_every_function_of_every_built_in_robot_is_recorded() -> None:
+    assert {robot: set(functions) for robot, functions in recorded().items()} == {r: set(FUNCTIONS) for r in builtin_robots()}
+
+
+@pytest.mark.parametrize(("robot", "function"), BOUNDS)
+def test_the_bounds_hold(robot: str, function: str) -> None:
+    assert symgen.program(robot, function).cost <= BOUNDS[robot, function]
+
+
+@pytest.mark.parametrize("robot", builtin_robots())
+def test_one_pass_for_mass_matrix_and_bias_costs_no_more_than_two(robot: str) -> None:
+    def trigonometry(program: Program) -> int:
+        return program.operations["sin"] + program.operations["cos"]
+
+    both, mass, bias = (symgen.program(robot, f) for f in ("mass_matrix_and_bias", "mass_matrix", "bias_force"))
+    assert both.cost <= mass.cost + bias.cost
+    assert trigonometry(both) <= max(trigonometry(mass), trigonometry(bias))   # one set of sines
+    assert symgen.program(robot, "gravity_force").cost <= bias.cost <= symgen.program(robot, "inverse_dynamics").cost
+
+
+def test_a_figure_that_went_up_is_not_written(tmp_path: Path) -> None:
+    file = tmp_path / "counts.json"
+    before = {"arm": {"f": {"mul": 5, "add": 4, "div": 1}}}
+    assert write(before, file) == []
+    lower, higher, divides = (deepcopy(before) for _ in range(3))
+    lower["arm"]["f"] = {"mul": 6, "add": 2, "div": 1}
+    higher["arm"]["f"]["add"] = 5
+    divides["arm"]["f"] = {"mul": 1, "add": 1, "div": 2}
+    for worse in (higher, divides):
+        assert len(write(worse, file)) == 1
+        assert file.read_text(encoding="utf-8") == text(before)
+    assert write(lower, file) == []
+    assert file.read_text(encoding="utf-8") == text(lower)
+    assert risen({"new": {"f": {"mul": 1, "add": 1, "div": 1}}}, before) == []
