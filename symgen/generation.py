@@ -120,9 +120,9 @@ def _without_idle_payload(program: Program, options: Options) -> Program:
 
 
 def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
-    """The methods that can compute a function."""
+    """The methods that can compute a function of this robot."""
     nearest(function, FUNCTIONS, "function")
-    return methods.providers(function)
+    return tuple(m for m in methods.providers(function) if methods.refusal(m, mechanism) is None)
 
 
 def best(mechanism: Mechanism, function: str, options: Options) -> Program:
@@ -164,6 +164,9 @@ def _program(mechanism: Mechanism, function: str, method: str | None, options: O
         raise RequestError(refused)
     if method is None:
         return best(mechanism, function, options)
+    why = methods.refusal(method, mechanism)
+    if why is not None:
+        raise RequestError(why)
     try:
         return derive(mechanism, function, method, options)
     except TooManyRows:

@@ -118,22 +118,11 @@ def _needed(derived: Program, target: int) -> list[int]:
     return sorted(seen)
 
 
-def closed_form(derived: Program, target: int) -> Any:
-    """The expression behind one row, down to the inputs."""
-    values: dict[int, Any] = {}
-    for r in _needed(derived, target):
-        row = derived.rows[r]
-        if row.op == "const":
-            values[r] = _number(row.value)
-        elif row.op == "input":
-            values[r] = _symbol(derived, row)
-        else:
-            values[r] = _ACT[row.op](*(values[a] for a in row.args))
-    return values[target]
+def equations(derived: Program, target: int, named: bool = True) -> list[tuple[Any, Any]]:
+    """(name, expression) of every named row that the target needs, in order; the last is the target's own expression.
 
-
-def equations(derived: Program, target: int) -> list[tuple[Any, Any]]:
-    """(name, expression) of every named row that the target needs, in order; the last is the target's own expression."""
+    `named` False substitutes every name back.
+    """
     values: dict[int, Any] = {}
     found = []
     for r in _needed(derived, target):
@@ -144,11 +133,16 @@ def equations(derived: Program, target: int) -> list[tuple[Any, Any]]:
             values[r] = _symbol(derived, row)
         else:
             values[r] = _ACT[row.op](*(values[a] for a in row.args))
-            if row.name and r != target:
+            if named and row.name and r != target:
                 found.append((sp.Symbol(row.name, real=True), values[r]))
                 values[r] = found[-1][0]
     found.append((sp.Symbol(derived.rows[target].name or "result", real=True), values[target]))
     return found
+
+
+def closed_form(derived: Program, target: int) -> Any:
+    """The expression behind one row, down to the inputs."""
+    return equations(derived, target, named=False)[-1][1]
 
 
 # -- blocks: from the declared geometry --------------------------------------------------------------------------------

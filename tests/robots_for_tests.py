@@ -19,7 +19,7 @@ import numpy as np
 import symgen
 from symgen import methods
 from symgen.functions import FUNCTIONS
-from symgen.generation import tip
+from symgen.generation import methods_for, tip
 from symgen.ir import Numbers, Program, evaluate
 from symgen.joints import kinds
 from symgen.loading import builtin_robots
@@ -117,7 +117,7 @@ def robot(name: str) -> Mechanism:
 def program(name: str, function: str, method: str | None = None) -> Program:
     """The Program of one of ROBOTS, derived once a test run; without a method the one of fewest operations."""
     if method is None:
-        return min((program(name, function, m) for m in methods.providers(function)), key=lambda found: found.cost)
+        return min((program(name, function, m) for m in methods_for(robot(name), function)), key=lambda found: found.cost)
     return symgen.program(robot(name), function, method)
 
 

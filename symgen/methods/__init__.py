@@ -3,6 +3,9 @@
 A method file has `SOURCE` (what it is a reading of) and `FUNCTIONS`: what it computes by itself, function name ->
 callable(Linkage) -> tuple of results, each a flat row-major list of Scalars. A method that solves with M but leaves
 the bias to others (as SA §5 and RK FD1 do) is completed here: forward dynamics = solve(tau − bias).
+
+A paper that gives several readings of one method names them in `VARIANTS`: variant -> its own FUNCTIONS, asked for as
+"method:variant". A method that not every robot suits says why in `refusal(mechanism)` -> one sentence, or None.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any
 
 from symgen.errors import RequestError
 from symgen.linkage import Linkage
-from symgen.mechanism import nearest
+from symgen.mechanism import Mechanism, nearest
 
 Results = tuple[list[Any], ...]
 Derive = Callable[[Linkage], Results]
@@ -24,13 +27,23 @@ BIAS_METHOD = "newton_euler"
 
 @cache
 def names() -> tuple[str, ...]:
-    """All methods, sorted."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
+    """All methods and their variants ("riccati:fd1"), sorted."""
+    found = []
+    for entry in pkgutil.iter_modules(__path__):
+        variants = getattr(import_module(f"symgen.methods.{entry.name}"), "VARIANTS", {})
+        found += [entry.name, *(f"{entry.name}:{variant}" for variant in variants)]
+    return tuple(sorted(found))
 
 
 def module(method: str) -> Any:
-    """The file of a method; RequestError suggests the nearest name."""
-    return import_module(f"symgen.methods.{nearest(method, names(), 'method')}")
+    """The file of a method or variant; RequestError suggests the nearest name."""
+    return import_module(f"symgen.methods.{nearest(method, names(), 'method').partition(':')[0]}")
+
+
+def refusal(method: str, mechanism: Mechanism) -> str | None:
+    """Why a method does not suit a robot, in one sentence; None where it does."""
+    ask = getattr(module(method), "refusal", None)
+    return None if ask is None else ask(mechanism)
 
 
 def regroups(method: str) -> bool:
@@ -53,10 +66,12 @@ def derivation(method: str, function: str) -> Derive:
 
 
 def _derivation(method: str, function: str) -> Derive | None:
-    here = module(method)
-    own: dict[str, Derive] = here.FUNCTIONS
+    here, variant = module(method), method.partition(":")[2]
+    own: dict[str, Derive] = here.VARIANTS[variant] if variant else here.FUNCTIONS
     if function in own:
         return own[function]
+    if variant:
+        return None
     bias = module(BIAS_METHOD).bias_force
     if function == "forward_dynamics" and hasattr(here, "solve"):
         def forward_dynamics(linkage: Linkage) -> Results:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from fractions import Fraction
 
 from symgen.ir import Program, Row
 from symgen.passes.rewrite import Rewriter
+
+_ACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
 def fold(program: Program) -> Program:
@@ -28,17 +32,19 @@ def fold(program: Program) -> Program:
     return out.finish()
 
 
-def _simpler(row: Row, args: tuple[int, ...], known, constant, out: Rewriter) -> int:  # type: ignore[no-untyped-def]
+def _simpler(row: Row, args: tuple[int, ...], known: Callable[[int], Fraction | None], constant: Callable[[Fraction], int],
+             out: Rewriter) -> int:
     """Where the row's value stands: an existing row when it is trivial, else the row itself, put."""
     op = row.op
     if op == "const":
-        return int(constant(row.value))
+        return constant(row.value)
     values = [known(a) for a in args]
-    if op in ("add", "sub", "mul") and None not in values:
+    if op in _ACT:
         a, b = values
-        return int(constant(a + b if op == "add" else a - b if op == "sub" else a * b))
+        if a is not None and b is not None:
+            return constant(_ACT[op](a, b))
     if op == "sub" and args[0] == args[1]:
-        return int(constant(Fraction(0)))
+        return constant(Fraction(0))
     if op in ("add", "sub") and values[1] == 0:
         return args[0]
     if op == "add" and values[0] == 0:
@@ -55,6 +61,6 @@ def _simpler(row: Row, args: tuple[int, ...], known, constant, out: Rewriter) ->
         return args[0]
     if op == "neg" and out.rows[args[0]].op == "neg":
         return out.rows[args[0]].args[0]
-    if op == "neg" and values[0] is not None:
-        return int(constant(-values[0]))
+    if op == "neg" and (value := values[0]) is not None:
+        return constant(-value)
     return out.put(row._replace(args=args))
