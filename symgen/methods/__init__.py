@@ -1,4 +1,4 @@
-"""Published methods, one a file, found by discovery.
+"""Published methods, one a file, found by discovery (a file that starts with _ is part of the method it is named after).
 
 A method file has `SOURCE` (what it is a reading of) and `FUNCTIONS`: what it computes by itself, function name ->
 callable(Linkage) -> tuple of results, each a flat row-major list of Scalars. A method that solves with M but leaves
@@ -30,6 +30,8 @@ def names() -> tuple[str, ...]:
     """All methods and their variants ("riccati:fd1"), sorted."""
     found = []
     for entry in pkgutil.iter_modules(__path__):
+        if entry.name.startswith("_"):
+            continue
         variants = getattr(import_module(f"symgen.methods.{entry.name}"), "VARIANTS", {})
         found += [entry.name, *(f"{entry.name}:{variant}" for variant in variants)]
     return tuple(sorted(found))
