@@ -96,26 +96,29 @@ def check(program: Program) -> Program:
         raise ProgramError(f"{here}: row {index} {what}")
 
     names: set[str] = set()
-    for i, row in enumerate(program.rows):
-        if row.op not in ARITY:
-            fail(i, f"has the unknown operation '{row.op}'")
-        if len(row.args) != ARITY[row.op]:
-            fail(i, f"({row.op}) has {len(row.args)} operands, not {ARITY[row.op]}")
-        if any(not 0 <= a < i for a in row.args):
-            fail(i, f"({row.op}) uses a row that does not stand before it")
-        if row.op == "const" and type(row.value) is not Fraction:
-            fail(i, "(const) does not hold a Fraction")
-        if row.op == "input":
-            port, element = row.value
+    steps = len(program.steps)
+    for i, (op, args, value, name, step) in enumerate(program.rows):
+        if op not in ARITY:
+            fail(i, f"has the unknown operation '{op}'")
+        if len(args) != ARITY[op]:
+            fail(i, f"({op}) has {len(args)} operands, not {ARITY[op]}")
+        for a in args:
+            if not 0 <= a < i:
+                fail(i, f"({op}) uses a row that does not stand before it")
+        if op == "const":
+            if type(value) is not Fraction:
+                fail(i, "(const) does not hold a Fraction")
+        elif op == "input":
+            port, element = value
             if not (0 <= port < len(program.inputs) and 0 <= element < program.inputs[port].size):
                 fail(i, "(input) reads an argument that does not exist")
-        if row.op not in ("const", "input") and row.value is not None:
-            fail(i, f"({row.op}) carries a value")
-        if row.name:
-            if row.name in names:
-                fail(i, f"repeats the name '{row.name}'")
-            names.add(row.name)
-        if not -1 <= row.step < len(program.steps):
+        elif value is not None:
+            fail(i, f"({op}) carries a value")
+        if name:
+            if name in names:
+                fail(i, f"repeats the name '{name}'")
+            names.add(name)
+        if not -1 <= step < steps:
             fail(i, "stands under a step that does not exist")
     for port in program.outputs:
         if len(port.rows) != port.size:

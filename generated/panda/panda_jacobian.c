@@ -81,10 +81,8 @@ void panda_jacobian(const double q[panda_NQ], double J[6*panda_NV])
     const double t1 = p_7_2 + 0.2104*neg_R_6_22;
     const double t2 = p_7_3 - 0.2104*R_6_32;
 
-    /* link 1 (panda_link1): column of the Jacobian, RK (3.13) */
-    const double t3 = t2 - 0.333;
-
     /* link 2 (panda_link2): column of the Jacobian, RK (3.13) */
+    const double t3 = t2 - 0.333;
     const double out_J_3_1 = c_1*t3;
     const double out_J_4_1 = s_1*t3;
 

@@ -40,14 +40,14 @@ void planar_point_mass_forward_dynamics(const double q[planar_point_mass_NQ], co
     const double omega_6_3 = omega_5_3 + v[5];
 
     /* link 5 (link5): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double P_5_11 = s_6*s_6;
+    const double neg_PC_5_11 = s_6*s_6;
     const double PB_5_31 = c_6*s_6;
-    const double PC_5_22 = P_5_11 - 1.0;
+    const double PC_5_22 = neg_PC_5_11 - 1.0;
     const double P_5_33 = 2.0 + PC_5_22;
     const double invD_5 = 1.0/P_5_33;
     const double G_5_3 = P_5_33*invD_5;
     const double G_5_4 = PB_5_31*invD_5;
-    const double t1 = P_5_11 + PB_5_31*G_5_4;
+    const double t1 = neg_PC_5_11 + PB_5_31*G_5_4;
     const double t2 = PB_5_31 - P_5_33*G_5_4;
     const double t3 = PC_5_22 - P_5_33*G_5_3;
 
@@ -99,8 +99,8 @@ void planar_point_mass_forward_dynamics(const double q[planar_point_mass_NQ], co
     const double PB_1_31 = c_2*t19 - t17;
     const double P_1_33 = 6.0 + PC_1_22;
     const double invD_1 = 1.0/P_1_33;
-    const double G_1_3 = P_1_33*invD_1;
     const double G_1_4 = PB_1_31*invD_1;
+    const double G_1_5 = P_1_33*invD_1;
 
     /* link 1 (link1): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_1_4 = 9.81*s_1;
@@ -179,7 +179,7 @@ void planar_point_mass_forward_dynamics(const double q[planar_point_mass_NQ], co
     const double nu_1 = invD_1*epsilon_1;
 
     /* link 1 (link1): smoother, RK (5.17) */
-    const double thetaddot_1 = nu_1 - (G_1_4*a_1_4 + G_1_3*a_1_5);
+    const double thetaddot_1 = nu_1 - (G_1_4*a_1_4 + G_1_5*a_1_5);
 
     /* link 2 (link2): smoother, RK (5.17) */
     const double t36 = a_1_5 + thetaddot_1;

@@ -50,11 +50,11 @@ void planar_point_mass_jacobian(const double q[planar_point_mass_NQ], double J[6
     const double p_6_1 = p_5_1 + R_5_11;
     const double p_6_2 = p_5_2 + neg_R_5_12;
     const double R_6_11 = c_6*R_5_11 - s_6*neg_R_5_12;
-    const double neg_R_6_12 = s_6*R_5_11 + c_6*neg_R_5_12;
+    const double R_6_21 = c_6*neg_R_5_12 + s_6*R_5_11;
 
     /* frame link6 */
     const double out_J_4_0 = p_6_1 + R_6_11;
-    const double t1 = p_6_2 + neg_R_6_12;
+    const double t1 = p_6_2 + R_6_21;
 
     /* link 2 (link2): column of the Jacobian, RK (3.13) */
     const double out_J_4_1 = out_J_4_0 - c_1;

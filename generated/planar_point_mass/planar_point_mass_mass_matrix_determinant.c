@@ -23,16 +23,16 @@ void planar_point_mass_mass_matrix_determinant(const double q[planar_point_mass_
     const double s_6 = sin(q[5]);
 
     /* link 5 (link5): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double P_5_11 = s_6*s_6;
+    const double neg_PC_5_11 = s_6*s_6;
     const double PB_5_31 = c_6*s_6;
-    const double PC_5_22 = P_5_11 - 1.0;
+    const double PC_5_22 = neg_PC_5_11 - 1.0;
     const double P_5_33 = 2.0 + PC_5_22;
     const double invD_5 = 1.0/P_5_33;
-    const double G_5_3 = P_5_33*invD_5;
     const double G_5_4 = PB_5_31*invD_5;
-    const double t1 = P_5_11 + PB_5_31*G_5_4;
+    const double G_5_5 = P_5_33*invD_5;
+    const double t1 = neg_PC_5_11 + PB_5_31*G_5_4;
     const double t2 = PB_5_31 - P_5_33*G_5_4;
-    const double t3 = PC_5_22 - P_5_33*G_5_3;
+    const double t3 = PC_5_22 - P_5_33*G_5_5;
 
     /* link 4 (link4): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double t4 = c_5*(t2 + t2) - s_5*(t1 + t3);
@@ -42,11 +42,11 @@ void planar_point_mass_mass_matrix_determinant(const double q[planar_point_mass_
     const double PB_4_31 = c_5*t4 - t2;
     const double P_4_33 = 3.0 + PC_4_22;
     const double invD_4 = 1.0/P_4_33;
-    const double G_4_3 = P_4_33*invD_4;
     const double G_4_4 = PB_4_31*invD_4;
+    const double G_4_5 = P_4_33*invD_4;
     const double t6 = neg_PC_4_11 + PB_4_31*G_4_4;
     const double t7 = PB_4_31 - P_4_33*G_4_4;
-    const double t8 = PC_4_22 - P_4_33*G_4_3;
+    const double t8 = PC_4_22 - P_4_33*G_4_5;
 
     /* link 3 (link3): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double t9 = c_4*(t7 + t7) - s_4*(t6 + t8);
@@ -56,11 +56,11 @@ void planar_point_mass_mass_matrix_determinant(const double q[planar_point_mass_
     const double PB_3_31 = c_4*t9 - t7;
     const double P_3_33 = 4.0 + PC_3_22;
     const double invD_3 = 1.0/P_3_33;
-    const double G_3_3 = P_3_33*invD_3;
     const double G_3_4 = PB_3_31*invD_3;
+    const double G_3_5 = P_3_33*invD_3;
     const double t11 = neg_PC_3_11 + PB_3_31*G_3_4;
     const double t12 = PB_3_31 - P_3_33*G_3_4;
-    const double t13 = PC_3_22 - P_3_33*G_3_3;
+    const double t13 = PC_3_22 - P_3_33*G_3_5;
 
     /* link 2 (link2): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double t14 = c_3*(t12 + t12) - s_3*(t11 + t13);
@@ -70,10 +70,10 @@ void planar_point_mass_mass_matrix_determinant(const double q[planar_point_mass_
     const double PB_2_31 = c_3*t14 - t12;
     const double P_2_33 = 5.0 + PC_2_22;
     const double invD_2 = 1.0/P_2_33;
-    const double G_2_3 = P_2_33*invD_2;
     const double G_2_4 = PB_2_31*invD_2;
+    const double G_2_5 = P_2_33*invD_2;
     const double t16 = PB_2_31 - P_2_33*G_2_4;
-    const double t17 = PC_2_22 - P_2_33*G_2_3;
+    const double t17 = PC_2_22 - P_2_33*G_2_5;
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double PC_1_22 = t17 + s_2*(c_2*(t16 + t16) - s_2*(neg_PC_2_11 + PB_2_31*G_2_4 + t17));

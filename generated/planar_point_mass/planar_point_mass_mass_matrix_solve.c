@@ -23,14 +23,14 @@ void planar_point_mass_mass_matrix_solve(const double q[planar_point_mass_NQ], c
     const double s_6 = sin(q[5]);
 
     /* link 5 (link5): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double P_5_11 = s_6*s_6;
+    const double neg_PC_5_11 = s_6*s_6;
     const double PB_5_31 = c_6*s_6;
-    const double PC_5_22 = P_5_11 - 1.0;
+    const double PC_5_22 = neg_PC_5_11 - 1.0;
     const double P_5_33 = 2.0 + PC_5_22;
     const double invD_5 = 1.0/P_5_33;
     const double G_5_3 = P_5_33*invD_5;
     const double G_5_4 = PB_5_31*invD_5;
-    const double t1 = P_5_11 + PB_5_31*G_5_4;
+    const double t1 = neg_PC_5_11 + PB_5_31*G_5_4;
     const double t2 = PB_5_31 - P_5_33*G_5_4;
     const double t3 = PC_5_22 - P_5_33*G_5_3;
 

@@ -65,8 +65,6 @@ void puma560_inverse_mass_matrix(const double q[puma560_NQ], double Minv[puma560
     const double Sigma_2_23 = 0.00808056 + (t15 - t16);
 
     /* link 1 (link1): composite body, SA (15a-c) */
-    const double neg_h_1_3 = s_2*h_2_1 + c_2*h_2_2;
-    const double Sigma_1_23 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.1501*neg_h_1_3;
     const double t17 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
     const double Sigma_1_11 = 0.175 + t17;
     const double Sigma_1_22 = 1.2967295505 + (Sigma_3_33 + 0.3002*h_3_3);
@@ -76,6 +74,7 @@ void puma560_inverse_mass_matrix(const double q[puma560_NQ], double Minv[puma560
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
+    const double M_2_1 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.1501*(c_2*h_2_2 + s_2*h_2_1);
 
     /* link 3 (link3): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
@@ -140,7 +139,7 @@ void puma560_inverse_mass_matrix(const double q[puma560_NQ], double Minv[puma560
     const double alpha_2_3 = t37*t39;
     const double alpha_1_3 = t38*t39;
     const double D_2 = M_2_2 - t34 - alpha_2_5*M_5_2 - neg_alpha_2_4*t32 - alpha_2_3*t37;
-    const double t40 = Sigma_1_23 + t35 - alpha_2_5*M_5_1 + neg_alpha_2_4*t33 - alpha_2_3*t38;
+    const double t40 = M_2_1 + t35 - alpha_2_5*M_5_1 + neg_alpha_2_4*t33 - alpha_2_3*t38;
     const double t41 = M_1_1 - neg_alpha_1_6*neg_M_6_1 - alpha_1_5*M_5_1 - alpha_1_4*t33;
 
     /* link 2 (link2): reverse Gaussian elimination, SA (26)-(30) */

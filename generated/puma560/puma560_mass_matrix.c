@@ -65,8 +65,6 @@ void puma560_mass_matrix(const double q[puma560_NQ], double M[puma560_NV*puma560
     const double Sigma_2_23 = 0.00808056 + (t15 - t16);
 
     /* link 1 (link1): composite body, SA (15a-c) */
-    const double neg_h_1_3 = s_2*h_2_1 + c_2*h_2_2;
-    const double Sigma_1_23 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.1501*neg_h_1_3;
     const double t17 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
     const double Sigma_1_11 = 0.175 + t17;
     const double Sigma_1_22 = 1.2967295505 + (Sigma_3_33 + 0.3002*h_3_3);
@@ -76,6 +74,7 @@ void puma560_mass_matrix(const double q[puma560_NQ], double M[puma560_NV*puma560
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
+    const double M_2_1 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.1501*(c_2*h_2_2 + s_2*h_2_1);
 
     /* link 3 (link3): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
@@ -113,12 +112,12 @@ void puma560_mass_matrix(const double q[puma560_NQ], double M[puma560_NV*puma560
     const double out_M_2_3 = -neg_M_4_3;
 
     M[0] = M_1_1;
-    M[1] = Sigma_1_23;
+    M[1] = M_2_1;
     M[2] = M_3_1;
     M[3] = M_4_1;
     M[4] = M_5_1;
     M[5] = out_M_0_5;
-    M[6] = Sigma_1_23;
+    M[6] = M_2_1;
     M[7] = M_2_2;
     M[8] = M_3_2;
     M[9] = out_M_1_3;

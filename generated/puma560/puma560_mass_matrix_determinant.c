@@ -111,10 +111,9 @@ void puma560_mass_matrix_determinant(const double q[puma560_NQ], double det[1])
     const double PC_2_12 = c_3*t40 + t30;
     const double PC_2_13 = c_3*t31 + s_3*t33;
     const double PC_2_23 = s_3*t31 - c_3*t33;
-    const double PB_2_33 = 0.4318*PC_2_23;
     const double t42 = 0.4318*PC_2_22;
     const double PB_2_21 = t38 - t23 - 0.4318*PC_2_13;
-    const double PB_2_22 = t37 - t27 - PB_2_33;
+    const double PB_2_22 = t37 - t27 - 0.4318*PC_2_23;
     const double P_2_11 = 0.0731264 + (t20 - t35);
     const double P_2_12 = c_3*t34 - t21 - 0.4318*(c_3*t24 - s_3*t28) - 0.0070992;
     const double P_2_13 = 0.4318*PB_2_12 - 0.12059664;

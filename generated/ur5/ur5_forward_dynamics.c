@@ -189,11 +189,8 @@ void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t28);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double t33 = c_2*h_2_2;
-    const double neg_h_1_3 = s_2*h_2_1 + t33;
-    const double Sigma_1_23 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.10915*neg_h_1_3;
-    const double t34 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.00333 + t34;
+    const double t33 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
+    const double Sigma_1_11 = 0.00333 + t33;
     const double Sigma_1_22 = 0.29520861244275 + Sigma_4_33;
 
     /* link 1 (shoulder_link): row of the mass matrix, SA (16) */
@@ -201,11 +198,13 @@ void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
 
     /* link 2 (upper_arm_link): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
+    const double t34 = c_2*h_2_2;
+    const double M_2_1 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.10915*(t34 + s_2*h_2_1);
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
     const double M_3_2 = M_3_3 + 0.425*t25;
-    const double M_3_1 = s_2*t30 - c_2*(t32 - t31) + 0.10915*(t33 + s_2*t25);
+    const double M_3_1 = s_2*t30 - c_2*(t32 - t31) + 0.10915*(t34 + s_2*t25);
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
@@ -260,7 +259,7 @@ void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double alpha_2_3 = t52*t54;
     const double alpha_1_3 = t53*t54;
     const double D_2 = M_2_2 - t43 - t46 - alpha_2_4*t48 - alpha_2_3*t52;
-    const double t55 = Sigma_1_23 + t44 - t49 - alpha_2_4*t50 - alpha_2_3*t53;
+    const double t55 = M_2_1 + t44 - t49 - alpha_2_4*t50 - alpha_2_3*t53;
     const double t56 = M_1_1 - neg_alpha_1_6*neg_M_6_1 - alpha_1_5*M_5_1 - alpha_1_4*t50;
 
     /* link 2 (upper_arm_link): reverse Gaussian elimination, SA (26)-(30) */

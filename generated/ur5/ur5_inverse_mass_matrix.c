@@ -72,11 +72,8 @@ void ur5_inverse_mass_matrix(const double q[ur5_NQ], double Minv[ur5_NV*ur5_NV])
     const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t14);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double t19 = c_2*h_2_2;
-    const double neg_h_1_3 = s_2*h_2_1 + t19;
-    const double Sigma_1_23 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.10915*neg_h_1_3;
-    const double t20 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.00333 + t20;
+    const double t19 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
+    const double Sigma_1_11 = 0.00333 + t19;
     const double Sigma_1_22 = 0.29520861244275 + Sigma_4_33;
 
     /* link 1 (shoulder_link): row of the mass matrix, SA (16) */
@@ -84,11 +81,13 @@ void ur5_inverse_mass_matrix(const double q[ur5_NQ], double Minv[ur5_NV*ur5_NV])
 
     /* link 2 (upper_arm_link): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
+    const double t20 = c_2*h_2_2;
+    const double M_2_1 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.10915*(t20 + s_2*h_2_1);
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
     const double M_3_2 = M_3_3 + 0.425*t11;
-    const double M_3_1 = s_2*t16 - c_2*(t18 - t17) + 0.10915*(t19 + s_2*t11);
+    const double M_3_1 = s_2*t16 - c_2*(t18 - t17) + 0.10915*(t20 + s_2*t11);
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
@@ -143,7 +142,7 @@ void ur5_inverse_mass_matrix(const double q[ur5_NQ], double Minv[ur5_NV*ur5_NV])
     const double alpha_2_3 = t38*t40;
     const double alpha_1_3 = t39*t40;
     const double D_2 = M_2_2 - t29 - t32 - alpha_2_4*t34 - alpha_2_3*t38;
-    const double t41 = Sigma_1_23 + t30 - t35 - alpha_2_4*t36 - alpha_2_3*t39;
+    const double t41 = M_2_1 + t30 - t35 - alpha_2_4*t36 - alpha_2_3*t39;
     const double t42 = M_1_1 - neg_alpha_1_6*neg_M_6_1 - alpha_1_5*M_5_1 - alpha_1_4*t36;
 
     /* link 2 (upper_arm_link): reverse Gaussian elimination, SA (26)-(30) */

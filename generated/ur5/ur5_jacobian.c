@@ -65,10 +65,8 @@ void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV])
     const double t1 = p_5_2 - 0.0823*R_5_22;
     const double t2 = p_5_3 - 0.0823*R_5_32;
 
-    /* link 1 (shoulder_link): column of the Jacobian, RK (3.13) */
-    const double t3 = t2 - 0.089159;
-
     /* link 2 (upper_arm_link): column of the Jacobian, RK (3.13) */
+    const double t3 = t2 - 0.089159;
     const double out_J_3_1 = c_1*t3;
     const double out_J_4_1 = s_1*t3;
 

@@ -72,11 +72,8 @@ void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV])
     const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t14);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double t19 = c_2*h_2_2;
-    const double neg_h_1_3 = s_2*h_2_1 + t19;
-    const double Sigma_1_23 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.10915*neg_h_1_3;
-    const double t20 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.00333 + t20;
+    const double t19 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
+    const double Sigma_1_11 = 0.00333 + t19;
     const double Sigma_1_22 = 0.29520861244275 + Sigma_4_33;
 
     /* link 1 (shoulder_link): row of the mass matrix, SA (16) */
@@ -84,11 +81,13 @@ void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV])
 
     /* link 2 (upper_arm_link): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
+    const double t20 = c_2*h_2_2;
+    const double M_2_1 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.10915*(t20 + s_2*h_2_1);
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
     const double M_3_2 = M_3_3 + 0.425*t11;
-    const double M_3_1 = s_2*t16 - c_2*(t18 - t17) + 0.10915*(t19 + s_2*t11);
+    const double M_3_1 = s_2*t16 - c_2*(t18 - t17) + 0.10915*(t20 + s_2*t11);
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
@@ -115,12 +114,12 @@ void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV])
     const double out_M_0_5 = -neg_M_6_1;
 
     M[0] = M_1_1;
-    M[1] = Sigma_1_23;
+    M[1] = M_2_1;
     M[2] = M_3_1;
     M[3] = out_M_0_3;
     M[4] = M_5_1;
     M[5] = out_M_0_5;
-    M[6] = Sigma_1_23;
+    M[6] = M_2_1;
     M[7] = M_2_2;
     M[8] = M_3_2;
     M[9] = M_4_2;

@@ -187,11 +187,8 @@ void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], do
     const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t26);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double t31 = c_2*h_2_2;
-    const double neg_h_1_3 = s_2*h_2_1 + t31;
-    const double Sigma_1_23 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.10915*neg_h_1_3;
-    const double t32 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.00333 + t32;
+    const double t31 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
+    const double Sigma_1_11 = 0.00333 + t31;
     const double Sigma_1_22 = 0.29520861244275 + Sigma_4_33;
 
     /* link 1 (shoulder_link): row of the mass matrix, SA (16) */
@@ -199,11 +196,13 @@ void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], do
 
     /* link 2 (upper_arm_link): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
+    const double t32 = c_2*h_2_2;
+    const double M_2_1 = s_2*Sigma_2_13 + c_2*Sigma_2_23 + 0.10915*(t32 + s_2*h_2_1);
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
     const double M_3_2 = M_3_3 + 0.425*t23;
-    const double M_3_1 = s_2*t28 - c_2*(t30 - t29) + 0.10915*(t31 + s_2*t23);
+    const double M_3_1 = s_2*t28 - c_2*(t30 - t29) + 0.10915*(t32 + s_2*t23);
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
@@ -230,12 +229,12 @@ void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], do
     const double out_M_0_5 = -neg_M_6_1;
 
     M[0] = M_1_1;
-    M[1] = Sigma_1_23;
+    M[1] = M_2_1;
     M[2] = M_3_1;
     M[3] = out_M_0_3;
     M[4] = M_5_1;
     M[5] = out_M_0_5;
-    M[6] = Sigma_1_23;
+    M[6] = M_2_1;
     M[7] = M_2_2;
     M[8] = M_3_2;
     M[9] = M_4_2;

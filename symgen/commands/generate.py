@@ -80,8 +80,10 @@ def _next_steps(out: Path, manifest: dict[str, Any]) -> str:
     # A bare name would mean the built-in robot of that name to `verify`.
     place = str(out) if out.is_absolute() or len(out.parts) > 1 else f"./{out}"
     folder, build = shlex.quote(place), shlex.quote(place + "-build")
+    made = len(manifest["functions"])
+    count = "1 function" if made == 1 else f"{made} functions"
     return "\n".join((
-        f"\nwrote {manifest['robot']}, {len(manifest['functions'])} functions in C ({manifest['real']}), to {place}",
+        f"\nwrote {manifest['robot']}, {count} in C ({manifest['real']}), to {place}",
         f"  verify it:  symgen verify {folder}",
         f"  build it:   cmake -S {folder} -B {build} && cmake --build {build} && ctest --test-dir {build}",
     ))

@@ -10,7 +10,9 @@ from symgen.passes.fold import fold
 from symgen.passes.gather import gather
 from symgen.passes.value_number import value_number
 
-PIPELINE = (value_number, fold, value_number, eliminate, gather, factor, value_number, fold, eliminate, divide, eliminate)
+PIPELINE = (
+    eliminate, value_number, fold, value_number, eliminate, gather, factor, value_number, fold, eliminate, divide, eliminate,
+)
 
 
 def run(program: Program) -> Program:

@@ -18,7 +18,7 @@ def divide(program: Program) -> Program:
     for row in rows:
         where = next((k for k, a in enumerate(row.args) if row.op == "mul" and reciprocal(a)), None)
         if where is None:
-            out.place.append(out.put(row._replace(args=out.moved(row.args))))
+            out.place.append(out.keep(row))
         else:
             other, by = row.args[1 - where], rows[row.args[where]].args[1]
             out.place.append(out.put(Row("div", out.moved((other, by)), None, row.name, row.step)))

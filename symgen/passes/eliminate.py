@@ -18,5 +18,5 @@ def eliminate(program: Program) -> Program:
                 alive[a] = True
     out = Rewriter(program)
     for i, row in enumerate(program.rows):
-        out.place.append(out.put(row._replace(args=out.moved(row.args))) if alive[i] else -1)
+        out.place.append(out.keep(row) if alive[i] else -1)
     return out.finish()

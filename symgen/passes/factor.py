@@ -32,7 +32,7 @@ def factor(program: Program) -> Program:
             if _shared(terms) is not None:
                 place = _emit(out, [(s, tuple(out.place[f] for f in fs)) for s, fs in terms], row)
         if place < 0:
-            place = out.put(row._replace(args=out.moved(row.args)))
+            place = out.keep(row)
         out.place.append(place)
     return out.finish()
 

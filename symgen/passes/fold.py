@@ -63,4 +63,4 @@ def _simpler(row: Row, args: tuple[int, ...], known: Callable[[int], Fraction | 
         return out.rows[args[0]].args[0]
     if op == "neg" and (value := values[0]) is not None:
         return constant(-value)
-    return out.put(row._replace(args=args))
+    return out.put(Row(op, args, row.value, row.name, row.step))

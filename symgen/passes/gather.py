@@ -23,7 +23,7 @@ def gather(program: Program) -> Program:
         terms = leaves(rows, i, ops, inside) if ops else []
         constants = [(s, rows[r].value) for s, r in terms if rows[r].op == "const"]
         if len(constants) < 2:
-            out.place.append(out.put(row._replace(args=out.moved(row.args))))
+            out.place.append(out.keep(row))
             continue
         rest = [(s, out.place[r]) for s, r in terms if rows[r].op != "const"]
         out.place.append(_sum(out, constants, rest, row) if ops == SUMS else _product(out, constants, rest, row))

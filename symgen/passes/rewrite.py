@@ -19,6 +19,17 @@ class Rewriter:
         self.rows.append(row)
         return len(self.rows) - 1
 
+    def keep(self, row: Row) -> int:
+        """Put a row as it is, its operands where they now stand."""
+        op, args, value, name, step = row
+        place = self.place
+        if len(args) == 2:
+            moved: tuple[int, ...] = (place[args[0]], place[args[1]])
+        else:
+            moved = (place[args[0]],) if args else ()
+        self.rows.append(Row(op, moved, value, name, step))
+        return len(self.rows) - 1
+
     def moved(self, args: Sequence[int]) -> tuple[int, ...]:
         return tuple(self.place[a] for a in args)
 

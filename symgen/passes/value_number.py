@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symgen.ir import Program
+from symgen.ir import Program, Row
 from symgen.passes.rewrite import Rewriter
 
 COMMUTES = frozenset({"add", "mul"})
@@ -21,6 +21,6 @@ def value_number(program: Program) -> Program:
                 out.rows[first] = out.rows[first]._replace(name=row.name)
             out.place.append(first)
         else:
-            seen[key] = out.put(row._replace(args=args))
+            seen[key] = out.put(Row(row.op, args, row.value, row.name, row.step))
             out.place.append(seen[key])
     return out.finish()

@@ -26,6 +26,13 @@ class Check:
     def passed(self) -> bool:
         return self.error <= self.bound   # False for NaN
 
+    @property
+    def miss(self) -> str:
+        """How far it missed, in words."""
+        if self.bound == 0:
+            return f"{self.error:.3g}{self.unit}, where none is allowed"
+        return f"{self.error:.3g}{self.unit} against {self.bound:.3g}{self.unit}"
+
     def facts(self) -> dict[str, Any]:
         return {"kind": self.kind, "subject": self.subject, "passed": self.passed, "error": _finite(self.error),
                 "bound": self.bound, "unit": self.unit, "detail": self.detail}
@@ -75,8 +82,7 @@ class Report:
         if self.of("identities"):
             lines += ["", *self._identities()]
         lines += ["", *(f"refused: {name}: {why}" for name, why in self.refused.items()), *self.notes]
-        details = [f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.error:.3g}{c.unit} against {c.bound:.3g}{c.unit}"
-                   + (f": {c.detail}" if c.detail else "") for c in self.failures]
+        details = [f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.miss}" + f": {c.detail}" * bool(c.detail) for c in self.failures]
         verdict = "verified" if self.passed else f"{len(details)} of {len(self.checks)} checks failed"
         return "\n".join([*(line.rstrip() for line in lines), *details, f"{self.robot}: {verdict}"]).replace("\n\n\n", "\n\n")
 

@@ -14,4 +14,4 @@ def check_text(program: Program, text: str, label: str, header: str = "") -> Che
     from symgen.readback import compare
 
     differences = [str(difference) for difference in compare(program, text, header)]
-    return Check("text", label, float(len(differences)), 0.0, " differences", "; ".join(differences[:1]))
+    return Check("text", label, float(len(differences)), 0.0, " row(s) that differ", "; ".join(differences[:1]))
