@@ -132,7 +132,7 @@ def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, nativ
     for done, name in enumerate(programs):
         tell(f"timing {name}", done, len(programs))
         measured.append(_measure(solver, name, drawn, peers, absent))
-    return Bench(mechanism.name, _machine(build, peers), tuple(measured), absent, refused)
+    return Bench(mechanism.name, machine_facts(build, peers), tuple(measured), absent, refused)
 
 
 def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Iterable[Peer], absent: dict[str, str]) -> Measured:
@@ -159,7 +159,7 @@ def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Ite
             contestants[peer.name] = _looped(calls)
         else:
             absent[f"{peer.name}, {function}"] = f"its answer differs from ours by {far:.1e} of the largest entry"
-    return Measured(function, program.method, program.cost, _race(contestants), labels)
+    return Measured(function, program.method, program.cost, race(contestants), labels)
 
 
 def _each(calls: list[Call]) -> None:
@@ -181,7 +181,7 @@ def _distance(theirs: Any, ours: Any) -> float:
     return float(np.abs(theirs - ours).max() / (np.abs(ours).max() or 1.0))
 
 
-def _race(contestants: Mapping[str, Callable[[], None]]) -> dict[str, Timing]:
+def race(contestants: Mapping[str, Callable[[], None]]) -> dict[str, Timing]:
     repeats: dict[str, int] = {}
     for who, run in contestants.items():
         run()
@@ -198,7 +198,7 @@ def _race(contestants: Mapping[str, Callable[[], None]]) -> dict[str, Timing]:
     return {who: Timing(who, statistics.median(times), tuple(times)) for who, times in found.items()}
 
 
-def _machine(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
+def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
     """What the figures depend on."""
     facts = {
         "processor": _processor(),

@@ -83,6 +83,22 @@ class Program:
             depth[i] = own + max((depth[a] for a in row.args), default=0)
         return max((depth[r] for port in self.outputs for r in port.rows), default=0)
 
+    @property
+    def temporaries(self) -> int:
+        """The most computed values that are still needed at once when the rows run in order: what a processor without
+        spare registers keeps in memory. Results count until the end; arguments and constants do not."""
+        last = {a: i for i, row in enumerate(self.rows) for a in row.args}
+        last |= {r: len(self.rows) for port in self.outputs for r in port.rows}
+        ending = [0] * (len(self.rows) + 1)
+        alive = most = 0
+        for i, row in enumerate(self.rows):
+            alive -= ending[i]
+            if row.op not in ("const", "input") and last.get(i, i) > i:
+                alive += 1
+                ending[last[i]] += 1
+            most = max(most, alive)
+        return most
+
     def with_rows(self, rows: Sequence[Row], outputs: Sequence[Port]) -> Program:
         return replace(self, rows=tuple(rows), outputs=tuple(outputs))
 

@@ -64,7 +64,11 @@ ROOMS: dict[str, str] = {
     # what a user does
     "peers": "errors mechanism reference",
     "bench": "building errors functions generation ir mechanism peers solver states symgen tables",
-    "commands": "bench errors functions generation inspection loading mechanism show tables verify",
+    "footprint": "backends building errors ir",
+    "compare": "backends bench building errors footprint functions generation ir mechanism methods precision solver states "
+               "tables verification",
+    "plotting": "compare errors",
+    "commands": "bench compare errors functions generation inspection loading mechanism plotting show tables verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
     "symgen": "errors generation inspection loading mechanism solver verify",
@@ -82,11 +86,12 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
     "flint": "constants derivation precision verification",
-    "numpy": "bench peers precision reference regularity selftest solver states verification",
+    "numpy": "bench compare peers precision reference regularity selftest solver states verification",
     "lxml": "readers",
     "jinja2": "backends",
     "pycparser": "readback",
     "cffi": "building",
+    "matplotlib": "plotting",
     "mujoco": "peers",
     "pinocchio": "peers",
 }

@@ -1,0 +1,37 @@
+"""`symgen compare`: every method side by side."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from symgen.commands import Parser
+from symgen.commands._sharing import Progress, as_json, functions, read, robot_arguments
+
+SUMMARY = "every method side by side: operations, size, time, round-off"
+
+
+def arguments(parser: Parser) -> None:
+    """The robot, which functions, and in what form."""
+    robot_arguments(parser)
+    parser.add_argument("-f", "--function", action="append", dest="functions", metavar="FUNCTION[=METHOD,…]",
+                        help="a function, by every method or by those named; repeatable (default: all that have a choice)")
+    parser.add_argument("--plot", metavar="FILE", help="draw operations, time and round-off as bars, to a .svg or .png file")
+    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+
+
+def run(options: Namespace) -> int:
+    """Compare everything, then print the tables."""
+    from symgen.compare import compare
+
+    mechanism = read(options)
+    draw = None
+    if options.plot is not None:
+        from symgen.plotting import drawer
+
+        draw = drawer(options.plot)   # a missing library or an unknown ending is said before the long work
+    with Progress() as progress:
+        compared = compare(mechanism, functions(options.functions), progress=progress)
+    if draw is not None:
+        draw(compared)
+    print(as_json(compared.facts()) if options.json else str(compared))
+    return 0

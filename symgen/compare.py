@@ -1,0 +1,284 @@
+"""`compare`: every method that computes a function, side by side: what it costs, what it takes, how far it rounds off.
+
+Figures of the Program (operations, depth, temporaries) are exact. Those of the C (code, stack, time, round-off) are
+measured on this machine, all methods of a function interleaved in one run as in `symgen.bench`. A method that does
+not suit the robot keeps its row, and every figure that is missing has its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from symgen import generation, methods
+from symgen.backends import c99
+from symgen.bench import ROUNDS, STATES, machine_facts, race
+from symgen.building import Build
+from symgen.errors import RequestError, SymgenError
+from symgen.footprint import footprint
+from symgen.functions import FUNCTIONS
+from symgen.ir import Program
+from symgen.mechanism import Mechanism, nearest
+from symgen.precision import Array
+from symgen.solver import Solver
+from symgen.states import draw_states
+from symgen.tables import table
+from symgen.verification.evaluating import Results
+from symgen.verification.floating import EPS, check_floating
+from symgen.verification.truth import Truth
+
+ROUND_OFF_STATES = 16
+COMPILED_ROWS = 20_000
+"""A longer Program takes a C compiler several seconds at -O2, and its caches no longer say much: it is not measured."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure of a method; less is better in every column."""
+
+    heading: str
+    what: str
+    digits: int = 0
+
+
+COLUMNS: dict[str, Column] = {
+    "mul": Column("mul", "multiplications"),
+    "add": Column("add", "additions and subtractions"),
+    "div": Column("div", "divisions"),
+    "depth": Column("depth", "operations on the longest dependency chain"),
+    "temporaries": Column("temps", "most computed values still needed at once, rows in order (no arguments, no constants)"),
+    "code_bytes": Column("code B", "bytes of machine code and its constants"),
+    "stack_bytes": Column("stack B", "bytes of stack, without what sine and cosine take"),
+    "nanoseconds": Column("ns", f"nanoseconds a call in C, median of {ROUNDS} interleaved rounds over {STATES} random states"),
+    "round_off_double": Column("double eps", "worst round-off at random states, in eps = 2^-52 times the size of the answer", 3),
+    "round_off_float": Column("float eps", "the same in float, eps = 2^-23", 3),
+}
+EXACT = ("mul", "add", "div", "depth", "temporaries")
+MEASURED = tuple(key for key in COLUMNS if key not in EXACT)
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method: its figures by the keys of COLUMNS, and a sentence for each that is missing ("" for all of them)."""
+
+    method: str
+    figures: dict[str, float]
+    missing: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cost(self) -> float:
+        return self.figures["mul"] + self.figures["add"] + self.figures["div"]
+
+    @property
+    def reasons(self) -> list[str]:
+        """`reason` for a whole row, `column: reason` for single figures."""
+        grouped: dict[str, list[str]] = {}
+        for key, why in self.missing.items():
+            grouped.setdefault(why, []).extend([COLUMNS[key].heading] if key else [])
+        return [f"{', '.join(keys)}: {why}" if keys else why for why, keys in grouped.items()]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One function by every method."""
+
+    function: str
+    default: str
+    why: str
+    rows: tuple[Row, ...]
+
+    def best(self, key: str) -> float | None:
+        """The least figure of a column, None where there is nothing to compare."""
+        found = [row.figures[key] for row in self.rows if key in row.figures]
+        return min(found) if len(found) > 1 else None
+
+    def __str__(self) -> str:
+        lines: list[list[object]] = [["method", *(column.heading + " " for column in COLUMNS.values())]]
+        for row in self.rows:
+            lines.append([row.method, *(self._cell(row, key) for key in COLUMNS)])
+        text = [self.function, *table(lines)]
+        text += [f"– {row.method}: {why}" for row in self.rows for why in row.reasons]
+        return "\n".join([*text, f"default: {self.default}, {self.why}"])
+
+    def _cell(self, row: Row, key: str) -> str:
+        if key not in row.figures:
+            return "– "
+        figure = row.figures[key]
+        return f"{figure:.{COLUMNS[key].digits}f}{'*' if figure == self.best(key) else ' '}"
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "default": self.default, "why": self.why,
+            "methods": {
+                row.method: {**{key: _plain(row.figures[key]) if key in row.figures else None for key in COLUMNS},
+                             "missing": {key or "all": why for key, why in row.missing.items()}}
+                for row in self.rows
+            },
+            "best": {key: [row.method for row in self.rows if row.figures.get(key) == self.best(key)]
+                     for key in COLUMNS if self.best(key) is not None},
+        }
+
+
+def _plain(figure: float) -> float | int:
+    return int(figure) if figure == int(figure) else round(figure, 4)
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """All comparisons of one robot, and the machine that was measured on."""
+
+    robot: str
+    machine: dict[str, str]
+    compared: tuple[Comparison, ...]
+    refused: dict[str, str]
+
+    def facts(self) -> dict[str, Any]:
+        """Plain types."""
+        return {
+            "robot": self.robot, "machine": self.machine, "refused": self.refused,
+            "columns": {key: column.what for key, column in COLUMNS.items()},
+            "functions": {one.function: one.facts() for one in self.compared},
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.robot}: every method side by side; * marks the best of a column", ""]
+        for one in self.compared:
+            lines += [str(one), ""]
+        lines += [f"refused: {name}: {why}" for name, why in self.refused.items()]
+        width = max(len(column.heading) for column in COLUMNS.values()) + 2
+        lines += [f"{column.heading + ':':<{width}}{column.what}" for column in COLUMNS.values()]
+        lines += ["", *(f"{name + ':':<{width}}{value}" for name, value in self.machine.items())]
+        return "\n".join(lines)
+
+
+def asked(mechanism: Mechanism, words: Iterable[str] | None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """({function: methods}, {function: why not}) of "FUNCTION" or "FUNCTION=METHOD,METHOD" (None: where there is a choice).
+
+    Raises RequestError for unknown names, and for a function asked for by name that this robot cannot have.
+    """
+    if words is None:
+        several = [name for name in FUNCTIONS if len(methods.providers(name)) > 1]
+        wanted = generation.requested(mechanism, None)
+        why = {name: generation.refusal(mechanism, name, None) or "on request only, with -f"
+               for name in several if name not in wanted}
+        return {name: methods.providers(name) for name in several if name in wanted}, why
+    chosen: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        name, _, listed = word.partition("=")
+        function = nearest(name, FUNCTIONS, "function")
+        names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.providers(function)
+        for method in names:
+            methods.derivation(method, function)   # an unknown method, or one that does not compute it, is refused by name
+        refused = generation.refusal(mechanism, function, None)
+        if refused is not None:
+            raise RequestError(refused)
+        chosen[function] = names
+    return {name: chosen[name] for name in FUNCTIONS if name in chosen}, {}
+
+
+def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, progress: Progress | None = None) -> Comparisons:
+    """Every method of the functions that `asked` names, measured on this machine.
+
+    Raises RequestError for unknown names and BuildError without a C compiler.
+    """
+    tell = progress or (lambda what, done, total: None)
+    wanted, refused = asked(mechanism, functions)
+    build = Build(optimize=2)
+    machine = machine_facts(build, ())   # no compiler: said before the long work
+    truth = Truth(mechanism, ROUND_OFF_STATES, frame=generation.tip(mechanism) if mechanism.frames else None)
+    total, done = sum(len(names) + 1 for names in wanted.values()), 0
+    compared = []
+    for function, names in wanted.items():
+        rows: dict[str, Row] = {}
+        programs: dict[str, Program] = {}
+        for method in names:
+            tell(f"{function} by {method}", done, total)
+            done += 1
+            program, why = _derived(mechanism, function, method)
+            if program is None:
+                rows[method] = Row(method, {}, {"": why})
+                continue
+            rows[method], runs = _one(mechanism, program, truth, build)
+            if runs:
+                programs[method] = program
+        tell(f"timing {function}", done, total)
+        done += 1
+        for method, time in _times(mechanism, programs).items():
+            rows[method].figures["nanoseconds"] = time
+        compared.append(_comparison(mechanism, function, names, rows))
+    return Comparisons(mechanism.name, machine, tuple(compared), refused)
+
+
+def _derived(mechanism: Mechanism, function: str, method: str) -> tuple[Program | None, str]:
+    why = methods.refusal(method, mechanism)
+    if why is not None:
+        return None, why
+    try:
+        return generation.program(mechanism, function, method), ""
+    except SymgenError as error:
+        return None, str(error)
+
+
+def _comparison(mechanism: Mechanism, function: str, names: tuple[str, ...], rows: Mapping[str, Row]) -> Comparison:
+    """The default as `generation.best` chooses it, and why in figures."""
+    derived = sorted((row for row in rows.values() if row.figures), key=lambda row: row.cost)
+    if len(names) < len(methods.providers(function)) or not derived:   # a selection does not say what the default is
+        best = generation.program(mechanism, function)
+        return Comparison(function, best.method, f"which needs {best.cost} operations (mul + add + div)", tuple(rows.values()))
+    first, others = derived[0], derived[1:]
+    why = f"the fewest operations: mul + add + div = {first.cost:.0f}"
+    if others:
+        second = others[0]
+        why += f", against {second.cost:.0f} by {second.method}"
+        why += ", and first by name" if second.cost == first.cost else ""
+    else:
+        why += ", by the only method that there is for this robot"
+    return Comparison(function, first.method, why, tuple(rows.values()))
+
+
+def _one(mechanism: Mechanism, program: Program, truth: Truth, build: Build) -> tuple[Row, bool]:
+    """A method's figures but for its time, and whether it is compiled."""
+    ops = program.operations
+    figures: dict[str, float] = {key: ops[key] for key in ("mul", "add", "div")}
+    figures |= {"depth": program.depth, "temporaries": program.temporaries}
+    if len(program.rows) > COMPILED_ROWS:
+        why = f"not compiled, since {len(program.rows)} rows are more than a C compiler takes at ease"
+        return Row(program.method, figures, dict.fromkeys(MEASURED, why)), False
+    size = footprint(program, c99.Target(mechanism.name, mechanism.nq, mechanism.nv), build)
+    missing = {f"{key}_bytes": why for key, why in size.missing.items()}
+    figures |= {f"{key}_bytes": value for key, value in (("code", size.code), ("stack", size.stack)) if value is not None}
+    for real in EPS:
+        figures[f"round_off_{real}"] = _round_off(mechanism, replace(program, real=real), truth)
+    return Row(program.method, figures, missing), True
+
+
+def _solver(mechanism: Mechanism, program: Program) -> Solver:
+    return Solver.from_programs(mechanism.name, {program.function: program}, mechanism.nq, mechanism.nv, optimize=2)
+
+
+def _round_off(mechanism: Mechanism, program: Program, truth: Truth) -> float:
+    """The worst error in the units of `symgen.verification.floating`."""
+    solver = _solver(mechanism, program)
+    real = np.dtype(np.float32 if program.real == "float" else np.float64)
+
+    def run(arguments: Mapping[str, Array]) -> Results:
+        found = getattr(solver, program.function)(*(arguments[port.name].astype(real) for port in program.inputs))
+        return dict(zip((port.name for port in program.outputs), found if isinstance(found, tuple) else (found,), strict=True))
+
+    return check_floating(program, run, truth, program.function).error
+
+
+def _times(mechanism: Mechanism, programs: Mapping[str, Program]) -> dict[str, float]:
+    """Nanoseconds a call by method, all of them interleaved."""
+    drawn = {name: np.ascontiguousarray(values.astype(float)) for name, values in draw_states(mechanism, STATES, seed=11).items()}
+    contestants: dict[str, Callable[[], None]] = {}
+    for method, program in programs.items():
+        buffers = [drawn[port.name] for port in program.inputs]
+        results = [np.empty((STATES, *port.shape)) for port in program.outputs]
+        contestants[method] = _solver(mechanism, program).bind(program.function, *buffers, *results)
+    return {method: timing.median for method, timing in race(contestants).items()}

@@ -1,0 +1,90 @@
+"""The picture of `symgen compare --plot`: a row of bar charts a function, a bar a method, drawn with matplotlib.
+
+matplotlib is optional (`pip install 'symgen[plot]'`) and brought in only when a picture is asked for.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symgen.errors import RequestError
+
+if TYPE_CHECKING:
+    from symgen.compare import Comparison, Comparisons, Row
+
+ENDINGS = ("svg", "png")
+PANELS: tuple[tuple[str, str], ...] = (
+    ("operations", "mul + add + div"),
+    ("nanoseconds", "time (ns a call)"),
+    ("round_off_double", "round-off, double (eps)"),
+    ("round_off_float", "round-off, float (eps)"),
+)
+WIDTH, BAR, FRAME = 17.0, 0.36, 1.2
+"""Inches: of the picture, of a bar with its gap, and of what stands above and below a chart."""
+STYLE: Any = {
+    "font.size": 14, "axes.titlesize": 15, "axes.labelsize": 14, "axes.spines.top": False, "axes.spines.right": False,
+    "svg.fonttype": "none", "svg.hashsalt": "symgen",   # text stays text, and the same figures give the same bytes
+}
+DEFAULT, OTHER = "#1f5a94", "#a9bfd4"
+"""The default method's bars, and all others'."""
+
+
+def drawer(file: str) -> Callable[[Comparisons], None]:
+    """What draws a comparison into `file`; RequestError for an ending that is none of ENDINGS, or without matplotlib."""
+    ending = Path(file).suffix.removeprefix(".").lower()
+    if ending not in ENDINGS:
+        raise RequestError(f"a picture cannot be written to '{file}'; name a file that ends with .svg or .png")
+    if not (folder := Path(file).resolve().parent).is_dir():
+        raise RequestError(f"a picture cannot be written to '{file}': the folder {folder} does not exist; make it first")
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise RequestError("--plot draws with matplotlib, which is not installed; pip install 'symgen[plot]'") from None
+
+    def draw(compared: Comparisons) -> None:
+        with matplotlib.rc_context(STYLE):
+            figure = _draw(Figure, compared)
+            whole = io.BytesIO()
+            figure.savefig(whole, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
+        Path(file).write_bytes(whole.getvalue())
+
+    return draw
+
+
+def _draw(figure_type: Any, compared: Comparisons) -> Any:
+    functions = [(one, [row for row in one.rows if row.figures]) for one in compared.compared]
+    functions = [(one, rows) for one, rows in functions if rows]
+    if not functions:
+        raise RequestError(f"there is nothing to draw: no method suits '{compared.robot}'; leave out --plot to read why")
+    heights = [FRAME + BAR * len(rows) for _, rows in functions]
+    figure = figure_type(figsize=(WIDTH, sum(heights) + 0.8), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.12, w_pad=0.08)
+    figure.suptitle(f"{compared.robot}: less is better; dark: the default method", fontsize=17)
+    charts = figure.subplots(len(functions), len(PANELS), squeeze=False, gridspec_kw={"height_ratios": heights})
+    for line, (one, rows) in zip(charts, functions, strict=True):
+        line[0].set_title(one.function, loc="left", fontweight="bold")
+        for place, ((key, label), chart) in enumerate(zip(PANELS, line, strict=True)):
+            _bars(chart, one, rows, key)
+            chart.set_xlabel(label)
+            if place:
+                chart.set_yticklabels([])
+    return figure
+
+
+def _bars(chart: Any, one: Comparison, rows: list[Row], key: str) -> None:
+    """One chart: the methods from top to bottom, each figure written at the end of its bar."""
+    figures = [row.cost if key == "operations" else row.figures.get(key) for row in rows]
+    known = [figure for figure in figures if figure is not None]
+    colours = [DEFAULT if row.method == one.default else OTHER for row in rows]
+    bars = chart.barh(range(len(rows)), [figure or 0.0 for figure in figures], color=colours, height=0.72)
+    chart.bar_label(bars, ["–" if figure is None else f"{figure:.2g}" if figure < 10 else f"{figure:.0f}" for figure in figures],
+                    padding=4)
+    chart.set_yticks(range(len(rows)), [row.method for row in rows])
+    chart.tick_params(axis="y", length=0)
+    chart.set_ylim(len(rows) - 0.5, -0.5)
+    chart.set_xlim(0, 1.25 * max(known, default=1.0) or 1.0)   # room for the figure behind the longest bar
+    chart.locator_params(axis="x", nbins=4)
