@@ -2,7 +2,9 @@
 
 Contestants run in interleaved rounds of one process, so that a change of the clock's pace meets all of them; what is
 printed are medians over the rounds, and ratios taken round by round. The closures and loops around a call from Python
-(a few tens of nanoseconds) are counted, for every contestant alike. The C is timed inside C: one loop over many states.
+(a few tens of nanoseconds) are counted, for every contestant alike. The C is timed inside C, by two loops over the same
+states: throughput, where calls may overlap in the processor, and latency, where each call's first argument waits for the
+result before it, as a simulation's does.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Measured:
-    """One function: its Program's figures, and the timings `c`, `bound`, `python` and one a peer."""
+    """One function: its Program's figures, and the timings `c`, `latency`, `bound`, `python` and one a peer."""
 
     function: str
     method: str
@@ -93,16 +95,17 @@ class Bench:
 
     def __str__(self) -> str:
         lines = [f"{self.robot}: nanoseconds a call, medians of {ROUNDS} interleaved rounds over {STATES} random states", ""]
-        rows: list[tuple[object, ...]] = [
-            ("function", "method", "mul+add+div", "C", "bound", "Python", "peers from Python (time over ours from Python)")]
+        beside = "peers from Python (time over ours from Python)"
+        rows: list[tuple[object, ...]] = [("function", "method", "mul+add+div", "C", "dependent", "bound", "Python", beside)]
         for m in self.measured:
             ours = m.timings["python"]
             peers = ((label, m.timings[who]) for who, label in m.labels.items())
             beside = "; ".join(f"{label} {timing.median:.0f} ({timing.ratio(ours):.2f})" for label, timing in peers)
-            times = (f"{m.timings[who].median:.0f}" for who in ("c", "bound", "python"))
+            times = (f"{m.timings[who].median:.0f}" for who in ("c", "latency", "bound", "python"))
             rows.append((m.function, m.method, m.operations, *times, beside))
-        lines += table(rows, texts=(0, 1, 6))
-        lines += ["", "C: the loop over states inside C; bound: call() of solver.bind(…); Python: solver.function(…)"]
+        lines += table(rows, texts=(0, 1, 7))
+        lines += ["", "C: a loop over the states inside C (throughput); dependent: each call waits for the one before (latency)",
+                  "bound: call() of solver.bind(…); Python: solver.function(…)"]
         lines += [f"refused: {name}: {why}" for name, why in self.refused.items()]
         lines += [f"left out: {name}: {why}" for name, why in self.absent.items()]
         lines += ["", *(f"{name + ':':<11}{value}" for name, value in self.machine.items())]
@@ -146,7 +149,8 @@ def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Ite
     given = [tuple(state[port.name] for port in program.inputs) for state in states]
     bound = [solver.bind(function, *given[k], *(np.empty(port.shape) for port in program.outputs)) for k in range(STATES)]
     contestants: dict[str, Callable[[], None]] = {
-        "c": batch, "bound": lambda: _each(bound), "python": lambda: _spread(python, given),
+        "c": batch, "latency": solver.chain(function, STATES, *arguments, *(np.empty(port.shape) for port in program.outputs)),
+        "bound": lambda: _each(bound), "python": lambda: _spread(python, given),
     }
     labels = {}
     for peer in peers:

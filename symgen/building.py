@@ -57,9 +57,10 @@ def load(
     """The compiled functions as a module with `lib` and `ffi`.
 
     `lib.NAME_<function>` takes one pointer per argument and result; `lib.NAME_<function>_batch` takes a count, a
-    pointer and a step (in elements) per argument, and a pointer per result. `sources` replaces the text of functions,
-    by name. Raises BuildError when there is no compiler, no Python header, no place for the result, or when the
-    compiler refuses the text.
+    pointer and a step (in elements) per argument, and a pointer per result; `lib.NAME_<function>_chain` takes a count,
+    a share and the same, and adds that share of each call's first result to the first argument of the next. `sources`
+    replaces the text of functions, by name. Raises BuildError when there is no compiler, no Python header, no place for
+    the result, or when the compiler refuses the text.
     """
     files = {f"{target.name}.h": c99.header(programs, target)}
     given = sources or {}

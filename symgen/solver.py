@@ -138,6 +138,14 @@ class Solver:
         """
         return self._kernels[nearest(function, self.functions, "compiled function")].bind(arrays)
 
+    def chain(self, function: str, states: int, *arrays: Any) -> Call:
+        """`call()` that computes `function` for `states` states one after the other, each waiting for the one before.
+
+        Arguments are bound as by `bind`, results hold one state and end as the last one's. Nothing is added from call to
+        call, yet a processor cannot know that: what is timed is how long an answer takes, not how many fit in a second.
+        """
+        return self._kernels[nearest(function, self.functions, "compiled function")].chain(states, arrays)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -165,6 +173,7 @@ class _Kernel:
         self.np = numpy
         self.program, self.function = program, program.function
         self.one, self.batch = getattr(library.lib, symbol), getattr(library.lib, f"{symbol}_batch")
+        self.in_turn = getattr(library.lib, f"{symbol}_chain")
         self.ffi = library.ffi
         self.real = numpy.dtype(numpy.float32 if program.real == "float" else numpy.float64)
         self.inputs, self.outputs = program.inputs, program.outputs
@@ -232,14 +241,34 @@ class _Kernel:
                 raise RequestError(f"{self.function}: {port.name} overlaps a result state by state; bind arrays that are apart")
         return self._run(given, results, _states(lead)) if _states(lead) else (lambda: None)
 
+    def chain(self, states: int, arrays: Sequence[Any]) -> Call:
+        """See `Solver.chain`."""
+        count = len(self.inputs)
+
+        def is_many(port: Port, x: Any) -> bool:
+            return getattr(x, "ndim", 0) > len(port.shape)
+
+        self.bind([x[0] if is_many(port, x) else x for port, x in zip(self.inputs, arrays, strict=False)] + [*arrays[count:]])
+        if any(len(x) != states for port, x in zip(self.inputs, arrays, strict=False) if is_many(port, x)):
+            raise RequestError(f"{self.function}: a chain of {states} states takes one state or {states} of each argument")
+        for x in arrays[count:]:
+            x[...] = 0   # what the first call adds a share of
+        return partial(self.in_turn, states, 0.0, *self._steps(arrays[:count]), *self._into(arrays[count:]))
+
+    def _steps(self, arrays: Sequence[Any]) -> list[Any]:
+        """Buffer and step of each argument."""
+        given = zip(self.inputs, arrays, strict=True)
+        return [item for port, x in given for item in (self.ffi.from_buffer(x), port.size if x.size > port.size else 0)]
+
+    def _into(self, results: Sequence[Any]) -> list[Any]:
+        return [self.ffi.from_buffer(x, require_writable=True) for x in results]
+
     def _run(self, arrays: Sequence[Any], results: Sequence[Any], states: int) -> Call:
         """The call in C, arguments and buffers bound; the buffers keep their arrays alive."""
-        given = [self.ffi.from_buffer(x) for x in arrays]
-        into = [self.ffi.from_buffer(x, require_writable=True) for x in results]
+        into = self._into(results)
         if states == 1:
-            return partial(self.one, *given, *into)
-        steps = [port.size if x.size > port.size else 0 for port, x in zip(self.inputs, arrays, strict=True)]
-        return partial(self.batch, states, *(item for pair in zip(given, steps, strict=True) for item in pair), *into)
+            return partial(self.one, *(self.ffi.from_buffer(x) for x in arrays), *into)
+        return partial(self.batch, states, *self._steps(arrays), *into)
 
     def _convert(self, port: Port, x: Any) -> Any:
         """`x` as an aligned, contiguous array of the solver's real type, the same one when it is that already."""

@@ -196,6 +196,27 @@ def test_bound_calls_follow_their_buffers(solver: Solver) -> None:
     assert det == solver.mass_matrix_determinant(one)
 
 
+def test_a_chain_runs_through_the_states_and_each_call_waits(solver: Solver) -> None:
+    q, v, tau, a = random(5, 2), random(5, 2, seed=1), random(2, seed=2), np.full(2, np.nan)
+    call = solver.chain("forward_dynamics", 5, q, v, tau, a)
+    for _ in range(2):
+        call()
+        np.testing.assert_array_equal(a, solver.forward_dynamics(q[-1], v[-1], tau))
+    M, c, det = np.empty((2, 2)), np.empty(2), np.empty(())
+    solver.chain("mass_matrix_and_bias", 5, q, v, M, c)()
+    np.testing.assert_array_equal(c, solver.mass_matrix_and_bias(q[-1], v[-1])[1])
+    solver.chain("mass_matrix_determinant", 3, q[0], det)()
+    assert det == solver.mass_matrix_determinant(q[0])
+    # A share that is not zero shows that the first argument does take up the result before.
+    kernel = solver._kernels["forward_dynamics"]
+    kernel.in_turn(2, 0.5, *kernel._steps([q, v, tau]), *kernel._into([a]))
+    before = solver.forward_dynamics(q[0] + 0.5 * solver.forward_dynamics(q[-1], v[-1], tau), v[0], tau)
+    np.testing.assert_allclose(a, solver.forward_dynamics(q[1] + 0.5 * before, v[1], tau), rtol=1e-12)
+    for states, arrays in ((4, (q, v, tau, a)), (5, (q, v, tau, np.empty((5, 2)))), (5, (q, v.tolist(), tau, a)), (5, (q, a))):
+        with pytest.raises(RequestError, match="forward_dynamics"):
+            solver.chain("forward_dynamics", states, *arrays)
+
+
 def test_float_solver(solver: Solver, single: Solver) -> None:
     q, v, tau = (random(4, 2, seed=k).astype(np.float32) for k in range(3))
     a = single.forward_dynamics(q, v, tau)
