@@ -65,6 +65,8 @@ class Measured:
     timings: dict[str, Timing]
     labels: dict[str, str] = field(default_factory=dict)
     """What each peer calls its algorithm."""
+    alike: dict[str, str] = field(default_factory=dict)
+    """Which of our timings each peer's is to be held against."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ class Bench:
                 m.function: {
                     "method": m.method, "operations": m.operations,
                     "nanoseconds": {who: round(t.median, 1) for who, t in m.timings.items()},
-                    "peers": {who: {"algorithm": label, "over_python": round(m.timings[who].ratio(m.timings["python"]), 3),
+                    "peers": {who: {"algorithm": label, "alike": m.alike[who],
+                                    "over_python": round(m.timings[who].ratio(m.timings["python"]), 3),
                                     "over_bound": round(m.timings[who].ratio(m.timings["bound"]), 3)}
                               for who, label in m.labels.items()},
                 } for m in self.measured
@@ -95,17 +98,16 @@ class Bench:
 
     def __str__(self) -> str:
         lines = [f"{self.robot}: nanoseconds a call, medians of {ROUNDS} interleaved rounds over {STATES} random states", ""]
-        beside = "peers from Python (time over ours from Python)"
+        beside = "peers from Python (time over ours, called alike)"
         rows: list[tuple[object, ...]] = [("function", "method", "mul+add+div", "C", "dependent", "bound", "Python", beside)]
         for m in self.measured:
-            ours = m.timings["python"]
-            peers = ((label, m.timings[who]) for who, label in m.labels.items())
-            beside = "; ".join(f"{label} {timing.median:.0f} ({timing.ratio(ours):.2f})" for label, timing in peers)
+            peers = ((label, m.timings[who], m.timings[m.alike[who]]) for who, label in m.labels.items())
+            beside = "; ".join(f"{label} {timing.median:.0f} ({timing.ratio(ours):.2f})" for label, timing, ours in peers)
             times = (f"{m.timings[who].median:.0f}" for who in ("c", "latency", "bound", "python"))
             rows.append((m.function, m.method, m.operations, *times, beside))
         lines += table(rows, texts=(0, 1, 7))
         lines += ["", "C: a loop over the states inside C (throughput); dependent: each call waits for the one before (latency)",
-                  "bound: call() of solver.bind(…); Python: solver.function(…)"]
+                  "bound: call() of solver.bind(…), and so is casadi called; Python: solver.function(…), and so are the others"]
         lines += [f"refused: {name}: {why}" for name, why in self.refused.items()]
         lines += [f"left out: {name}: {why}" for name, why in self.absent.items()]
         lines += ["", *(f"{name + ':':<11}{value}" for name, value in self.machine.items())]
@@ -152,18 +154,18 @@ def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Ite
         "c": batch, "latency": solver.chain(function, STATES, *arguments, *(np.empty(port.shape) for port in program.outputs)),
         "bound": lambda: _each(bound), "python": lambda: _spread(python, given),
     }
-    labels = {}
+    labels, alike = {}, {}
     for peer in peers:
         if function not in peer.functions:
             continue
         calls = peer.calls(function, states)
         far = _distance(peer.ours(calls[0]()), results[0][0])
         if far <= AGREEMENT:
-            labels[peer.name] = peer.functions[function][0]
+            labels[peer.name], alike[peer.name] = peer.functions[function][0], peer.alike
             contestants[peer.name] = _looped(calls)
         else:
             absent[f"{peer.name}, {function}"] = f"its answer differs from ours by {far:.1e} of the largest entry"
-    return Measured(function, program.method, program.cost, race(contestants), labels)
+    return Measured(function, program.method, program.cost, race(contestants), labels, alike)
 
 
 def _each(calls: list[Call]) -> None:

@@ -6,12 +6,16 @@ optional; one that is not installed, or that cannot hold the robot, is left out 
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from symgen.building import find_compiler
 from symgen.errors import RequestError
 from symgen.mechanism import BASE, Mechanism
 from symgen.reference import Reference
@@ -24,13 +28,15 @@ States = list[dict[str, Any]]
 class Peer:
     """`functions` maps our name to (label, maker): maker(state) gives the call, whose value is the answer.
 
-    `order[i]` is the place of our joint i in the peer's vectors: both peers count a branch to its end before the next.
+    `order[i]` is the place of our joint i in the peer's vectors: peers count a branch to its end before the next.
+    `alike` is the way of calling ours that a call of the peer is like: "python", or "bound" to buffers.
     """
 
     name: str
     version: str
     order: Any
     functions: Mapping[str, tuple[str, Callable[[dict[str, Any]], Call]]]
+    alike: str = "python"
 
     def calls(self, function: str, states: States) -> list[Call]:
         """One call a state, its numbers already in the peer's order."""
@@ -60,8 +66,8 @@ def _unit(joint: Any) -> Any:
     return axis / np.linalg.norm(axis)
 
 
-def pinocchio(mechanism: Mechanism) -> Peer:
-    """Pinocchio: each call fills the model's data, as its Python interface offers it."""
+def _pinocchio_model(mechanism: Mechanism) -> tuple[Any, Any]:
+    """(Pinocchio's model, the place of each of our joints in its vectors)."""
     import pinocchio as pin
 
     reference, model = Reference(mechanism), pin.Model()
@@ -81,6 +87,14 @@ def pinocchio(mechanism: Mechanism) -> Peer:
     for part in reference.parts():
         inertia = pin.Inertia(float(part.mass), np.asarray(part.centre), np.asarray(part.inertia))
         model.appendBodyToJoint(ids[part.body], inertia, pin.SE3.Identity())
+    return model, np.array([model.joints[ids[index]].idx_v for index in range(mechanism.nv)])
+
+
+def pinocchio(mechanism: Mechanism) -> Peer:
+    """Pinocchio: each call fills the model's data, as its Python interface offers it."""
+    import pinocchio as pin
+
+    model, order = _pinocchio_model(mechanism)
     data = model.createData()
 
     def maker(algorithm: Callable[..., Any], *names: str) -> Callable[[dict[str, Any]], Call]:
@@ -89,7 +103,6 @@ def pinocchio(mechanism: Mechanism) -> Peer:
             return lambda: algorithm(model, data, *arguments)
         return make
 
-    order = np.array([model.joints[ids[index]].idx_v for index in range(mechanism.nv)])
     return Peer("pinocchio", pin.__version__, order, {
         "inverse_dynamics": ("rnea", maker(pin.rnea, "q", "v", "a")),
         "forward_dynamics": ("aba", maker(pin.aba, "q", "v", "tau")),
@@ -159,7 +172,65 @@ def mujoco(mechanism: Mechanism) -> Peer:
     return Peer("mujoco", mj.__version__, order, functions)
 
 
-PEERS: dict[str, Callable[[Mechanism], Peer]] = {"pinocchio": pinocchio, "mujoco": mujoco}
+def casadi(mechanism: Mechanism) -> Peer:
+    """CasADi: the C that it prints for Pinocchio's algorithms, compiled as ours is and called on buffers that are bound."""
+    import casadi as ca
+    import pinocchio.casadi as symbolic
+
+    numeric, order = _pinocchio_model(mechanism)
+    model = symbolic.Model(numeric)
+    data = model.createData()
+    symbols = {name: ca.SX.sym(name, mechanism.nv) for name in ("q", "v", "a", "tau")}
+
+    def maker(label: str, *names: str) -> Callable[[dict[str, Any]], Call]:
+        answer: list[Any] = []   # compiled when it is first asked for
+
+        def make(state: dict[str, Any]) -> Call:
+            if not answer:
+                arguments = [symbols[name] for name in names]
+                answer.append(_compiled(ca, label, arguments, getattr(symbolic, label)(model, data, *arguments)))
+            return _on_buffers(answer[0], [state[name] for name in names])
+        return make
+
+    algorithms = {
+        "inverse_dynamics": ("rnea", "q", "v", "a"), "forward_dynamics": ("aba", "q", "v", "tau"), "mass_matrix": ("crba", "q"),
+        "bias_force": ("nonLinearEffects", "q", "v"), "gravity_force": ("computeGeneralizedGravity", "q"),
+        "inverse_mass_matrix": ("computeMinverse", "q"),
+    }
+    functions = {ours: (f"casadi {label}", maker(label, *names)) for ours, (label, *names) in algorithms.items()}
+    return Peer("casadi", ca.__version__, order, functions, alike="bound")
+
+
+def _compiled(ca: Any, name: str, arguments: list[Any], result: Any) -> Any:
+    """A CasADi function of its own C, at -O2."""
+    with tempfile.TemporaryDirectory(prefix="symgen-casadi-") as folder:
+        printer = ca.CodeGenerator(f"{name}.c")
+        printer.add(ca.Function(name, arguments, [ca.densify(ca.SX(result))]))
+        printer.generate(f"{folder}{os.sep}")
+        library = f"{folder}{os.sep}{name}.so"
+        command = [*find_compiler(), "-O2", "-fPIC", "-shared", f"{folder}{os.sep}{name}.c", "-o", library, "-lm"]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            raise RequestError(f"the C that CasADi prints for {name} does not compile")
+        return ca.external(name, library)   # stays mapped after the folder is gone
+
+
+def _on_buffers(function: Any, arguments: list[Any]) -> Call:
+    """A call without copies: CasADi fills an array of ours. Its matrices stand column by column."""
+    buffer, trigger = function.buffer()
+    result = np.zeros(function.size_out(0), order="F")
+    for index, values in enumerate(arguments):
+        buffer.set_arg(index, values.data)
+    buffer.set_res(0, result.T.data)
+    flat = result[:, 0] if result.shape[1] == 1 else result
+
+    def call() -> Any:
+        trigger()
+        return flat
+    call.buffers = (buffer, arguments, result)  # type: ignore[attr-defined]   # CasADi keeps their addresses only
+    return call
+
+
+PEERS: dict[str, Callable[[Mechanism], Peer]] = {"pinocchio": pinocchio, "mujoco": mujoco, "casadi": casadi}
 
 
 def found(mechanism: Mechanism) -> tuple[list[Peer], dict[str, str]]:
@@ -169,8 +240,8 @@ def found(mechanism: Mechanism) -> tuple[list[Peer], dict[str, str]]:
     for name, build in PEERS.items():
         try:
             present.append(build(mechanism))
-        except ImportError:
-            absent[name] = "not installed"
+        except ImportError as error:
+            absent[name] = f"not installed ({error.name})" if error.name not in (None, name) else "not installed"
         except RequestError as error:
             absent[name] = str(error)
         except Exception as error:  # a peer's own trouble never ends ours

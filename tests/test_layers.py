@@ -62,7 +62,7 @@ ROOMS: dict[str, str] = {
                     "states",
     "verify": "backends errors functions generation ir loading mechanism regularity verification",
     # what a user does
-    "peers": "errors mechanism reference",
+    "peers": "building errors mechanism reference",
     "bench": "building errors functions generation ir mechanism peers solver states symgen tables",
     "footprint": "backends building errors ir",
     "compare": "backends bench building errors footprint functions generation ir mechanism methods precision solver states "
@@ -93,6 +93,7 @@ PACKAGES: dict[str, str] = {
     "cffi": "building",
     "matplotlib": "plotting",
     "mujoco": "peers",
+    "casadi": "peers",
     "pinocchio": "peers",
 }
 

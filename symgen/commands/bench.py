@@ -7,7 +7,7 @@ from argparse import Namespace
 from symgen.commands import Parser
 from symgen.commands._sharing import Progress, as_json, function_arguments, functions, read, robot_arguments
 
-SUMMARY = "times on this machine, against the peers that are installed (pinocchio, mujoco)"
+SUMMARY = "times on this machine, against the peers that are installed (pinocchio, mujoco, casadi)"
 
 
 def arguments(parser: Parser) -> None:
