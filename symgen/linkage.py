@@ -14,8 +14,8 @@ from symgen import constants as k
 from symgen.closed_forms import Q, joint_form
 from symgen.constants import Constant, Mat3
 from symgen.derivation import Derivation, Scalar, lower
-from symgen.model import Frame, Inertia, Model
-from symgen.spatial import Matrix, RigidInertia, Rotation, Symmetric, Vector
+from symgen.model import Frame, Inertia, Link, Model
+from symgen.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,25 @@ class Linkage:
         constant = Rotation(factors)
         slide = Vector(lower(x, bindings, self.home) for x in form.shift)
         H = [lower(x, bindings, self.home) for x in form.motion_subspace]
+        shift = self._shift(link, self.vector(link.shift) + constant.outward(slide), slide)
         return LinkGeometry(
-            link.parent, self.model.children(i), turning, self.vector(link.shift) + constant.outward(slide),
+            link.parent, self.model.children(i), turning, shift,
             Vector(H[:3]), Vector(H[3:]), link.name,
         )
+
+    def _shift(self, link: Link, whole: Vector, slide: Vector) -> Vector:
+        """The shift from a link's frame to its parent's; in two where a part along the joint's axis leaves less across it.
+
+        That part may be taken before the link turns, where its articulated inertia has a row of zeros: so two lengths, one
+        along each axis, are cheaper than two components on the same side.
+        """
+        axis = k.transpose(link.rotation)[2]
+        along = k.settle(k.dot(axis, link.shift))
+        outer = self.vector([k.settle(x) for x in k.sub(link.shift, k.scale(along, axis))])
+        inner = slide + self.vector((k.ZERO, k.ZERO, along))
+        beside = not (slide[0].is_zero and slide[1].is_zero)
+        parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
+        return whole if beside or inner.is_zero or parts > components else SplitShift(whole, inner, outer)
 
     def _angle(self, q: Scalar, beta: tuple[Constant, Constant]) -> tuple[Scalar, int]:
         """(atom, quarter turns) of q + β: a multiple of π/2 is left to `_sine_cosine`, any other β is added."""

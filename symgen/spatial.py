@@ -56,6 +56,23 @@ class Vector(tuple[Scalar, ...]):
         return all(a.is_zero for a in self)
 
 
+class SplitShift(Vector):
+    """A shift that is cheaper in two: `inner` in the axes of the link, before it is turned, `outer` in those of the parent.
+
+    As a Vector it is the whole, outer + R inner. Behind a general twist the whole has three components where a length
+    along each of the two axes would do.
+    """
+
+    inner: Vector
+    outer: Vector
+
+    def __new__(cls, whole: Iterable[Scalar], inner: Vector, outer: Vector) -> SplitShift:
+        made = super().__new__(cls, whole)
+        assert isinstance(made, SplitShift)
+        made.inner, made.outer = inner, outer
+        return made
+
+
 Matrix = tuple[Vector, Vector, Vector]
 """3x3 as rows."""
 
@@ -152,6 +169,10 @@ class Rotation:
         return transposed((columns[0], columns[1], columns[2]))
 
 
+STILL = Rotation([])
+"""No turn."""
+
+
 def _is_identity(m: Matrix) -> bool:
     return all(m[i][j].equals(1 if i == j else 0) for i in range(3) for j in range(3))
 
@@ -221,6 +242,8 @@ class RigidInertia:
 
     def outward(self, rotation: Rotation, shift: Vector) -> RigidInertia:
         """The same matter in the parent's frame: Σ' = RΣRᵀ + h'ℓᵀ + ℓh'ᵀ + m ℓℓᵀ with h' = R h (SA 15c)."""
+        if isinstance(shift, SplitShift):
+            return self.outward(STILL, shift.inner).outward(rotation, shift.outer)
         h = rotation.outward(self.h)
         both = symmetric_outer(h, shift)
         S = rotation.outward_symmetric(self.S) + both
@@ -261,6 +284,8 @@ class ArticulatedInertia:
 
     def outward(self, rotation: Rotation, shift: Vector) -> ArticulatedInertia:
         """φ P φᵀ (RK 4.5) after turning into the parent's axes: B' = B + ℓ̃C, A' = A + ℓ̃Bᵀ + B'ℓ̃ᵀ."""
+        if isinstance(shift, SplitShift):
+            return self.outward(STILL, shift.inner).outward(rotation, shift.outer)
         A, B, C = rotation.outward_symmetric(self.A), rotation.outward_matrix(self.B), rotation.outward_symmetric(self.C)
         after = plus(B, cross_rows(shift, C.rows))
         left = cross_rows(shift, transposed(B))
@@ -270,10 +295,15 @@ class ArticulatedInertia:
 
 def wrench_outward(rotation: Rotation, shift: Vector, n: Vector, f: Vector) -> tuple[Vector, Vector]:
     """φ(k+1,k) · (n, f): turned into the parent's axes, moment taken about the parent's origin."""
+    if isinstance(shift, SplitShift):
+        return wrench_outward(rotation, shift.outer, n + shift.inner.cross(f), f)
     n, f = rotation.outward(n), rotation.outward(f)
     return n + shift.cross(f), f
 
 
 def twist_inward(rotation: Rotation, shift: Vector, w: Vector, v: Vector) -> tuple[Vector, Vector]:
     """φᵀ(k+1,k) · (w, v): taken at the link's origin, turned into the link's axes."""
+    if isinstance(shift, SplitShift):
+        w, v = twist_inward(rotation, shift.outer, w, v)
+        return w, v + w.cross(shift.inner)
     return rotation.inward(w), rotation.inward(v + w.cross(shift))

@@ -17,6 +17,7 @@ from symgen.spatial import (
     Matrix,
     RigidInertia,
     Rotation,
+    SplitShift,
     Symmetric,
     Vector,
     cross_rows,
@@ -269,3 +270,25 @@ def test_a_known_zero_moment_costs_nothing() -> None:
     turned = rotation.outward_symmetric(Symmetric(values[0], zero, zero, values[1], zero, values[2]))
     assert len(b.home.rows) == before
     assert [x.row for x in (turned.xx, turned.yy, turned.zz)] == [values[2].row, values[0].row, values[1].row]
+
+
+@ANY_ROTATION
+def test_a_shift_in_two_moves_as_the_whole_does(what: str) -> None:
+    bench = Bench(seed=11)
+    rotation, R = bench.rotation(what)
+    (inner, a), (outer, b) = bench.vector(), bench.vector()
+    split = SplitShift(outer + rotation.outward(inner), inner, outer)
+    across = phi(R, b + R @ a)
+    assert same(bench.value(split), b + R @ a)
+    (n, n_), (f, f_), (w, w_), (v, v_) = (bench.vector() for _ in range(4))
+    moment, force = wrench_outward(rotation, split, n, f)
+    angular, linear = twist_inward(rotation, split, w, v)
+    assert same(bench.value([*moment, *force]), across @ np.concatenate([n_, f_]))
+    assert same(bench.value([*angular, *linear]), across.T @ np.concatenate([w_, v_]))
+    (A, A_), (B, B_), (C, C_), (h, _), (S, _) = (
+        bench.symmetric(), bench.matrix(), bench.symmetric(), bench.vector(), bench.symmetric())
+    moved = ArticulatedInertia(A, B, C).outward(rotation, split)
+    assert same(bench.six(moved), across @ np.block([[A_, B_], [B_.T, C_]]) @ across.T)
+    body = RigidInertia.of(bench.scalar(Fraction(7, 3)), h, S)
+    assert same(bench.six(body.outward(rotation, split).articulated()),
+                across @ bench.six(body.articulated()) @ across.T)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from symgen.derivation import Scalar
 from symgen.linkage import Linkage
-from symgen.spatial import Matrix, RigidInertia, Vector, times, wrench_outward
+from symgen.spatial import Matrix, RigidInertia, SplitShift, Vector, times, wrench_outward
 
 SOURCE = "Rodriguez & Kreutz 1988, (2.1)-(2.13), (2.24)-(2.30)"
 
@@ -67,13 +67,16 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
         turn = link.H_angular * v[i]
         omega = carried + turn                                                                      # (2.2)
         alpha = link.rotation.inward(parent.alpha) + link.H_angular * a[i] + carried.cross(turn)    # (2.4)
-        accel = link.rotation.inward(parent.accel + times(parent.U, link.shift))                    # (2.5)
+        U, squares = acceleration_field(omega, alpha)
+        outer, inner = link.shift, zeros
+        if isinstance(link.shift, SplitShift) and link.H_linear.is_zero and not any(x.is_zero for x in link.shift):
+            outer, inner = link.shift.outer, link.shift.inner   # a point on the joint's axis moves with either link
+        accel = link.rotation.inward(parent.accel + times(parent.U, outer)) + times(U, inner)       # (2.5)
         slide = link.H_linear * v[i]
         accel = accel + link.H_linear * a[i] + carried.cross(slide + slide)                         # (2.32) corrected
         linkage.name("omega", i, omega)
         linkage.name("omegadot", i, alpha)
         linkage.name("vdot", i, accel)
-        U, squares = acceleration_field(omega, alpha)
         linkage.name("U", i, U)
         motions.append(Motion(omega, alpha, accel, U, squares))
     return motions
