@@ -103,6 +103,37 @@ class RiccatiForm:
     P_after: Any
 
 
+@dataclass(frozen=True)
+class MobilityForm:
+    """One step of Ω(k) = ψᵀ Ω(k+1) ψ + Hᵀ D⁻¹ H across a joint, behind the shift, entry by entry, in named equations.
+
+    X = φᵀ Ω(k+1) φ (symmetric 6x6 symbols), then W = (1 − G H)ᵀ X, then Ω = W (1 − G H) + Hᵀ d H over the symbols `w`.
+    G is over the symbols `g` of `RiccatiForm` and D⁻¹ = `d`; H G = 1 takes one of them out.
+    """
+
+    X: Any
+    d: Any
+    g: tuple[Any, ...]
+    w: Any
+    W: Any
+    after: Any
+
+
+@cache
+def mobility_form(kind: str) -> MobilityForm:
+    """The step of Ω over a joint type: H from `joint_form`, X and G symbolic."""
+    X = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"X_{min(i, j)}{max(i, j)}", real=True))
+    w = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"w_{i}{j}", real=True))
+    H = joint_form(kind).motion_subspace.T
+    d, g = sp.Symbol("d", real=True), sp.symbols("g:6", real=True)
+    pinned = next(i for i in range(6) if H[i] != 0)
+    G = sp.Matrix(g).subs(g[pinned], (1 - sum(H[i] * g[i] for i in range(6) if i != pinned)) / H[pinned])
+    through = sp.eye(6) - G * H
+    W = through.T * X
+    known = w.subs({w[i, j]: X[i, j] for i in range(6) for j in range(6) if W[i, j] == X[i, j]})
+    return MobilityForm(X, d, g, w, W, known * through + H.T * d * H)
+
+
 @cache
 def riccati_form(kind: str) -> RiccatiForm:
     """The Riccati step of a joint type: H from `joint_form`, P symbolic."""

@@ -31,6 +31,8 @@ class Function:
     needs_frame: bool = False
     needs_inverse: bool = False
     """True when the function divides by the mass matrix, so that M must be positive definite."""
+    kinematic: bool = False
+    """True when no inertia enters, so that no payload is felt."""
 
 
 Q = Array("q", ("NQ",), "joint positions (rad, m)")
@@ -57,8 +59,12 @@ FUNCTIONS: dict[str, Function] = {
         Function("inverse_mass_matrix", (Q,), (MINV,), "M(q)^-1", needs_inverse=True),
         Function("mass_matrix_solve", (Q, B), (Array("x", ("NV",), "M^-1 b"),), "x = M(q)^-1 b", needs_inverse=True),
         Function("mass_matrix_determinant", (Q,), (Array("det", (), "determinant of the mass matrix"),), "det M(q)"),
-        Function("forward_kinematics", (Q,), (R, P), "pose of the chosen frame in the base", needs_frame=True),
+        Function("operational_inertia_inverse", (Q,),
+                 (Array("Lambda_inv", (6, 6), "angular rows first, axes of the base, at the frame's origin"),),
+                 "inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T", needs_frame=True,
+                 needs_inverse=True),
+        Function("forward_kinematics", (Q,), (R, P), "pose of the chosen frame in the base", needs_frame=True, kinematic=True),
         Function("jacobian", (Q,), (Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin"),),
-                 "twist of the chosen frame = J(q) v", needs_frame=True),
+                 "twist of the chosen frame = J(q) v", needs_frame=True, kinematic=True),
     )
 }

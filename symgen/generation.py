@@ -49,7 +49,7 @@ def models(mechanism: Mechanism) -> tuple[Model, Model]:
 
 
 def tip(mechanism: Mechanism) -> str:
-    """The frame that `forward_kinematics` and `jacobian` speak of unless told.
+    """The frame that `forward_kinematics`, `jacobian` and their like speak of unless told.
 
     Of the links farthest from the base in joints, the last declared one without mass, since such a link exists to name
     a place (a flange, a tool centre point); where all have mass, the last declared one.
@@ -86,12 +86,12 @@ def derive(mechanism: Mechanism, function: str, method: str, options: Options, b
     model = regrouped if methods.regroups(method) else plain
     with constants.precision():
         arguments = list(what.arguments)
-        if options.payload is not None and not what.needs_frame:
+        if options.payload is not None and not what.kinematic:
             arguments.append(PAYLOAD)
         shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, 4 * budget)
         frame = model.frame(mechanism, options.frame or tip(mechanism)) if what.needs_frame else None
-        payload = model.frame(mechanism, options.payload) if options.payload and not what.needs_frame else None
+        payload = model.frame(mechanism, options.payload) if options.payload and not what.kinematic else None
         linkage = Linkage(model, home, frame, payload)
         results = build(linkage)
         named = [(r.name, r.sizes(mechanism.nq, mechanism.nv), atoms) for r, atoms in zip(what.results, results, strict=True)]

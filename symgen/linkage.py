@@ -67,6 +67,13 @@ class Linkage:
             total = total * one
         return total
 
+    def dot(self, a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+        """Σ a_i b_i, first to last."""
+        total = self.zero
+        for x, y in zip(a, b, strict=True):
+            total = total + x * y
+        return total
+
     def scalar(self, value: Constant) -> Scalar:
         return self.home.constant(value)
 

@@ -64,7 +64,7 @@ def _at_precision(method: Callable[Concatenate[Reference, _P], _T]) -> Callable[
 class Reference:
     """The dynamics of `mechanism` over `scalars`, evaluated from its declaration.
 
-    `frame` names the link that `forward_kinematics` and `jacobian` speak of. `payload` names the link that carries the
+    `frame` names the link that poses, Jacobians and Λ⁻¹ speak of. `payload` names the link that carries the
     run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy xz yy yz zz (kg·m², tensor entries,
     about the origin of the link's frame), all in the link's axes. Raises RequestError for an unknown link or joint type.
     """
@@ -289,6 +289,13 @@ class Reference:
         return self.scalars.solve(m, np.broadcast_to(self.scalars.array(np.eye(self.mechanism.nv)), m.shape))
 
     @_at_precision
+    def operational_inertia_inverse(self, q: Array, payload: Array | None = None) -> Array:
+        """J M⁻¹ Jᵀ (..., 6, 6) of the frame: angular rows first, axes of the base, at the frame's origin."""
+        m, jacobian = self.mass_matrix(q, payload), self.jacobian(q)
+        columns = np.broadcast_to(_transposed(jacobian), (*m.shape[:-1], 6))
+        return np.asarray(jacobian @ self.scalars.solve(m, columns))
+
+    @_at_precision
     def mass_matrix_determinant(self, q: Array, payload: Array | None = None) -> Array:
         """det M (...)."""
         return self.scalars.determinant(self.mass_matrix(q, payload))
@@ -331,6 +338,7 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "inverse_mass_matrix": partial(_one, "Minv", Reference.inverse_mass_matrix),
     "mass_matrix_solve": partial(_one, "x", Reference.mass_matrix_solve),
     "mass_matrix_determinant": partial(_one, "det", Reference.mass_matrix_determinant),
+    "operational_inertia_inverse": partial(_one, "Lambda_inv", Reference.operational_inertia_inverse),
     "forward_kinematics": _kinematics,
     "jacobian": _jacobian,
 }

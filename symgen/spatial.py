@@ -141,6 +141,10 @@ class Rotation:
     def __init__(self, factors: Sequence[Matrix]) -> None:
         self.factors = [f for f in factors if not _is_identity(f)]
 
+    def transposed(self) -> Rotation:
+        """The same turn backwards."""
+        return Rotation([transposed(factor) for factor in reversed(self.factors)])
+
     def outward(self, v: Vector) -> Vector:
         """To the axes of the parent."""
         for factor in reversed(self.factors):
@@ -291,6 +295,37 @@ class ArticulatedInertia:
         left = cross_rows(shift, transposed(B))
         right = transposed(cross_rows(shift, transposed(after)))
         return ArticulatedInertia(A + Symmetric.of(left) + Symmetric.of(right), after, C)
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """A symmetric 6x6 that takes a wrench to a twist (Ω): ω = A n + B f, v = Bᵀ n + C f, as J M⁻¹ Jᵀ does."""
+
+    A: Symmetric
+    B: Matrix
+    C: Symmetric
+
+    def entry(self, i: int, j: int) -> Scalar:
+        i, j = min(i, j), max(i, j)
+        if j < 3:
+            return self.A.rows[i][j]
+        return self.C.rows[i - 3][j - 3] if i >= 3 else self.B[i][j - 3]
+
+    def shifted(self, shift: Vector) -> Mobility:
+        """φᵀ Ω φ: taken at the point `shift`, B' = B + A ℓ̃, C' = C − ℓ̃ B + B'ᵀ ℓ̃ (φ as in RK 2.16)."""
+        B = transposed(self.B)
+        after = plus(B, cross_rows(-shift, self.A.rows))
+        left = cross_rows(-shift, transposed(B))
+        right = transposed(cross_rows(-shift, transposed(after)))
+        return Mobility(self.A, transposed(after), self.C + Symmetric.of(left) + Symmetric.of(right))
+
+    def turned(self, rotation: Rotation) -> Mobility:
+        """In the outer axes of the rotation."""
+        return Mobility(rotation.outward_symmetric(self.A), rotation.outward_matrix(self.B), rotation.outward_symmetric(self.C))
+
+    def inward(self, rotation: Rotation, shift: Vector) -> Mobility:
+        """φᵀ(k+1,k) Ω φ(k+1,k), turned into the link's axes."""
+        return self.shifted(shift).turned(rotation.transposed())
 
 
 def wrench_outward(rotation: Rotation, shift: Vector, n: Vector, f: Vector) -> tuple[Vector, Vector]:

@@ -273,12 +273,16 @@ def test_methods_differ_in_rows_for_one_function() -> None:
 
 @pytest.mark.parametrize("method", methods.names())
 def test_a_method_imports_the_shared_vocabulary_and_no_other_method(method: str) -> None:
-    tree = ast.parse(Path(methods.module(method).__file__).read_text(encoding="utf-8"))
-    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    ours = {name for name in imported if name.startswith("symgen")}
-    assert ours <= {"symgen.spatial", "symgen.derivation", "symgen.linkage", "symgen.closed_forms"}
-    assert not any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
+    file = Path(methods.module(method).__file__)
+    parts = sorted(file.parent.glob(f"_{file.stem}_*.py"))   # files of its own
+    allowed = {"symgen.spatial", "symgen.derivation", "symgen.linkage", "symgen.closed_forms",
+               *(f"symgen.methods.{part.stem}" for part in parts)}
+    for path in (file, *parts):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert {name for name in imported if name.startswith("symgen")} <= allowed
+        assert not any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
 
 
 @pytest.mark.parametrize("method", methods.names())

@@ -2,7 +2,9 @@
 
 A method file has `SOURCE` (what it is a reading of) and `FUNCTIONS`: what it computes by itself, function name ->
 callable(Linkage) -> tuple of results, each a flat row-major list of Scalars. A method that solves with M but leaves
-the bias to others (as SA §5 and RK FD1 do) is completed here: forward dynamics = solve(tau − bias).
+the bias to others (as SA §5 and RK FD1 do) is completed here: forward dynamics = solve(tau − bias), and
+Λ⁻¹ = J solve(Jᵀ). `solve(linkage, b)` makes that possible; where M⁻¹ = Vᵀ D⁻¹ V, `halves(linkage, columns)` -> a pair
+(V b, D⁻¹ V b) for every column b saves Λ⁻¹ the way back.
 
 A paper that gives several readings of one method names them in `VARIANTS`: variant -> its own FUNCTIONS, asked for as
 "method:variant". A method that not every robot suits says why in `refusal(mechanism)` -> one sentence, or None.
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -23,6 +25,7 @@ from symgen.mechanism import Mechanism, nearest
 Results = tuple[list[Any], ...]
 Derive = Callable[[Linkage], Results]
 BIAS_METHOD = "newton_euler"
+POSE_METHOD = "kinematics"
 
 
 @cache
@@ -81,6 +84,8 @@ def _derivation(method: str, function: str) -> Derive | None:
             rest = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
             return (here.solve(linkage, rest),)
         return forward_dynamics
+    if function == "operational_inertia_inverse" and hasattr(here, "solve"):
+        return partial(_operational_inertia_inverse, here)
     if function == "mass_matrix_and_bias" and "mass_matrix" in own:
         def both(linkage: Linkage) -> Results:
             (c,) = bias(linkage)
@@ -88,3 +93,14 @@ def _derivation(method: str, function: str) -> Derive | None:
             return m, c
         return both
     return None
+
+
+def _operational_inertia_inverse(method: Any, linkage: Linkage) -> Results:
+    """J M⁻¹ Jᵀ out of the rows of J; symmetric entries are taken once."""
+    n = len(linkage)
+    (J,) = module(POSE_METHOD).jacobian(linkage)
+    rows = [J[r * n:(r + 1) * n] for r in range(6)]
+    pairs = method.halves(linkage, rows) if hasattr(method, "halves") else [(row, method.solve(linkage, row)) for row in rows]
+    linkage.home.step("products of the rows of the Jacobian over the inverse of the mass matrix")
+    found = {(i, j): linkage.dot(pairs[i][0], pairs[j][1]) for i in range(6) for j in range(i, 6)}
+    return ([found[min(i, j), max(i, j)] for i in range(6) for j in range(6)],)

@@ -101,17 +101,30 @@ def solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
 def substitute(linkage: Linkage, alpha: Sequence[dict[int, Scalar]], inverses: Sequence[Scalar],
                b: Sequence[Scalar]) -> list[Scalar]:
     """x = U⁻ᵀ D⁻¹ U⁻¹ b (SA 24)."""
-    x = list(b)
-    for k in reversed(range(len(linkage))):
-        linkage.step(k, "elimination applied to the right-hand side, SA (24)")
-        for i, factor in alpha[k].items():
-            x[i] = x[i] - factor * x[k]
+    x = eliminated(linkage, alpha, b)
     for k in range(len(linkage)):
         linkage.step(k, "back substitution, SA (24)")
         x[k] = x[k] * inverses[k]
         for i in sorted(alpha[k]):
             x[k] = x[k] - alpha[k][i] * x[i]
     return x
+
+
+def eliminated(linkage: Linkage, alpha: Sequence[dict[int, Scalar]], b: Sequence[Scalar]) -> list[Scalar]:
+    """U⁻¹ b = E_2 … E_n b (SA 24)."""
+    x = list(b)
+    for k in reversed(range(len(linkage))):
+        linkage.step(k, "elimination applied to the right-hand side, SA (24)")
+        for i, factor in alpha[k].items():
+            x[i] = x[i] - factor * x[k]
+    return x
+
+
+def halves(linkage: Linkage, columns: Sequence[Sequence[Scalar]]) -> list[tuple[list[Scalar], list[Scalar]]]:
+    """(U⁻¹ b, D⁻¹ U⁻¹ b) of every column b, decomposed once: bᵀ M⁻¹ c is the product of one's left and the other's right."""
+    alpha, _, inverses = eliminate(linkage, lower_triangle(linkage))
+    left = [eliminated(linkage, alpha, b) for b in columns]
+    return [(x, [xk * inverse for xk, inverse in zip(x, inverses, strict=True)]) for x in left]
 
 
 def mass_matrix_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:

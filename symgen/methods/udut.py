@@ -100,21 +100,7 @@ def _without(M: ArticulatedInertia, hat_n: Vector, hat_f: Vector, psi_n: Vector,
 
 def substitute(linkage: Linkage, at: Centres, bodies: list[ArticulatedBody], tau: Sequence[Scalar]) -> list[Scalar]:
     """The three solutions of §B: τ̂ = U⁻¹ τ (36)-(37), τ̃ = D⁻¹ τ̂, θ̈ = U⁻ᵀ τ̃ (38)-(39)."""
-    n = len(linkage)
-    eta = [(linkage.zeros, linkage.zeros) for _ in range(n)]
-    tilde = [linkage.zero] * n
-    for i in reversed(range(n)):
-        link, body = linkage.links[i], bodies[i]
-        linkage.step(i, "U and D, SA (36)-(37)")
-        eta_n, eta_f = eta[i]
-        hat = tau[i] - (body.p[0].dot(eta_n) + body.p[1].dot(eta_f))                            # (36)
-        linkage.name("tauhat", i, hat)
-        tilde[i] = hat * body.inverse
-        linkage.name("tautilde", i, tilde[i])
-        if link.parent >= 0:
-            eta_n, eta_f = eta_n + body.psi_hat[0] * hat, eta_f + body.psi_hat[1] * hat         # under (37)
-            n_p, f_p = wrench_outward(link.rotation, at.arm[i], eta_n, eta_f)                   # (37)
-            eta[link.parent] = (eta[link.parent][0] + n_p, eta[link.parent][1] + f_p)
+    _, tilde = reduced(linkage, at, bodies, tau)
     mu: list[tuple[Vector, Vector]] = []
     result = []
     for i, link in enumerate(linkage.links):
@@ -127,6 +113,35 @@ def substitute(linkage: Linkage, at: Centres, bodies: list[ArticulatedBody], tau
         mu.append((w + bodies[i].p[0] * rate, v + bodies[i].p[1] * rate))                       # under (39)
         result.append(rate)
     return result
+
+
+def reduced(linkage: Linkage, at: Centres, bodies: list[ArticulatedBody],
+            tau: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+    """τ̂ = U⁻¹ τ and τ̃ = D⁻¹ τ̂."""
+    n = len(linkage)
+    tauhat = [linkage.zero] * n
+    eta = [(linkage.zeros, linkage.zeros) for _ in range(n)]
+    tilde = [linkage.zero] * n
+    for i in reversed(range(n)):
+        link, body = linkage.links[i], bodies[i]
+        linkage.step(i, "U and D, SA (36)-(37)")
+        eta_n, eta_f = eta[i]
+        hat = tau[i] - (body.p[0].dot(eta_n) + body.p[1].dot(eta_f))                            # (36)
+        linkage.name("tauhat", i, hat)
+        tauhat[i], tilde[i] = hat, hat * body.inverse
+        linkage.name("tautilde", i, tilde[i])
+        if link.parent >= 0:
+            eta_n, eta_f = eta_n + body.psi_hat[0] * hat, eta_f + body.psi_hat[1] * hat         # under (37)
+            n_p, f_p = wrench_outward(link.rotation, at.arm[i], eta_n, eta_f)                   # (37)
+            eta[link.parent] = (eta[link.parent][0] + n_p, eta[link.parent][1] + f_p)
+    return tauhat, tilde
+
+
+def halves(linkage: Linkage, columns: Sequence[Sequence[Scalar]]) -> list[tuple[list[Scalar], list[Scalar]]]:
+    """(U⁻¹ b, D⁻¹ U⁻¹ b) of every column b, decomposed once: bᵀ M⁻¹ c is the product of one's left and the other's right."""
+    at = centres(linkage)
+    bodies = decompose(linkage, at)
+    return [reduced(linkage, at, bodies, b) for b in columns]
 
 
 def solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:

@@ -136,6 +136,14 @@ def _jacobian_is_the_derivative(f: Functions) -> Distance:
     return moved - twist, f.truth.sizes.of("jacobian", "J") * np.maximum(1.0, np.abs(f.truth.floats["v"]).sum(axis=-1))
 
 
+def _operational_inertia(f: Functions) -> Distance:
+    jacobian, inverse = f("jacobian")["J"], f("inverse_mass_matrix")["Minv"]
+    turned = np.swapaxes(jacobian, -1, -2)
+    # in floats, the inverse's own error is that of its residual times its norm
+    size = f.truth.sizes.mobility() + norm(jacobian) * norm(turned) * norm(inverse) ** 2 * norm(f.truth.mass_matrix)
+    return f("operational_inertia_inverse")["Lambda_inv"] - jacobian @ inverse @ turned, size
+
+
 def _rotation(f: Functions) -> Distance:
     turn = f("forward_kinematics")["R"]
     return turn @ np.swapaxes(turn, -1, -2) - np.eye(3, dtype=int), np.ones(len(turn))
@@ -154,6 +162,7 @@ IDENTITIES = (
     Identity("g = ID(v=0, a=0)", ("gravity_force", "inverse_dynamics"), _gravity_is_inverse_dynamics_at_rest),
     Identity("M in one pass = M", ("mass_matrix_and_bias", "mass_matrix"), _both_masses),
     Identity("c in one pass = c", ("mass_matrix_and_bias", "bias_force"), _both_biases),
+    Identity("Lambda_inv = J Minv Jᵀ", ("operational_inertia_inverse", "jacobian", "inverse_mass_matrix"), _operational_inertia),
     Identity("R Rᵀ = 1", ("forward_kinematics",), _rotation),
     Identity("J v = d/dt pose", ("jacobian", "forward_kinematics"), _jacobian_is_the_derivative, exact_only=True),
 )

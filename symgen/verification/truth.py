@@ -143,6 +143,14 @@ class Sizes:
             tool = float(np.linalg.norm(self.truth.rough.pose(self.truth.rough.frame.pose)[1]))
         return np.asarray(np.max(np.broadcast_arrays(*reach, np.zeros(self.truth.count)), axis=0) + tool)
 
+    def mobility(self) -> Array:
+        """Size of J M⁻¹ Jᵀ per state (count,): what it changes by, relatively, when M or J does, X = M⁻¹ Jᵀ being the lever."""
+        truth = self.truth
+        jacobian = truth.results("jacobian")["J"]
+        with truth.scalars.working():
+            lever = np.swapaxes(truth.results("inverse_mass_matrix")["Minv"] @ np.swapaxes(jacobian, -1, -2), -1, -2)
+        return np.asarray(norm(truth.mass_matrix) * norm(lever) ** 2 + 2 * self.of("jacobian", "J") * norm(lever))
+
     def of(self, function: str, result: str) -> Array:
         """Natural size of one result of a function, per state (count,); its own largest entry where nothing better is known."""
         v, a = self.truth.floats["v"], self.truth.floats["a"]
@@ -156,6 +164,8 @@ class Sizes:
             return self.mass()
         if function in ("forward_kinematics", "jacobian"):
             return np.maximum(1.0, self.length()) if result != "p" else self.length()
+        if result == "Lambda_inv":
+            return self.mobility()
         if result == "det":
             diagonal = np.array(np.diagonal(self.truth.mass_matrix, axis1=-2, axis2=-1), dtype=float)
             return np.asarray(np.prod(diagonal, axis=-1))   # Hadamard's bound

@@ -1,0 +1,169 @@
+"""Forward dynamics four ways, RK FD1 (4.17)-(4.22), FD2 (5.5)-(5.7), FD3 (5.8)-(5.10) and FD4 (5.13)-(5.17).
+
+Without a tip force. The bias acceleration of a base link carries −gravity (3.21), so ζ = φᵀ a and α contain it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symgen.derivation import Scalar
+from symgen.linkage import Linkage
+from symgen.methods._riccati_filter import filtered, riccati_sweep, smoothed
+from symgen.spatial import RigidInertia, Vector, twist_inward, wrench_outward
+
+Spatial = tuple[Vector, Vector]
+"""Angular and linear part of a twist or its rate, moment and force of a wrench; in the link's axes at its origin."""
+
+
+def plus(a: Spatial, b: Spatial) -> Spatial:
+    return a[0] + b[0], a[1] + b[1]
+
+
+# -- what velocities and gravity contribute, local to a link ---------------------------------------------------------------
+
+def velocities(linkage: Linkage) -> list[Spatial]:
+    """(ω of the link, ω of its parent in the link's axes), base → tip: (5.13) as V = φᵀHᵀθ̇."""
+    rates = linkage.inputs["v"]
+    found: list[Spatial] = []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "angular velocity, RK (2.2), (5.13)")
+        carried = link.rotation.inward(found[link.parent][0]) if link.parent >= 0 else linkage.zeros
+        omega = carried + link.H_angular * rates[i]                                         # (2.2), (5.13)
+        linkage.name("omega", i, omega)
+        found.append((omega, carried))
+    return found
+
+
+def bias_acceleration(linkage: Linkage, i: int, omega_parent: Vector, carried: Vector, rate: Scalar) -> Spatial:
+    """a(k) of (2.19), or of (2.32) corrected for a sliding joint, in the link's axes; the base adds gravity (3.21)."""
+    link = linkage.links[i]
+    angular = carried.cross(link.H_angular * rate)
+    if link.parent < 0:
+        linear = link.rotation.inward(-linkage.gravity[i])                                  # (3.21)
+    else:
+        linear = link.rotation.inward(omega_parent.cross(omega_parent.cross(link.shift)))   # (2.19)
+    slide = link.H_linear * rate
+    return angular, linear + carried.cross(slide + slide)                                   # (2.32) corrected
+
+
+def bias_wrench(inertia: RigidInertia, omega: Vector) -> Spatial:
+    """b(k) = (ω × I ω, ω × (ω × h)), (2.23)."""
+    return omega.cross(inertia.moments().apply(omega)), omega.cross(omega.cross(inertia.h))
+
+
+def biases(linkage: Linkage, omega: Sequence[Spatial]) -> tuple[list[Spatial], list[Spatial]]:
+    """a(k) and b(k) of every link, from `velocities`."""
+    rates, a, b = linkage.inputs["v"], [], []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "bias acceleration and bias force, RK (2.19), (2.23), (3.21)")
+        outer = omega[link.parent][0] if link.parent >= 0 else linkage.zeros
+        a.append(bias_acceleration(linkage, i, outer, omega[i][1], rates[i]))
+        linkage.name("a", i, Vector([*a[i][0], *a[i][1]]))
+        b.append(bias_wrench(linkage.inertia[i], omega[i][0]))
+    return a, b
+
+
+def spread(linkage: Linkage, a: Sequence[Spatial]) -> list[Spatial]:
+    """ζ = φᵀ a, base → tip (5.8): the links' accelerations while no joint accelerates."""
+    zeta: list[Spatial] = []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "accelerations without those of the joints, RK (5.8)")
+        moved = a[i]
+        if link.parent >= 0:
+            moved = plus(twist_inward(link.rotation, link.shift, *zeta[link.parent]), moved)     # (5.8)
+        linkage.name("zeta", i, Vector([*moved[0], *moved[1]]))
+        zeta.append(moved)
+    return zeta
+
+
+# -- FD1 and FD2: bias-free joint moments first ----------------------------------------------------------------------------
+
+def bias_free(linkage: Linkage, zeta: Sequence[Spatial], b: Sequence[Spatial]) -> list[Scalar]:
+    """T' = T − H φ [M ζ + b], tip → base (4.17), (3.23)."""
+    n, T = len(linkage), linkage.inputs["tau"]
+    f: list[Spatial] = [(linkage.zeros, linkage.zeros)] * n
+    rest = [linkage.zero] * n
+    for i in reversed(range(n)):
+        link = linkage.links[i]
+        linkage.step(i, "bias-free joint moment, RK (4.17)")
+        f[i] = plus(f[i], plus(linkage.inertia[i].momentum(*zeta[i]), b[i]))                # φ [M φᵀ a + b]
+        linkage.name("f", i, Vector([*f[i][0], *f[i][1]]))
+        rest[i] = T[i] - link.project(*f[i])                                                # (4.17)
+        linkage.name("Tprime", i, rest[i])
+        if link.parent >= 0:
+            f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.shift, *f[i]))
+    return rest
+
+
+def fd1(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """FD1: four sweeps; two take the bias off the joint moments, two solve."""
+    return (_four_sweeps(linkage)[0],)
+
+
+def fd2(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """FD2: the sweeps of FD1; θ̈ out of λ as below (5.7), so that its link accelerations come with it."""
+    return (_four_sweeps(linkage)[0],)
+
+
+def link_motion(linkage: Linkage) -> tuple[list[Scalar], list[Spatial]]:
+    """θ̈ and α = λ + ζ of every link (5.6), the latter with −gravity in it (3.21)."""
+    rates, smooth, zeta = _four_sweeps(linkage)
+    return rates, [plus(one, other) for one, other in zip(smooth, zeta, strict=True)]      # (5.6)
+
+
+def _four_sweeps(linkage: Linkage) -> tuple[list[Scalar], list[Spatial], list[Spatial]]:
+    """θ̈, λ and ζ."""
+    a, b = biases(linkage, velocities(linkage))
+    zeta = spread(linkage, a)
+    rest = bias_free(linkage, zeta, b)                                                      # (4.17), (5.5)
+    filters = riccati_sweep(linkage)
+    rates, smooth = smoothed(linkage, filters, filtered(linkage, filters, rest)[1])         # (4.18)
+    return rates, smooth, zeta
+
+
+# -- FD3 and FD4: the bias rides on the filter -----------------------------------------------------------------------------
+
+def fd3(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """FD3: three sweeps; accelerations of the bias alone, one filter for everything, one smoother."""
+    a, b = biases(linkage, velocities(linkage))
+    zeta = spread(linkage, a)                                                               # (5.8)
+    filters = riccati_sweep(linkage)
+    loads = [plus(linkage.inertia[i].momentum(*zeta[i]), b[i]) for i in range(len(linkage))]
+    _, nu = filtered(linkage, filters, linkage.inputs["tau"], loads)                        # (5.9)
+    return (smoothed(linkage, filters, nu)[0],)                                             # (5.10)
+
+
+def fd4(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """FD4: three sweeps, no bias computed beforehand."""
+    n, tau = len(linkage), linkage.inputs["tau"]
+    omega = velocities(linkage)                                                             # (5.13)
+    filters = riccati_sweep(linkage)
+    a, z = biases(linkage, omega)
+    nu = [linkage.zero] * n
+    for i in reversed(range(n)):
+        link, gain = linkage.links[i], filters[i]
+        linkage.step(i, "filter, RK (5.16)")
+        linkage.name("z", i, Vector([*z[i][0], *z[i][1]]))
+        epsilon = tau[i] - link.project(*z[i])                                              # (5.16)
+        linkage.name("epsilon", i, epsilon)
+        nu[i] = gain.inverse * epsilon
+        linkage.name("nu", i, nu[i])
+        if link.parent >= 0:
+            # ψ z + L T + ψ P a = φ (z + G ε + (1 − G H) P a)
+            innovation = gain.G[0] * epsilon, gain.G[1] * epsilon
+            carried = plus(plus(z[i], innovation), gain.after.apply(*a[i]))
+            z[link.parent] = plus(z[link.parent], wrench_outward(link.rotation, link.shift, *carried))
+    result: list[Scalar] = []
+    motion: list[Spatial] = []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "smoother, RK (5.17)")
+        w, v = a[i]
+        if link.parent >= 0:
+            w, v = plus((w, v), twist_inward(link.rotation, link.shift, *motion[link.parent]))
+        G_n, G_f = filters[i].G
+        rate = nu[i] - (G_n.dot(w) + G_f.dot(v))                                            # (5.17)
+        linkage.name("thetaddot", i, rate)
+        motion.append((w + link.H_angular * rate, v + link.H_linear * rate))
+        result.append(rate)
+    return (result,)

@@ -1,0 +1,108 @@
+"""The Riccati recursion itself, RK (4.4)-(4.7), and the two sweeps over its gains: the filter (4.20), the smoother (4.22).
+
+RK number links from the tip; here link i is RK's k = n + 1 − i, "k−1" are the children of a link and "k+1" its
+parent. Each gain is kept on the link's own side of the shift, G = P Hᵀ D⁻¹ (5.12); RK's L = φ G and
+ψ = φ (1 − G H) appear where a wrench is carried to the parent. (4.5) must run to the base link, k = N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from symgen.closed_forms import riccati_form
+from symgen.derivation import Scalar, lower
+from symgen.linkage import Linkage
+from symgen.spatial import ArticulatedInertia, Symmetric, Vector, twist_inward, wrench_outward
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Of one joint: P of its link, 1/D, D, and G = P Hᵀ D⁻¹ as a wrench (moment, force)."""
+
+    P: ArticulatedInertia
+    after: ArticulatedInertia
+    D: Scalar
+    inverse: Scalar
+    G: tuple[Vector, Vector]
+
+
+def riccati_step(linkage: Linkage, i: int, P: ArticulatedInertia) -> Filter:
+    """One step across joint i by SymPy's closed form of its type: (4.6), (5.12), and (1 − G H) P of (4.5)."""
+    form, home = riccati_form(linkage.model.links[i].kind), linkage.home
+    bindings = {form.P[r, c]: P.entry(r, c) for r in range(6) for c in range(r, 6)}
+    D = lower(form.D, bindings, home)
+    linkage.name("D", i, D)
+    inverse = linkage.one / D
+    linkage.name("invD", i, inverse)
+    bindings[form.d] = inverse
+    G = [lower(form.G[r], bindings, home) for r in range(6)]
+    bindings.update(zip(form.g, G, strict=True))
+    entries = [[lower(form.P_after[r, c], bindings, home) if r <= c else linkage.zero for c in range(6)] for r in range(6)]
+    moment, force = Vector(G[:3]), Vector(G[3:])
+    linkage.name("G", i, Vector([*moment, *force]))
+    A = Symmetric(*(entries[r][c] for r, c in UPPER))
+    B = (Vector(entries[0][3:]), Vector(entries[1][3:]), Vector(entries[2][3:]))
+    C = Symmetric(*(entries[r + 3][c + 3] for r, c in UPPER))
+    return Filter(P, ArticulatedInertia(A, B, C), D, inverse, (moment, force))
+
+
+UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+
+
+def riccati_sweep(linkage: Linkage) -> list[Filter]:
+    """Tip → base: (4.4)-(4.6)."""
+    filters: dict[int, Filter] = {}
+    for i in reversed(range(len(linkage))):
+        link = linkage.links[i]
+        linkage.step(i, "articulated inertia and gain, RK (4.4)-(4.6), (5.12)")
+        P = linkage.inertia[i].articulated()
+        for c in link.children:
+            child = linkage.links[c]
+            P = P + filters[c].after.outward(child.rotation, child.shift)                   # (4.5)
+        linkage.name("P", i, P.A)
+        linkage.name("PB", i, P.B)
+        linkage.name("PC", i, P.C)
+        filters[i] = riccati_step(linkage, i, P)                                            # (4.6)
+    return [filters[i] for i in range(len(linkage))]
+
+
+def filtered(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
+             loads: Sequence[tuple[Vector, Vector]] | None = None) -> tuple[list[Scalar], list[Scalar]]:
+    """ε and ν = D⁻¹ ε of (4.20); with the wrench `loads` on each link besides, that of (5.9)."""
+    n = len(linkage)
+    z = list(loads) if loads is not None else [(linkage.zeros, linkage.zeros)] * n
+    innovations, nu = [linkage.zero] * n, [linkage.zero] * n
+    for i in reversed(range(n)):
+        link, gain = linkage.links[i], filters[i]
+        linkage.step(i, f"filtered joint moments, RK {'(4.20)' if loads is None else '(5.9)'}")
+        linkage.name("z", i, Vector([*z[i][0], *z[i][1]]))
+        epsilon = T[i] - link.project(*z[i])                                                # (4.20), T' for T
+        linkage.name("epsilon", i, epsilon)
+        innovations[i], nu[i] = epsilon, gain.inverse * epsilon
+        linkage.name("nu", i, nu[i])
+        if link.parent >= 0:
+            # ψ z + L T = φ (z + G ε)
+            moment, force = z[i][0] + gain.G[0] * epsilon, z[i][1] + gain.G[1] * epsilon
+            n_p, f_p = wrench_outward(link.rotation, link.shift, moment, force)
+            z[link.parent] = (z[link.parent][0] + n_p, z[link.parent][1] + f_p)
+    return innovations, nu
+
+
+def smoothed(linkage: Linkage, filters: list[Filter], nu: Sequence[Scalar]) -> tuple[list[Scalar], list[tuple[Vector, Vector]]]:
+    """θ̈ = ν − Gᵀ φᵀ λ and λ = φᵀλ + Hᵀ θ̈: (4.22) with ψᵀλ + Hᵀν written as (φᵀλ) + Hᵀ(ν − Gᵀ φᵀ λ)."""
+    accelerations: list[tuple[Vector, Vector]] = []
+    result = []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "smoothed joint accelerations, RK (4.22)")
+        w, v = linkage.zeros, linkage.zeros
+        if link.parent >= 0:
+            w, v = twist_inward(link.rotation, link.shift, *accelerations[link.parent])
+        G_n, G_f = filters[i].G
+        rate = nu[i] - (G_n.dot(w) + G_f.dot(v))                                            # (4.22)
+        linkage.name("thetaddot", i, rate)
+        w, v = w + link.H_angular * rate, v + link.H_linear * rate
+        linkage.name("lambda", i, Vector([*w, *v]))
+        accelerations.append((w, v))
+        result.append(rate)
+    return result, accelerations

@@ -1,0 +1,55 @@
+"""The inverse of the operational-space inertia, Λ⁻¹ = J M⁻¹ Jᵀ, by one more recursion base → tip.
+
+With J = Bᵀ φᵀ Hᵀ (3.13), M⁻¹ of (4.16) and (1 − HΨL) H φ = H ψ (5.4),
+
+    Λ⁻¹ = Bᵀ ψᵀ Hᵀ D⁻¹ H ψ B = Bᵀ Ω B,    Ω(k) = ψᵀ(k+1,k) Ω(k+1) ψ(k+1,k) + Hᵀ(k) D⁻¹(k) H(k),
+
+where only the links between the base and the frame take part.
+"""
+
+from __future__ import annotations
+
+from symgen.closed_forms import mobility_form
+from symgen.derivation import Scalar, lower
+from symgen.linkage import Linkage
+from symgen.methods._riccati_filter import UPPER, Filter, riccati_sweep
+from symgen.spatial import Mobility, Symmetric, Vector
+
+
+def mobility_step(linkage: Linkage, i: int, X: Mobility, gain: Filter) -> Mobility:
+    """Ω of link i from X = φᵀ Ω φ of its parent, by SymPy's closed form of the joint's type."""
+    form, home = mobility_form(linkage.model.links[i].kind), linkage.home
+    bindings = {form.X[r, c]: X.entry(r, c) for r in range(6) for c in range(r, 6)}
+    bindings[form.d] = gain.inverse
+    bindings.update(zip(form.g, (*gain.G[0], *gain.G[1]), strict=True))
+    bindings.update({form.w[r, c]: lower(form.W[r, c], bindings, home) for r in range(6) for c in range(6)
+                     if form.after.has(form.w[r, c])})
+    entry = {(r, c): lower(form.after[r, c], bindings, home) for r in range(6) for c in range(r, 6)}
+    A = Symmetric(*(entry[at] for at in UPPER))
+    B = (Vector(entry[0, c] for c in (3, 4, 5)), Vector(entry[1, c] for c in (3, 4, 5)), Vector(entry[2, c] for c in (3, 4, 5)))
+    return Mobility(A, B, Symmetric(*(entry[r + 3, c + 3] for r, c in UPPER)))
+
+
+def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """Λ⁻¹ (6 x 6): angular rows first, axes of the base, at the frame's origin."""
+    frame, zero, zeros = linkage.frame, linkage.zero, linkage.zeros
+    assert frame is not None
+    filters = riccati_sweep(linkage)
+    still = Symmetric(zero, zero, zero, zero, zero, zero)
+    Omega = Mobility(still, (zeros, zeros, zeros), still)
+    way = [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
+    for i in way:
+        link = linkage.links[i]
+        linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
+        X = Omega.inward(link.rotation, link.shift)
+        Omega = mobility_step(linkage, i, X, filters[i])                                    # ψᵀ Ω ψ + Hᵀ D⁻¹ H
+        linkage.name("Omega", i, Omega.A)
+        linkage.name("OmegaB", i, Omega.B)
+        linkage.name("OmegaC", i, Omega.C)
+    linkage.home.step(f"frame {frame.name}, in the axes of the base")
+    Omega = Omega.shifted(linkage.vector(frame.shift))                                      # Bᵀ Ω B
+    for i in reversed(way):
+        Omega = Omega.turned(linkage.links[i].rotation)
+    if way:
+        Omega = Omega.turned(linkage.constant_rotation(linkage.model.links[way[0]].base_rotation))
+    return ([Omega.entry(r, c) for r in range(6) for c in range(6)],)
