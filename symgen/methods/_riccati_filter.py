@@ -76,7 +76,6 @@ def filtered(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
     for i in reversed(range(n)):
         link, gain = linkage.links[i], filters[i]
         linkage.step(i, f"filtered joint moments, RK {'(4.20)' if loads is None else '(5.9)'}")
-        linkage.name("z", i, Vector([*z[i][0], *z[i][1]]))
         epsilon = T[i] - link.project(*z[i])                                                # (4.20), T' for T
         linkage.name("epsilon", i, epsilon)
         innovations[i], nu[i] = epsilon, gain.inverse * epsilon
