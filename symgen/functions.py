@@ -63,6 +63,11 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("Lambda_inv", (6, 6), "angular rows first, axes of the base, at the frame's origin"),),
                  "inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T", needs_frame=True,
                  needs_inverse=True),
+        Function("link_accelerations", (Q, V, TAU),
+                 (Array("alpha", ("NV", 6), "of every link at its frame's origin: angular part first, axes of the base, true "
+                                            "accelerations (gravity is no part of them)"),
+                  Array("alpha_tip", (6,), "likewise of the chosen frame")),
+                 "accelerations of the links that joint forces cause", needs_frame=True, needs_inverse=True),
         Function("forward_kinematics", (Q,), (R, P), "pose of the chosen frame in the base", needs_frame=True, kinematic=True),
         Function("jacobian", (Q,), (Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin"),),
                  "twist of the chosen frame = J(q) v", needs_frame=True, kinematic=True),

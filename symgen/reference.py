@@ -26,6 +26,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from symgen.arrays import added, axial, cross, identity, rodrigues, skew, stack, times, transposed
 from symgen.errors import RequestError
 from symgen.mechanism import BASE, Frame, Mechanism, Pose, Shift, Slide, Vector3
 from symgen.precision import FLOAT, Array, Scalars
@@ -106,14 +107,14 @@ class Reference:
 
     def pose(self, pose: Pose) -> tuple[Array, Array]:
         """Turn (3, 3) and shift (3,) of a declared pose: the product of its steps from left to right."""
-        turn, shift = _identity(self.scalars), self._vector((Fraction(0),) * 3)
+        turn, shift = identity(self.scalars), self._vector((Fraction(0),) * 3)
         for step in pose:
             if isinstance(step, Shift):
                 shift = shift + turn @ self._vector(step.xyz)
             elif isinstance(step, Slide):
                 shift = shift + turn @ (self._direction(step.axis) * self.scalars.constant(step.distance))
             else:
-                turn = turn @ _rodrigues(self._direction(step.axis), *self.scalars.sine_cosine(step.angle))
+                turn = turn @ rodrigues(self._direction(step.axis), *self.scalars.sine_cosine(step.angle))
         return turn, shift
 
     def _carry(self, body: int, part: Any) -> Carried:
@@ -132,30 +133,30 @@ class Reference:
         mass, c = payload[..., 0], payload[..., 1:4]
         tensor = payload[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape((*payload.shape[:-1], 3, 3))
         # Steiner: the ten numbers are about the link's origin, a part's moments about its centre
-        squared = (c * c).sum(axis=-1)[..., None, None] * _identity(self.scalars)
+        squared = (c * c).sum(axis=-1)[..., None, None] * identity(self.scalars)
         about_centre = tensor - mass[..., None, None] * (squared - c[..., :, None] * c[..., None, :])
-        return [*self._declared, Carried(self.payload.body, mass, shift + _times(turn, c), turn @ about_centre @ turn.T)]
+        return [*self._declared, Carried(self.payload.body, mass, shift + times(turn, c), turn @ about_centre @ turn.T)]
 
     # ---- kinematics --------------------------------------------------------------------------------------------------
 
     @_at_precision
     def placements(self, q: Array, v: Array | None = None, a: Array | None = None) -> list[Placement]:
         """Pose of every body's frame in the base: at q, or with v and a the power series along q + v t + a t²/2."""
-        identity, nothing = _identity(self.scalars), self.scalars.array([0, 0, 0])
+        still, nothing = identity(self.scalars), self.scalars.array([0, 0, 0])
         order = 1 if v is None else 3
-        base = Placement((identity, *[0 * identity] * (order - 1)), (nothing,) * order)
+        base = Placement((still, *[0 * still] * (order - 1)), (nothing,) * order)
         placed: list[Placement] = []
         for index, joint in enumerate(self.mechanism.joints):
             parent = base if joint.parent == BASE else placed[joint.parent]
             turn, shift = self._poses[index]
-            shifts = [p + _times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True)]
+            shifts = [p + times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True)]
             turns = [r @ turn for r in parent.turn]
             rates = (None, None) if v is None or a is None else (v[..., index], a[..., index])
             motion = self._motion(index, q[..., index], *rates)
             if joint.kind == "prismatic":
-                shifts = [p + sum(_times(turns[i], motion[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
+                shifts = [p + sum(times(turns[i], motion[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
             else:
-                turns = [_sum(turns[i] @ motion[k - i] for i in range(k + 1)) for k in range(order)]
+                turns = [added(turns[i] @ motion[k - i] for i in range(k + 1)) for k in range(order)]
             placed.append(Placement(tuple(turns), tuple(shifts)))
         return placed
 
@@ -164,10 +165,10 @@ class Reference:
         axis = self._axes[index]
         if self.mechanism.joints[index].kind == "prismatic":
             return [q[..., None] * axis] + ([] if v is None or a is None else [v[..., None] * axis, a[..., None] * axis / 2])
-        turn = _rodrigues(axis, np.sin(q), np.cos(q))
+        turn = rodrigues(axis, np.sin(q), np.cos(q))
         if v is None or a is None:
             return [turn]
-        spin = _skew(axis)
+        spin = skew(axis)
         v, a = v[..., None, None], a[..., None, None]
         return [turn, v * (spin @ turn), (a * spin + v * v * (spin @ spin)) @ turn / 2]
 
@@ -176,14 +177,14 @@ class Reference:
         """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k joints of `supports[body]`."""
         angular, linear = [], []
         for j in self.supports[body]:
-            axis = _times(placed[j].turn[0], self._axes[j])
+            axis = times(placed[j].turn[0], self._axes[j])
             if self.mechanism.joints[j].kind == "prismatic":
                 angular.append(0 * axis)
                 linear.append(axis)
             else:
                 angular.append(axis)
-                linear.append(_cross(axis, point - placed[j].shift[0]))
-        return _stack(angular), _stack(linear)
+                linear.append(cross(axis, point - placed[j].shift[0]))
+        return stack(angular), stack(linear)
 
     def _frame_placement(self, placed: Sequence[Placement], q: Array) -> tuple[Array, Array]:
         if self.frame is None:
@@ -191,7 +192,7 @@ class Reference:
         turn, shift = self.pose(self.frame.pose)
         if self.frame.body != BASE:
             at = placed[self.frame.body]
-            turn, shift = at.turn[0] @ turn, at.shift[0] + _times(at.turn[0], shift)
+            turn, shift = at.turn[0] @ turn, at.shift[0] + times(at.turn[0], shift)
         return np.broadcast_to(turn, (*q.shape[:-1], 3, 3)), np.broadcast_to(shift, (*q.shape[:-1], 3))
 
     @_at_precision
@@ -221,9 +222,9 @@ class Reference:
         out = self.scalars.array(np.zeros((*batch, self.mechanism.nv, self.mechanism.nv)))
         for part in parts:
             at = placed[part.body]
-            angular, linear = self.columns(part.body, at.shift[0] + _times(at.turn[0], part.centre), placed)
-            inertia = at.turn[0] @ part.inertia @ _transposed(at.turn[0])
-            block = part.mass[..., None, None] * (_transposed(linear) @ linear) + _transposed(angular) @ (inertia @ angular)
+            angular, linear = self.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
+            inertia = at.turn[0] @ part.inertia @ transposed(at.turn[0])
+            block = part.mass[..., None, None] * (transposed(linear) @ linear) + transposed(angular) @ (inertia @ angular)
             rows = np.array(self.supports[part.body])
             out[..., rows[:, None], rows[None, :]] += block
         return out
@@ -238,14 +239,14 @@ class Reference:
         out = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
         for part in parts:
             (r0, r1, r2), (p0, _, p2) = placed[part.body]
-            angular, linear = self.columns(part.body, p0 + _times(r0, part.centre), placed)
-            acceleration = 2 * (p2 + _times(r2, part.centre)) - self.gravity
-            omega = _axial(r1 @ _transposed(r0))                                       # Ṙ Rᵀ = ω×
-            omega_dot = _axial(2 * (r2 @ _transposed(r0)) + r1 @ _transposed(r1))      # (Ṙ Rᵀ)˙ = R̈ Rᵀ + Ṙ Ṙᵀ
-            inertia = r0 @ part.inertia @ _transposed(r0)
+            angular, linear = self.columns(part.body, p0 + times(r0, part.centre), placed)
+            acceleration = 2 * (p2 + times(r2, part.centre)) - self.gravity
+            omega = axial(r1 @ transposed(r0))                                       # Ṙ Rᵀ = ω×
+            omega_dot = _spin_rate((r0, r1, r2))
+            inertia = r0 @ part.inertia @ transposed(r0)
             force = part.mass[..., None] * acceleration
-            moment = _times(inertia, omega_dot) + _cross(omega, _times(inertia, omega))
-            out[..., self.supports[part.body]] += _times(_transposed(linear), force) + _times(_transposed(angular), moment)
+            moment = times(inertia, omega_dot) + cross(omega, times(inertia, omega))
+            out[..., self.supports[part.body]] += times(transposed(linear), force) + times(transposed(angular), moment)
         return out
 
     def bias_force(self, q: Array, v: Array, payload: Array | None = None) -> Array:
@@ -261,16 +262,16 @@ class Reference:
         out = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
         for part in parts:
             at = placed[part.body]
-            _, linear = self.columns(part.body, at.shift[0] + _times(at.turn[0], part.centre), placed)
-            out[..., self.supports[part.body]] -= part.mass[..., None] * _times(_transposed(linear), self.gravity)
+            _, linear = self.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
+            out[..., self.supports[part.body]] -= part.mass[..., None] * times(transposed(linear), self.gravity)
         return out
 
     @_at_precision
     def potential_energy(self, q: Array, payload: Array | None = None) -> Array:
         """−Σ m gravity·centre (...), in J."""
         placed = self.placements(q)
-        centres = ((p.mass, placed[p.body].shift[0] + _times(placed[p.body].turn[0], p.centre)) for p in self.parts(payload))
-        return np.asarray(-_sum(mass * (centre * self.gravity).sum(axis=-1) for mass, centre in centres))
+        centres = ((p.mass, placed[p.body].shift[0] + times(placed[p.body].turn[0], p.centre)) for p in self.parts(payload))
+        return np.asarray(-added(mass * (centre * self.gravity).sum(axis=-1) for mass, centre in centres))
 
     @_at_precision
     def mass_matrix_solve(self, q: Array, b: Array, payload: Array | None = None) -> Array:
@@ -292,8 +293,23 @@ class Reference:
     def operational_inertia_inverse(self, q: Array, payload: Array | None = None) -> Array:
         """J M⁻¹ Jᵀ (..., 6, 6) of the frame: angular rows first, axes of the base, at the frame's origin."""
         m, jacobian = self.mass_matrix(q, payload), self.jacobian(q)
-        columns = np.broadcast_to(_transposed(jacobian), (*m.shape[:-1], 6))
+        columns = np.broadcast_to(transposed(jacobian), (*m.shape[:-1], 6))
         return np.asarray(jacobian @ self.scalars.solve(m, columns))
+
+    @_at_precision
+    def link_accelerations(self, q: Array, v: Array, tau: Array, payload: Array | None = None) -> tuple[Array, Array]:
+        """(ω̇, v̇) of every body's frame (..., NV, 6) and of the chosen frame (..., 6): axes of the base, gravity no part of it."""
+        q, v, a = np.broadcast_arrays(q, v, self.forward_dynamics(q, v, tau, payload))
+        placed = self.placements(q, v, a)
+        if self.frame is None:
+            raise RequestError("this reference has no frame; name a link with frame=")
+        turn, shift = self.pose(self.frame.pose)
+        at = None if self.frame.body == BASE else placed[self.frame.body]
+        tip = 0 * q[..., :1] + self.scalars.array([0] * 6)
+        if at is not None:
+            shifts = (p + times(r, shift) for r, p in zip(at.turn, at.shift, strict=True))
+            tip = _acceleration(Placement(tuple(r @ turn for r in at.turn), tuple(shifts)))
+        return np.stack(np.broadcast_arrays(*(_acceleration(one) for one in placed)), axis=-2), tip
 
     @_at_precision
     def mass_matrix_determinant(self, q: Array, payload: Array | None = None) -> Array:
@@ -311,6 +327,17 @@ class Reference:
         return oracle(self, **known)
 
 
+def _spin_rate(turn: Sequence[Array]) -> Array:
+    """ω̇ of a power series of turns."""
+    r0, r1, r2 = turn
+    return axial(2 * (r2 @ transposed(r0)) + r1 @ transposed(r1))                   # (Ṙ Rᵀ)˙ = R̈ Rᵀ + Ṙ Ṙᵀ
+
+
+def _acceleration(placed: Placement) -> Array:
+    """(ω̇, v̇) of a power series of poses."""
+    return np.concatenate(np.broadcast_arrays(_spin_rate(placed.turn), 2 * placed.shift[2]), axis=-1)
+
+
 def _one(name: str, method: Callable[..., Array], reference: Reference, /, **arguments: Array) -> dict[str, Array]:
     return {name: method(reference, **arguments)}
 
@@ -322,6 +349,11 @@ def _mass_matrix_and_bias(reference: Reference, /, q: Array, v: Array, payload: 
 def _kinematics(reference: Reference, /, q: Array, payload: Array | None = None) -> dict[str, Array]:
     turn, origin = reference.forward_kinematics(q)
     return {"R": turn, "p": origin}
+
+
+def _link_accelerations(reference: Reference, /, **arguments: Array) -> dict[str, Array]:
+    links, tip = reference.link_accelerations(**arguments)
+    return {"alpha": links, "alpha_tip": tip}
 
 
 def _jacobian(reference: Reference, /, q: Array, payload: Array | None = None) -> dict[str, Array]:
@@ -339,55 +371,8 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "mass_matrix_solve": partial(_one, "x", Reference.mass_matrix_solve),
     "mass_matrix_determinant": partial(_one, "det", Reference.mass_matrix_determinant),
     "operational_inertia_inverse": partial(_one, "Lambda_inv", Reference.operational_inertia_inverse),
+    "link_accelerations": _link_accelerations,
     "forward_kinematics": _kinematics,
     "jacobian": _jacobian,
 }
 """One oracle per function: (reference, arguments by name) → results by name."""
-
-
-# ---- vectors and matrices, for any scalar and any leading dimensions ---------------------------------------------------
-
-def _identity(scalars: Scalars) -> Array:
-    return scalars.array(np.eye(3))
-
-
-def _times(matrix: Array, vector: Array) -> Array:
-    return (matrix @ vector[..., None])[..., 0]
-
-
-def _transposed(matrix: Array) -> Array:
-    return np.swapaxes(matrix, -1, -2)
-
-
-def _sum(terms: Any) -> Array:
-    total: Array | None = None
-    for term in terms:
-        total = term if total is None else total + term
-    assert total is not None
-    return total
-
-
-def _stack(columns: Sequence[Array]) -> Array:
-    return np.stack(np.broadcast_arrays(*columns), axis=-1)
-
-
-def _cross(a: Array, b: Array) -> Array:
-    (a0, a1, a2), (b0, b1, b2) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
-    return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
-
-
-def _skew(a: Array) -> Array:
-    zero = 0 * a[0]
-    return np.array([[zero, -a[2], a[1]], [a[2], zero, -a[0]], [-a[1], a[0], zero]], dtype=a.dtype)
-
-
-def _axial(matrix: Array) -> Array:
-    """The vector of a skew-symmetric matrix."""
-    return np.stack([matrix[..., 2, 1], matrix[..., 0, 2], matrix[..., 1, 0]], axis=-1)
-
-
-def _rodrigues(axis: Array, sine: Any, cosine: Any) -> Array:
-    """Turn about a unit axis (3,) by angles (...): 1 + sin K + (1 − cos) K² (Rodrigues), K = axis×."""
-    spin = _skew(axis)
-    sine, cosine = np.asarray(sine)[..., None, None], np.asarray(cosine)[..., None, None]
-    return np.asarray(np.eye(3, dtype=int) + sine * spin + (1 - cosine) * (spin @ spin))

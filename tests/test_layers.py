@@ -54,7 +54,8 @@ ROOMS: dict[str, str] = {
     "inspection": "closed_forms constants errors generation ir loading mechanism",
     # the other road to the same numbers: nothing of the derivation is allowed here
     "precision": "errors mechanism",
-    "reference": "errors mechanism precision",
+    "arrays": "precision",
+    "reference": "arrays errors mechanism precision",
     "states": "mechanism precision",
     "regularity": "errors mechanism precision reference states",
     "readback": "backends errors functions ir",
@@ -86,7 +87,7 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
     "flint": "constants derivation precision verification",
-    "numpy": "bench compare peers precision reference regularity selftest solver states verification",
+    "numpy": "arrays bench compare peers precision reference regularity selftest solver states verification",
     "lxml": "readers",
     "jinja2": "backends",
     "pycparser": "readback",

@@ -98,23 +98,24 @@ def bias_free(linkage: Linkage, zeta: Sequence[Spatial], b: Sequence[Spatial]) -
 
 def fd1(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """FD1: four sweeps; two take the bias off the joint moments, two solve."""
-    return (_four_sweeps(linkage)[0],)
+    return (_four_sweeps(linkage, velocities(linkage))[0],)
 
 
 def fd2(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """FD2: the sweeps of FD1; θ̈ out of λ as below (5.7), so that its link accelerations come with it."""
-    return (_four_sweeps(linkage)[0],)
+    return (_four_sweeps(linkage, velocities(linkage))[0],)
 
 
-def link_motion(linkage: Linkage) -> tuple[list[Scalar], list[Spatial]]:
-    """θ̈ and α = λ + ζ of every link (5.6), the latter with −gravity in it (3.21)."""
-    rates, smooth, zeta = _four_sweeps(linkage)
-    return rates, [plus(one, other) for one, other in zip(smooth, zeta, strict=True)]      # (5.6)
+def link_motion(linkage: Linkage) -> tuple[list[Vector], list[Spatial]]:
+    """ω and α = λ + ζ of every link (5.6), the latter with −gravity in it (3.21)."""
+    omega = velocities(linkage)
+    _, smooth, zeta = _four_sweeps(linkage, omega)
+    return [own for own, _ in omega], [plus(one, other) for one, other in zip(smooth, zeta, strict=True)]      # (5.6)
 
 
-def _four_sweeps(linkage: Linkage) -> tuple[list[Scalar], list[Spatial], list[Spatial]]:
+def _four_sweeps(linkage: Linkage, omega: Sequence[Spatial]) -> tuple[list[Scalar], list[Spatial], list[Spatial]]:
     """θ̈, λ and ζ."""
-    a, b = biases(linkage, velocities(linkage))
+    a, b = biases(linkage, omega)
     zeta = spread(linkage, a)
     rest = bias_free(linkage, zeta, b)                                                      # (4.17), (5.5)
     filters = riccati_sweep(linkage)

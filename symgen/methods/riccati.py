@@ -1,8 +1,8 @@
 """The Riccati recursion: RK (4.4)-(4.7) for the operator, (4.16) for M⁻¹, and the four algorithms FD1 … FD4.
 
 M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11) and M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16): a filter tip → base, a smoother base → tip.
-The recursion stands in `_riccati_filter`, the four algorithms in `_riccati_dynamics`, Λ⁻¹ in `_riccati_operational`.
-`riccati` alone is FD4; every variant solves by (4.18).
+The recursion stands in `_riccati_filter`, the four algorithms in `_riccati_dynamics`, Λ⁻¹ in `_riccati_operational`,
+FD2's accelerations of links in `_riccati_accelerations`. `riccati` alone is FD4.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from symgen.derivation import DivisionByZero, Scalar
 from symgen.linkage import Linkage
+from symgen.methods._riccati_accelerations import link_accelerations
 from symgen.methods._riccati_dynamics import fd1, fd2, fd3, fd4
 from symgen.methods._riccati_filter import filtered, riccati_sweep, smoothed
 from symgen.methods._riccati_operational import operational_inertia_inverse
@@ -55,11 +56,12 @@ FUNCTIONS = {
     "inverse_mass_matrix": inverse_mass_matrix,
     "mass_matrix_determinant": mass_matrix_determinant,
     "operational_inertia_inverse": operational_inertia_inverse,
+    "link_accelerations": link_accelerations,
 }
 
 VARIANTS = {
     "fd1": {"forward_dynamics": fd1},
-    "fd2": {"forward_dynamics": fd2},
+    "fd2": {"forward_dynamics": fd2, "link_accelerations": link_accelerations},
     "fd3": {"forward_dynamics": fd3},
     "fd4": {"forward_dynamics": fd4},
 }

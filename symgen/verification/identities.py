@@ -144,6 +144,14 @@ def _operational_inertia(f: Functions) -> Distance:
     return f("operational_inertia_inverse")["Lambda_inv"] - jacobian @ inverse @ turned, size
 
 
+def _acceleration_of_the_frame(f: Functions) -> Distance:
+    """alpha_tip = J a + J̇ v, J̇ along v by central differences with h = 1e-25 as below."""
+    h, q, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["q"], f.states["v"]
+    up, down = (f("jacobian", q=q + v * s)["J"] for s in (h, -h))
+    moving = times(f("jacobian")["J"], f("forward_dynamics")["a"]) + times((up - down) / (2 * h), v)
+    return f("link_accelerations")["alpha_tip"] - moving, f.truth.sizes.acceleration()
+
+
 def _rotation(f: Functions) -> Distance:
     turn = f("forward_kinematics")["R"]
     return turn @ np.swapaxes(turn, -1, -2) - np.eye(3, dtype=int), np.ones(len(turn))
@@ -163,6 +171,8 @@ IDENTITIES = (
     Identity("M in one pass = M", ("mass_matrix_and_bias", "mass_matrix"), _both_masses),
     Identity("c in one pass = c", ("mass_matrix_and_bias", "bias_force"), _both_biases),
     Identity("Lambda_inv = J Minv Jᵀ", ("operational_inertia_inverse", "jacobian", "inverse_mass_matrix"), _operational_inertia),
+    Identity("alpha_tip = J a + J̇ v", ("link_accelerations", "jacobian", "forward_dynamics"), _acceleration_of_the_frame,
+             exact_only=True),
     Identity("R Rᵀ = 1", ("forward_kinematics",), _rotation),
     Identity("J v = d/dt pose", ("jacobian", "forward_kinematics"), _jacobian_is_the_derivative, exact_only=True),
 )

@@ -143,6 +143,14 @@ class Sizes:
             tool = float(np.linalg.norm(self.truth.rough.pose(self.truth.rough.frame.pose)[1]))
         return np.asarray(np.max(np.broadcast_arrays(*reach, np.zeros(self.truth.count)), axis=0) + tool)
 
+    def acceleration(self) -> Array:
+        """Size of the links' accelerations per state (count,): M⁻¹ times that of the forces, at a lever."""
+        truth = self.truth
+        a, tau = truth.results("forward_dynamics")["a"], truth.floats["tau"]
+        forces = norm(truth.mass_matrix) * norm(a) + self.of("bias_force", "c") + norm(tau)
+        rates = norm(truth.results("inverse_mass_matrix")["Minv"]) * forces + 2 * np.abs(truth.floats["v"]).sum(axis=-1) ** 2
+        return np.asarray(truth.mechanism.nv * np.maximum(1.0, self.length()) * rates + self.gravity)
+
     def mobility(self) -> Array:
         """Size of J M⁻¹ Jᵀ per state (count,): what it changes by, relatively, when M or J does, X = M⁻¹ Jᵀ being the lever."""
         truth = self.truth
@@ -164,6 +172,8 @@ class Sizes:
             return self.mass()
         if function in ("forward_kinematics", "jacobian"):
             return np.maximum(1.0, self.length()) if result != "p" else self.length()
+        if function == "link_accelerations":
+            return self.acceleration()
         if result == "Lambda_inv":
             return self.mobility()
         if result == "det":

@@ -1,0 +1,54 @@
+"""Accelerations of the links and of a chosen frame under given joint forces, RK FD2 (5.5)-(5.7), turned into base axes.
+
+α = λ + φᵀ a of (5.6) carries −gravity from the base on (3.21); what is returned is the true acceleration, without it.
+"""
+
+from __future__ import annotations
+
+from symgen.derivation import Scalar
+from symgen.linkage import Linkage
+from symgen.methods._riccati_dynamics import Spatial, link_motion
+from symgen.spatial import Rotation, Vector, times, transposed
+
+
+def base_axes(linkage: Linkage) -> list[Rotation]:
+    """From the axes of each link to those of the base, one matrix a link: (2.16) is coordinate-free, the result is not."""
+    one, zero = linkage.one, linkage.zero
+    found: list[Rotation] = []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "axes in the base")
+        outer = linkage.constant_rotation(linkage.model.links[i].base_rotation) if link.parent < 0 else found[link.parent]
+        rows = list(outer.matrix(one, zero))
+        for factor in link.rotation.factors:
+            rows = [times(transposed(factor), row) for row in rows]
+        linkage.name("R", i, (rows[0], rows[1], rows[2]))
+        found.append(Rotation([(rows[0], rows[1], rows[2])]))
+    return found
+
+
+def moved(alpha: Spatial, omega: Vector, shift: Vector) -> Spatial:
+    """φᵀ(1,0) α(1) + a(0) (5.7): at another point of the same link."""
+    w, v = alpha
+    return w, v + w.cross(shift) + omega.cross(omega.cross(shift))                          # (5.7), (2.7)
+
+
+def link_accelerations(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """α of every link (NV x 6) at the origin of its declared frame, and of the chosen frame (6): (ω̇, v̇) in base axes."""
+    frame = linkage.frame
+    assert frame is not None
+    omega, alpha = link_motion(linkage)                                                     # (5.6)
+    rotations = base_axes(linkage)
+
+    def in_base(i: int, point: Vector) -> list[Scalar]:
+        w, v = moved(alpha[i], omega[i], point)
+        root = (i, *linkage.model.ancestors(i))[-1]
+        pull = linkage.constant_rotation(linkage.model.links[root].base_rotation).outward(linkage.gravity[root])
+        return [*rotations[i].outward(w), *(rotations[i].outward(v) + pull)]                # (3.21) taken back
+
+    result: list[Scalar] = []
+    for i, link in enumerate(linkage.model.links):
+        linkage.step(i, "acceleration in the base, RK (5.6), (3.21)")
+        axes, origin = link.placement
+        result += in_base(i, -linkage.constant_rotation(axes).inward(linkage.vector(origin)))
+    linkage.home.step(f"acceleration of frame {frame.name}, RK (5.7)")
+    return result, [linkage.zero] * 6 if frame.link < 0 else in_base(frame.link, linkage.vector(frame.shift))
