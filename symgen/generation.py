@@ -129,7 +129,12 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     """By the method with the fewest operations for this robot (mul + add + div; ties by name)."""
     found: Program | None = None
     budget = ROW_BUDGET
+    seen = set()
     for method in methods_for(mechanism, function):
+        reading = methods.derivation(method, function)
+        if reading in seen:   # a variant that shares another's derivation
+            continue
+        seen.add(reading)
         try:
             candidate = derive(mechanism, function, method, options, budget)
         except TooManyRows:

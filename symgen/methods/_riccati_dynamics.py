@@ -97,12 +97,7 @@ def bias_free(linkage: Linkage, zeta: Sequence[Spatial], b: Sequence[Spatial]) -
 
 
 def fd1(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """FD1: four sweeps; two take the bias off the joint moments, two solve."""
-    return (_four_sweeps(linkage, velocities(linkage))[0],)
-
-
-def fd2(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """FD2: the sweeps of FD1; θ̈ out of λ as below (5.7), so that its link accelerations come with it."""
+    """FD1: four sweeps; two take the bias off the joint moments, two solve. FD2 takes θ̈ out of the same sweeps (4.22b)."""
     return (_four_sweeps(linkage, velocities(linkage))[0],)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from symgen.derivation import DivisionByZero, Scalar
 from symgen.linkage import Linkage
 from symgen.methods._riccati_accelerations import link_accelerations
-from symgen.methods._riccati_dynamics import fd1, fd2, fd3, fd4
+from symgen.methods._riccati_dynamics import fd1, fd3, fd4
 from symgen.methods._riccati_filter import filtered, riccati_sweep, smoothed
 from symgen.methods._riccati_operational import operational_inertia_inverse
 
@@ -61,7 +61,7 @@ FUNCTIONS = {
 
 VARIANTS = {
     "fd1": {"forward_dynamics": fd1},
-    "fd2": {"forward_dynamics": fd2, "link_accelerations": link_accelerations},
+    "fd2": {"forward_dynamics": fd1, "link_accelerations": link_accelerations},
     "fd3": {"forward_dynamics": fd3},
     "fd4": {"forward_dynamics": fd4},
 }
