@@ -57,6 +57,17 @@ def joint_form(kind: str) -> JointForm:
     return JointForm(rotation, shift, motion_subspace(rotation, shift, Q))
 
 
+@cache
+def constraint_subspace(kind: str) -> tuple[Any, Any]:
+    """(W_a, W) of a joint type (FF): its force as a wrench, W_aᵀ H = 1, and an orthonormal basis of what it forbids, Wᵀ H = 0.
+
+    Both stand in the moved frame's axes, moment first, as H does; W is 6 x (6 − n_i).
+    """
+    H = joint_form(kind).motion_subspace
+    forbidden = sp.GramSchmidt(H.T.nullspace(), orthonormal=True)
+    return H * (H.T * H).inv(), sp.Matrix.hstack(*forbidden)
+
+
 def cross_matrix(v: Any) -> Any:
     """Z = z × 1 (SA 5)."""
     return sp.Matrix([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])

@@ -1,0 +1,92 @@
+"""What velocities and gravity add to the accelerations across the joints: local to two links once ω is known.
+
+A link of mass centre C that no force acts on has ω̇ = γ with J γ = −ω × J ω, and each of its points ρ (from C) the
+acceleration U ρ, U = [γ]× + ω ωᵀ − |ω|² 1. What is left of the accelerations of two such links at a joint, in the joint's
+own directions, is `eta`: 𝓐 F = H q̈ + η. So the one thing that has to be carried along the chain is ω.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from symgen.derivation import Scalar
+from symgen.linkage import Linkage
+from symgen.spatial import Matrix, Symmetric, Vector, times, transposed
+
+Omegas = Callable[[Linkage, Sequence[Scalar]], list[Vector]]
+
+
+def by_sweep(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
+    """ω of every link in its own axes, base → tip: ω_i = Q_iᵀ ω_i−1 + h_i q̇_i."""
+    found: list[Vector] = []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "angular velocity")
+        carried = link.rotation.inward(found[link.parent]) if link.parent >= 0 else linkage.zeros
+        found.append(carried + link.H_angular * rates[i])
+        linkage.name("omega", i, found[i])
+    return found
+
+
+Step = tuple[Matrix, Vector]
+"""(E, w): ω behind = E · ω in front + w, over one link or over a run of links."""
+
+
+def by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
+    """The same ω by a prefix scan: runs of 1, 2, 4 … links are put together, and each link takes at most log₂ N runs."""
+    ways = [(*reversed(linkage.model.ancestors(i)), i) for i in range(len(linkage))]   # base → link
+    runs: dict[tuple[int, int], Step] = {}
+    found: dict[int, Vector] = {}
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "angular velocity by a prefix scan")
+        way = ways[i]
+        runs[i, 1] = transposed(link.rotation.matrix(linkage.one, linkage.zero)), link.H_angular * rates[i]
+        lowest = len(way) & -len(way)
+        length = 1
+        while length < lowest:
+            runs[i, 2 * length] = _after(runs[way[-1 - length], length], runs[i, length])
+            length *= 2
+        E, w = runs[i, lowest]
+        found[i] = w if len(way) == lowest else times(E, found[way[-1 - lowest]]) + w
+        linkage.name("omega", i, found[i])
+    return [found[i] for i in range(len(linkage))]
+
+
+def _after(front: Step, behind: Step) -> Step:
+    columns = [times(behind[0], column) for column in transposed(front[0])]
+    return transposed((columns[0], columns[1], columns[2])), times(behind[0], front[1]) + behind[1]
+
+
+def free_field(J: Symmetric, inverse: Symmetric, omega: Vector) -> tuple[Vector, Matrix]:
+    """(γ, U) of a link that no force acts on."""
+    gamma = -inverse.apply(omega.cross(J.apply(omega)))
+    x, y, z = omega
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    return gamma, (Vector((-(yy + zz), xy - gamma[2], xz + gamma[1])),
+                   Vector((xy + gamma[2], -(xx + zz), yz - gamma[0])),
+                   Vector((xz - gamma[1], yz + gamma[0], -(xx + yy))))
+
+
+def eta(linkage: Linkage, bodies: Sequence[tuple[Symmetric, Symmetric, Vector]], omega: Sequence[Vector],
+        rates: Sequence[Scalar]) -> list[list[Scalar]]:
+    """η of every joint at O_i in the axes of link i, angular first; `bodies`: (J, J⁻¹, s) of every link."""
+    fields = []
+    for i, (J, inverse, _) in enumerate(bodies):
+        linkage.step(i, "torque-free acceleration")
+        fields.append(free_field(J, inverse, omega[i]))
+        linkage.name("gamma", i, fields[i][0])
+    found = []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "acceleration across the joint that velocities and gravity ask for")
+        gamma, U = fields[i]
+        turn, slide = link.H_angular * rates[i], link.H_linear * rates[i]
+        angular = omega[i].cross(turn) - gamma
+        linear = (omega[i] - turn).cross(slide + slide) + times(U, bodies[i][2])
+        if link.parent < 0:
+            linear = linear - link.rotation.inward(linkage.gravity[i])   # the base accelerates against gravity
+        else:
+            outer, field = fields[link.parent]
+            angular = angular + link.rotation.inward(outer)
+            linear = linear + link.rotation.inward(times(field, link.shift - bodies[link.parent][2]))
+        linkage.name("eta", i, Vector([*angular, *linear]))
+        found.append([*angular, *linear])
+    return found
