@@ -52,8 +52,39 @@ def by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
 
 
 def _after(front: Step, behind: Step) -> Step:
-    columns = [times(behind[0], column) for column in transposed(front[0])]
-    return transposed((columns[0], columns[1], columns[2])), times(behind[0], front[1]) + behind[1]
+    return _product(behind[0], front[0]), times(behind[0], front[1]) + behind[1]
+
+
+Turned = Callable[[Linkage, int], Matrix]
+
+
+def turned_by_sweep(linkage: Linkage, e: int) -> Matrix:
+    """The axes of link e in the base, one elementary turn after the other."""
+    way = (*reversed(linkage.model.ancestors(e)), e)
+    one, zero = linkage.one, linkage.zero
+    rows = [Vector(one if i == j else zero for j in range(3)) for i in range(3)]
+    linkage.step(e, "its axes in the base")
+    base = linkage.constant_rotation(linkage.model.links[way[0]].base_rotation)
+    for rotation in (base, *(linkage.links[i].rotation for i in way)):
+        rows = [rotation.inward(row) for row in rows]
+    return (rows[0], rows[1], rows[2])
+
+
+def turned_by_scan(linkage: Linkage, e: int) -> Matrix:
+    """The same axes by products of pairs, of pairs of pairs, and so on."""
+    way = (*reversed(linkage.model.ancestors(e)), e)
+    linkage.step(e, "its axes in the base, by products in pairs")
+    rotations = [linkage.constant_rotation(linkage.model.links[way[0]].base_rotation), *(linkage.links[i].rotation for i in way)]
+    left = [rotation.matrix(linkage.one, linkage.zero) for rotation in rotations]
+    while len(left) > 1:
+        pairs = [(left[n], left[n + 1]) for n in range(0, len(left) - 1, 2)]
+        left = [_product(a, b) for a, b in pairs] + left[2 * len(pairs):]
+    return left[0]
+
+
+def _product(a: Matrix, b: Matrix) -> Matrix:
+    over = transposed(b)
+    return (times(over, a[0]), times(over, a[1]), times(over, a[2]))
 
 
 def free_field(J: Symmetric, inverse: Symmetric, omega: Vector) -> tuple[Vector, Matrix]:

@@ -22,6 +22,7 @@ from symgen.linkage import Linkage
 from symgen.methods._constraint_force_elimination import (
     Block,
     Blocks,
+    Near,
     Order,
     Pivot,
     coupled,
@@ -34,10 +35,10 @@ from symgen.methods._constraint_force_elimination import (
     solved,
     transposed,
 )
-from symgen.methods._constraint_force_motion import Omegas, by_scan, by_sweep, eta
+from symgen.methods._constraint_force_motion import Omegas, Turned, by_scan, by_sweep, eta, turned_by_scan, turned_by_sweep
+from symgen.methods._constraint_force_operator import Body, at_frame, bodies, operator
 from symgen.model import indefinite
-from symgen.spatial import Matrix, Rotation, Symmetric, Vector, cross_rows, plus
-from symgen.spatial import transposed as turned_over
+from symgen.spatial import Rotation, Symmetric, Vector
 
 if TYPE_CHECKING:
     from symgen.mechanism import Mechanism
@@ -55,112 +56,7 @@ def refusal(mechanism: Mechanism) -> str | None:
             "lump it into its neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)")
 
 
-# -- links on their own -------------------------------------------------------------------------------------------------
-
-@dataclass(frozen=True)
-class Body:
-    """Of link i: J_i about its mass centre, s_i from O_i to there, and the inverse of diag(J_i, m_i)."""
-
-    J: Symmetric
-    s: Vector
-    inverse_J: Symmetric
-    inverse_m: Scalar
-    determinant: Scalar
-
-
-def bodies(linkage: Linkage) -> list[Body]:
-    """𝓜_i⁻¹, block diagonal at the mass centre; constants but for a run-time payload."""
-    found = []
-    for i, inertia in enumerate(linkage.inertia):
-        linkage.step(i, "inverse inertia about the mass centre")
-        m, h = inertia.m, inertia.h
-        inverse_m = linkage.one / m
-        s = h * inverse_m
-        S = inertia.S - Symmetric(h[0] * s[0], h[0] * s[1], h[0] * s[2], h[1] * s[1], h[1] * s[2], h[2] * s[2])
-        J = Symmetric(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, S.xx + S.yy)
-        row = J.rows
-        adjugate = [row[1].cross(row[2]), row[2].cross(row[0]), row[0].cross(row[1])]
-        det = row[0].dot(adjugate[0])
-        by = linkage.one / det
-        inverse = Symmetric.of((adjugate[0] * by, adjugate[1] * by, adjugate[2] * by))
-        found.append(Body(J, s, inverse, inverse_m, det * (m * m * m)))
-    return found
-
-
-Spatial = tuple[Matrix, Matrix, Matrix, Matrix]
-"""A 6x6 as (angular of moment, angular of force, linear of moment, linear of force)."""
-
-
-def mobility(body: Body, a: Vector, b: Vector, zero: Scalar) -> Spatial:
-    """Acceleration at a of a free link per wrench at b, both from the mass centre: X_a diag(J⁻¹, 1/m) X_bᵀ."""
-    rows = body.inverse_J.rows
-    of_force = (rows[0].cross(b), rows[1].cross(b), rows[2].cross(b))                           # J⁻¹ b̃
-    of_moment = turned_over((rows[0].cross(a), rows[1].cross(a), rows[2].cross(a)))             # (J⁻¹ ã)ᵀ = −ã J⁻¹
-    m = body.inverse_m
-    linear = cross_rows(-a, of_force)
-    return rows, of_force, of_moment, plus(linear, (Vector((m, zero, zero)), Vector((zero, m, zero)), Vector((zero, zero, m))))
-
-
 # -- 𝓐 and its parts ----------------------------------------------------------------------------------------------------
-
-def operator(linkage: Linkage, links: Sequence[Body]) -> dict[tuple[int, int], Block]:
-    """The blocks of 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ that are not zero, 6x6 by (i, j), i ≤ j."""
-    zero = linkage.zero
-    found: dict[tuple[int, int], Block] = {}
-    for i, body in enumerate(links):
-        linkage.step(i, "its mobility at its own joint and at those it carries: blocks of A")
-        link = linkage.links[i]
-        places = [(c, linkage.links[c].shift - body.s) for c in link.children]
-        found[i, i] = _sum(found.get((i, i)), _full(mobility(body, -body.s, -body.s, zero)))
-        for n, (j, b) in enumerate(places):
-            turning = linkage.links[j].rotation
-            found[j, j] = _full(_inward(turning, mobility(body, b, b, zero)))
-            found[i, j] = _negated(_full(_inward_right(turning, mobility(body, -body.s, b, zero))))
-            for k, a in places[:n]:
-                both = _inward_left(linkage.links[k].rotation, mobility(body, a, b, zero))
-                found[k, j] = _full(_inward_right(turning, both))
-    return found
-
-
-def _inward(rotation: Rotation, m: Spatial) -> Spatial:
-    """Rᵀ m R of a symmetric 6x6."""
-    back = Rotation([turned_over(factor) for factor in reversed(rotation.factors)])
-    coupling = back.outward_matrix(m[1])
-    return (back.outward_symmetric(Symmetric.of(m[0])).rows, coupling, turned_over(coupling),
-            back.outward_symmetric(Symmetric.of(m[3])).rows)
-
-
-def _inward_right(rotation: Rotation, m: Spatial) -> Spatial:
-    """m R: each row in the axes of the link that `rotation` leads out of."""
-    def turned(x: Matrix) -> Matrix:
-        return (rotation.inward(x[0]), rotation.inward(x[1]), rotation.inward(x[2]))
-    return turned(m[0]), turned(m[1]), turned(m[2]), turned(m[3])
-
-
-def _inward_left(rotation: Rotation, m: Spatial) -> Spatial:
-    """Rᵀ m."""
-    def turned(x: Matrix) -> Matrix:
-        x = turned_over(x)
-        return turned_over((rotation.inward(x[0]), rotation.inward(x[1]), rotation.inward(x[2])))
-    return turned(m[0]), turned(m[1]), turned(m[2]), turned(m[3])
-
-
-def _full(m: Spatial) -> Block:
-    return [[*a, *b] for left, right in ((m[0], m[1]), (m[2], m[3])) for a, b in zip(left, right, strict=True)]
-
-
-def _sum(a: Block | None, b: Block) -> Block:
-    if a is None:
-        return b
-    made: Block = []
-    for r in range(6):
-        made.append([made[c][r] if c < r else a[r][c] + b[r][c] for c in range(6)])   # symmetric
-    return made
-
-
-def _negated(m: Block) -> Block:
-    return [[-x for x in row] for row in m]
-
 
 Basis = list[list[tuple[int, Scalar]]]
 """Columns of a 6 x k matrix: the entries that are not zero, as (row, value)."""
@@ -178,13 +74,16 @@ def basis(linkage: Linkage, i: int) -> Basis:
 
 def _seen(left: Basis, m: Block, right: Basis, zero: Scalar) -> Block:
     """leftᵀ m right."""
-    made: Block = []
-    for column in left:
-        row = [zero] * 6
-        for r, x in column:
-            row = [a + x * b for a, b in zip(row, m[r], strict=True)]
-        made.append([_picked(other, row, zero) for other in right])
-    return made
+    rows = [_combined(column, m, zero) for column in left]
+    return [[_picked(column, row, zero) for column in right] for row in rows]
+
+
+def _combined(column: list[tuple[int, Scalar]], m: Block, zero: Scalar) -> list[Scalar]:
+    """columnᵀ m."""
+    row = [zero] * 6
+    for r, x in column:
+        row = [a + x * b for a, b in zip(row, m[r], strict=True)]
+    return row
 
 
 def _picked(column: list[tuple[int, Scalar]], row: Sequence[Scalar], zero: Scalar) -> Scalar:
@@ -341,6 +240,51 @@ def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return ([entries[i, j] for i in range(n) for j in range(n)],)
 
 
+def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned) -> tuple[list[Scalar], ...]:
+    frame, n, zero = linkage.frame, len(linkage), linkage.zero
+    assert frame is not None
+    e = frame.link
+    if e < 0:
+        return ([zero] * 36,)
+    parts = partition(linkage)
+    H_bb = parts.constraint()
+    joints = order(coupled(H_bb))
+    for j, block in at_frame(linkage, parts.links, e, linkage.vector(frame.shift)).items():
+        if j < 0:
+            H_bb[n, n] = block
+        else:
+            H_bb[j, n] = [_combined(column, block, zero) for column in parts.bases[j][1:]]
+    _, left = eliminate(linkage, H_bb, joints)
+    linkage.step(e, "its inverse inertia at the frame, in the axes of the base")
+    R = Rotation([turned(linkage, e)])
+    rows = left[n, n]
+    angular, coupling, linear = (
+        tuple(Vector(row[c:c + 3]) for row in rows[r:r + 3]) for r, c in ((0, 0), (0, 3), (3, 3)))
+    ww = R.outward_symmetric(Symmetric.of((angular[0], angular[1], angular[2]))).rows
+    wv = R.outward_matrix((coupling[0], coupling[1], coupling[2]))
+    vv = R.outward_symmetric(Symmetric.of((linear[0], linear[1], linear[2]))).rows
+    upper = [x for r in range(3) for x in (*ww[r], *wv[r])]
+    return ([*upper, *(x for r in range(3) for x in (wv[0][r], wv[1][r], wv[2][r], *vv[r]))],)
+
+
+def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """Λ⁻¹ = J M⁻¹ Jᵀ: the link's own inverse inertia at the frame, less what the constraint forces take from it.
+
+    The frame is one more joint, which forbids everything: Λ⁻¹ is the Schur complement of 𝓐 on it. Joints are eliminated
+    towards the frame's link, so that the frame meets the last ones only.
+    """
+    def towards(near: Near) -> list[int]:
+        e = linkage.frame.link if linkage.frame is not None else -1
+        way = [*reversed(linkage.model.ancestors(e)), e]
+        return [i for i in leaf_first(near) if i not in way] + way
+    return _operational_inertia_inverse(linkage, towards, turned_by_sweep)
+
+
+def parallel_operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """Λ⁻¹ by block cyclic reduction, the axes of the link by a product in pairs: O(log N) deep."""
+    return _operational_inertia_inverse(linkage, odd_even, turned_by_scan)
+
+
 def parallel_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """x = M⁻¹ b by block cyclic reduction: O(log N) deep."""
     return (solve(linkage, linkage.inputs["b"], odd_even),)
@@ -361,11 +305,13 @@ FUNCTIONS = {
     "mass_matrix_solve": mass_matrix_solve,
     "inverse_mass_matrix": inverse_mass_matrix,
     "mass_matrix_determinant": mass_matrix_determinant,
+    "operational_inertia_inverse": operational_inertia_inverse,
 }
 VARIANTS = {
     "parallel": {
         "forward_dynamics": parallel_dynamics,
         "mass_matrix_solve": parallel_solve,
         "mass_matrix_determinant": parallel_determinant,
+        "operational_inertia_inverse": parallel_operational_inertia_inverse,
     },
 }
