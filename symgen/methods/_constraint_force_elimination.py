@@ -158,27 +158,29 @@ def dot(a: Iterable[Scalar], b: Iterable[Scalar], zero: Scalar) -> Scalar:
     return total
 
 
-def reduced(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], zero: Scalar) -> dict[int, list[Scalar]]:
+def reduced(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Linkage) -> dict[int, list[Scalar]]:
     """L⁻¹ of a right-hand side, in the order of the elimination."""
     rest = {i: list(part) for i, part in right.items()}
     for pivot in pivots:
         (y,) = transposed(_forward(pivot.L, [[x] for x in rest[pivot.joint]]))
         rest[pivot.joint] = y
         for j, Z in pivot.Z.items():
-            rest[j] = [x - dot(column, y, zero) for x, column in zip(rest[j], transposed(Z), strict=True)]
+            rest[j] = [x - dot(column, y, linkage.zero) for x, column in zip(rest[j], transposed(Z), strict=True)]
+            linkage.name(f"b_less{pivot.joint + 1}", j, Vector(rest[j]))   # as in `name_block`
     return rest
 
 
-def solved(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], zero: Scalar) -> dict[int, list[Scalar]]:
+def solved(pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Linkage) -> dict[int, list[Scalar]]:
     """The solution for a right-hand side: L⁻ᵀ D⁻¹ L⁻¹."""
-    y = reduced(pivots, right, zero)
+    y = reduced(pivots, right, linkage)
     found: dict[int, list[Scalar]] = {}
     for pivot in reversed(pivots):
         x = [a * by for a, by in zip(y[pivot.joint], pivot.inverse, strict=True)]
         for j, Z in pivot.Z.items():
-            x = [a - dot(row, found[j], zero) for a, row in zip(x, Z, strict=True)]
+            x = [a - dot(row, found[j], linkage.zero) for a, row in zip(x, Z, strict=True)]
         for k in reversed(range(len(x))):
             for r in range(k):
                 x[r] = x[r] - pivot.L[k][r] * x[k]
+        linkage.name("f", pivot.joint, Vector(x))
         found[pivot.joint] = x
     return found

@@ -137,10 +137,7 @@ def constraint_forces(linkage: Linkage, parts: Partition, pivots: Sequence[Pivot
             start = [x - a * tau[j] for x, a in zip(start, block[0][1:], strict=True)]
         right[i] = start
     linkage.home.step("interbody constraint forces: H_bb f = W^T eta - H_ab^T tau, LC (12)")
-    found = solved(pivots, right, linkage.zero)
-    for i, f in found.items():
-        linkage.name("f", i, Vector(f))
-    return found
+    return solved(pivots, right, linkage)
 
 
 def accelerations(linkage: Linkage, parts: Partition, tau: Sequence[Scalar], forces: Mapping[int, Sequence[Scalar]],
@@ -165,11 +162,33 @@ def _pivots(linkage: Linkage, parts: Partition, order: Order) -> list[Pivot]:
     return eliminate(linkage, H_bb, order(coupled(H_bb)))[0]
 
 
-def solve(linkage: Linkage, b: Sequence[Scalar], order: Order = leaf_first) -> list[Scalar]:
+def dynamics(linkage: Linkage, tau: Sequence[Scalar], order: Order,
+             omegas: Omegas | None = None) -> tuple[list[Scalar], list[list[Scalar]]]:
+    """(q̈, F) of joint forces τ; `omegas` says how ω is had, None: at rest and without gravity, q̈ = M⁻¹ τ.
+
+    F_i = W_a τ_i + W f_i is what the parent does to link i: moment and force at O_i in the axes of link i.
+    """
+    parts, zero = partition(linkage), linkage.zero
+    forbidden = free = None
+    if omegas is not None:
+        rates = linkage.inputs["v"]
+        asked = eta(linkage, [(body.J, body.inverse_J, body.s) for body in parts.links], omegas(linkage, rates), rates)
+        split = [[_picked(column, e, zero) for column in columns] for columns, e in zip(parts.bases, asked, strict=True)]
+        forbidden, free = [s[1:] for s in split], [s[0] for s in split]
+    f = constraint_forces(linkage, parts, _pivots(linkage, parts, order), tau, forbidden)
+    wrenches = []
+    for i, columns in enumerate(parts.bases):
+        F = [zero] * 6
+        for column, x in zip(columns, [tau[i], *f[i]], strict=True):
+            for r, entry in column:
+                F[r] = F[r] + entry * x
+        wrenches.append(F)
+    return accelerations(linkage, parts, tau, f, free), wrenches
+
+
+def solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
     """M⁻¹ b = (H_aa − H_ab H_bb⁻¹ H_abᵀ) b, LC (12)."""
-    parts = partition(linkage)
-    forces = constraint_forces(linkage, parts, _pivots(linkage, parts, order), b)
-    return accelerations(linkage, parts, b, forces)
+    return dynamics(linkage, b, leaf_first)[0]
 
 
 def mass_matrix_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -177,18 +196,9 @@ def mass_matrix_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return (solve(linkage, linkage.inputs["b"]),)
 
 
-def _forward_dynamics(linkage: Linkage, order: Order, omegas: Omegas) -> tuple[list[Scalar], ...]:
-    tau, rates = linkage.inputs["tau"], linkage.inputs["v"]
-    parts = partition(linkage)
-    asked = eta(linkage, [(body.J, body.inverse_J, body.s) for body in parts.links], omegas(linkage, rates), rates)
-    split = [[_picked(column, e, linkage.zero) for column in columns] for columns, e in zip(parts.bases, asked, strict=True)]
-    forces = constraint_forces(linkage, parts, _pivots(linkage, parts, order), tau, [s[1:] for s in split])
-    return (accelerations(linkage, parts, tau, forces, [s[0] for s in split]),)
-
-
 def forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """q̈ from the whole interbody forces: no bias force is computed beforehand."""
-    return _forward_dynamics(linkage, leaf_first, by_sweep)
+    return (dynamics(linkage, linkage.inputs["tau"], leaf_first, by_sweep)[0],)
 
 
 def _determinant(linkage: Linkage, order: Order) -> tuple[list[Scalar], ...]:
@@ -226,7 +236,7 @@ def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
             block = parts.at(j, i)
             assert block is not None
             right[i] = block[0][1:]
-        columns.append(reduced(pivots, right, zero))
+        columns.append(reduced(pivots, right, linkage))
     scaled = [{p.joint: [y * by for y, by in zip(column[p.joint], p.inverse, strict=True)] for p in pivots} for column in columns]
     entries: dict[tuple[int, int], Scalar] = {}
     for i in range(n):
@@ -287,12 +297,12 @@ def parallel_operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar]
 
 def parallel_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """x = M⁻¹ b by block cyclic reduction: O(log N) deep."""
-    return (solve(linkage, linkage.inputs["b"], odd_even),)
+    return (dynamics(linkage, linkage.inputs["b"], odd_even)[0],)
 
 
 def parallel_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """q̈ by block cyclic reduction, angular velocities by a prefix scan: O(log N) deep."""
-    return _forward_dynamics(linkage, odd_even, by_scan)
+    return (dynamics(linkage, linkage.inputs["tau"], odd_even, by_scan)[0],)
 
 
 def parallel_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:

@@ -1,0 +1,444 @@
+"""`constraint_force`: the bridge M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ, its parts, what it refuses, and how deep it is.
+
+The bridge is exact: chains of quarter turns and decimal lengths, angles with rational sines and cosines, so that programs
+and a Newton-Euler recursion in base axes, written out here, must agree to the last digit; for two and three links over
+the field of rational functions of tan(q/2), which is a proof for every state of that robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+import sympy as sp
+from sympy.polys.fields import field
+
+import symgen
+from symgen import constants, methods
+from symgen.closed_forms import constraint_subspace, joint_form
+from symgen.derivation import Derivation, Scalar
+from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
+from symgen.generation import Options, derive, methods_for, models, tip
+from symgen.ir import Numbers, Program, evaluate
+from symgen.joints import kinds
+from symgen.linkage import Linkage
+from symgen.mechanism import Body, Mechanism, Part, pose
+from symgen.methods import constraint_force as cf
+from symgen.methods._constraint_force_elimination import coupled, eliminate, leaf_first, odd_even
+from symgen.methods._constraint_force_motion import by_scan, by_sweep
+from symgen.methods._constraint_force_operator import bodies, operator
+from symgen.model import Model, declared, indefinite
+from tests.robots_for_tests import FEW, ROBOTS, draw, point_mass_arm, program, random_mechanism, robot, run, states
+
+SQUARE = {f"{kind}{n}": random_mechanism(n, seed=n, kind=kind, joints=kinds(), general=False)
+          for kind, n in (("chain", 1), ("chain", 2), ("chain", 3), ("chain", 5), ("chain", 8), ("tree", 5), ("tree", 8))}
+ORDERS = {"serial": (leaf_first, by_sweep), "parallel": (odd_even, by_scan)}
+Vec = list[Any]
+Mat = list[Vec]
+
+
+# -- exact mechanics in base axes --------------------------------------------------------------------------------------------
+
+def cross(a: Vec, b: Vec) -> Vec:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def add(*vectors: Vec) -> Vec:
+    return [sum(entries[1:], entries[0]) for entries in zip(*vectors, strict=True)]
+
+
+def by(m: Mat, v: Vec) -> Vec:
+    return [sum((x * y for x, y in zip(row[1:], v[1:], strict=True)), row[0] * v[0]) for row in m]
+
+
+def product(a: Mat, b: Mat) -> Mat:
+    return [list(row) for row in zip(*[by(a, list(column)) for column in zip(*b, strict=True)], strict=True)]
+
+
+def over(m: Mat) -> Mat:
+    return [list(row) for row in zip(*m, strict=True)]
+
+
+Angles = list[Any]
+"""By joint (sine, cosine) of a turn, or a length."""
+
+
+class World:
+    """Where every link of a model of rational constants is: axes R, origin p, mass centre c, J about it, joint axis z."""
+
+    def __init__(self, model: Model, q: Angles, lift: Callable[[Fraction], Any]) -> None:
+        def vector(v: Sequence[Any]) -> Vec:
+            return [lift(constants.to_fraction(x)) for x in v]
+
+        self.model, self.zero, self.one = model, lift(Fraction(0)), lift(Fraction(1))
+        self.R: list[Mat] = []
+        self.p: list[Vec] = []
+        self.c: list[Vec] = []
+        self.J: list[Mat] = []
+        self.m: list[Any] = []
+        for link, x in zip(model.links, q, strict=True):
+            outer = self.R[link.parent] if link.parent >= 0 else self.unit()
+            origin = self.p[link.parent] if link.parent >= 0 else [self.zero] * 3
+            fixed = product(outer, [vector(row) for row in link.rotation])
+            place = add(origin, by(outer, vector(link.shift)))
+            if link.turns:
+                s, c = x
+                R = product(fixed, [[c, -s, self.zero], [s, c, self.zero], [self.zero, self.zero, self.one]])
+            else:
+                R, place = fixed, add(place, by(fixed, [self.zero, self.zero, x]))
+            m, center = lift(constants.to_fraction(link.inertia.m)), vector(link.center)
+            xx, xy, xz, yy, yz, zz = vector(link.inertia.S)
+            S = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+            S = [[S[i][j] - m * center[i] * center[j] for j in range(3)] for i in range(3)]
+            trace = S[0][0] + S[1][1] + S[2][2]
+            J = [[(trace if i == j else self.zero) - S[i][j] for j in range(3)] for i in range(3)]
+            self.R.append(R)
+            self.p.append(place)
+            self.c.append(add(place, by(R, center)))
+            self.J.append(product(product(R, J), over(R)))
+            self.m.append(m)
+
+    def unit(self) -> Mat:
+        return [[self.one if i == j else self.zero for j in range(3)] for i in range(3)]
+
+    def axis(self, i: int) -> Vec:
+        return [row[2] for row in self.R[i]]
+
+    def way(self, i: int) -> list[int]:
+        return [*reversed(self.model.ancestors(i)), i]
+
+    def wrenches(self, v: Vec, a: Vec, gravity: Vec) -> Mat:
+        """Newton and Euler, base → tip and back: what the parent does to link i, at its origin, in its own axes."""
+        rest = [self.zero] * 3
+        motions: list[tuple[Vec, Vec, Vec]] = []
+        own: list[tuple[Vec, Vec]] = []
+        for i, link in enumerate(self.model.links):
+            w, dw, dv = motions[link.parent] if link.parent >= 0 else (rest, rest, [-g for g in gravity])
+            arm = add(self.p[i], [-x for x in self.p[link.parent]]) if link.parent >= 0 else rest
+            z = self.axis(i)
+            rate, speedup = [x * v[i] for x in z], [x * a[i] for x in z]
+            dv = add(dv, cross(dw, arm), cross(w, cross(w, arm)))
+            if link.turns:
+                w, dw = add(w, rate), add(dw, speedup, cross(w, rate))
+            else:
+                dv = add(dv, speedup, [2 * x for x in cross(w, rate)])
+            motions.append((w, dw, dv))
+            d = add(self.c[i], [-x for x in self.p[i]])
+            force = [self.m[i] * x for x in add(dv, cross(dw, d), cross(w, cross(w, d)))]
+            own.append((add(by(self.J[i], dw), cross(w, by(self.J[i], w)), cross(d, force)), force))
+        total = list(own)
+        for i in reversed(range(len(own))):
+            parent = self.model.links[i].parent
+            if parent >= 0:
+                arm = add(self.p[i], [-x for x in self.p[parent]])
+                n, f = total[i]
+                total[parent] = add(total[parent][0], n, cross(arm, f)), add(total[parent][1], f)
+        return [[*by(over(R), n), *by(over(R), f)] for R, (n, f) in zip(self.R, total, strict=True)]
+
+    def twist_of(self, i: int, j: int) -> Mat:
+        """6x6: a twist across joint j (at O_j, axes of link j) as a twist of link i at its mass centre, base axes."""
+        R, arm = self.R[j], add(self.c[i], [-x for x in self.p[j]])
+        columns = [[*by(R, e), *cross(by(R, e), arm)] for e in self.unit()]
+        columns += [[self.zero] * 3 + by(R, e) for e in self.unit()]
+        return over(columns)
+
+    def inertia(self, i: int) -> Mat:
+        zero, m = self.zero, self.m[i]
+        return [[*row, zero, zero, zero] for row in self.J[i]] + [
+            [zero] * 3 + [m if r == c else zero for c in range(3)] for r in range(3)]
+
+
+def turn(t: Any) -> tuple[Any, Any]:
+    """(sine, cosine) with tan(q/2) = t."""
+    return 2 * t / (1 + t * t), (1 - t * t) / (1 + t * t)
+
+
+def rational_state(mechanism: Mechanism, seed: int) -> tuple[Angles, Vec, Vec]:
+    """(q, v, tau), exact: every revolute joint at a Pythagorean angle."""
+    random = Random(seed)
+
+    def number() -> Fraction:
+        return Fraction(random.randint(1, 9) * random.choice((1, -1)), random.randint(1, 4))
+
+    q = [number() if joint.kind == "prismatic" else turn(number()) for joint in mechanism.joints]
+    return q, [number() for _ in q], [number() for _ in q]
+
+
+EXACT = Numbers(lambda x: x, lambda a: a[0], lambda a: a[1], lambda a: a)
+
+Build = Callable[[Linkage], Sequence[Scalar]]
+
+
+@cache
+def frames_as_declared(name: str) -> Model:
+    """Frames in which the constants of a robot of SQUARE stay rational."""
+    with constants.precision():
+        return declared(SQUARE[name])
+
+
+def derived(model: Model, inputs: Sequence[str], build: Build, frame: Any = None) -> Program:
+    """Whatever a function of the method makes of a model, as one flat result."""
+    n = len(model.links)
+    with constants.precision():
+        home = Derivation(dict.fromkeys(inputs, n))
+        found = list(build(Linkage(model, home, frame)))
+        return home.freeze("test", "constraint_force", [("found", (len(found),), found)], dict.fromkeys(inputs, (n,)))
+
+
+def exactly(model: Model, build: Build, q: Angles, **rest: Vec) -> Vec:
+    made = derived(model, ["q", *rest], build)
+    return evaluate(made, {"q": q, **rest}, EXACT)["found"]
+
+
+def whole(how: str) -> Build:
+    """q̈ of a state, then F of every joint."""
+    order, omegas = ORDERS[how]
+
+    def build(linkage: Linkage) -> list[Scalar]:
+        rates, wrenches = cf.dynamics(linkage, linkage.inputs["tau"], order, omegas)
+        return [*rates, *(x for F in wrenches for x in F)]
+    return build
+
+
+def at_rest(how: str) -> Build:
+    """The same of M⁻¹ τ alone."""
+    def build(linkage: Linkage) -> list[Scalar]:
+        rates, wrenches = cf.dynamics(linkage, linkage.inputs["tau"], ORDERS[how][0])
+        return [*rates, *(x for F in wrenches for x in F)]
+    return build
+
+
+# -- the subspaces of a joint ------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("kind", kinds())
+def test_a_joints_forbidden_directions_are_orthonormal_and_do_no_work(kind: str) -> None:
+    H = joint_form(kind).motion_subspace
+    force, W = constraint_subspace(kind)
+    assert W.shape == (6, 6 - H.cols)
+    assert sp.eye(6 - H.cols) == W.T * W
+    assert (W.T * H).is_zero_matrix
+    assert sp.eye(H.cols) == force.T * H
+
+
+# -- the bridge --------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("how", ORDERS)
+@pytest.mark.parametrize("name", SQUARE)
+def test_the_forces_are_those_of_newton_and_euler_exactly(name: str, how: str) -> None:
+    """Constraint forces and joint forces, with velocities and gravity: F is what moves the links so, and its free part is tau."""
+    model, n = frames_as_declared(name), SQUARE[name].nv
+    q, v, tau = rational_state(SQUARE[name], seed=n)
+    found = exactly(model, whole(how), q, v=v, tau=tau)
+    a, F = found[:n], [found[n + 6 * i:n + 6 * i + 6] for i in range(n)]
+    world = World(model, q, lambda x: x)
+    gravity = [constants.to_fraction(x) for x in model.gravity]
+    assert world.wrenches(v, a, gravity) == F
+    assert [F[i][2 if link.turns else 5] for i, link in enumerate(model.links)] == tau
+
+
+@pytest.mark.parametrize(("name", "how"), [("chain2", "serial"), ("chain2", "parallel"), ("chain3", "parallel")])
+def test_the_bridge_holds_for_every_state_of_two_and_three_links(name: str, how: str) -> None:
+    """f = −H_bb⁻¹ H_abᵀ τ, unit τ after unit τ, over the rational functions of the joints' half-angle tangents or lengths."""
+    model, n = frames_as_declared(name), SQUARE[name].nv
+    functions, *t = field([f"t{i}" for i in range(n)], sp.QQ)
+    q = [turn(x) if link.turns else x for link, x in zip(model.links, t, strict=True)]
+
+    def lift(x: Fraction) -> Any:
+        return functions.ground_new(sp.QQ(x.numerator, x.denominator))
+
+    world = World(model, q, lift)
+    made = derived(model, ["q", "tau"], at_rest(how))
+    still = [lift(Fraction(0))] * n
+    for j in range(n):
+        tau = [lift(Fraction(int(i == j))) for i in range(n)]
+        found = evaluate(made, {"q": q, "tau": tau}, Numbers(lift, EXACT.sin, EXACT.cos, EXACT.sqrt))["found"]
+        F = world.wrenches(still, found[:n], still[:1] * 3)
+        assert [x for row in F for x in row] == found[n:]
+        assert [F[i][2 if link.turns else 5] for i, link in enumerate(model.links)] == tau
+
+
+@pytest.mark.parametrize("name", SQUARE)
+def test_the_operator_is_the_inverse_of_the_links_inertia_seen_across_the_joints(name: str) -> None:
+    """𝓐 · φ 𝓜 φᵀ = 1, exactly, with φ 𝓜 φᵀ summed over the links behind both joints."""
+    model, n = frames_as_declared(name), SQUARE[name].nv
+    q, _, _ = rational_state(SQUARE[name], seed=n)
+    world = World(model, q, lambda x: x)
+    places: list[tuple[int, int]] = []
+
+    def build(linkage: Linkage) -> list[Scalar]:
+        A = operator(linkage, bodies(linkage))
+        places.extend(A)
+        return [x for block in A.values() for row in block for x in row]
+
+    flat = exactly(model, build, q)
+    A = [[Fraction(0)] * (6 * n) for _ in range(6 * n)]
+    for at, (i, j) in enumerate(places):
+        for r in range(6):
+            for c in range(6):
+                A[6 * i + r][6 * j + c] = A[6 * j + c][6 * i + r] = flat[36 * at + 6 * r + c]
+    dense = [[Fraction(0)] * (6 * n) for _ in range(6 * n)]
+    for i in range(n):
+        for j in world.way(i):
+            for k in world.way(i):
+                block = product(product(over(world.twist_of(i, j)), world.inertia(i)), world.twist_of(i, k))
+                for r in range(6):
+                    for c in range(6):
+                        dense[6 * j + r][6 * k + c] += block[r][c]
+    left, right = (flint.fmpq_mat(6 * n, 6 * n, [constants.rational(x) for row in m for x in row]) for m in (A, dense))
+    unit = flint.fmpq_mat(6 * n, 6 * n, [flint.fmpq(int(r == c)) for r in range(6 * n) for c in range(6 * n)])
+    assert left * right == unit
+    parents = SQUARE[name].parents
+    for i, j in places:   # the band: a joint, its parent's joint, its siblings on one link
+        assert i == j or parents[j] == i or (parents[i] == parents[j] and parents[i] >= 0)
+    if name.startswith("chain"):
+        assert all(j - i <= 1 for i, j in places)
+
+
+@pytest.mark.parametrize("how", ORDERS)
+@pytest.mark.parametrize("name", SQUARE)
+def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, how: str) -> None:
+    model, n = frames_as_declared(name), SQUARE[name].nv
+    q, _, _ = rational_state(SQUARE[name], seed=n)
+    world, still = World(model, q, lambda x: x), [Fraction(0)] * n
+    axes = [2 if link.turns else 5 for link in model.links]
+    mass = []
+    for j in range(n):
+        unit = [Fraction(int(i == j)) for i in range(n)]
+        mass.append([F[axis] for F, axis in zip(world.wrenches(still, unit, [Fraction(0)] * 3), axes, strict=True)])
+    expected = flint.fmpq_mat(n, n, [constants.rational(x) for row in mass for x in row]).det()
+
+    def build(linkage: Linkage) -> list[Scalar]:
+        parts = cf.partition(linkage)
+        H_bb = parts.constraint()
+        pivots, left = eliminate(linkage, H_bb, ORDERS[how][0](coupled(H_bb)))
+        assert not left
+        return [*(body.determinant for body in parts.links), *(D for pivot in pivots for D in pivot.D)]
+
+    found = exactly(model, build, q)
+    assert len(found) == 6 * n
+    assert all(x > 0 for x in found)   # 𝓜 and H_bb are positive definite
+    total = flint.fmpq(1)
+    for x in found:
+        total *= constants.rational(x)
+    assert total == expected
+    function = {"serial": cf.mass_matrix_determinant, "parallel": cf.parallel_determinant}[how]
+    assert constants.rational(exactly(model, lambda linkage: function(linkage)[0], q)[0]) == expected
+
+
+# -- the operational inertia -------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", [name for name in ROBOTS if methods.refusal("constraint_force", robot(name)) is None])
+def test_the_operational_inertias_inverse_is_j_m_inverse_j(name: str) -> None:
+    """Λ⁻¹ = J M⁻¹ Jᵀ at every frame of the robot; 1e-9 is cond M, at most 1e6 here, times a few roundings."""
+    mechanism, at = robot(name), states(name, 2)
+    mass = run(program(name, "mass_matrix"), at)["M"]
+    for frame in sorted({*(f.name for f in mechanism.frames[-2:]), mechanism.frames[0].name, tip(mechanism)}):
+        J = run(symgen.program(mechanism, "jacobian", frame=frame), at)["J"]
+        expected = J @ np.linalg.solve(mass, np.swapaxes(J, 1, 2))
+        model = models(mechanism)[0]
+        with constants.precision():
+            placed = model.frame(mechanism, frame)
+        for function in (cf.operational_inertia_inverse, cf.parallel_operational_inertia_inverse):
+            made = derived(model, ["q"], lambda linkage, f=function: f(linkage)[0], placed)   # type: ignore[misc]
+            found = run(made, {"q": at["q"]})["found"].reshape(-1, 6, 6)
+            assert np.abs(found - expected).max() <= 1e-9 * (np.abs(expected).max() or 1.0), frame
+            rows = np.array(made.outputs[0].rows).reshape(6, 6)
+            assert (rows == rows.T).all()
+
+
+# -- what it refuses ---------------------------------------------------------------------------------------------------------
+
+def _with_first_body(part: Part | None) -> Mechanism:
+    chain = random_mechanism(3, seed=2)
+    bodies = (Body("first", () if part is None else (part,)), *chain.bodies[1:])
+    return Mechanism("arm", chain.joints, bodies, chain.frames)
+
+
+ROD = (Fraction(0), Fraction(0), Fraction(0), Fraction(1, 5), Fraction(0), Fraction(1, 5))
+REFUSED = {
+    "massless": (None, "has no mass"),
+    "point mass": (Part("p", pose((Fraction(1), Fraction(0), Fraction(0))), Fraction(2)), "is a point mass"),
+    "thin rod": (Part("p", pose((Fraction(1), Fraction(2), Fraction(0))), Fraction(2), ROD),
+                 "has no moment of inertia about some axis through its mass centre"),
+}
+
+
+@pytest.mark.parametrize("method", ["constraint_force", "constraint_force:parallel"])
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(what: str, method: str) -> None:
+    part, why = REFUSED[what]
+    arm = _with_first_body(part)
+    sentence = (f"constraint_force divides by the inertia of every link, and link 'first' of 'arm' {why}; lump it into its "
+                "neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)")
+    assert methods.refusal(method, arm) == sentence
+    with pytest.raises(RequestError) as caught:
+        symgen.program(arm, "mass_matrix_solve", method)
+    assert str(caught.value) == sentence
+    assert method not in methods_for(arm, "mass_matrix_solve")
+
+
+def test_matter_that_is_positive_definite_only_together_is_not_refused() -> None:
+    sides = [Part(f"p{i}", pose(tuple(Fraction(int(i == j)) for j in range(3))), Fraction(1)) for i in range(3)]   # type: ignore[arg-type]
+    chain = random_mechanism(1, seed=2)
+    together = Mechanism("tripod", chain.joints, (Body("first", tuple(sides)),), chain.frames)
+    assert indefinite(together) is None
+    assert indefinite(point_mass_arm(1, 1)) == ("b0", "is a point mass")
+    at = draw(together, 4)
+    x = run(symgen.program(together, "mass_matrix_solve", "constraint_force"), at)["x"]
+    mass = run(symgen.program(together, "mass_matrix"), at)["M"]
+    assert np.abs(mass[:, :, 0] * x - at["b"]).max() < 1e-12   # a dozen roundings of numbers of order 10
+
+
+# -- what its programs look like ---------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", FEW)
+def test_its_solve_is_another_program_than_the_others(name: str) -> None:
+    if methods.refusal("constraint_force", robot(name)) is not None:
+        pytest.skip("the method refuses this robot by name")
+    ours = program(name, "mass_matrix_solve", "constraint_force")
+    for method in methods_for(robot(name), "mass_matrix_solve"):
+        other = program(name, "mass_matrix_solve", method)
+        assert method == "constraint_force" or [r.op for r in other.rows] != [r.op for r in ours.rows]
+
+
+@cache
+def _depth(n: int, function: str, method: str, general: bool = False) -> int:
+    chain = random_mechanism(n, seed=1, joints=kinds(), general=general)
+    return derive(chain, function, method, Options(), 10**7).depth
+
+
+@pytest.mark.parametrize("function", ["mass_matrix_solve", "forward_dynamics", "mass_matrix_determinant"])
+def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling(function: str) -> None:
+    """depth(2N) − depth(N) constant within 15 %: one more round of cyclic reduction."""
+    depths = [_depth(n, function, "constraint_force:parallel") for n in (16, 32, 64, 128)]
+    steps = [b - a for a, b in pairwise(depths)]
+    print(function, depths, steps)
+    middle = (max(steps) + min(steps)) / 2
+    assert all(abs(step - middle) <= 0.15 * middle for step in steps), steps
+
+
+@pytest.mark.parametrize("method", [m for m in methods.providers("mass_matrix_solve") if ":" not in m])
+def test_serial_methods_grow_linearly_in_depth(method: str) -> None:
+    if methods.refusal(method, random_mechanism(16, seed=1, joints=kinds(), general=False)) is not None:
+        pytest.skip("the method refuses this robot by name")
+    small, middle, large = (_depth(n, "mass_matrix_solve", method) for n in (8, 16, 32))
+    assert 1.7 * (middle - small) <= large - middle <= 2.3 * (middle - small)
+    assert large > _depth(32, "mass_matrix_solve", "constraint_force:parallel") or method != "constraint_force"
+
+
+def test_a_tree_is_reduced_by_rounds_too() -> None:
+    """A star of short chains around a main chain: rounds, not one joint after another."""
+    near = {i: {j for j in (i - 1, i + 1) if 0 <= j < 64} for i in range(64)}
+    order = odd_even(near)
+    assert sorted(order) == list(range(64))
+    assert order[:32] == list(range(63, 0, -2))
+    assert leaf_first(near) == list(range(63, -1, -1))
+    assert set(FUNCTIONS) >= set(cf.VARIANTS["parallel"]) - {"operational_inertia_inverse"}
