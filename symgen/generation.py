@@ -137,7 +137,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
         seen.add(reading)
         try:
             candidate = derive(mechanism, function, method, options, budget)
-        except TooManyRows:
+        except (TooManyRows, RequestError):   # a method may decline a payload, which its refusal does not see
             continue
         if found is None or candidate.cost < found.cost:
             found = candidate

@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 
 from symgen import methods
+from tests.oracles import CLOSED_FORMS
 from tests.robots_for_tests import ROBOTS, robot
 
 
 def _refused(item: pytest.Item) -> bool:
     given = getattr(getattr(item, "callspec", None), "params", {})
-    name, method = given.get("name"), given.get("method")
-    known = isinstance(name, str) and name in ROBOTS and isinstance(method, str) and method in methods.names()
-    return known and methods.refusal(str(method), robot(str(name))) is not None
+    name, form, method = given.get("name"), given.get("form"), given.get("method")
+    if not isinstance(method, str) or method not in methods.names():
+        return False
+    if isinstance(name, str) and name in ROBOTS:
+        return methods.refusal(method, robot(name)) is not None
+    return form in CLOSED_FORMS and methods.refusal(method, CLOSED_FORMS[form]().mechanism) is not None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -41,7 +41,7 @@ ROOMS: dict[str, str] = {
     "spatial": "derivation",
     "model": "closed_forms constants errors joints mechanism",
     "linkage": "closed_forms constants derivation model spatial",
-    "methods": "closed_forms derivation linkage model spatial",
+    "methods": "closed_forms constants derivation errors linkage mechanism model spatial",
     "passes": "ir",
     # Program → C → machine
     "backends": "errors functions ir mechanism symgen",

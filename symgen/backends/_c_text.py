@@ -107,7 +107,7 @@ def rounded(value: Fraction, real: str) -> float:
     if abs(nearest) > (LARGEST_FLOAT if real == "float" else sys.float_info.max):
         size = f"of about 1e{round((abs(value.numerator).bit_length() - value.denominator.bit_length()) * math.log10(2))}"
         raise RequestError(f"a constant {size} does not fit into a {real}; use other units or --real double")
-    return math.copysign(nearest, value.numerator)
+    return -abs(nearest) if value < 0 else abs(nearest)   # the numerator alone may be too large for a float
 
 
 def _single(value: Fraction) -> Fraction:

@@ -7,7 +7,8 @@ the bias to others (as SA §5 and RK FD1 do) is completed here: forward dynamics
 (V b, D⁻¹ V b) for every column b saves Λ⁻¹ the way back.
 
 A paper that gives several readings of one method names them in `VARIANTS`: variant -> its own FUNCTIONS, asked for as
-"method:variant". A method that not every robot suits says why in `refusal(mechanism)` -> one sentence, or None.
+"method:variant". A method that not every robot suits says why in `refusal(mechanism)` -> one sentence, or None; where
+its variants suit different robots, `REFUSALS` has one such function each, under "" for the method itself.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def module(method: str) -> Any:
 
 def refusal(method: str, mechanism: Mechanism) -> str | None:
     """Why a method does not suit a robot, in one sentence; None where it does."""
-    ask = getattr(module(method), "refusal", None)
+    here, variant = module(method), method.partition(":")[2]
+    ask = getattr(here, "REFUSALS", {}).get(variant, getattr(here, "refusal", None))
     return None if ask is None else ask(mechanism)
 
 

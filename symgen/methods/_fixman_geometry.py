@@ -1,0 +1,169 @@
+"""What SymPy derives of LC's planar chain: ∂θ/∂x and ∂L/∂x, by differentiating the declared geometry, and the blocks of H.
+
+A chain joins the points x_0 (the base), x_1 … x_N, masses m_1 … m_N. `Geometry` declares what is measured between
+points: the length of a link (15) and its direction; everything else here follows. The joint angle θ_i is the
+direction of link i less that of link i−1. The rows are those of (∂x/∂q)⁻¹: they divide by lengths alone, so a
+straight chain is not singular. What LC print, (19)-(21), holds lengths constant while cos θ is differentiated; that
+form is derived by `published_rows`, for comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import sympy as sp
+
+Entries = dict[tuple[int, int], Any]
+"""The entries of a matrix that are not zero, indices from 0."""
+
+
+def distance(tail: Any, head: Any) -> Any:
+    """L_i = ‖x_i − x_{i−1}‖, LC (15)."""
+    d = head - tail
+    return sp.sqrt(d.dot(d))
+
+
+def bearing(tail: Any, head: Any) -> Any:
+    """The direction of x_i − x_{i−1} against the first axis of the plane: the sum of angles in LC (14)."""
+    d = head - tail
+    return sp.atan2(d[1], d[0])
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What a link measures between its `tail` and `head` (2-vectors): the soft direction and the hard length."""
+
+    direction: Callable[[Any, Any], Any] = bearing
+    length: Callable[[Any, Any], Any] = distance
+
+
+PLANAR = Geometry()
+
+
+def points(n: int) -> list[Any]:
+    """x_0 … x_n as pairs of symbols; x_0 is the origin."""
+    return [sp.zeros(2, 1), *(sp.Matrix(sp.symbols(f"x{i}_1 x{i}_2", real=True)) for i in range(1, n + 1))]
+
+
+def places(n: int) -> dict[Any, Any]:
+    """The coordinates of x_1 … x_n by the joint angles theta1 … and lengths L1 …, LC (14)."""
+    theta = sp.symbols(f"theta1:{n + 1}", real=True)
+    length = sp.symbols(f"L1:{n + 1}", positive=True)
+    found: dict[Any, Any] = {}
+    at = sp.zeros(2, 1)
+    for i, x in enumerate(points(n)[1:]):
+        phi = sp.Add(*theta[: i + 1])
+        at = at + length[i] * sp.Matrix([sp.cos(phi), sp.sin(phi)])                         # (14)
+        found.update(zip(x, at, strict=True))
+    return found
+
+
+def exact_rows(n: int, geometry: Geometry = PLANAR) -> tuple[list[dict[int, Any]], list[dict[int, Any]]]:
+    """(∂θ_i/∂x_l, ∂L_i/∂x_l) as {l: row}, link by link from 0, points numbered from 1: the rows of (∂x/∂q)⁻¹."""
+    x = points(n)
+    soft: list[dict[int, Any]] = []
+    hard: list[dict[int, Any]] = []
+    for i in range(1, n + 1):
+        theta = geometry.direction(x[i - 1], x[i])
+        if i > 1:
+            theta = theta - geometry.direction(x[i - 2], x[i - 1])
+        soft.append(_gradient(theta, x, range(max(i - 2, 1), i + 1)))
+        hard.append(_gradient(geometry.length(x[i - 1], x[i]), x, range(max(i - 1, 1), i + 1)))      # (17), (18)
+    return soft, hard
+
+
+def _gradient(f: Any, x: list[Any], at: range) -> dict[int, Any]:
+    rows = {k: sp.Matrix([[f.diff(x[k][0]), f.diff(x[k][1])]]) for k in at}
+    return {k: row for k, row in rows.items() if not row.is_zero_matrix}
+
+
+def published_rows(n: int, as_printed: bool = False) -> list[dict[int, Any]]:
+    """∂θ_i/∂x_j of LC (20)-(21): cos θ_i = d_i·d_{i−1} / (L_i L_{i−1}) differentiated with the lengths held constant.
+
+    Over the symbols of `points`, theta_i and L_i. Each row differs from the exact one by multiples of ∂L only, so the
+    Schur complement (12) is the same. Singular where sin θ_i = 0. Link 1 is measured from x_{−1} = −e_1.
+    `as_printed` keeps the slip in the last term of (21), d_{i−1} for d_i.
+    """
+    theta = sp.symbols(f"theta1:{n + 1}", real=True)
+    length = (sp.S.One, *sp.symbols(f"L1:{n + 1}", positive=True))
+    x = [sp.Matrix([-1, 0]), *points(n)]
+    found = []
+    for i in range(1, n + 1):
+        here = sp.Matrix(3, 2, sp.symbols("p0:6", real=True))
+        p = [here[k, :].T for k in range(3)]                                                # x_{i−2}, x_{i−1}, x_i
+        cosine = (p[2] - p[1]).dot(p[1] - p[0]) / (length[i] * length[i - 1])               # (19)
+        back = dict(zip(here, [c for k in range(3) for c in x[i - 1 + k]], strict=True))
+        rows = {}
+        for k in range(3):
+            if i - 2 + k < 1:
+                continue
+            slope = sp.Matrix([[cosine.diff(p[k][0]), cosine.diff(p[k][1])]])               # (20)
+            if as_printed and k == 0:
+                slope = (p[1] - p[0]).T * -1 / (length[i] * length[i - 1])                  # (21) as printed
+            rows[i - 2 + k] = (-slope / sp.sin(theta[i - 1])).subs(back, simultaneous=True)  # (21)
+        found.append(rows)
+    return found
+
+
+def block(left: list[dict[int, Any]], right: list[dict[int, Any]]) -> Entries:
+    """Σ_l (1/m_l) (∂a_i/∂x_l)(∂b_j/∂x_l)ᵀ, LC (23): the entries whose coordinates share a point."""
+    found: Entries = {}
+    for i, a in enumerate(left):
+        for j, b in enumerate(right):
+            shared = sorted(a.keys() & b.keys())
+            total = sp.Add(*(a[k].dot(b[k]) / sp.Symbol(f"m{k}", positive=True) for k in shared))
+            if total != 0:
+                found[i, j] = total
+    return found
+
+
+def theta_blocks(n: int, geometry: Geometry = PLANAR) -> tuple[Entries, Entries, Entries]:
+    """H^θθ (diagonals −2 … 2), H^θL (−2 … 1), H^LL (−1 … 1) of n links, LC (22)-(24), over the symbols of `points`."""
+    soft, hard = exact_rows(n, geometry)
+    return block(soft, soft), block(soft, hard), block(hard, hard)
+
+
+# -- one mass: what the emitted program is made of ----------------------------------------------------------------------
+
+L, K, COS, SIN, W = sp.symbols("L K c s w", real=True)
+"""Lengths of the links inside and outside a mass, cosine and sine of the angle between them, one over the mass."""
+
+
+@cache
+def meeting(geometry: Geometry = PLANAR) -> Any:
+    """What one point mass adds to H between (φ, L of the link inside it; φ, L of the link outside it), φ being absolute.
+
+    The 4×4 matrix Σ (1/m)(∂a/∂x)(∂b/∂x)ᵀ of (23) at x = the mass, in axes whose first lies along the inner link.
+    """
+    x, other = sp.Matrix(sp.symbols("x_1 x_2", real=True)), sp.Matrix(sp.symbols("y_1 y_2", real=True))
+    inner = {**dict(zip(other, (0, 0), strict=True)), **dict(zip(x, (L, 0), strict=True))}
+    outer = {**dict(zip(x, (0, 0), strict=True)), **dict(zip(other, (K * COS, K * SIN), strict=True))}
+    rows = []
+    for ends, at in (((other, x), inner), ((x, other), outer)):
+        for measure in (geometry.direction, geometry.length):
+            f = measure(*ends)
+            rows.append(sp.Matrix([[_on_circle(f.diff(c).subs(at, simultaneous=True)) for c in x]]))
+    gram = sp.Matrix(4, 4, lambda i, j: W * rows[i].dot(rows[j]))
+    return gram.applyfunc(_on_circle)
+
+
+def _on_circle(f: Any) -> Any:
+    """One local entry with c² + s² = 1 and the roots of squares of lengths taken."""
+    polar = sp.Symbol("t", real=True)
+    lengths = {L: sp.Symbol("L", positive=True), K: sp.Symbol("K", positive=True)}
+    turned = f.subs({COS: sp.cos(polar), SIN: sp.sin(polar), **lengths}, simultaneous=True)
+    settled = sp.trigsimp(sp.cancel(sp.trigsimp(turned)))
+    back = {sp.cos(polar): COS, sp.sin(polar): SIN, **{positive: plain for plain, positive in lengths.items()}}
+    return settled.subs(back, simultaneous=True)
+
+
+@cache
+def metric(geometry: Geometry = PLANAR) -> Any:
+    """det of ∂x/∂(φ, L) of one link, squared, over its length `L`: its factor of det G besides m² (LC, below (3))."""
+    head = sp.Matrix(sp.symbols("x_1 x_2", real=True))
+    both = sp.Matrix([geometry.direction(sp.zeros(2, 1), head), geometry.length(sp.zeros(2, 1), head)])
+    slope = both.jacobian(head).subs(dict(zip(head, (L, 0), strict=True)), simultaneous=True)
+    return _on_circle(1 / slope.det() ** 2)

@@ -1,0 +1,148 @@
+"""The hard/soft partition: H = G⁻¹ by blocks, block LDLᵀ of H^bb from the leaves to the base, and LC (12)-(13) with it.
+
+A joint i has one soft coordinate a_i and r_i hard ones b_i. The coordinates of a joint meet those of its parent and
+its siblings (what hangs on one body) and no others, so eliminating from the leaves to the base fills nothing in: in a
+chain H^bb is block tridiagonal, in a tree siblings meet as well. Only blocks that exist are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from symgen.derivation import Scalar
+from symgen.linkage import Linkage
+
+Block = list[list[Scalar]]
+"""A small matrix as rows."""
+
+
+@dataclass
+class Partition:
+    """The blocks of H = G⁻¹, LC (6): `soft[i, j]` = H^aa_ij for j ≤ i, `coupling[i, j]` = the row H^ab_ij, `hard[i, j]` =
+    the block H^bb_ij for j ≤ i; `metric` = det G. A missing block is zero."""
+
+    soft: dict[tuple[int, int], Scalar] = field(default_factory=dict)
+    coupling: dict[tuple[int, int], list[Scalar]] = field(default_factory=dict)
+    hard: dict[tuple[int, int], Block] = field(default_factory=dict)
+    metric: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """The elimination of one hard block, H^bb_ii = L Δ Lᵀ: L below its unit diagonal, Δ, 1/Δ, and (L Δ)⁻¹ H^bb_ij by j."""
+
+    lower: Block
+    delta: list[Scalar]
+    inverse: list[Scalar]
+    gain: dict[int, Block]
+
+
+def eliminate(linkage: Linkage, partition: Partition) -> list[Pivot]:
+    """H^bb = L_h U_h, leaves first."""
+    rest = {place: [list(row) for row in block] for place, block in partition.hard.items()}
+    found: dict[int, Pivot] = {}
+    for i in reversed(range(len(linkage))):
+        linkage.step(i, "hard block eliminated, LC (13)")
+        lower, delta, inverse = _decompose(linkage, i, rest[i, i])
+        inner = [j for j in range(i) if (i, j) in rest]
+        half = {j: _forward(lower, rest[i, j]) for j in inner}
+        gain = {j: [[x * inverse[r] for x in row] for r, row in enumerate(half[j])] for j in inner}
+        for j in inner:
+            for k in (k for k in inner if k <= j):
+                rest[j, k] = _reduced(rest[j, k], half[j], gain[k], symmetric=j == k)
+        found[i] = Pivot(lower, delta, inverse, gain)
+    return [found[i] for i in range(len(linkage))]
+
+
+def _decompose(linkage: Linkage, i: int, block: Block) -> tuple[Block, list[Scalar], list[Scalar]]:
+    """L, Δ and 1/Δ of one symmetric block."""
+    size = len(block)
+    work = [list(row) for row in block]
+    lower: Block = [[] for _ in range(size)]
+    delta, inverse = [], []
+    for c in range(size):
+        pivot = linkage.home.name(f"D_{i + 1}_{c + 1}", work[c][c])
+        delta.append(pivot)
+        inverse.append(linkage.home.name(f"invD_{i + 1}_{c + 1}", linkage.one / pivot))
+        for r in range(c + 1, size):
+            lower[r].append(work[r][c] * inverse[c])
+        for r in range(c + 1, size):
+            for s in range(c + 1, r + 1):
+                work[r][s] = work[r][s] - lower[r][c] * work[s][c]
+    return lower, delta, inverse
+
+
+def _forward(lower: Block, block: Block) -> Block:
+    """L⁻¹ block."""
+    out: Block = []
+    for r, row in enumerate(block):
+        solved = list(row)
+        for s in range(r):
+            solved = [x - lower[r][s] * y for x, y in zip(solved, out[s], strict=True)]
+        out.append(solved)
+    return out
+
+
+def _reduced(block: Block, left: Block, right: Block, symmetric: bool) -> Block:
+    """block − leftᵀ right, the Schur complement; of a symmetric one the lower triangle is computed."""
+    out = [list(row) for row in block]
+    for r in range(len(block)):
+        for c in range(r + 1 if symmetric else len(block[0])):
+            for x, y in zip(left, right, strict=True):
+                out[r][c] = out[r][c] - x[r] * y[c]
+            if symmetric:
+                out[c][r] = out[r][c]
+    return out
+
+
+def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) -> list[list[Scalar]]:
+    """e = (H^bb)⁻¹ d: L_h z = d from the leaves to the base, U_h e = z back."""
+    rest = [list(part) for part in d]
+    z: list[list[Scalar]] = [[] for _ in d]
+    for i in reversed(range(len(d))):
+        linkage.step(i, "forces of the hard coordinates, LC (13)")
+        z[i] = [row[0] for row in _forward(pivots[i].lower, [[x] for x in rest[i]])]
+        for j, gain in pivots[i].gain.items():
+            for row, x in zip(gain, z[i], strict=True):
+                rest[j] = [y - g * x for y, g in zip(rest[j], row, strict=True)]
+    e: list[list[Scalar]] = []
+    for i, pivot in enumerate(pivots):
+        linkage.step(i, "forces of the hard coordinates, back, LC (13)")
+        part = [x * inverse for x, inverse in zip(z[i], pivot.inverse, strict=True)]
+        for j, gain in pivot.gain.items():
+            for r, row in enumerate(gain):
+                for g, x in zip(row, e[j], strict=True):
+                    part[r] = part[r] - g * x
+        for r in reversed(range(len(part))):
+            for s in range(r + 1, len(part)):
+                part[r] = part[r] - pivot.lower[s][r] * part[s]
+            linkage.home.name(f"e_{i + 1}_{r + 1}", part[r])
+        e.append(part)
+    return e
+
+
+def soft_rates(linkage: Linkage, partition: Partition, pivots: list[Pivot], b: Sequence[Scalar]) -> list[Scalar]:
+    """[H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ] b, LC (12)."""
+    n = len(b)
+    c = [linkage.zero] * n
+    d = [[linkage.zero] * len(partition.hard[i, i]) for i in range(n)]
+    for (i, j), entry in partition.soft.items():
+        c[i] = c[i] + entry * b[j]                                                          # (13) c = H^aa b
+        if i != j:
+            c[j] = c[j] + entry * b[i]
+    for (i, j), row in partition.coupling.items():
+        d[j] = [x + entry * b[i] for x, entry in zip(d[j], row, strict=True)]               # (13) d = (H^ab)ᵀ b
+    e = hard_forces(linkage, pivots, d)                                                     # (13) e = (H^bb)⁻¹ d
+    x = list(c)
+    for (i, j), row in partition.coupling.items():
+        for entry, force in zip(row, e[j], strict=True):
+            x[i] = x[i] - entry * force                                                     # (13) f = H^ab e, c − f
+    return x
+
+
+def determinant(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> Scalar:
+    """det G^aa = det G · det H^bb, LC (8)."""
+    deltas = [x for pivot in pivots for x in pivot.delta]
+    product = linkage.product(deltas)
+    return product if partition.metric is None else partition.metric * product              # (8)

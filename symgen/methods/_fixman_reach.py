@@ -1,0 +1,133 @@
+"""Which robots the hard/soft partition suits: H needs the inverse of every link's inertia. One sentence where it does not."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from symgen import constants as k
+from symgen.closed_forms import feels
+from symgen.constants import Constant, Vec3
+from symgen.mechanism import Mechanism
+from symgen.model import Inertia, Model, reframe
+
+OTHERWISE = "take another method, such as riccati"
+
+
+@lru_cache(maxsize=64)
+def _model(mechanism: Mechanism) -> Model:
+    with k.precision():
+        return reframe(mechanism)
+
+
+def same_way(model: Model, i: int) -> bool:
+    """Whether the axis of joint i points the way of its parent's; in a plane it points that way or back."""
+    return bool(model.links[i].rotation[2][2] == 1)
+
+
+def link_ends(model: Model) -> list[Vec3]:
+    """Of a serial planar chain: from joint i to joint i + 1 in link i's axes, in the plane; of the last link, to its centre."""
+    tips = [link.shift for link in model.links[1:]] + [model.links[-1].center]
+    return [(x, y, k.ZERO) for x, y, _ in tips]
+
+
+def bent(model: Model) -> str | None:
+    """Why a robot is no serial chain that turns about parallel axes, or None."""
+    for i, link in enumerate(model.links):
+        if link.parent != i - 1:
+            return f"it branches at link '{link.name}'"
+        if feels(link.kind) != "turn":
+            return f"joint '{link.joint}' is {link.kind}"
+        if i and not (k.is_zero(link.rotation[2][0]) and k.is_zero(link.rotation[2][1])):
+            return f"the axis of joint '{link.joint}' is not parallel to that of the joint before it"
+    return None
+
+
+def _in_plane(own: Inertia) -> Constant:
+    """m times the moment about the axis through the mass centre, I_zz m − h_x² − h_y²."""
+    return k.settle((own.S[0] + own.S[3]) * own.m - own.h[0] * own.h[0] - own.h[1] * own.h[1])
+
+
+def all_points(model: Model) -> bool:
+    """Whether every link of a planar chain is a point mass at its end, as seen along the axes."""
+    return all(
+        _positive(link.inertia.m) and not (k.is_zero(end[0]) and k.is_zero(end[1])) and k.is_zero(_in_plane(link.inertia))
+        and all(k.is_zero(k.settle(link.inertia.h[x] - link.inertia.m * end[x])) for x in (0, 1))
+        for link, end in zip(model.links, link_ends(model), strict=True)
+    )
+
+
+def rigid_fault(model: Model) -> str | None:
+    """Which link of a planar chain has no inertia to invert in the plane, or None."""
+    for link in model.links:
+        if k.is_zero(link.inertia.m):
+            return f"link '{link.name}' has no mass"
+        if not _positive(_in_plane(link.inertia)):
+            return f"link '{link.name}' is a point mass, and not every link is one at its end"
+    return None
+
+
+def in_a_plane(model: Model) -> bool:
+    """Whether the planar form suits a model."""
+    return bent(model) is None and (all_points(model) or rigid_fault(model) is None)
+
+
+def spatial_fault(model: Model) -> str | None:
+    """Which link has an inertia that is not positive definite, or None."""
+    for link in model.links:
+        own = link.inertia
+        if k.is_zero(own.m):
+            return f"link '{link.name}' has no mass"
+        a, b, c, d, e, f = _about_centre(own)
+        minors = (a, a * d - b * b, a * (d * f - e * e) - b * (b * f - e * c) + c * (b * e - d * c))
+        if all(k.is_zero(k.settle(x)) for x in (a, d, f)):
+            return f"link '{link.name}' is a point mass"
+        if not all(_positive(k.settle(x)) for x in minors):
+            return f"link '{link.name}' has moments of inertia that are not positive definite, as a rod without thickness"
+    return None
+
+
+def _about_centre(own: Inertia) -> tuple[Constant, ...]:
+    """Moments of inertia (xx, xy, xz, yy, yz, zz) about the mass centre."""
+    x, y, z = own.h
+    pairs = (x * x, x * y, x * z, y * y, y * z, z * z)
+    S = [k.settle(s - p / own.m) for s, p in zip(own.S, pairs, strict=True)]
+    moments = (S[3] + S[5], -S[1], -S[2], S[0] + S[5], -S[4], S[0] + S[3])
+    return tuple(k.settle(x) for x in moments)
+
+
+def _positive(x: Constant) -> bool:
+    return bool(x > 0)
+
+
+def planar_refusal(mechanism: Mechanism) -> str | None:
+    """Why the planar form does not suit a robot."""
+    model = _model(mechanism)
+    with k.precision():
+        why = bent(model)
+        if why is not None:
+            return f"fixman:planar takes serial chains that turn about parallel axes, and of '{model.name}' {why}; take " \
+                   "fixman:spatial, or another method, such as riccati"
+        why = None if all_points(model) else rigid_fault(model)
+    return None if why is None else _sentence("fixman:planar", model, why)
+
+
+def spatial_refusal(mechanism: Mechanism) -> str | None:
+    """Why the spatial form does not suit a robot."""
+    model = _model(mechanism)
+    with k.precision():
+        why = spatial_fault(model)
+    return None if why is None else _sentence("fixman:spatial", model, why)
+
+
+def refusal(mechanism: Mechanism) -> str | None:
+    """Why neither form suits a robot."""
+    if planar_refusal(mechanism) is None or spatial_refusal(mechanism) is None:
+        return None
+    model = _model(mechanism)
+    with k.precision():
+        why = spatial_fault(model) if bent(model) else rigid_fault(model)
+    return _sentence("fixman", model, str(why))
+
+
+def _sentence(method: str, model: Model, why: str) -> str:
+    return f"{method} divides by the inertia of every link, and of '{model.name}' {why}; {OTHERWISE}"

@@ -1,0 +1,62 @@
+"""Fixman's partition: free every link, then hold the hard coordinates, M⁻¹ = H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ, LC (12).
+
+In a plane it is LC's own chain of point masses, or rigid links about parallel axes (`fixman:planar`); in space it is
+WC's chain of rigid bodies, and a tree of them (`fixman:spatial`). `fixman` itself is the planar form where that
+suits. Forms differ in how H is laid out (`_fixman_planar`, `_fixman_spatial`); what follows is one (`_fixman_partition`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from symgen.derivation import DivisionByZero, Scalar
+from symgen.linkage import Linkage
+from symgen.methods._fixman_partition import Partition, determinant, eliminate, soft_rates
+from symgen.methods._fixman_planar import absolute_forces, joint_rates, planar
+from symgen.methods._fixman_reach import in_a_plane, planar_refusal, refusal, spatial_refusal
+from symgen.methods._fixman_spatial import spatial
+
+SOURCE = "Lee & Chirikjian 2005, (3)-(25), and Wang & Chirikjian, (11)-(19)"
+REGROUPED = False   # H needs inertias that links have, one by one
+REFUSALS = {"": refusal, "planar": planar_refusal, "spatial": spatial_refusal}
+
+Form = Callable[[Linkage], Partition]
+Function = Callable[[Linkage], tuple[list[Scalar], ...]]
+
+
+def _form(linkage: Linkage) -> Form:
+    return planar if in_a_plane(linkage.model) else spatial
+
+
+def solve_by(form: Form, linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
+    """M⁻¹ b, LC (12)."""
+    partition = form(linkage)
+    pivots = eliminate(linkage, partition)
+    if form is planar:
+        return joint_rates(linkage, soft_rates(linkage, partition, pivots, absolute_forces(linkage, b)))
+    return soft_rates(linkage, partition, pivots, b)
+
+
+def solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
+    """M⁻¹ b by the form that suits the robot."""
+    return solve_by(_form(linkage), linkage, b)
+
+
+def _functions(choose: Callable[[Linkage], Form]) -> dict[str, Function]:
+    def mass_matrix_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:
+        """x = M⁻¹ b."""
+        return (solve_by(choose(linkage), linkage, linkage.inputs["b"]),)
+
+    def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
+        """det M = det G · det H^bb, Fixman's theorem, LC (8)."""
+        try:
+            partition = choose(linkage)(linkage)
+            return ([determinant(linkage, partition, eliminate(linkage, partition))],)
+        except DivisionByZero:
+            return ([linkage.zero],)
+
+    return {"mass_matrix_solve": mass_matrix_solve, "mass_matrix_determinant": mass_matrix_determinant}
+
+
+FUNCTIONS = _functions(_form)
+VARIANTS = {"planar": _functions(lambda _: planar), "spatial": _functions(lambda _: spatial)}
