@@ -14,7 +14,7 @@ import symgen
 from symgen import methods
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
-from symgen.generation import tip
+from symgen.generation import methods_for, tip
 from symgen.ir import Numbers, Program, evaluate
 from symgen.mechanism import BASE, Body, Frame, Mechanism, Part
 from symgen.precision import Array
@@ -26,7 +26,7 @@ TREE = random_tree(21, 5, branching=0.5)
 """Frames on the base ("world", displaced), on each body, and displaced on the last ("tool")."""
 LOADED = [name for name, spec in FUNCTIONS.items() if not spec.kinematic]
 PLACED = [name for name, spec in FUNCTIONS.items() if spec.needs_frame]
-WITH_METHOD = [(f, m) for f in LOADED for m in methods.providers(f)]
+WITH_METHOD = [(f, m) for f in LOADED for m in methods_for(TREE, f)]
 CARRIERS = {
     "a lumped link": ("panda", "panda_hand"), "a displaced frame": (TREE, "tool"), "the last link": ("puma560", "link6"),
     "a middle link": ("puma560", "link3"), "the first link": ("scara", "link1"), "a link with children": (TREE, "link0"),

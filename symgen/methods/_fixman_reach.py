@@ -61,6 +61,7 @@ def rigid_fault(model: Model) -> str | None:
     for link in model.links:
         if k.is_zero(link.inertia.m):
             return f"link '{link.name}' has no mass"
+    for link in model.links:
         if not _positive(_in_plane(link.inertia)):
             return f"link '{link.name}' is a point mass, and not every link is one at its end"
     return None
