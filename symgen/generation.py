@@ -78,8 +78,12 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
             f"that other joints do not move as well; lock it with --lock {joint}, or give its links a mass")
 
 
-def derive(mechanism: Mechanism, function: str, method: str, options: Options, budget: int = ROW_BUDGET) -> Program:
-    """The Program of one function by one method. Raises TooManyRows when the derivation outgrows `budget` rows."""
+def derive(mechanism: Mechanism, function: str, method: str, options: Options, budget: int = ROW_BUDGET,
+           longest: int | None = None) -> Program:
+    """The Program of one function by one method.
+
+    Raises TooManyRows when it has more than `budget` rows, or its derivation more than `longest` (four times as many).
+    """
     what = FUNCTIONS[function]
     build = methods.derivation(method, function)
     plain, regrouped = models(mechanism)
@@ -89,7 +93,7 @@ def derive(mechanism: Mechanism, function: str, method: str, options: Options, b
         if options.payload is not None and not what.kinematic:
             arguments.append(PAYLOAD)
         shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in arguments}
-        home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, 4 * budget)
+        home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest or 4 * budget)
         frame = model.frame(mechanism, options.frame or tip(mechanism)) if what.needs_frame else None
         payload = model.frame(mechanism, options.payload) if options.payload and not what.kinematic else None
         linkage = Linkage(model, home, frame, payload)
@@ -128,7 +132,7 @@ def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
 def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     """By the method with the fewest operations for this robot (mul + add + div; ties by name)."""
     found: Program | None = None
-    budget = ROW_BUDGET
+    longest = None
     seen = set()
     for method in methods_for(mechanism, function):
         reading = methods.derivation(method, function)
@@ -136,13 +140,14 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             continue
         seen.add(reading)
         try:
-            candidate = derive(mechanism, function, method, options, budget)
+            candidate = derive(mechanism, function, method, options, longest=longest)
         except (TooManyRows, RequestError):   # a method may decline a payload, which its refusal does not see
             continue
         if found is None or candidate.cost < found.cost:
             found = candidate
-            # Of large robots, a derivation that is still more than six times as long as the best has not been seen to win.
-            budget = min(budget, max(5_000, 2 * len(candidate.rows)))
+            # The passes take away a quarter of a derivation, or of a short one somewhat more: what is longer than this
+            # cannot end up shorter than the best so far, and need not be followed to its end.
+            longest = 1_000 + 5 * len(candidate.rows) // 2
     if found is None:
         raise RequestError(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {ROW_BUDGET} rows by every method; "
