@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -198,7 +199,7 @@ def casadi(mechanism: Mechanism) -> Peer:
         "inverse_mass_matrix": ("computeMinverse", "q"),
     }
     functions = {ours: (f"casadi {label}", maker(label, *names)) for ours, (label, *names) in algorithms.items()}
-    return Peer("casadi", ca.__version__, order, functions, alike="bound")
+    return Peer("casadi", version("casadi"), order, functions, alike="bound")
 
 
 def _compiled(ca: Any, name: str, arguments: list[Any], result: Any) -> Any:
