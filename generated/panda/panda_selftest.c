@@ -663,7 +663,7 @@ static const double mass_matrix_determinant_det[3][1] = {
     }
 };
 static const double mass_matrix_determinant_det_tolerance[3] = {
-    1.0356146085143305e-17, 4.260118348376065e-18, 6.777143419203945e-18
+    1.064786851007692e-17, 4.380121682133137e-18, 6.968048867632226e-18
 };
 
 static int test_mass_matrix_determinant(void)
@@ -680,6 +680,204 @@ static int test_mass_matrix_determinant(void)
         copy(shared, mass_matrix_determinant_q[i], 7);
         panda_mass_matrix_determinant(shared, shared);
         count += wrong(shared, mass_matrix_determinant_det[i], 1, mass_matrix_determinant_det_tolerance[i]);
+    }
+    return count;
+}
+
+static const double operational_inertia_inverse_q[3][7] = {
+    {
+        0.1298828125, 1.0654296875, -1.7158203125, -2.763671875, -1.806640625, 2.5126953125, -2.8037109375
+    },
+    {
+        -2.6787109375, -0.2646484375, 0.22265625, -1.236328125, 0.9853515625, 1.7919921875, 0.8408203125
+    },
+    {
+        0.61328125, 0.9052734375, 2.0654296875, -0.8291015625, 0.736328125, 1.9541015625, 1.56640625
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv[3][36] = {
+    {
+        123.51307144712167, 45.56349485252064, -26.108419953653538, 0.41006966522410904, -0.05833170368939718,
+        -3.1381213319429624, 45.56349485252064, 47.96807173626786, -10.603102943951376, -0.1412101797566834,
+        -0.41893336635705014, 3.682871912021716, -26.108419953653538, -10.603102943951376, 24.61759870420728,
+        1.4668160487442479, -2.1309295645849686, 0.2069451099549867, 0.41006966522410904, -0.1412101797566834,
+        1.4668160487442479, 0.27460663608963853, -0.2577400656213532, -0.09463269485148626,
+        -0.05833170368939718, -0.41893336635705014, -2.1309295645849686, -0.2577400656213532,
+        0.43007145112945083, -0.06759372969494255, -3.1381213319429624, 3.682871912021716, 0.2069451099549867,
+        -0.09463269485148626, -0.06759372969494255, 1.020461909103206
+    },
+    {
+        29.640140327047618, -9.486509501670955, -6.752745449591049, -0.0005050998603148775,
+        1.4081415446587553, -4.800222464570286, -9.486509501670955, 129.72035432712025, 46.09376611280231,
+        -0.8899528207280741, 0.4043129677999039, -1.1652684602581544, -6.752745449591049, 46.09376611280231,
+        45.86811530559765, 4.606722379802113, -0.1477125343747602, -0.6214273753147675,
+        -0.0005050998603148775, -0.8899528207280741, 4.606722379802113, 1.0094497501922426,
+        -0.06615744188400366, -0.03914158352570393, 1.4081415446587553, 0.4043129677999039,
+        -0.1477125343747602, -0.06615744188400366, 0.24305072648495904, -0.20634513754196343,
+        -4.800222464570286, -1.1652684602581544, -0.6214273753147675, -0.03914158352570393,
+        -0.20634513754196343, 1.0245026647078328
+    },
+    {
+        113.8975798443532, 16.949702125911152, -55.439821766122485, -0.4296603503553769, -3.3496934641964713,
+        -0.25489424580530556, 16.949702125911152, 34.27632917550961, -9.279995235206368, 3.077934317187522,
+        0.18411514431453713, 4.209400101115837, -55.439821766122485, -9.279995235206368, 57.6292905180047,
+        -0.12998489446405342, -3.162957070252676, 0.13395680608866503, -0.4296603503553769, 3.077934317187522,
+        -0.12998489446405342, 0.5338476999772055, 0.09622200005124085, 0.4333160253909877,
+        -3.3496934641964713, 0.18411514431453713, -3.162957070252676, 0.09622200005124085, 0.9727490467127501,
+        -0.020343239869724892, -0.25489424580530556, 4.209400101115837, 0.13395680608866503,
+        0.4333160253909877, -0.020343239869724892, 0.6970859688579603
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
+    5.895586500645128e-10, 1.5777684193883235e-09, 2.105405369888989e-09
+};
+
+static int test_operational_inertia_inverse(void)
+{
+    static double Lambda_inv[36];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(Lambda_inv, 36);
+        panda_operational_inertia_inverse(operational_inertia_inverse_q[i], Lambda_inv);
+        count += wrong(Lambda_inv, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+        /* Lambda_inv over q */
+        spoil(shared, 36);
+        copy(shared, operational_inertia_inverse_q[i], 7);
+        panda_operational_inertia_inverse(shared, shared);
+        count += wrong(shared, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+    }
+    return count;
+}
+
+static const double link_accelerations_q[3][7] = {
+    {
+        0.1298828125, 1.0654296875, -1.7158203125, -2.763671875, -1.806640625, 2.5126953125, -2.8037109375
+    },
+    {
+        -2.6787109375, -0.2646484375, 0.22265625, -1.236328125, 0.9853515625, 1.7919921875, 0.8408203125
+    },
+    {
+        0.61328125, 0.9052734375, 2.0654296875, -0.8291015625, 0.736328125, 1.9541015625, 1.56640625
+    }
+};
+static const double link_accelerations_v[3][7] = {
+    {
+        0.5439453125, -1.078125, -1.029296875, -1.2353515625, 1.9833984375, -1.5244140625, -0.40625
+    },
+    {
+        1.408203125, -1.5615234375, 1.953125, -0.2705078125, -0.130859375, 0.6923828125, -0.7607421875
+    },
+    {
+        0.2998046875, 1.8115234375, 1.6533203125, 1.1689453125, 1.931640625, -1.4658203125, -1.2685546875
+    }
+};
+static const double link_accelerations_tau[3][7] = {
+    {
+        -11.1064453125, -7.3505859375, 6.2763671875, 6.28515625, 19.091796875, 2.380859375, -2.26953125
+    },
+    {
+        17.982421875, -11.705078125, 18.4013671875, -11.130859375, -6.29296875, 9.3779296875, -7.072265625
+    },
+    {
+        -8.7041015625, 16.4560546875, 10.2197265625, -13.869140625, 10.28125, -19.41015625, -17.951171875
+    }
+};
+static const double link_accelerations_alpha[3][42] = {
+    {
+        0.0, 0.0, -26.195261681790925, 0.0, 0.0, 0.0, -2.296366111106913, 22.108635850457333,
+        -26.195261681790925, 0.0, 0.0, 0.0, 20.359504887040533, 24.573847547690608, -14.857133446496546,
+        3.9321901500211776, -6.971832130517993, -6.32158625463623, 27.542048010734874, 22.823266243676414,
+        -24.421801046736498, 2.8946474903649406, -7.205969068288444, -8.12034262432488, -724.0485229690318,
+        -426.5879655919059, -412.610339658864, -5.601867828450409, 3.0394550749435045, -9.078055700600705,
+        -687.5208395350398, -487.01158086303275, -410.4600543324256, -5.601867828450409, 3.0394550749435045,
+        -9.078055700600705, 276.4888556118033, 18.606819346909493, -644.1611089859392, 29.445188841212907,
+        -50.706200590233266, -4.19670843383118
+    },
+    {
+        0.0, 0.0, 173.5686665348271, 0.0, 0.0, 0.0, -24.952455449017194, 45.07608308384282, 173.5686665348271,
+        0.0, 0.0, 0.0, -34.64298206461635, 41.044123260741, 123.27059975726011, 6.715531478991763,
+        20.88418811485649, -4.998391205946094, 69.60738171918817, -87.01192846505452, 113.49152957845827,
+        14.694379567075378, 14.742522027961364, -0.9952341060521831, 145.8323777013926, -20.014307698793942,
+        45.11019792670232, 13.473011781053184, -24.52918780903145, -32.71035914742663, -203.88257472955254,
+        58.48279212304158, -266.8719100849992, 13.473011781053184, -24.52918780903145, -32.71035914742663,
+        -327.2960102551799, 985.1204054563568, 106.29894668920399, 9.121838078085537, 3.4681480645962672,
+        -23.174396803901256
+    },
+    {
+        0.0, 0.0, -127.31878591016263, 0.0, 0.0, 0.0, -5.718990166258704, 7.1820916048917915,
+        -127.31878591016263, 0.0, 0.0, 0.0, -64.0998044464895, -33.4303747470194, -186.95221402672612,
+        18.869524599679583, -25.159415305628478, -2.9183585066216926, -94.87106743049804, -147.32211176124866,
+        -74.62163495483296, 26.755216691353866, -11.6660642422324, -7.911634151665464, -190.47233515801477,
+        461.4376919565044, 518.6921473459744, 5.151288105608542, 12.822528354028407, -30.424349668577825,
+        77.78416448361679, 192.88992355747436, 836.7929549897706, 5.151288105608542, 12.822528354028407,
+        -30.424349668577825, 2724.0238389297324, 659.8634862340123, -941.0496676127074, -46.83689279339757,
+        24.367186415567005, -28.13886402280235
+    }
+};
+static const double link_accelerations_alpha_tolerance[3] = {
+    1.360818581784458e-07, 2.821276842965587e-07, 1.0878358146695972e-06
+};
+static const double link_accelerations_alpha_tip[3][6] = {
+    {
+        276.4888556118033, 18.606819346909493, -644.1611089859392, -30.49723088330146, 54.996290536778666,
+        -28.39637314407175
+    },
+    {
+        -327.2960102551799, 985.1204054563568, 106.29894668920399, -47.13801675104021, -18.098934399247778,
+        14.162268120474607
+    },
+    {
+        2724.0238389297324, 659.8634862340123, -941.0496676127074, 4.636172834468697, -128.46415213284322,
+        0.6015486040198639
+    }
+};
+static const double link_accelerations_alpha_tip_tolerance[3] = {
+    1.360818581784458e-07, 2.821276842965587e-07, 1.0878358146695972e-06
+};
+
+static int test_link_accelerations(void)
+{
+    static double alpha[42];
+    static double alpha_tip[6];
+    static double shared[42];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(alpha, 42);
+        spoil(alpha_tip, 6);
+        panda_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], link_accelerations_tau[i], alpha, alpha_tip);
+        count += wrong(alpha, link_accelerations_alpha[i], 42, link_accelerations_alpha_tolerance[i]);
+        count += wrong(alpha_tip, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over q */
+        spoil(shared, 42);
+        copy(shared, link_accelerations_q[i], 7);
+        panda_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 42, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over q */
+        spoil(shared, 42);
+        copy(shared, link_accelerations_q[i], 7);
+        panda_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over v */
+        spoil(shared, 42);
+        copy(shared, link_accelerations_v[i], 7);
+        panda_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 42, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over v */
+        spoil(shared, 42);
+        copy(shared, link_accelerations_v[i], 7);
+        panda_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over tau */
+        spoil(shared, 42);
+        copy(shared, link_accelerations_tau[i], 7);
+        panda_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 42, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over tau */
+        spoil(shared, 42);
+        copy(shared, link_accelerations_tau[i], 7);
+        panda_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
     }
     return count;
 }
@@ -839,7 +1037,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 11;
+    const int total = 13;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -850,6 +1048,8 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
+    passed += report("link_accelerations", 3, test_link_accelerations());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef panda_NO_STDIO

@@ -77,6 +77,21 @@ void planar_arm_mass_matrix_solve(const double q[planar_arm_NQ], const double b[
  */
 void planar_arm_mass_matrix_determinant(const double q[planar_arm_NQ], double det[1]);
 
+/* inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T
+ *   q: joint positions (rad, m)
+ *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
+ */
+void planar_arm_operational_inertia_inverse(const double q[planar_arm_NQ], double Lambda_inv[36]);
+
+/* accelerations of the links that joint forces cause
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   tau: joint torques and forces (N·m, N)
+ *   alpha: of every link at its frame's origin: angular part first, axes of the base, true accelerations (gravity is no part of them)
+ *   alpha_tip: likewise of the chosen frame
+ */
+void planar_arm_link_accelerations(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double alpha[planar_arm_NV*6], double alpha_tip[6]);
+
 /* pose of the chosen frame in the base
  *   q: joint positions (rad, m)
  *   R: axes of the frame in the base

@@ -17,15 +17,15 @@ void planar_arm_inverse_dynamics(const double q[planar_arm_NQ], const double v[p
     const double s_2 = sin(q[1]);
 
     /* link 1 (link1): velocity and acceleration, RK (2.2)-(2.5) */
+    const double neg_U_1_11 = v[0]*v[0];
     const double vdot_1_1 = 9.81*s_1;
     const double vdot_1_2 = 9.81*c_1;
-    const double neg_U_1_11 = v[0]*v[0];
 
     /* link 2 (link2): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_2_3 = v[0] + v[1];
     const double omegadot_2_3 = a[0] + a[1];
-    const double vdot_2_2 = c_2*(vdot_1_2 + a[0]) - s_2*(vdot_1_1 - neg_U_1_11);
     const double neg_U_2_11 = omega_2_3*omega_2_3;
+    const double vdot_2_2 = c_2*(vdot_1_2 + a[0]) - s_2*(vdot_1_1 - neg_U_1_11);
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_2_1 = 0.25*neg_U_2_11;

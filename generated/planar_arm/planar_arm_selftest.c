@@ -572,6 +572,170 @@ static int test_mass_matrix_determinant(void)
     return count;
 }
 
+static const double operational_inertia_inverse_q[3][2] = {
+    {
+        1.4521484375, 0.201171875
+    },
+    {
+        -2.958984375, 3.0380859375
+    },
+    {
+        2.1025390625, -1.994140625
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv[3][36] = {
+    {
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 21.12798052986871,
+        -7.444586436348636, -1.2383650044597116, 0.0, 0.0, 0.0, -7.444586436348636, 3.214743407401627,
+        0.3658237471515979, 0.0, 0.0, 0.0, -1.2383650044597116, 0.3658237471515979, 0.08099057493608265, 0.0,
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    },
+    {
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 21.62926219213381,
+        -0.2685504230630853, 7.607444119040592, 0.0, 0.0, 0.0, -0.2685504230630853, 0.023120408923914593,
+        -0.20160002825204332, 0.0, 0.0, 0.0, 7.607444119040592, -0.20160002825204332, 3.2559041846716252, 0.0,
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    },
+    {
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 12.986237944945206,
+        -1.3922087128282044, 6.049260399474284, 0.0, 0.0, 0.0, -1.3922087128282044, 0.5950023444263665,
+        -0.38630360726831586, 0.0, 0.0, 0.0, 6.049260399474284, -0.38630360726831586, 2.9721230574087936, 0.0,
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
+    6.2218646142555315e-12, 2.263904886436452e-12, 9.410094454458694e-13
+};
+
+static int test_operational_inertia_inverse(void)
+{
+    static double Lambda_inv[36];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(Lambda_inv, 36);
+        planar_arm_operational_inertia_inverse(operational_inertia_inverse_q[i], Lambda_inv);
+        count += wrong(Lambda_inv, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+        /* Lambda_inv over q */
+        spoil(shared, 36);
+        copy(shared, operational_inertia_inverse_q[i], 2);
+        planar_arm_operational_inertia_inverse(shared, shared);
+        count += wrong(shared, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+    }
+    return count;
+}
+
+static const double link_accelerations_q[3][2] = {
+    {
+        1.4521484375, 0.201171875
+    },
+    {
+        -2.958984375, 3.0380859375
+    },
+    {
+        2.1025390625, -1.994140625
+    }
+};
+static const double link_accelerations_v[3][2] = {
+    {
+        0.2685546875, -1.337890625
+    },
+    {
+        -0.6328125, -0.44140625
+    },
+    {
+        1.140625, -1.884765625
+    }
+};
+static const double link_accelerations_tau[3][2] = {
+    {
+        9.7275390625, 2.36328125
+    },
+    {
+        11.7744140625, 5.341796875
+    },
+    {
+        -17.8291015625, -19.564453125
+    }
+};
+static const double link_accelerations_alpha[3][12] = {
+    {
+        0.0, 0.0, -2.568695083803357, 0.0, 0.0, 0.0, 0.0, 0.0, 38.29274398824008, 2.542099095107121,
+        -0.3756702707271691, 0.0
+    },
+    {
+        0.0, 0.0, 37.1695921524155, 0.0, 0.0, 0.0, 0.0, 0.0, 145.55143781529603, 7.14360930866963,
+        -36.478867695614106, 0.0
+    },
+    {
+        0.0, 0.0, -9.865694190250537, 0.0, 0.0, 0.0, 0.0, 0.0, -272.6310200117099, 9.163152988706004,
+        3.880878280513619, 0.0
+    }
+};
+static const double link_accelerations_alpha_tolerance[3] = {
+    7.58487323848957e-11, 5.6557682682991686e-11, 9.379599598659356e-11
+};
+static const double link_accelerations_alpha_tip[3][6] = {
+    {
+        0.0, 0.0, 38.29274398824008, -16.491985798784054, -2.5237063606830503, 0.0
+    },
+    {
+        0.0, 0.0, 145.55143781529603, 0.817768832560818, 36.02369710449511, 0.0
+    },
+    {
+        0.0, 0.0, -272.6310200117099, 23.635373068457085, -131.66450073542902, 0.0
+    }
+};
+static const double link_accelerations_alpha_tip_tolerance[3] = {
+    7.58487323848957e-11, 5.6557682682991686e-11, 9.379599598659356e-11
+};
+
+static int test_link_accelerations(void)
+{
+    static double alpha[12];
+    static double alpha_tip[6];
+    static double shared[12];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(alpha, 12);
+        spoil(alpha_tip, 6);
+        planar_arm_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], link_accelerations_tau[i], alpha, alpha_tip);
+        count += wrong(alpha, link_accelerations_alpha[i], 12, link_accelerations_alpha_tolerance[i]);
+        count += wrong(alpha_tip, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over q */
+        spoil(shared, 12);
+        copy(shared, link_accelerations_q[i], 2);
+        planar_arm_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 12, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over q */
+        spoil(shared, 12);
+        copy(shared, link_accelerations_q[i], 2);
+        planar_arm_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over v */
+        spoil(shared, 12);
+        copy(shared, link_accelerations_v[i], 2);
+        planar_arm_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 12, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over v */
+        spoil(shared, 12);
+        copy(shared, link_accelerations_v[i], 2);
+        planar_arm_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over tau */
+        spoil(shared, 12);
+        copy(shared, link_accelerations_tau[i], 2);
+        planar_arm_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 12, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over tau */
+        spoil(shared, 12);
+        copy(shared, link_accelerations_tau[i], 2);
+        planar_arm_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+    }
+    return count;
+}
+
 static const double forward_kinematics_q[3][2] = {
     {
         1.4521484375, 0.201171875
@@ -705,7 +869,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 11;
+    const int total = 13;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -716,6 +880,8 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
+    passed += report("link_accelerations", 3, test_link_accelerations());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef planar_arm_NO_STDIO

@@ -25,42 +25,42 @@ void planar_point_mass_bias_force(const double q[planar_point_mass_NQ], const do
     const double s_6 = sin(q[5]);
 
     /* link 1 (link1): velocity and acceleration, RK (2.2)-(2.5) */
+    const double neg_U_1_11 = v[0]*v[0];
     const double vdot_1_1 = 9.81*s_1;
     const double vdot_1_2 = 9.81*c_1;
-    const double neg_U_1_11 = v[0]*v[0];
 
     /* link 2 (link2): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_2_3 = v[0] + v[1];
+    const double neg_U_2_11 = omega_2_3*omega_2_3;
     const double t1 = vdot_1_1 - neg_U_1_11;
     const double vdot_2_1 = c_2*t1 + s_2*vdot_1_2;
     const double vdot_2_2 = c_2*vdot_1_2 - s_2*t1;
-    const double neg_U_2_11 = omega_2_3*omega_2_3;
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_3_3 = omega_2_3 + v[2];
+    const double neg_U_3_11 = omega_3_3*omega_3_3;
     const double t2 = vdot_2_1 - neg_U_2_11;
     const double vdot_3_1 = c_3*t2 + s_3*vdot_2_2;
     const double vdot_3_2 = c_3*vdot_2_2 - s_3*t2;
-    const double neg_U_3_11 = omega_3_3*omega_3_3;
 
     /* link 4 (link4): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_4_3 = omega_3_3 + v[3];
+    const double neg_U_4_11 = omega_4_3*omega_4_3;
     const double t3 = vdot_3_1 - neg_U_3_11;
     const double vdot_4_1 = c_4*t3 + s_4*vdot_3_2;
     const double vdot_4_2 = c_4*vdot_3_2 - s_4*t3;
-    const double neg_U_4_11 = omega_4_3*omega_4_3;
 
     /* link 5 (link5): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_5_3 = omega_4_3 + v[4];
+    const double neg_U_5_11 = omega_5_3*omega_5_3;
     const double t4 = vdot_4_1 - neg_U_4_11;
     const double vdot_5_1 = c_5*t4 + s_5*vdot_4_2;
     const double vdot_5_2 = c_5*vdot_4_2 - s_5*t4;
-    const double neg_U_5_11 = omega_5_3*omega_5_3;
 
     /* link 6 (link6): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_6_3 = omega_5_3 + v[5];
-    const double vdot_6_2 = c_6*vdot_5_2 - s_6*(vdot_5_1 - neg_U_5_11);
     const double neg_U_6_11 = omega_6_3*omega_6_3;
+    const double vdot_6_2 = c_6*vdot_5_2 - s_6*(vdot_5_1 - neg_U_5_11);
 
     /* link 5 (link5): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_5_2 = s_6*neg_U_6_11;

@@ -164,7 +164,7 @@ static const double forward_dynamics_a[3][6] = {
     }
 };
 static const double forward_dynamics_a_tolerance[3] = {
-    4.80088615166069e-10, 3.5069428556217316e-09, 1.3575061459882762e-09
+    2.962248902088511e-10, 2.163858357724047e-09, 8.376101751842554e-10
 };
 
 static int test_forward_dynamics(void)
@@ -580,7 +580,7 @@ static const double mass_matrix_solve_x[3][6] = {
     }
 };
 static const double mass_matrix_solve_x_tolerance[3] = {
-    4.094381210984259e-11, 2.9541657258791817e-10, 4.498119773704227e-11
+    1.825206082005031e-11, 1.3169172512955387e-10, 2.005185923217547e-11
 };
 
 static int test_mass_matrix_solve(void)
@@ -629,7 +629,7 @@ static const double mass_matrix_determinant_det[3][1] = {
     }
 };
 static const double mass_matrix_determinant_det_tolerance[3] = {
-    8.50012682764637e-11, 5.5301459884060105e-11, 2.1650369011441e-10
+    3.5417195115193206e-11, 2.304227495169171e-11, 9.020987088100416e-11
 };
 
 static int test_mass_matrix_determinant(void)
@@ -646,6 +646,179 @@ static int test_mass_matrix_determinant(void)
         copy(shared, mass_matrix_determinant_q[i], 6);
         planar_point_mass_mass_matrix_determinant(shared, shared);
         count += wrong(shared, mass_matrix_determinant_det[i], 1, mass_matrix_determinant_det_tolerance[i]);
+    }
+    return count;
+}
+
+static const double operational_inertia_inverse_q[3][6] = {
+    {
+        1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+    },
+    {
+        1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+    },
+    {
+        0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv[3][36] = {
+    {
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.874361441424563,
+        0.9613328284805096, 0.32218023923975564, 0.0, 0.0, 0.0, 0.9613328284805096, 0.9821808173752363,
+        0.11206129829895954, 0.0, 0.0, 0.0, 0.32218023923975564, 0.11206129829895954, 0.2952687650781114, 0.0,
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    },
+    {
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.7009071260095934,
+        -1.0076045014975117, 0.1487905722206271, 0.0, 0.0, 0.0, -1.0076045014975117, 0.9987664752050338,
+        0.027740028516209637, 0.0, 0.0, 0.0, 0.1487905722206271, 0.027740028516209637, 0.37617047892316585,
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    },
+    {
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.431076408279123,
+        0.9778057317018282, -0.21092589530248174, 0.0, 0.0, 0.0, 0.9778057317018282, 0.9724208249959382,
+        -0.1142705597840924, 0.0, 0.0, 0.0, -0.21092589530248174, -0.1142705597840924, 0.526535480794959, 0.0,
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
+    3.659916766749296e-12, 4.848865544017081e-11, 2.658637743910129e-11
+};
+
+static int test_operational_inertia_inverse(void)
+{
+    static double Lambda_inv[36];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(Lambda_inv, 36);
+        planar_point_mass_operational_inertia_inverse(operational_inertia_inverse_q[i], Lambda_inv);
+        count += wrong(Lambda_inv, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+        /* Lambda_inv over q */
+        spoil(shared, 36);
+        copy(shared, operational_inertia_inverse_q[i], 6);
+        planar_point_mass_operational_inertia_inverse(shared, shared);
+        count += wrong(shared, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+    }
+    return count;
+}
+
+static const double link_accelerations_q[3][6] = {
+    {
+        1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+    },
+    {
+        1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+    },
+    {
+        0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+    }
+};
+static const double link_accelerations_v[3][6] = {
+    {
+        1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+    },
+    {
+        -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+    },
+    {
+        0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+    }
+};
+static const double link_accelerations_tau[3][6] = {
+    {
+        -5.291015625, -8.392578125, 4.9150390625, -10.3662109375, 9.896484375, 16.0595703125
+    },
+    {
+        19.7392578125, -17.7587890625, -4.1162109375, 5.2978515625, 15.4169921875, -7.6943359375
+    },
+    {
+        2.9658203125, 2.40234375, -7.6396484375, 17.033203125, 3.830078125, 2.3212890625
+    }
+};
+static const double link_accelerations_alpha[3][36] = {
+    {
+        0.0, 0.0, 15.370068482501386, 0.0, 0.0, 0.0, 0.0, 0.0, -29.861008063422307, -15.596756139499805,
+        0.9007922624957978, 0.0, 0.0, 0.0, 27.62155519518574, -2.2447551238789427, -25.836574446892527, 0.0,
+        0.0, 0.0, -51.43547004732493, 25.37779379793305, -25.593484341237748, 0.0, 0.0, 0.0,
+        -16.01488536738422, -19.207207115241435, 0.07867376599543967, 0.0, 0.0, 0.0, 20.906991476793575,
+        -4.897155443936717, -9.880226142411674, 0.0
+    },
+    {
+        0.0, 0.0, 47.03469030063717, 0.0, 0.0, 0.0, 0.0, 0.0, -59.904889971735976, -43.290810909493686,
+        18.432090508097044, 0.0, 0.0, 0.0, -4.537566592161744, 10.071358384525688, -8.92716643539325, 0.0,
+        0.0, 0.0, -23.06235610783873, 9.74626730322496, -4.139136295851409, 0.0, 0.0, 0.0, 54.7151052787073,
+        18.098943005943685, 17.45957170724691, 0.0, 0.0, 0.0, -31.618338209312423, -23.584150002137967,
+        -17.984397389797028, 0.0
+    },
+    {
+        0.0, 0.0, -19.96628462451626, 0.0, 0.0, 0.0, 0.0, 0.0, 15.384931551173452, 15.644980357684913,
+        -12.405139726363755, 0.0, 0.0, 0.0, -34.20661332663093, 23.143628220160995, 1.0443109257908851, 0.0,
+        0.0, 0.0, -1.8631078991395975, -10.491212542239607, -7.646250386546528, 0.0, 0.0, 0.0,
+        2.72267845224245, -10.614013070959901, -10.056068641553898, 0.0, 0.0, 0.0, 13.221357780073646,
+        -10.607932693101176, -7.302826042916935, 0.0
+    }
+};
+static const double link_accelerations_alpha_tolerance[3] = {
+    1.64509099801326e-08, 1.1958538843400634e-07, 4.6319850505772656e-08
+};
+static const double link_accelerations_alpha_tip[3][6] = {
+    {
+        0.0, 0.0, 20.906991476793575, 14.035402135604697, 4.188459365178169, 0.0
+    },
+    {
+        0.0, 0.0, -31.618338209312423, 8.116504039784841, -19.13290647873559, 0.0
+    },
+    {
+        0.0, 0.0, 13.221357780073646, 2.451463795888326, -9.546795413146675, 0.0
+    }
+};
+static const double link_accelerations_alpha_tip_tolerance[3] = {
+    1.64509099801326e-08, 1.1958538843400634e-07, 4.6319850505772656e-08
+};
+
+static int test_link_accelerations(void)
+{
+    static double alpha[36];
+    static double alpha_tip[6];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(alpha, 36);
+        spoil(alpha_tip, 6);
+        planar_point_mass_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], link_accelerations_tau[i], alpha, alpha_tip);
+        count += wrong(alpha, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        count += wrong(alpha_tip, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over q */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_q[i], 6);
+        planar_point_mass_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over q */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_q[i], 6);
+        planar_point_mass_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over v */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_v[i], 6);
+        planar_point_mass_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over v */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_v[i], 6);
+        planar_point_mass_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over tau */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_tau[i], 6);
+        planar_point_mass_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over tau */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_tau[i], 6);
+        planar_point_mass_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
     }
     return count;
 }
@@ -790,7 +963,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 11;
+    const int total = 13;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -801,6 +974,8 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
+    passed += report("link_accelerations", 3, test_link_accelerations());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef planar_point_mass_NO_STDIO

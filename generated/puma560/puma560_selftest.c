@@ -85,7 +85,7 @@ static const double inverse_dynamics_tau[3][6] = {
     }
 };
 static const double inverse_dynamics_tau_tolerance[3] = {
-    9.125245405528058e-13, 9.408703626566251e-13, 6.843245664564254e-13
+    9.37187365973152e-13, 9.662992913770745e-13, 7.028198250093019e-13
 };
 
 static int test_inverse_dynamics(void)
@@ -630,7 +630,7 @@ static const double mass_matrix_determinant_det[3][1] = {
     }
 };
 static const double mass_matrix_determinant_det_tolerance[3] = {
-    3.8541332519981607e-20, 7.965619440412489e-20, 3.307231170577603e-20
+    3.936136087147058e-20, 8.135100705102117e-20, 3.3775977912281905e-20
 };
 
 static int test_mass_matrix_determinant(void)
@@ -647,6 +647,202 @@ static int test_mass_matrix_determinant(void)
         copy(shared, mass_matrix_determinant_q[i], 6);
         puma560_mass_matrix_determinant(shared, shared);
         count += wrong(shared, mass_matrix_determinant_det[i], 1, mass_matrix_determinant_det_tolerance[i]);
+    }
+    return count;
+}
+
+static const double operational_inertia_inverse_q[3][6] = {
+    {
+        1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+    },
+    {
+        1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+    },
+    {
+        0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv[3][36] = {
+    {
+        1474.1396761364895, 46.97201137780096, -699.4933111661948, 0.4758571189596348, 2.250349510806813,
+        -0.45313912985959215, 46.97201137780096, 6215.160067825504, 10660.55279507389, -0.006480291301609154,
+        -0.04802036680373039, -0.05423151991965418, -699.4933111661948, 10660.55279507389, 18930.804561731384,
+        0.017286670517341132, 0.09160852468966665, 0.017813179701286968, 0.4758571189596348,
+        -0.006480291301609154, 0.017286670517341132, 0.05337976369361355, 0.13084488889629042,
+        -0.013348928236188252, 2.250349510806813, -0.04802036680373039, 0.09160852468966665,
+        0.13084488889629042, 0.5613443233505637, -0.09294419866917254, -0.45313912985959215,
+        -0.05423151991965418, 0.017813179701286968, -0.013348928236188252, -0.09294419866917254,
+        0.055436478530202504
+    },
+    {
+        1363.3831283404345, 1281.678866867528, 134.58473646618728, -0.037307185910963186, -0.9388965946555191,
+        -1.130287420925041, 1281.678866867528, 22417.34689876972, -7448.171108742145, -0.06108042107265895,
+        -0.23338196590846638, -0.2282538202523351, 134.58473646618728, -7448.171108742145, 2968.520565840014,
+        -0.18662214915253625, -0.8363800528817985, -0.8508339973568988, -0.037307185910963186,
+        -0.06108042107265895, -0.18662214915253625, 0.18493024995792914, 0.07979455483786074,
+        0.09632144178353919, -0.9388965946555191, -0.23338196590846638, -0.8363800528817985,
+        0.07979455483786074, 0.29977533028550635, 0.253045032571619, -1.130287420925041, -0.2282538202523351,
+        -0.8508339973568988, 0.09632144178353919, 0.253045032571619, 0.3253256642994939
+    },
+    {
+        855.391698622966, -2611.7790511663243, -1016.1964991013356, 0.16610801596894956, 0.040049681595750924,
+        -0.16499237049960522, -2611.7790511663243, 23854.512297162564, 4327.288819827022,
+        0.048242059783624364, -0.02098698662640295, 0.08564214756187885, -1016.1964991013356,
+        4327.288819827022, 2141.8772577012614, -0.14867112024423962, 0.13187266841635154, -0.5390699439857347,
+        0.16610801596894956, 0.048242059783624364, -0.14867112024423962, 0.12157433792078776,
+        0.060729320091071834, -0.13604063466146502, 0.040049681595750924, -0.02098698662640295,
+        0.13187266841635154, 0.060729320091071834, 0.14758596987470296, -0.17427956552832616,
+        -0.16499237049960522, 0.08564214756187885, -0.5390699439857347, -0.13604063466146502,
+        -0.17427956552832616, 0.4772571290742608
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
+    1.1498736973118657e-05, 2.069687821798102e-05, 1.3101642342156389e-05
+};
+
+static int test_operational_inertia_inverse(void)
+{
+    static double Lambda_inv[36];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(Lambda_inv, 36);
+        puma560_operational_inertia_inverse(operational_inertia_inverse_q[i], Lambda_inv);
+        count += wrong(Lambda_inv, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+        /* Lambda_inv over q */
+        spoil(shared, 36);
+        copy(shared, operational_inertia_inverse_q[i], 6);
+        puma560_operational_inertia_inverse(shared, shared);
+        count += wrong(shared, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+    }
+    return count;
+}
+
+static const double link_accelerations_q[3][6] = {
+    {
+        1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+    },
+    {
+        1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+    },
+    {
+        0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+    }
+};
+static const double link_accelerations_v[3][6] = {
+    {
+        1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+    },
+    {
+        -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+    },
+    {
+        0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+    }
+};
+static const double link_accelerations_tau[3][6] = {
+    {
+        -5.291015625, -8.392578125, 4.9150390625, -10.3662109375, 9.896484375, 16.0595703125
+    },
+    {
+        19.7392578125, -17.7587890625, -4.1162109375, 5.2978515625, 15.4169921875, -7.6943359375
+    },
+    {
+        2.9658203125, 2.40234375, -7.6396484375, 17.033203125, 3.830078125, 2.3212890625
+    }
+};
+static const double link_accelerations_alpha[3][36] = {
+    {
+        0.0, 0.0, -7.702137760091383, 0.0, 0.0, 0.0, -2.3403672572569687, 1.5472344620287186,
+        -7.702137760091383, 1.1040185248583771, 1.6621864302641054, 0.0, -29.890895005653157,
+        11.124395181346262, -7.702137760091383, 3.4367663949468925, 0.28387398039032974, -0.8729805851684946,
+        -196.3098341124606, -678.206491791645, -2993.8070336438072, -3.3179091544756654, -11.30497314240114,
+        3.8509803095219475, -15088.309711587883, -4445.560610208239, -1284.4065443444304, -3.3179091544756654,
+        -11.30497314240114, 3.8509803095219475, -25145.853053513238, 195083.54197070035, 350348.6926542421,
+        -3.3179091544756654, -11.30497314240114, 3.8509803095219475
+    },
+    {
+        0.0, 0.0, 19.60072913318576, 0.0, 0.0, 0.0, -13.237329022739011, 5.402400874953851, 19.60072913318576,
+        -1.7083367304292039, -4.4670267131753185, 0.0, 88.42296303265417, -40.626479636567794,
+        19.60072913318576, -9.027415371725262, 0.15889929188334825, -6.168082993963498, 2050.7333936824043,
+        4247.561647987366, -5122.609979461398, -2.223488881455851, 29.30520736609448, 23.778305210552062,
+        -19802.910552230693, 1918.929628154642, -15406.284406723473, -2.223488881455851, 29.30520736609448,
+        23.778305210552062, -29611.242748645618, -185550.97957955438, 47914.843299707245, -2.223488881455851,
+        29.30520736609448, 23.778305210552062
+    },
+    {
+        0.0, 0.0, 16.601874497865232, 0.0, 0.0, 0.0, -9.085586628682508, 7.071049613968804,
+        16.601874497865232, -2.50483785247023, -3.1730226055066195, 0.0, 47.21489267649254,
+        -37.77590103210312, 16.601874497865232, 0.7763872035567699, 2.4723847843636353, -0.7786201939836308,
+        -4911.8984608492265, -6304.375250077273, -4077.6771751063343, 15.131524117999234, 10.321165694917427,
+        -22.368322691465725, -2269.990328771731, -4980.182973247758, -9299.187950636124, 15.131524117999234,
+        10.321165694917427, -22.368322691465725, 3592.829316097007, -55371.2404061917, -19099.943407860676,
+        15.131524117999234, 10.321165694917427, -22.368322691465725
+    }
+};
+static const double link_accelerations_alpha_tolerance[3] = {
+    0.003443378485643628, 0.002509255811114715, 0.0003872060948785699
+};
+static const double link_accelerations_alpha_tip[3][6] = {
+    {
+        -25145.853053513238, 195083.54197070035, 350348.6926542421, -3.3179091544756654, -11.30497314240114,
+        3.8509803095219475
+    },
+    {
+        -29611.242748645618, -185550.97957955438, 47914.843299707245, -2.223488881455851, 29.30520736609448,
+        23.778305210552062
+    },
+    {
+        3592.829316097007, -55371.2404061917, -19099.943407860676, 15.131524117999234, 10.321165694917427,
+        -22.368322691465725
+    }
+};
+static const double link_accelerations_alpha_tip_tolerance[3] = {
+    0.003443378485643628, 0.002509255811114715, 0.0003872060948785699
+};
+
+static int test_link_accelerations(void)
+{
+    static double alpha[36];
+    static double alpha_tip[6];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(alpha, 36);
+        spoil(alpha_tip, 6);
+        puma560_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], link_accelerations_tau[i], alpha, alpha_tip);
+        count += wrong(alpha, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        count += wrong(alpha_tip, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over q */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_q[i], 6);
+        puma560_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over q */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_q[i], 6);
+        puma560_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over v */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_v[i], 6);
+        puma560_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over v */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_v[i], 6);
+        puma560_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over tau */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_tau[i], 6);
+        puma560_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over tau */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_tau[i], 6);
+        puma560_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
     }
     return count;
 }
@@ -797,7 +993,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 11;
+    const int total = 13;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -808,6 +1004,8 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
+    passed += report("link_accelerations", 3, test_link_accelerations());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef puma560_NO_STDIO

@@ -20,11 +20,11 @@ void scara_inverse_dynamics(const double q[scara_NQ], const double v[scara_NV], 
     /* link 2 (link2): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_2_3 = v[0] + v[1];
     const double omegadot_2_3 = a[0] + a[1];
+    const double neg_U_2_11 = omega_2_3*omega_2_3;
     const double t1 = 0.325*neg_U_1_11;
     const double t2 = 0.325*a[0];
     const double vdot_2_1 = s_2*t2 - c_2*t1;
     const double vdot_2_2 = s_2*t1 + c_2*t2;
-    const double neg_U_2_11 = omega_2_3*omega_2_3;
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
     const double vdot_3_1 = vdot_2_1 - 0.275*neg_U_2_11;

@@ -19,10 +19,10 @@ void scara_mass_matrix_and_bias(const double q[scara_NQ], const double v[scara_N
 
     /* link 2 (link2): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_2_3 = v[0] + v[1];
+    const double neg_U_2_11 = omega_2_3*omega_2_3;
     const double t1 = 0.325*neg_U_1_11;
     const double neg_vdot_2_1 = c_2*t1;
     const double vdot_2_2 = s_2*t1;
-    const double neg_U_2_11 = omega_2_3*omega_2_3;
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
     const double neg_vdot_3_1 = neg_vdot_2_1 + 0.275*neg_U_2_11;

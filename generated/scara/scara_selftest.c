@@ -584,6 +584,170 @@ static int test_mass_matrix_determinant(void)
     return count;
 }
 
+static const double operational_inertia_inverse_q[3][4] = {
+    {
+        -0.376953125, 1.3212890625, 0.0, 2.9404296875
+    },
+    {
+        0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+    },
+    {
+        0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv[3][36] = {
+    {
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5000.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+        0.0, 0.19284283618328135, -0.07018008324904786, 0.0, 0.0, 0.0, 0.0, -0.07018008324904786,
+        0.137029400043653, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5
+    },
+    {
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5000.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+        0.0, 0.0848924552795245, -0.0984109649916608, 0.0, 0.0, 0.0, 0.0, -0.0984109649916608,
+        0.18691993609727892, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5
+    },
+    {
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5000.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+        0.0, 0.23186791104406973, 0.03610523587507333, 0.0, 0.0, 0.0, 0.0, 0.03610523587507333,
+        0.09551749402295452, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
+    1.755479806914008e-07, 2.5103743696521063e-07, 1.867825213208899e-07
+};
+
+static int test_operational_inertia_inverse(void)
+{
+    static double Lambda_inv[36];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(Lambda_inv, 36);
+        scara_operational_inertia_inverse(operational_inertia_inverse_q[i], Lambda_inv);
+        count += wrong(Lambda_inv, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+        /* Lambda_inv over q */
+        spoil(shared, 36);
+        copy(shared, operational_inertia_inverse_q[i], 4);
+        scara_operational_inertia_inverse(shared, shared);
+        count += wrong(shared, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+    }
+    return count;
+}
+
+static const double link_accelerations_q[3][4] = {
+    {
+        -0.376953125, 1.3212890625, 0.0, 2.9404296875
+    },
+    {
+        0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+    },
+    {
+        0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+    }
+};
+static const double link_accelerations_v[3][4] = {
+    {
+        1.900390625, 0.36328125, 1.76171875, -1.0517578125
+    },
+    {
+        -0.3037109375, 0.6533203125, 0.0966796875, 1.5380859375
+    },
+    {
+        0.6083984375, 1.818359375, 0.9619140625, -0.0673828125
+    }
+};
+static const double link_accelerations_tau[3][4] = {
+    {
+        5.2294921875, -3.693359375, -2.1806640625, 0.2783203125
+    },
+    {
+        -8.5966796875, -8.8818359375, -16.962890625, -15.1328125
+    },
+    {
+        6.4248046875, 5.7294921875, 4.017578125, 15.3310546875
+    }
+};
+static const double link_accelerations_alpha[3][24] = {
+    {
+        0.0, 0.0, 11.63425292629053, 0.0, 0.0, 0.0, 0.0, 0.0, -19.88247478421153, 0.30046876104781095,
+        3.9476989702842427, 0.0, 0.0, 0.0, -19.88247478421153, 3.903716923586155, -0.3994678414253669,
+        -8.71966796875, 0.0, 0.0, -1391.6015625, 3.903716923586155, -0.3994678414253669, -8.71966796875
+    },
+    {
+        0.0, 0.0, 52.446897663237486, 0.0, 0.0, 0.0, 0.0, 0.0, -144.980926094529, -1.6586347908700534,
+        16.96437724502027, 0.0, 0.0, 0.0, -144.980926094529, 17.083694765939224, -18.22544444389801,
+        -1.3285546875, 0.0, 0.0, 75664.0625, 17.083694765939224, -18.22544444389801, -1.3285546875
+    },
+    {
+        0.0, 0.0, -6.680108420335515, 0.0, 0.0, 0.0, 0.0, 0.0, 69.66308063793906, 1.0449007006025255,
+        -1.9068424709063991, 0.0, 0.0, 0.0, 69.66308063793906, -17.399823425075716, -7.330765286723741,
+        -11.8187890625, 0.0, 0.0, -76655.2734375, -17.399823425075716, -7.330765286723741, -11.8187890625
+    }
+};
+static const double link_accelerations_alpha_tolerance[3] = {
+    3.8989176334862817e-07, 2.953994630344328e-05, 2.221019987913417e-05
+};
+static const double link_accelerations_alpha_tip[3][6] = {
+    {
+        0.0, 0.0, -1391.6015625, 3.903716923586155, -0.3994678414253669, -8.71966796875
+    },
+    {
+        0.0, 0.0, 75664.0625, 17.083694765939224, -18.22544444389801, -1.3285546875
+    },
+    {
+        0.0, 0.0, -76655.2734375, -17.399823425075716, -7.330765286723741, -11.8187890625
+    }
+};
+static const double link_accelerations_alpha_tip_tolerance[3] = {
+    3.8989176334862817e-07, 2.953994630344328e-05, 2.221019987913417e-05
+};
+
+static int test_link_accelerations(void)
+{
+    static double alpha[24];
+    static double alpha_tip[6];
+    static double shared[24];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(alpha, 24);
+        spoil(alpha_tip, 6);
+        scara_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], link_accelerations_tau[i], alpha, alpha_tip);
+        count += wrong(alpha, link_accelerations_alpha[i], 24, link_accelerations_alpha_tolerance[i]);
+        count += wrong(alpha_tip, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over q */
+        spoil(shared, 24);
+        copy(shared, link_accelerations_q[i], 4);
+        scara_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 24, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over q */
+        spoil(shared, 24);
+        copy(shared, link_accelerations_q[i], 4);
+        scara_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over v */
+        spoil(shared, 24);
+        copy(shared, link_accelerations_v[i], 4);
+        scara_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 24, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over v */
+        spoil(shared, 24);
+        copy(shared, link_accelerations_v[i], 4);
+        scara_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over tau */
+        spoil(shared, 24);
+        copy(shared, link_accelerations_tau[i], 4);
+        scara_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 24, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over tau */
+        spoil(shared, 24);
+        copy(shared, link_accelerations_tau[i], 4);
+        scara_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+    }
+    return count;
+}
+
 static const double forward_kinematics_q[3][4] = {
     {
         -0.376953125, 1.3212890625, 0.0, 2.9404296875
@@ -718,7 +882,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 11;
+    const int total = 13;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -729,6 +893,8 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
+    passed += report("link_accelerations", 3, test_link_accelerations());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef scara_NO_STDIO

@@ -85,7 +85,7 @@ static const double inverse_dynamics_tau[3][6] = {
     }
 };
 static const double inverse_dynamics_tau_tolerance[3] = {
-    1.2371592359511032e-12, 6.158900890752557e-13, 1.0897504552262442e-12
+    1.2705959720578898e-12, 6.325357671583707e-13, 1.1192031702323589e-12
 };
 
 static int test_inverse_dynamics(void)
@@ -638,7 +638,7 @@ static const double mass_matrix_determinant_det[3][1] = {
     }
 };
 static const double mass_matrix_determinant_det_tolerance[3] = {
-    2.2246983144991624e-15, 3.384848805023317e-15, 8.12840007618416e-15
+    2.2701003209175126e-15, 3.4539273520646093e-15, 8.294285792024653e-15
 };
 
 static int test_mass_matrix_determinant(void)
@@ -655,6 +655,203 @@ static int test_mass_matrix_determinant(void)
         copy(shared, mass_matrix_determinant_q[i], 6);
         ur5_mass_matrix_determinant(shared, shared);
         count += wrong(shared, mass_matrix_determinant_det[i], 1, mass_matrix_determinant_det_tolerance[i]);
+    }
+    return count;
+}
+
+static const double operational_inertia_inverse_q[3][6] = {
+    {
+        2.66796875, -1.6572265625, -2.0771484375, -0.9921875, -5.6845703125, -5.5625
+    },
+    {
+        2.2841796875, 0.0029296875, 2.3994140625, -1.353515625, -1.177734375, -1.3154296875
+    },
+    {
+        1.8037109375, -2.9033203125, -0.5908203125, 3.5625, -1.5771484375, -3.310546875
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv[3][36] = {
+    {
+        11.980371175304935, 15.0241854727357, 12.091783143024067, -0.025847586343252522, 0.07315456011914732,
+        -0.31385351048575855, 15.0241854727357, 32.581135023016714, 23.226180673121938, -0.21405525215141996,
+        -0.21549448471812585, 0.005329289345256215, 12.091783143024067, 23.226180673121938,
+        19.960782892961408, 0.2955268895954109, 0.22993868391501535, 0.2069302740791216,
+        -0.025847586343252522, -0.21405525215141996, 0.2955268895954109, 0.2108367264904442,
+        0.06272336047347493, 0.0884878148374978, 0.07315456011914732, -0.21549448471812585,
+        0.22993868391501535, 0.06272336047347493, 0.1913682038432586, -0.04547552951575569,
+        -0.31385351048575855, 0.005329289345256215, 0.2069302740791216, 0.0884878148374978,
+        -0.04547552951575569, 0.2629563693526056
+    },
+    {
+        3.7554590356706203, -0.6869254350557071, 0.28888907079299925, -0.11756623733420497,
+        -0.16069069293461138, -0.42741645727991645, -0.6869254350557071, 23.43364711250675,
+        -26.109095559745793, 0.21076071820733966, 0.06658039522217755, -0.11973590017734181,
+        0.28888907079299925, -26.109095559745793, 38.822729305475676, 0.15936513032869848,
+        0.05216058800216837, -0.08327205129314012, -0.11756623733420497, 0.21076071820733966,
+        0.15936513032869848, 0.08651222894687996, -0.06835139268789862, 0.06573934407071921,
+        -0.16069069293461138, 0.06658039522217755, 0.05216058800216837, -0.06835139268789862,
+        0.10374970002010071, -0.0601782156755633, -0.42741645727991645, -0.11973590017734181,
+        -0.08327205129314012, 0.06573934407071921, -0.0601782156755633, 0.223430788237173
+    },
+    {
+        7.171765135415422, -12.427626246171268, 0.8345996839320693, -0.08857698249199582, 0.3402034653163882,
+        -0.3500043241997945, -12.427626246171268, 55.06872429792562, -3.6121000696129837,
+        0.0006996292551057865, 0.08813820995021043, -0.08510726273505123, 0.8345996839320693,
+        -3.6121000696129837, 4.210495103824607, 0.3165554122522757, 0.07298922271025535, 0.003947410582971265,
+        -0.08857698249199582, 0.0006996292551057865, 0.3165554122522757, 0.1920732070096968,
+        0.0036759832523046987, 0.021970185536584558, 0.3402034653163882, 0.08813820995021043,
+        0.07298922271025535, 0.0036759832523046987, 0.10333272487082282, -0.10073064813698579,
+        -0.3500043241997945, -0.08510726273505123, 0.003947410582971265, 0.021970185536584558,
+        -0.10073064813698579, 0.2622221958432111
+    }
+};
+static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
+    6.738265934551703e-11, 6.083630356947619e-11, 1.8806159618353027e-10
+};
+
+static int test_operational_inertia_inverse(void)
+{
+    static double Lambda_inv[36];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(Lambda_inv, 36);
+        ur5_operational_inertia_inverse(operational_inertia_inverse_q[i], Lambda_inv);
+        count += wrong(Lambda_inv, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+        /* Lambda_inv over q */
+        spoil(shared, 36);
+        copy(shared, operational_inertia_inverse_q[i], 6);
+        ur5_operational_inertia_inverse(shared, shared);
+        count += wrong(shared, operational_inertia_inverse_Lambda_inv[i], 36, operational_inertia_inverse_Lambda_inv_tolerance[i]);
+    }
+    return count;
+}
+
+static const double link_accelerations_q[3][6] = {
+    {
+        2.66796875, -1.6572265625, -2.0771484375, -0.9921875, -5.6845703125, -5.5625
+    },
+    {
+        2.2841796875, 0.0029296875, 2.3994140625, -1.353515625, -1.177734375, -1.3154296875
+    },
+    {
+        1.8037109375, -2.9033203125, -0.5908203125, 3.5625, -1.5771484375, -3.310546875
+    }
+};
+static const double link_accelerations_v[3][6] = {
+    {
+        1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+    },
+    {
+        -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+    },
+    {
+        0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+    }
+};
+static const double link_accelerations_tau[3][6] = {
+    {
+        -5.291015625, -8.392578125, 4.9150390625, -10.3662109375, 9.896484375, 16.0595703125
+    },
+    {
+        19.7392578125, -17.7587890625, -4.1162109375, 5.2978515625, 15.4169921875, -7.6943359375
+    },
+    {
+        2.9658203125, 2.40234375, -7.6396484375, 17.033203125, 3.830078125, 2.3212890625
+    }
+};
+static const double link_accelerations_alpha[3][36] = {
+    {
+        0.0, 0.0, 1.458389352478536, 0.0, 0.0, 0.0, 4.699751911290024, 11.257756883440479, 1.458389352478536,
+        0.3497127509308887, 0.24795235375421454, 0.0, -3.245255668282409, 1.9346658897150488,
+        1.458389352478536, 4.914652422357538, -1.5017214543753379, -0.5834407989839618, 45.16356200238281,
+        90.35683215369065, 1.458389352478536, 2.0492712942227165, -1.3568846559002519, 0.45123953648975285,
+        84.71425700840642, 73.02263709111662, -0.10634822654607773, 2.2886771524234724, -1.1871417858292768,
+        0.45123953648975285, -306.9938134058835, -674.8499096828343, -577.1655691782604, 1.9627282091760732,
+        -0.8680649182385963, -9.107916538687329
+    },
+    {
+        0.0, 0.0, 23.846658573911096, 0.0, 0.0, 0.0, -5.700803040761682, -5.722046746920917,
+        23.846658573911096, 2.248843252557954, -2.338067649388515, 0.0, 23.901437035629385,
+        20.492591532594766, 23.846658573911096, -6.960685763883113, -7.410960114586407, -3.423074806830603,
+        -23.49806750794467, -20.82196846914726, 23.846658573911096, -7.3616973872851705, 3.732724992962459,
+        -12.544482313544314, 18.26115751125724, -71.71899355888684, -14.682147981508942, -5.822187468345975,
+        2.132133963200723, -12.544482313544314, 16.42332454191575, 217.13493638360356, -396.77862145045924,
+        -3.420165893308861, 2.399444691257468, -9.963644153132687
+    },
+    {
+        0.0, 0.0, 2.3509751653668727, 0.0, 0.0, 0.0, -2.6960537754914937, -0.7351466838165468,
+        2.3509751653668727, 0.07629526767965422, -0.31014451494234613, 0.0, 67.15533571006694,
+        15.597279343880157, 2.3509751653668727, 0.8268246407421838, 0.6416077996041207, 1.1089668188113573,
+        -69.31566367939084, -16.60073274535606, 2.3509751653668727, -0.860736560238021, 11.885675309503048,
+        -23.539918730600522, -69.54565953183231, -15.708794611545798, -14.402508586673463,
+        -0.8085064542813936, 11.673357018081347, -23.539918730600522, -36.98720744096929, -151.72183975843197,
+        -5.157322119754665, 0.7861381991518973, 5.1425202161570525, -22.96513371771846
+    }
+};
+static const double link_accelerations_alpha_tolerance[3] = {
+    3.539596649947609e-08, 1.1673151746722996e-08, 8.448412889022011e-09
+};
+static const double link_accelerations_alpha_tip[3][6] = {
+    {
+        -306.9938134058835, -674.8499096828343, -577.1655691782604, -1.4535400898629414, 3.4172148415270915,
+        -11.84069233041812
+    },
+    {
+        16.42332454191575, 217.13493638360356, -396.77862145045924, -8.982451462941633, 1.5838727718236931,
+        -11.055483242918296
+    },
+    {
+        -36.98720744096929, -151.72183975843197, -5.157322119754665, -0.553943461607566, 5.674060202969434,
+        -17.141131609230776
+    }
+};
+static const double link_accelerations_alpha_tip_tolerance[3] = {
+    3.539596649947609e-08, 1.1673151746722996e-08, 8.448412889022011e-09
+};
+
+static int test_link_accelerations(void)
+{
+    static double alpha[36];
+    static double alpha_tip[6];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(alpha, 36);
+        spoil(alpha_tip, 6);
+        ur5_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], link_accelerations_tau[i], alpha, alpha_tip);
+        count += wrong(alpha, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        count += wrong(alpha_tip, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over q */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_q[i], 6);
+        ur5_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over q */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_q[i], 6);
+        ur5_link_accelerations(shared, link_accelerations_v[i], link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over v */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_v[i], 6);
+        ur5_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over v */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_v[i], 6);
+        ur5_link_accelerations(link_accelerations_q[i], shared, link_accelerations_tau[i], alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
+        /* alpha over tau */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_tau[i], 6);
+        ur5_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, shared, alpha_tip);
+        count += wrong(shared, link_accelerations_alpha[i], 36, link_accelerations_alpha_tolerance[i]);
+        /* alpha_tip over tau */
+        spoil(shared, 36);
+        copy(shared, link_accelerations_tau[i], 6);
+        ur5_link_accelerations(link_accelerations_q[i], link_accelerations_v[i], shared, alpha, shared);
+        count += wrong(shared, link_accelerations_alpha_tip[i], 6, link_accelerations_alpha_tip_tolerance[i]);
     }
     return count;
 }
@@ -808,7 +1005,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 11;
+    const int total = 13;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -819,6 +1016,8 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
+    passed += report("link_accelerations", 3, test_link_accelerations());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef ur5_NO_STDIO
