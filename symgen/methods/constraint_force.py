@@ -105,6 +105,10 @@ class Partition:
         found = self.blocks.get((min(i, j), max(i, j)))
         return found if found is None or i <= j else transposed(found)
 
+    def forbidden(self, i: int) -> int:
+        """How many directions joint i forbids: 6 − n_i."""
+        return len(self.bases[i]) - 1
+
     def constraint(self) -> Blocks:
         """H_bb."""
         return {place: [row[1:] for row in block[1:]] for place, block in self.blocks.items()}
@@ -130,7 +134,7 @@ def constraint_forces(linkage: Linkage, parts: Partition, pivots: Sequence[Pivot
     right = {}
     for i in range(len(linkage)):
         linkage.step(i, "what the joint's forces ask of the constraint forces: H_ab^T tau")
-        start = [linkage.zero] * 5 if forbidden is None else list(forbidden[i])
+        start = [linkage.zero] * parts.forbidden(i) if forbidden is None else list(forbidden[i])
         for j in sorted({i} | near[i]):
             block = parts.at(j, i)
             assert block is not None
@@ -231,7 +235,7 @@ def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     columns = []
     for j in range(n):
         linkage.step(j, "column of L^-1 H_ab^T")
-        right = {i: [zero] * 5 for i in range(n)}
+        right = {i: [zero] * parts.forbidden(i) for i in range(n)}
         for i in {j} | near[j]:
             block = parts.at(j, i)
             assert block is not None
