@@ -82,7 +82,7 @@ def operator(linkage: Linkage, links: Sequence[Body]) -> dict[tuple[int, int], B
 
 def _inward(rotation: Rotation, m: Spatial) -> Spatial:
     """Rᵀ m R of a symmetric 6x6."""
-    back = Rotation([turned_over(factor) for factor in reversed(rotation.factors)])
+    back = rotation.transposed()
     coupling = back.outward_matrix(m[1])
     return (back.outward_symmetric(Symmetric.of(m[0])).rows, coupling, turned_over(coupling),
             back.outward_symmetric(Symmetric.of(m[3])).rows)
