@@ -14,19 +14,11 @@ import pytest
 import sympy as sp
 from sympy.polys.rings import ring
 
-from symgen.methods._udut_matrices import Body, Chain, Matrix, diagonal, identity, times, transposed
+from symgen.methods._udut_matrices import Body, Chain, diagonal, identity, times, transposed
 from symgen.precision import FLOAT
 from symgen.reference import Reference
+from tests.operators import rotation
 from tests.robots_for_tests import random_mechanism, rationals
-
-
-def rotation(source: Random) -> Matrix:
-    """Cayley's rational rotation of a rational vector a: ((1 − a·a) 1 + 2 a aᵀ + 2 a×) / (1 + a·a)."""
-    a = rationals(source, 3)
-    x, y, z = a
-    square = x * x + y * y + z * z
-    cross = [[Fraction(0), -z, y], [z, Fraction(0), -x], [-y, x, Fraction(0)]]
-    return [[((1 - square) * (r == c) + 2 * a[r] * a[c] + 2 * cross[r][c]) / (1 + square) for c in range(3)] for r in range(3)]
 
 
 def rational_body(source: Random) -> Body:
