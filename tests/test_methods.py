@@ -275,6 +275,17 @@ def test_methods_differ_in_rows_for_one_function() -> None:
                 assert a.operations != b.operations
 
 
+def test_the_four_riccati_algorithms_are_four_ways() -> None:
+    """FD1 and FD2 take θ̈ out of the same sweeps; the plain name is FD4; the sweeps of a bias apart cost the most."""
+    for name in FEW:
+        found = {v: program(name, "forward_dynamics", f"riccati:{v}") for v in ("fd1", "fd2", "fd3", "fd4")}
+        rows = {v: [(r.op, r.args) for r in one.rows] for v, one in found.items()}
+        assert rows["fd1"] == rows["fd2"]
+        assert len({str(rows[v]) for v in ("fd1", "fd3", "fd4")}) == 3
+        assert rows["fd4"] == [(r.op, r.args) for r in program(name, "forward_dynamics", "riccati").rows]
+        assert found["fd1"].cost > found["fd3"].cost
+
+
 MAY_IMPORT = ("spatial", "derivation", "linkage", "closed_forms",
               "constants", "errors", "mechanism", "model")   # the second line is for saying which robots a method suits
 

@@ -116,6 +116,20 @@ def test_jacobian_is_the_derivative_of_the_pose(tree: Mechanism) -> None:
         assert largest(np.array([spin[2, 1], spin[0, 2], spin[1, 0]]) - twist[:3]) < 1e-60
 
 
+@pytest.mark.parametrize("tree", TREES[:3], ids=lambda t: t.name)
+def test_link_accelerations_are_those_of_every_frames_jacobian(tree: Mechanism) -> None:
+    """(ω̇, v̇) = J a + J̇ v at each body's frame and at the chosen one, by central differences in 200 digits."""
+    scalars = arb(200)
+    q, v, tau = (scalars.array(x[0]) for x in states(tree, 1, seed=4))
+    links, tip = Reference(tree, scalars, frame="tool").link_accelerations(q, v, tau)
+    with scalars.working():
+        h, a = scalars.constant(Fraction(1, 10**50)), Reference(tree, scalars).forward_dynamics(q, v, tau)
+        for frame, found in (*((f"link{i}", links[i]) for i in range(tree.nv)), ("tool", tip)):
+            reference = Reference(tree, scalars, frame=frame)
+            rate = (reference.jacobian(q + v * h) - reference.jacobian(q - v * h)) / (2 * h)
+            assert largest(reference.jacobian(q) @ a + rate @ v - found) < 1e-60
+
+
 def test_a_payload_is_one_more_part() -> None:
     """A load given at run time equals the same load declared, also when each state carries its own."""
     tree = random_tree(4, 4)

@@ -1,0 +1,130 @@
+"""RK's filter view, (4.1)-(4.15): drive the chain with white noise of covariance M(k) and look at what comes out.
+
+The outputs Y then have the mass matrix for covariance (4.2), and the Kalman filter's innovations ε are white with
+covariance D (4.12). Sample covariances are off by about 1/√samples, which is the tolerance here.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from symgen.precision import Array
+from tests.operators import Operators, rational_chain
+
+CHAINS = [(2, 0), (4, 1), (7, 2)]
+SAMPLES = (4_000, 256_000)
+SIGMAS = 6.0
+"""An entry of a sample covariance is off by √((C_ii C_jj + C_ij²) / samples) in the mean; six times that is never seen."""
+
+EVERY = pytest.mark.parametrize("made", CHAINS)
+
+
+@cache
+def chain(made: tuple[int, int]) -> Operators:
+    """A rational chain in floats."""
+    o = rational_chain(*made)
+    return Operators(*([np.array(x, dtype=float) for x in part] for part in (o.steps, o.axes, o.inertias)))
+
+
+def number(x: Array) -> Array:
+    return np.asarray(x, dtype=float)
+
+
+@cache
+def outputs(made: tuple[int, int], samples: int) -> Array:
+    """y (samples, N) of the state-space model (4.3), link by link from the tip."""
+    o, random = chain(made), np.random.default_rng([samples, *made])
+    z, y = np.zeros((samples, 6)), []
+    for k in range(o.N):
+        w = random.standard_normal((samples, 6)) @ np.linalg.cholesky(o.inertias[k]).T   # E(w wᵀ) = M(k)
+        z = (z @ o.steps[k - 1].T if k else z) + w                                      # (4.3)
+        y.append(z @ o.axes[k][0])
+    return np.stack(y, axis=-1)
+
+
+def innovations(o: Operators, y: Array) -> Array:
+    """ε (samples, N) of the whitening filter (4.15)."""
+    z, found = np.zeros((len(y), 6)), []
+    for k in range(o.N):
+        if k:
+            L = number(o.riccati[k - 1][3])[:, 0]
+            z = z @ number(o.transitions[k - 1]).T + y[:, k - 1, None] * L              # (4.15)
+        found.append(y[:, k] - z @ o.axes[k][0])
+    return np.stack(found, axis=-1)
+
+
+def from_innovations(o: Operators, epsilon: Array) -> Array:
+    """y (samples, N) of the innovations model (4.13)."""
+    z, found = np.zeros((len(epsilon), 6)), []
+    for k in range(o.N):
+        if k:
+            z = z @ o.steps[k - 1].T + epsilon[:, k - 1, None] * number(o.riccati[k - 1][3])[:, 0]
+        found.append(z @ o.axes[k][0] + epsilon[:, k])                                  # (4.13)
+    return np.stack(found, axis=-1)
+
+
+def error(x: Array, covariance: Array) -> float:
+    """The sample covariance's largest error in units of its own standard deviation times √samples."""
+    found = x.T @ x / len(x)
+    spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2)
+    return float(np.abs((found - covariance) / spread).max())
+
+
+@EVERY
+def test_the_outputs_have_the_mass_matrix_for_covariance(made: tuple[int, int]) -> None:
+    """(4.2), at the Monte Carlo rate: the bound shrinks by 8 where 64 times as much is drawn."""
+    mass = number(chain(made).mass)
+    for samples in SAMPLES:
+        assert error(outputs(made, samples), mass) < SIGMAS / np.sqrt(samples)
+
+
+@EVERY
+def test_the_innovations_are_white_with_covariance_d(made: tuple[int, int]) -> None:
+    """E(ε εᵀ) = D (4.12): diagonal, so that no innovation says anything about another."""
+    o = chain(made)
+    D = number(o.D)
+    for samples in SAMPLES:
+        epsilon = innovations(o, outputs(made, samples))
+        assert error(epsilon, D) < SIGMAS / np.sqrt(samples)
+        correlation = np.corrcoef(epsilon.T) - np.eye(o.N)
+        assert np.abs(correlation).max() < SIGMAS / np.sqrt(samples)
+        assert np.abs(epsilon.mean(axis=0) / np.sqrt(np.diag(D))).max() < SIGMAS / np.sqrt(samples)
+    # what goes into the filter is not white
+    assert np.abs(np.corrcoef(outputs(made, SAMPLES[-1]).T) - np.eye(o.N)).max() > 0.05
+
+
+def test_the_error_falls_with_the_square_root_of_the_samples() -> None:
+    """The mean over chains and entries of the error times √samples is the same at both sizes, within a factor of 2."""
+    scaled = [np.mean([error(outputs(made, samples), number(chain(made).mass)) * np.sqrt(samples) for made in CHAINS])
+              for samples in SAMPLES]
+    assert 0.5 < scaled[0] / scaled[1] < 2.0
+    assert 0.3 < scaled[0] < SIGMAS
+
+
+@EVERY
+def test_the_recursions_are_the_operators(made: tuple[int, int]) -> None:
+    """(4.15) is ε = (1 − HΨL) y, (4.13) is y = (1 + HΦL) ε, and they undo each other: to rounding."""
+    o, y = chain(made), outputs(made, SAMPLES[0])
+    epsilon = innovations(o, y)
+    scale = np.abs(y).max()
+    assert np.abs(epsilon - y @ number(o.whitening).T).max() < 1e-10 * scale
+    assert np.abs(from_innovations(o, epsilon) - y).max() < 1e-10 * scale
+    assert np.abs(epsilon @ number(o.causal).T - y).max() < 1e-10 * scale
+
+
+@EVERY
+def test_the_filters_error_has_covariance_p(made: tuple[int, int]) -> None:
+    """ẑ(k) is what the outputs below k say of z(k): the error's covariance is P(k), the articulated-body inertia (4.5)."""
+    o, samples = chain(made), SAMPLES[1]
+    random = np.random.default_rng([5, *made])
+    z, guess, y = np.zeros((samples, 6)), np.zeros((samples, 6)), np.zeros(samples)
+    for k in range(o.N):
+        if k:
+            guess = guess @ number(o.transitions[k - 1]).T + y[:, None] * number(o.riccati[k - 1][3])[:, 0]
+            z = z @ o.steps[k - 1].T
+        z = z + random.standard_normal((samples, 6)) @ np.linalg.cholesky(o.inertias[k]).T
+        y = z @ o.axes[k][0]
+        assert error(z - guess, number(o.riccati[k][0])) < SIGMAS / np.sqrt(samples)
