@@ -58,12 +58,14 @@ IDENTITIES: dict[str, Pair] = {
     "(a.15)": lambda o: (o.psi, (o.one() - o.Psi @ o.L @ o.H) @ o.phi),
     "(a.16)": lambda o: (o.Phi, o.Psi @ (o.one() + o.L @ o.H @ o.Phi)),
     "(a.17)": lambda o: (o.Psi, (o.one() - o.Psi @ o.L @ o.H) @ o.Phi),
+    "(a.18)": lambda o: (o.phi - o.psi, o.Psi @ o.L @ o.H @ o.phi),
     "(a.22)": lambda o: (o.phi, (o.one() + o.Phi @ o.L @ o.H) @ o.psi),
     "(a.23)": lambda o: (o.psi, o.phi @ (o.one() - o.S @ o.L @ o.H @ o.psi)),
     "(a.24)": lambda o: (o.Phi, (o.one() + o.Phi @ o.L @ o.H) @ o.Psi),
     "(a.25)": lambda o: (o.Psi, o.Phi @ (o.one() - o.L @ o.H @ o.Psi)),
     "(a.26)": lambda o: (o.Phi @ o.L @ o.H @ o.psi, o.Psi @ o.L @ o.H @ o.phi),
     "(a.27)": lambda o: (o.Phi @ o.L @ o.H @ o.Psi, o.Psi @ o.L @ o.H @ o.Phi),
+    "(a.28)": lambda o: (o.phi - o.psi, o.Phi @ o.L @ o.H @ o.psi),
     "(a.32)": lambda o: (o.H @ o.phi, o.causal @ o.H @ o.psi),
     "(a.33)": lambda o: (o.H @ o.Phi, o.causal @ o.H @ o.Psi),
     "(a.34)": lambda o: (o.H @ o.Psi, o.H @ o.Phi @ (o.one() - o.L @ o.H @ o.Psi)),
@@ -83,6 +85,8 @@ IDENTITIES: dict[str, Pair] = {
     "(a.50)": lambda o: (o.whitening.T @ o.D_inverse @ o.H @ o.psi @ o.M @ o.phi.T,
                          o.whitening.T @ o.D_inverse @ o.H @ tilde(o, o.psi) @ o.P
                          + o.L.T @ o.Psi.T @ (o.one() - o.G @ o.H).T + o.G.T),
+    "(a.51)": lambda o: (o.whitening.T @ o.D_inverse @ o.H @ o.P @ (o.one() + tilde(o, o.phi).T),
+                         o.L.T @ o.Psi.T @ (o.one() - o.G @ o.H).T + o.G.T),
     "Ω": lambda o: (o.phi.T @ o.H.T @ o.whitening.T @ o.D_inverse @ o.whitening @ o.H @ o.phi,
                     o.psi.T @ o.H.T @ o.D_inverse @ o.H @ o.psi),   # J M⁻¹ Jᵀ between any two links
 }
@@ -97,8 +101,22 @@ def test_an_identity_holds_exactly(which: str, made: Any) -> None:
 
 
 def test_the_identities_are_all_of_the_appendix() -> None:
-    printed = [6, 7, 8, 9, 10, 11, 12, 13, *range(14, 18), *range(22, 28), *range(32, 44), 46, 47, 48, 50]
+    printed = [6, 7, 8, 9, 10, 11, 12, 13, *range(14, 19), *range(22, 29), *range(32, 44), 46, 47, 48, 50, 51]
     assert {f"(a.{k})" for k in printed} <= set(IDENTITIES)
+
+
+@EVERY
+@pytest.mark.parametrize("left", ["phi", "psi"])
+def test_lemma_a1_splits_a_product_of_transitions(left: str, made: Any) -> None:
+    """r(k+1) = ψ r φᵀ + M (a.44) gives ψ 𝓜 φᵀ = r + ψ̃ r + r φ̃ᵀ (a.45), and the corollary for φ 𝓜 φᵀ."""
+    o = chain(made)
+    whole, steps = (o.phi, o.steps) if left == "phi" else (o.psi, o.transitions)
+    r = [o.inertias[0]]
+    for k in range(o.N - 1):
+        r.append(steps[k] @ r[k] @ o.steps[k].T + o.inertias[k + 1])                    # (a.44)
+    diagonal = o.diagonal(r)
+    split = diagonal + tilde(o, whole) @ diagonal + diagonal @ tilde(o, o.phi).T        # (a.45)
+    assert (whole @ o.M @ o.phi.T - split == 0).all()
 
 
 @EVERY
