@@ -15,11 +15,16 @@ from typing import Any
 import flint
 from flint import arb, fmpq
 
-from symgen.errors import ProgramError
+from symgen.errors import MechanismError
 from symgen.mechanism import Angle, Pose, Shift, Slide, Turn, Vector3
 
 Constant = Any
 """fmpq or arb; both carry + - * / among themselves."""
+
+
+class LostDigits(MechanismError):
+    """A constant is not known well enough to decide whether it is zero, or to be printed."""
+
 
 ZERO, ONE = fmpq(0), fmpq(1)
 WORKING_DIGITS = 120
@@ -51,7 +56,10 @@ def settle(value: Constant) -> Constant:
     for exact in (0, 1, -1):
         if value.contains(exact):
             if value.rad() > arb(10) ** -50:
-                raise ProgramError("a constant lost its digits before its sign was known")
+                raise LostDigits(
+                    f"numbers of the description differ so much in size that {WORKING_DIGITS} digits cannot tell a sum from "
+                    "zero; look for a misplaced exponent or unit"
+                )
             return fmpq(exact)
     return value
 
@@ -63,12 +71,15 @@ def is_zero(value: Constant) -> bool:
 def to_fraction(value: Constant) -> Fraction:
     """Exact for a rational; a ball is rounded to KEPT_DIGITS decimal digits, so equal numbers give equal fractions.
 
-    Raises ProgramError for a ball that does not know so many digits.
+    Raises LostDigits for a ball that does not know so many digits.
     """
     if isinstance(value, fmpq):
         return Fraction(int(value.p), int(value.q))
     if value.rel_accuracy_bits() < KEPT_DIGITS * 3.33:
-        raise ProgramError("a constant lost its digits on the way to the program")
+        raise LostDigits(
+            f"numbers of the description differ so much in size that of a constant fewer than {KEPT_DIGITS} digits are left; "
+            "look for a misplaced exponent or unit"
+        )
     return Fraction(value.str(KEPT_DIGITS, radius=False))
 
 
@@ -91,8 +102,11 @@ def cosine_sine(angle: Angle) -> tuple[Constant, Constant]:
     quarter = angle.quarter_turns
     if quarter is not None:
         return ((ONE, ZERO), (ZERO, ONE), (-ONE, ZERO), (ZERO, -ONE))[quarter % 4]
-    value = arb(rational(angle.radians)) + rational(angle.pi) * arb.pi()
-    return settle(value.cos()), settle(value.sin())
+    whole = len(str(int(abs(angle.radians)))) + len(str(int(abs(angle.pi))))
+    with flint.ctx.workdps(WORKING_DIGITS + whole):   # the turns in front of the point take digits of their own
+        value = arb(rational(angle.radians)) + rational(angle.pi) * arb.pi()
+        cosine, sine = value.cos(), value.sin()
+    return settle(cosine), settle(sine)
 
 
 def add(a: Vec3, b: Vec3) -> Vec3:

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from symgen.errors import MechanismError
 from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Joint, Mechanism, Part, Pose, Shift, Slide, Vector3
 from symgen.model import record
 from symgen.tables import table
@@ -42,10 +43,23 @@ def show(mechanism: Mechanism) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _recorded(mechanism: Mechanism) -> list[dict[str, Any]]:
+    """`symgen.model.record`, or nothing where the numbers are too wild to compute with."""
+    try:
+        return record(mechanism)
+    except MechanismError:
+        return []
+
+
 def _frames(mechanism: Mechanism) -> Iterator[str]:
     """Where the C computes: the chosen link frames and the inertial parameters left in them."""
+    try:
+        entries = record(mechanism)
+    except MechanismError as error:
+        yield f"frames of the C: none, since {error}"
+        return
     rows: list[tuple[object, ...]] = [("frames chosen (m, deg)", "shift x", "y", "z", "gamma", "alpha", "q +", "parameters kept")]
-    for entry in record(mechanism):
+    for entry in entries:
         angles = (_figure(math.degrees(entry[a])) for a in ("gamma", "alpha", "offset"))
         rows.append((entry["link"], *(_figure(x) for x in entry["shift"]), *angles, " ".join(entry["kept"]) or "none"))
     yield from table(rows, texts=(0, 7))
@@ -86,7 +100,7 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
             {"name": f.name, "body": mechanism.base if f.body == BASE else mechanism.bodies[f.body].name, "body_index": f.body}
             for f in mechanism.frames
         ],
-        "computed_in": record(mechanism),
+        "computed_in": _recorded(mechanism),
         "notes": [{"kind": note.kind, "text": note.text} for note in mechanism.notes],
     }
 

@@ -33,7 +33,7 @@ ROOMS: dict[str, str] = {
     "readers": "errors inertias mechanism quantities snapping tree",
     "loading": "errors mechanism quantities readers snapping tree",
     "canonical": "mechanism quantities",
-    "show": "mechanism model tables",
+    "show": "errors mechanism model tables",
     # Mechanism → Program
     "constants": "errors mechanism",
     "closed_forms": "joints",
