@@ -27,6 +27,10 @@ class RequestError(SymgenError):
     """What was asked for does not exist or cannot be carried out: names what does exist."""
 
 
+class MethodRefusal(RequestError):
+    """A method does not suit what was asked of this robot, as a payload; another method may: names one."""
+
+
 class BuildError(SymgenError):
     """The C compiler or its headers are missing, or refused the generated text."""
 

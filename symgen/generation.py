@@ -13,7 +13,7 @@ from typing import Any
 
 from symgen import constants, methods, passes
 from symgen.derivation import Derivation, TooManyRows
-from symgen.errors import RequestError
+from symgen.errors import MethodRefusal, RequestError
 from symgen.functions import FUNCTIONS, PAYLOAD
 from symgen.ir import Program
 from symgen.linkage import Linkage
@@ -141,7 +141,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
         seen.add(reading)
         try:
             candidate = derive(mechanism, function, method, options, longest=longest)
-        except (TooManyRows, RequestError):   # a method may decline a payload, which its refusal does not see
+        except (TooManyRows, MethodRefusal):   # a method may decline a payload, which its refusal does not see
             continue
         if found is None or candidate.cost < found.cost:
             found = candidate

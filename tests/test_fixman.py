@@ -304,13 +304,32 @@ def test_lc_25_multiplies_in_the_other_order() -> None:
     assert missed(aa - ab.transpose() * bb.inv() * ab, inverse) > 1e-3
 
 
+def vanishes(expression: Any) -> bool:
+    """Whether an expression in sines and cosines of the ZXZ angles is zero, exactly, at five points of rational sines and
+    cosines, with rationals for whatever else stands in it."""
+    random = Random(11)
+    for _ in range(5):
+        at = {}
+        for angle in wc.ANGLES:
+            t = sp.Rational(random.randint(1, 40), random.randint(41, 60))
+            s, c = 2 * t / (1 + t * t), (1 - t * t) / (1 + t * t)
+            at |= {sp.sin(angle): s, sp.cos(angle): c, sp.cot(angle): c / s}
+        slopes = sorted(expression.atoms(sp.Derivative), key=str)
+        at |= {d: sp.Rational(random.randint(1, 99), 7) for d in slopes}
+        value = expression.xreplace(at)
+        assert value.is_Rational, value
+        if value != 0:
+            return False
+    return True
+
+
 def test_wc_11_is_the_body_jacobian_of_zxz_angles() -> None:
     _, beta, gamma = wc.ANGLES
     printed = sp.Matrix([[sp.sin(beta) * sp.sin(gamma), sp.cos(gamma), 0], [sp.sin(beta) * sp.cos(gamma), -sp.sin(gamma), 0],
                          [sp.cos(beta), 0, 1]])
     found = wc.rotation_jacobian(wc.zxz())
-    assert (found - printed).applyfunc(sp.simplify) == sp.zeros(3, 3)
-    assert sp.simplify(found.det() + sp.sin(beta)) == 0   # singular at sin β = 0
+    assert all(vanishes(x) for x in found - printed)
+    assert vanishes(found.det() + sp.sin(beta))   # singular at sin β = 0
 
 
 def test_wc_12_and_its_operators_in_zxz_angles() -> None:
@@ -326,12 +345,12 @@ def test_wc_12_and_its_operators_in_zxz_angles() -> None:
         c,
     )
     for i in range(3):
-        assert sp.simplify(wc.derivative_along(f, J, wc.ANGLES, i) - printed[i]) == 0
+        assert vanishes(wc.derivative_along(f, J, wc.ANGLES, i) - printed[i])
         unit = sp.Matrix([int(i == k) for k in range(3)])
         limit = A * unit.hat()
         for r in range(3):
             for s in range(3):
-                assert sp.simplify(wc.derivative_along(A[r, s], J, wc.ANGLES, i) - limit[r, s]) == 0
+                assert vanishes(wc.derivative_along(A[r, s], J, wc.ANGLES, i) - limit[r, s])
 
 
 def test_wc_14_to_17_with_cartesian_places() -> None:
@@ -341,9 +360,9 @@ def test_wc_14_to_17_with_cartesian_places() -> None:
     f = sp.Function("f")(*q)
     gradient = A.T * sp.Matrix([f.diff(b) for b in wc.PLACE])
     for i in range(3):
-        assert sp.simplify(wc.derivative_along(f, J, q, 3 + i) - gradient[i]) == 0              # (17)
+        assert vanishes(wc.derivative_along(f, J, q, 3 + i) - gradient[i])              # (17)
         turning = wc.derivative_along(f, wc.rotation_jacobian(A), wc.ANGLES, i)
-        assert sp.simplify(wc.derivative_along(f, J, q, i) - turning) == 0
+        assert vanishes(wc.derivative_along(f, J, q, i) - turning)
 
 
 AT = {**dict(zip(wc.ANGLES, (sp.Rational(3, 10), sp.Rational(7, 10), sp.Rational(-6, 5)), strict=True))}

@@ -8,7 +8,8 @@ the bias to others (as SA §5 and RK FD1 do) is completed here: forward dynamics
 
 A paper that gives several readings of one method names them in `VARIANTS`: variant -> its own FUNCTIONS, asked for as
 "method:variant". A method that not every robot suits says why in `refusal(mechanism)` -> one sentence, or None; where
-its variants suit different robots, `REFUSALS` has one such function each, under "" for the method itself.
+its variants suit different robots, `REFUSALS` has one such function each, under "" for the method itself. What only a
+derivation can see, such as a run-time payload, it declines by raising MethodRefusal.
 """
 
 from __future__ import annotations

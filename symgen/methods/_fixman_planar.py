@@ -12,7 +12,7 @@ from typing import Any
 
 from symgen import constants as k
 from symgen.derivation import Scalar, lower
-from symgen.errors import RequestError
+from symgen.errors import MethodRefusal
 from symgen.linkage import Linkage
 from symgen.methods._fixman_geometry import COS, PLANAR, SIN, Geometry, K, L, W, meeting, metric
 from symgen.methods._fixman_partition import Partition
@@ -45,8 +45,8 @@ def planar(linkage: Linkage) -> Partition:
     if not all_points(linkage.model):
         return rigid_links(linkage)
     if linkage.payload is not None and linkage.payload.link >= 0:
-        raise RequestError(f"fixman takes '{linkage.model.name}' as a chain of point masses, and a payload on "
-                           f"'{linkage.payload.name}' makes one of them a rigid body; take another method, such as riccati")
+        raise MethodRefusal(f"fixman takes '{linkage.model.name}' as a chain of point masses, and a payload on "
+                            f"'{linkage.payload.name}' makes one of them a rigid body; take another method, such as riccati")
     return point_masses(linkage)
 
 

@@ -49,7 +49,7 @@ def motion_jacobian(A: Any, place: Any, q: Sequence[Any]) -> Any:
 
 def derivative_along(f: Any, jacobian: Any, q: Sequence[Any], i: int) -> Any:
     """∂f/∂ξ_i = Σ_j ∂f/∂q_j (𝒥⁻¹)_ji, the derivative of f along body direction i, WC (12), (16), (17)."""
-    rates = jacobian.inv()[:, i]
+    rates = jacobian.LUsolve(sp.eye(jacobian.rows)[:, i])
     return sp.Add(*(f.diff(x) * rate for x, rate in zip(q, rates, strict=True)))            # (16)
 
 
