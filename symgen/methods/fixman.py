@@ -28,24 +28,24 @@ def _form(linkage: Linkage) -> Form:
     return planar if in_a_plane(linkage.model) else spatial
 
 
-def solve_by(form: Form, linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
-    """M⁻¹ b, LC (12)."""
+def solve_by(form: Form, linkage: Linkage, *sides: Sequence[Scalar]) -> list[list[Scalar]]:
+    """M⁻¹ b for each right-hand side b, LC (12)."""
     partition = form(linkage)
     pivots = eliminate(linkage, partition)
     if form is planar:
-        return joint_rates(linkage, soft_rates(linkage, partition, pivots, absolute_forces(linkage, b)))
-    return soft_rates(linkage, partition, pivots, b)
+        return [joint_rates(linkage, soft_rates(linkage, partition, pivots, absolute_forces(linkage, b))) for b in sides]
+    return [soft_rates(linkage, partition, pivots, b) for b in sides]
 
 
 def solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
     """M⁻¹ b by the form that suits the robot."""
-    return solve_by(_form(linkage), linkage, b)
+    return solve_by(_form(linkage), linkage, b)[0]
 
 
 def _functions(choose: Callable[[Linkage], Form]) -> dict[str, Function]:
     def mass_matrix_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:
         """x = M⁻¹ b."""
-        return (solve_by(choose(linkage), linkage, linkage.inputs["b"]),)
+        return (solve_by(choose(linkage), linkage, linkage.inputs["b"])[0],)
 
     def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
         """det M = det G · det H^bb, Fixman's theorem, LC (8)."""
@@ -58,5 +58,16 @@ def _functions(choose: Callable[[Linkage], Form]) -> dict[str, Function]:
     return {"mass_matrix_solve": mass_matrix_solve, "mass_matrix_determinant": mass_matrix_determinant}
 
 
+def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """M⁻¹ of a planar chain, a unit right-hand side at a time; symmetric entries are taken once."""
+    n = len(linkage)
+    units = [[linkage.one if i == j else linkage.zero for i in range(n)] for j in range(n)]
+    columns = solve_by(planar, linkage, *units)
+    return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
+
+
 FUNCTIONS = _functions(_form)
-VARIANTS = {"planar": _functions(lambda _: planar), "spatial": _functions(lambda _: spatial)}
+VARIANTS = {
+    "planar": {**_functions(lambda _: planar), "inverse_mass_matrix": inverse_mass_matrix},
+    "spatial": _functions(lambda _: spatial),
+}
