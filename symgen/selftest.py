@@ -51,7 +51,7 @@ def _fraction(ball: Any) -> Fraction:
 
 def _bounds(program: Program, exact: Mapping[str, Array], truth: Truth) -> dict[str, Array]:
     """Absolute error allowed to each result at each state, one number for all its elements."""
-    unit = EPS[program.real] * (allowance(program) + ROUNDING)
+    unit = EPS[program.real] * (allowance(program, truth) + ROUNDING)
     if program.function in RESIDUALS:
         with truth.scalars.working():
             _, size = RESIDUALS[program.function](exact, truth)

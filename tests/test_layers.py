@@ -59,8 +59,8 @@ ROOMS: dict[str, str] = {
     "states": "mechanism precision",
     "regularity": "errors mechanism precision reference states",
     "readback": "backends errors functions ir",
-    "verification": "backends building errors functions generation ir loading mechanism precision readback reference regularity "
-                    "states",
+    "verification": "backends building errors functions generation ir loading mechanism methods precision readback reference "
+                    "regularity states",
     "verify": "backends errors functions generation ir loading mechanism regularity verification",
     # what a user does
     "peers": "building errors mechanism reference",

@@ -522,7 +522,7 @@ static const double inverse_mass_matrix_Minv[3][36] = {
     }
 };
 static const double inverse_mass_matrix_Minv_tolerance[3] = {
-    1.7460980733346275e-11, 1.531901812718471e-10, 7.928836425196669e-11
+    1.8431035218532178e-11, 1.6170074689806084e-10, 8.369327337707595e-11
 };
 
 static int test_inverse_mass_matrix(void)

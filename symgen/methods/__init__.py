@@ -54,6 +54,13 @@ def refusal(method: str, mechanism: Mechanism) -> str | None:
     return None if ask is None else ask(mechanism)
 
 
+def differs(method: str, mechanism: Mechanism) -> bool:
+    """Whether the method's answer is a difference of larger terms, M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ: what each link would do
+    were it free, less what its neighbours keep it from. Round-off is then measured against those terms."""
+    ask = getattr(module(method), "differs", None)
+    return False if ask is None else bool(ask(mechanism))
+
+
 def regroups(method: str) -> bool:
     """Whether the method accepts links whose inertia was moved into their parents."""
     return bool(getattr(module(method), "REGROUPED", True))

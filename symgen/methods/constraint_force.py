@@ -47,6 +47,11 @@ SOURCE = "Fijany & Featherstone 2013 (abstract and nomenclature), with Lee & Chi
 REGROUPED = False   # every link's own inertia is inverted
 
 
+def differs(mechanism: Mechanism) -> bool:
+    """True: the constraint forces take back most of what H_aa alone would let a light link do."""
+    return True
+
+
 def refusal(mechanism: Mechanism) -> str | None:
     """𝓜⁻¹ needs every link's inertia positive definite."""
     found = indefinite(mechanism)

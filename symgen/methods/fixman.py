@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from symgen.derivation import DivisionByZero, Scalar
 from symgen.linkage import Linkage
+from symgen.mechanism import Mechanism
 from symgen.methods._fixman_partition import Partition, determinant, eliminate, soft_rates
 from symgen.methods._fixman_planar import absolute_forces, joint_rates, planar
 from symgen.methods._fixman_reach import in_a_plane, planar_refusal, refusal, spatial_refusal
@@ -19,6 +20,11 @@ from symgen.methods._fixman_spatial import spatial
 SOURCE = "Lee & Chirikjian 2005, (3)-(25), and Wang & Chirikjian, (11)-(19)"
 REGROUPED = False   # H needs inertias that links have, one by one
 REFUSALS = {"": refusal, "planar": planar_refusal, "spatial": spatial_refusal}
+
+def differs(mechanism: Mechanism) -> bool:
+    """True in space: a light link far from its joint is freer by itself than in the chain by orders of magnitude."""
+    return planar_refusal(mechanism) is not None
+
 
 Form = Callable[[Linkage], Partition]
 Function = Callable[[Linkage], tuple[list[Scalar], ...]]

@@ -194,7 +194,7 @@ def check_identities(programs: Mapping[str, Program], exact: Mapping[str, Runner
         yield _check(identity, over_balls, TOLERANCE, "", 1.0)
         if over_floats is not None and not identity.exact_only:
             real = next(iter(programs.values())).real
-            units = sum(allowance(programs[function]) for function in identity.needs)
+            units = sum(allowance(programs[function], truth) for function in identity.needs)
             yield _check(identity, over_floats, units, " eps", EPS[real])
 
 

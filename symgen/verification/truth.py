@@ -70,6 +70,33 @@ class Truth:
         return self.results("bias_force")["c"]
 
     @cached_property
+    def freedom(self) -> float:
+        """‖M‖ ‖H_aa‖ or more: how much easier a joint would move, were the two links beside it free of all others.
+
+        A torque on two free bodies turns them by at most 1/λ(I) each, with λ the least principal moment; a force at a
+        distance d from the centre moves them by at most 1/m + d²/λ.
+        """
+        bodies = [self._body(i) for i in range(self.mechanism.nv)]
+        worst = 0.0
+        for i, joint in enumerate(self.mechanism.joints):
+            beside = [bodies[b] for b in (i, joint.parent) if b >= 0]
+            slides = joint.kind == "prismatic"
+            worst = max(worst, sum(1 / m + far**2 / least if slides else 1 / least for m, far, least in beside))
+        return float(norm(self.mass_matrix).max() * worst)
+
+    def _body(self, index: int) -> tuple[float, float, float]:
+        """Mass, distance of the centre from the joint and least principal moment about it of all that a body carries."""
+        load = None if self.load is None else self.load[:1]
+        parts = [part for part in self.rough.parts(load) if part.body == index]
+        m = float(sum(np.ravel(part.mass)[0] for part in parts))
+        centre = sum(np.ravel(part.mass)[0] * part.centre.reshape(-1, 3)[0] for part in parts) / m
+        inertia = np.zeros((3, 3))
+        for part in parts:
+            d = part.centre.reshape(-1, 3)[0] - centre
+            inertia += part.inertia.reshape(-1, 3, 3)[0] + np.ravel(part.mass)[0] * (d @ d * np.eye(3) - np.outer(d, d))
+        return m, float(np.linalg.norm(centre)), float(np.linalg.eigvalsh(inertia)[0])
+
+    @cached_property
     def sizes(self) -> Sizes:
         return Sizes(self)
 
