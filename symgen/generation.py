@@ -147,7 +147,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             found = candidate
             # The passes take away a quarter of a derivation, or of a short one somewhat more: what is longer than this
             # cannot end up shorter than the best so far, and need not be followed to its end.
-            longest = 1_000 + 5 * len(candidate.rows) // 2
+            longest = 500 + 2 * len(candidate.rows)
     if found is None:
         raise RequestError(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {ROW_BUDGET} rows by every method; "
