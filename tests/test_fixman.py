@@ -481,7 +481,7 @@ SENTENCES = {
                                        "mass; take another method, such as riccati"),
     "spatial fixman of a rod": ("fixman:spatial", lambda: robot("planar_arm"),
                                 "fixman:spatial divides by the inertia of every link, and of 'planar_arm' link 'link1' has "
-                                "moments of inertia that are not positive definite, as a rod without thickness; take another "
+                                "no moment of inertia about some axis through its mass centre; take another "
                                 "method, such as riccati"),
     "planar fixman in space": ("fixman:planar", lambda: robot("panda"),
                                "fixman:planar takes serial chains that turn about parallel axes, and of 'panda' the axis of "

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from symgen import constants as k
 from symgen.closed_forms import feels
 from symgen.constants import Constant, Vec3
 from symgen.mechanism import Mechanism
-from symgen.model import Inertia, Model, reframe
+from symgen.model import Inertia, Model, indefinite, reframe
 
 OTHERWISE = "take another method, such as riccati"
 
 
-@lru_cache(maxsize=64)
 def _model(mechanism: Mechanism) -> Model:
     with k.precision():
         return reframe(mechanism)
@@ -72,28 +69,10 @@ def in_a_plane(model: Model) -> bool:
     return bent(model) is None and (all_points(model) or rigid_fault(model) is None)
 
 
-def spatial_fault(model: Model) -> str | None:
+def spatial_fault(mechanism: Mechanism) -> str | None:
     """Which link has an inertia that is not positive definite, or None."""
-    for link in model.links:
-        own = link.inertia
-        if k.is_zero(own.m):
-            return f"link '{link.name}' has no mass"
-        a, b, c, d, e, f = _about_centre(own)
-        minors = (a, a * d - b * b, a * (d * f - e * e) - b * (b * f - e * c) + c * (b * e - d * c))
-        if all(k.is_zero(k.settle(x)) for x in (a, d, f)):
-            return f"link '{link.name}' is a point mass"
-        if not all(_positive(k.settle(x)) for x in minors):
-            return f"link '{link.name}' has moments of inertia that are not positive definite, as a rod without thickness"
-    return None
-
-
-def _about_centre(own: Inertia) -> tuple[Constant, ...]:
-    """Moments of inertia (xx, xy, xz, yy, yz, zz) about the mass centre."""
-    x, y, z = own.h
-    pairs = (x * x, x * y, x * z, y * y, y * z, z * z)
-    S = [k.settle(s - p / own.m) for s, p in zip(own.S, pairs, strict=True)]
-    moments = (S[3] + S[5], -S[1], -S[2], S[0] + S[5], -S[4], S[0] + S[3])
-    return tuple(k.settle(x) for x in moments)
+    found = indefinite(mechanism)
+    return None if found is None else f"link '{found[0]}' {found[1]}"
 
 
 def _positive(x: Constant) -> bool:
@@ -109,15 +88,13 @@ def planar_refusal(mechanism: Mechanism) -> str | None:
             return f"fixman:planar takes serial chains that turn about parallel axes, and of '{model.name}' {why}; take " \
                    "fixman:spatial, or another method, such as riccati"
         why = None if all_points(model) else rigid_fault(model)
-    return None if why is None else _sentence("fixman:planar", model, why)
+    return None if why is None else _sentence("fixman:planar", mechanism, why)
 
 
 def spatial_refusal(mechanism: Mechanism) -> str | None:
     """Why the spatial form does not suit a robot."""
-    model = _model(mechanism)
-    with k.precision():
-        why = spatial_fault(model)
-    return None if why is None else _sentence("fixman:spatial", model, why)
+    why = spatial_fault(mechanism)
+    return None if why is None else _sentence("fixman:spatial", mechanism, why)
 
 
 def refusal(mechanism: Mechanism) -> str | None:
@@ -126,9 +103,9 @@ def refusal(mechanism: Mechanism) -> str | None:
         return None
     model = _model(mechanism)
     with k.precision():
-        why = spatial_fault(model) if bent(model) else rigid_fault(model)
-    return _sentence("fixman", model, str(why))
+        why = spatial_fault(mechanism) if bent(model) else rigid_fault(model)
+    return _sentence("fixman", mechanism, str(why))
 
 
-def _sentence(method: str, model: Model, why: str) -> str:
-    return f"{method} divides by the inertia of every link, and of '{model.name}' {why}; {OTHERWISE}"
+def _sentence(method: str, mechanism: Mechanism, why: str) -> str:
+    return f"{method} divides by the inertia of every link, and of '{mechanism.name}' {why}; {OTHERWISE}"

@@ -8,6 +8,8 @@ gets a base frame of its own, which coincides with it at q = 0 but for a turn th
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from symgen import constants as k
 from symgen.constants import Mat3, Vec3
 from symgen.joints import joint_type
@@ -18,6 +20,7 @@ NEARLY_PARALLEL = 0.01
 """sin² of the angle between two axes below which they are treated as parallel in placing origins (about 6 degrees)."""
 
 
+@lru_cache(maxsize=32)
 def reframe(mechanism: Mechanism) -> Model:
     """The model of `mechanism` in the chosen frames; `Link.placement` records where they sit in the declared ones."""
     n = len(mechanism.joints)
