@@ -69,7 +69,8 @@ ROOMS: dict[str, str] = {
     "compare": "backends bench building errors footprint functions generation ir mechanism methods precision solver states "
                "tables verification",
     "plotting": "compare errors",
-    "commands": "bench compare errors functions generation inspection loading mechanism plotting show tables verify",
+    "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver",
+    "commands": "bench compare errors functions generation inspection loading mechanism plotting reproduce show tables verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
     "symgen": "errors generation inspection loading mechanism solver verify",
@@ -81,18 +82,19 @@ DOORS: dict[str, str] = {
 }
 
 # folders whose files do not know each other; the file named here, and any that starts with _, is what they share.
-LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "backends": "", "commands": ""}
+LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "backends": "", "commands": "", "reproduce": ""}
 
 # third-party package: the rooms that may know it
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
     "flint": "constants derivation precision verification",
-    "numpy": "arrays bench compare peers precision reference regularity selftest solver states verification",
+    "numpy": "arrays bench compare peers precision reference regularity reproduce selftest solver states "
+             "verification",
     "lxml": "readers",
     "jinja2": "backends",
     "pycparser": "readback",
     "cffi": "building",
-    "matplotlib": "plotting",
+    "matplotlib": "plotting reproduce",
     "mujoco": "peers",
     "casadi": "peers",
     "pinocchio": "peers",

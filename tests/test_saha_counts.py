@@ -8,7 +8,7 @@ import pytest
 
 from symgen.generation import Options, derive
 from symgen.ir import Program
-from tests.dh_chains import dh_chain
+from symgen.reproduce._chains import dh_chain
 
 MANY_ROWS = 10**6
 SHORT = 14

@@ -1,0 +1,131 @@
+"""`symgen reproduce`: every result runs at a small size, its files hold what they name, and the committed pages are not stale."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from symgen import reproduce
+from symgen.cli import main
+from symgen.errors import RequestError
+from symgen.loading import load
+from symgen.reference import Reference
+from symgen.reproduce import fijany_depth, lee_chirikjian_fig2, rodriguez_filter
+from symgen.reproduce._page import slope
+from symgen.reproduce._planar import mass
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "reproduce"
+SMALL: dict[str, dict[str, Any]] = {
+    "saha-counts": {"links": (3, 4, 10)},
+    "fijany-depth": {"links": (2, 4, 8), "functions": ("mass_matrix_solve",)},
+    "lee-chirikjian-fig2": {"links": (1, 2, 4)},
+    "rodriguez-filter": {"samples": (50, 200)},
+}
+COUNTED = {"saha-counts": (3, 4, 10), "fijany-depth": (2, 4, 8)}
+"""Results that are the same on every machine, and the sizes at which the committed figures are counted again."""
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every result at its small size."""
+    for name, sizes in SMALL.items():
+        whole = reproduce.module(name)
+        monkeypatch.setattr(whole, "reproduce", lambda tell, run=whole.reproduce, sizes=sizes: run(tell, **sizes))
+
+
+def read(text: str) -> tuple[list[str], list[list[str]]]:
+    lines = list(csv.reader(io.StringIO(text)))
+    return lines[0], lines[1:]
+
+
+def test_every_result_of_the_papers_is_there() -> None:
+    assert set(SMALL) == set(reproduce.names())
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", reproduce.names())
+def test_a_result_is_a_picture_a_table_and_a_page(name: str, tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    written = reproduce.reproduce(name, tmp_path / "new", lambda *step: told.append(step))
+    assert [path.name for path in written] == [f"{name}.{ending}" for ending in ("md", "csv", "svg", "png")]
+    assert sorted(tmp_path.rglob("*.*")) == sorted(written)                # nothing half-written is left beside them
+    page, table, svg = (path.read_text(encoding="utf-8") for path in written[:3])
+    columns, rows = read(table)
+    assert len(rows) == len(next(iter(SMALL[name].values())))
+    assert all(len(row) == len(columns) for row in rows)
+    assert all(f"- `{column}`: " in page for column in columns)
+    assert f"]({name}.svg)" in page
+    assert "| the paper | measured here |" in page
+    assert "**Where they differ.**" in page
+    assert svg.count("(count)") + svg.count("(ns)") + svg.count("links") >= 1       # axes are named, with units
+    assert written[3].read_bytes().startswith(b"\x89PNG")
+    assert told
+    assert all(0 <= done <= total for _, done, total in told)
+
+
+@pytest.mark.parametrize("name", sorted(COUNTED))
+def test_the_committed_counts_are_those_of_today(name: str) -> None:
+    whole = reproduce.module(name).reproduce
+    page = whole(lambda *_: None, links=COUNTED[name])
+    columns, rows = read((PAGES / f"{name}.csv").read_text(encoding="utf-8"))
+    assert list(page.columns) == columns
+    assert [row for row in rows if int(row[0]) in COUNTED[name]] == read(page.csv())[1]
+
+
+@pytest.mark.parametrize("name", reproduce.names())
+def test_every_page_is_committed_with_its_picture(name: str) -> None:
+    files = [PAGES / f"{name}.{ending}" for ending in ("md", "csv", "svg", "png")]
+    assert all(file.stat().st_size > 300 for file in files)
+    page = files[0].read_text(encoding="utf-8")
+    assert reproduce.module(name).TITLE in page
+    assert "Measured on:" in page or "the same on every machine" in page
+
+
+def test_the_filter_whitens_what_it_is_given_and_not_something_else() -> None:
+    """A gain that is off by a tenth leaves the innovations correlated."""
+    made = rodriguez_filter.chain(load("panda"), rodriguez_filter.STATE)
+    random = np.random.default_rng(1)
+    y = rodriguez_filter.outputs(made, 20_000, random)
+    assert rodriguez_filter.far(y, made.mass) < 0.02
+    assert rodriguez_filter.correlated(rodriguez_filter.innovations(made, y)) < 0.04
+    made.gains[3] *= 1.1
+    assert rodriguez_filter.correlated(rodriguez_filter.innovations(made, y)) > 0.04
+
+
+def test_the_mass_matrix_of_the_planar_chain_is_the_reference_s() -> None:
+    q = np.random.default_rng(2).uniform(-3, 3, (4, 5))
+    assert np.abs(mass(q) - Reference(load("planar_point_mass:5")).mass_matrix(q)).max() < 1e-13
+
+
+def test_a_crossing_is_found_between_two_sizes() -> None:
+    rows = [(1, 10.0, 5.0), (4, 10.0, 20.0), (8, 10.0, 80.0)]
+    assert lee_chirikjian_fig2._crossing(rows, 2) == pytest.approx(2.0)
+    assert lee_chirikjian_fig2._crossing([(1, 1.0, 2.0), (2, 1.0, 3.0)], 2) is None
+    assert slope([1, 2, 3], [3, 5, 7]) == (1, 2)
+
+
+def test_cyclic_reduction_deepens_by_a_constant() -> None:
+    page = fijany_depth.reproduce(lambda *_: None, links=(16, 32, 64), functions=("mass_matrix_solve",))
+    small, middle, large = (row[1] for row in page.rows)
+    assert abs((large - middle) - (middle - small)) <= 0.15 * (middle - small)
+
+
+def test_the_command_lists_and_refuses_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main(["reproduce"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in reproduce.names())
+    assert main(["reproduce", "saha-count"]) == 2
+    assert "saha-counts" in capsys.readouterr().err
+    (tmp_path / "file").write_text("")
+    assert main(["reproduce", "saha-counts", "-o", str(tmp_path / "file")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(RequestError, match="symgen\\[plot\\]"):
+        reproduce.reproduce("saha-counts", tmp_path)
