@@ -45,6 +45,7 @@ def by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
         while length < lowest:
             runs[i, 2 * length] = _after(runs[way[-1 - length], length], runs[i, length])
             length *= 2
+            linkage.name(f"run{length}", i, runs[i, length][1])   # a named sum is not merged with the next: it stays shallow
         E, w = runs[i, lowest]
         found[i] = w if len(way) == lowest else times(E, found[way[-1 - lowest]]) + w
         linkage.name("omega", i, found[i])
