@@ -69,8 +69,11 @@ ROOMS: dict[str, str] = {
     "compare": "backends bench building errors footprint functions generation ir mechanism methods precision solver states "
                "tables verification",
     "plotting": "compare errors",
+    "report": "arrays backends errors functions generation mechanism methods precision reference show states symgen "
+              "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver",
-    "commands": "bench compare errors functions generation inspection loading mechanism plotting reproduce show tables verify",
+    "commands": "bench compare errors functions generation inspection loading mechanism plotting report reproduce show tables "
+                "verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
     "symgen": "errors generation inspection loading mechanism solver verify",
@@ -88,7 +91,7 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
     "flint": "constants derivation precision verification",
-    "numpy": "arrays bench compare peers precision reference regularity reproduce selftest solver states "
+    "numpy": "arrays bench compare peers precision reference regularity report reproduce selftest solver states "
              "verification",
     "lxml": "readers",
     "jinja2": "backends",

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from symgen.mechanism import nearest
 
@@ -29,7 +29,7 @@ def find(name: str) -> ModuleType:
 
 @cache
 def environment(backend: str) -> Environment:
-    """The Jinja environment over `templates/<backend>/`: strict about undefined names, and no escaping, since C is not HTML."""
+    """The Jinja environment over `templates/<backend>/`: strict about undefined names; what goes into HTML is escaped."""
     package = Path(__file__).resolve().parent.parent
     # Inside an installed wheel the templates stand in the package; in a checkout they stand beside it.
     root = next((p for p in (package / "templates", package.parent / "templates") if p.is_dir()), package / "templates")
@@ -40,7 +40,7 @@ def environment(backend: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         newline_sequence="\n",
-        autoescape=False,
+        autoescape=select_autoescape(("html.j2",), default=False),
     )
 
 

@@ -48,7 +48,7 @@ def chain(mechanism: Mechanism, q: Sequence[float]) -> Chain:
     """φ, H and M(k) from the reference's placements, and the filter's gains by (4.4)-(4.7)."""
     reference, at = Reference(mechanism, FLOAT), np.array([q], dtype=float)
     placed = reference.placements(at)
-    turns, places = [p.turn[0][0] for p in placed], [p.shift[0][0] for p in placed]
+    turns, places = [p.turn[0].reshape(3, 3) for p in placed], [p.shift[0].reshape(3) for p in placed]
     inertias = [np.zeros((6, 6)) for _ in placed]
     for part in reference.parts():
         R = turns[part.body]

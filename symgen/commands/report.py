@@ -1,0 +1,29 @@
+"""`symgen report`: one robot's facts on one page."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from symgen.commands import Parser
+from symgen.commands._sharing import Progress, read, robot_arguments, warn
+
+SUMMARY = "one robot's facts on one self-contained HTML page"
+
+
+def arguments(parser: Parser) -> None:
+    """The robot, and the file."""
+    robot_arguments(parser)
+    parser.add_argument("-o", "--output", metavar="FILE.html", required=True, help="the page to write")
+    parser.add_argument("--states", type=int, default=16, metavar="N", help="verify at N random states (default 16)")
+
+
+def run(options: Namespace) -> int:
+    """Write the page and say where."""
+    from symgen.report import report
+
+    mechanism = read(options)
+    warn(mechanism, options.robot)
+    with Progress() as progress:
+        written = report(mechanism, options.output, states=options.states, progress=progress)
+    print(written)
+    return 0

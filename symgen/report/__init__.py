@@ -1,0 +1,112 @@
+"""`report`: one robot's facts on one page of HTML that needs nothing else: tree, inertias, sparsity, costs, verification.
+
+    symgen.report.report(mechanism, "panda.html")
+
+The same robot and version give the same bytes: what is counted stands there, what is timed belongs to `symgen compare`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import symgen
+from symgen import backends, generation, methods
+from symgen.errors import RequestError, SymgenError
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Mechanism
+from symgen.report.sparsity import pictures
+from symgen.report.tree import draw
+from symgen.show import facts
+from symgen.verification.report import Check, Report
+from symgen.verify import verify
+
+Progress = Callable[[str, int, int], None]
+
+
+def report(mechanism: Mechanism, out: str | os.PathLike[str], *, states: int = 16, progress: Progress | None = None) -> Path:
+    """Write the page to `out`, whole or not at all; returns its path.
+
+    `states`: at how many seeded states the functions are verified. Raises RequestError where `out` cannot be written.
+    """
+    tell = progress or (lambda what, done, total: None)
+    path = Path(out)
+    if not path.parent.is_dir():
+        raise RequestError(f"{path}: the folder {path.parent} does not exist; make it first, or name another file with -o")
+    tell("verifying", 0, 3)
+    verified = verify(mechanism, states=states)
+    tell("counting every method", 1, 3)
+    costs = _costs(mechanism)
+    tell("drawing", 2, 3)
+    described = facts(mechanism)
+    text = backends.render(
+        "report", "page.html.j2", version=symgen.__version__, robot=described, tree=draw(mechanism),
+        mass=sum(body["mass"] for body in described["bodies"]), joints=_joints(described), links=_links(described),
+        notes=described["notes"], costs=costs, sparsity=pictures(mechanism), verified=_verified(verified),
+    )
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise RequestError(f"{path}: {error.strerror}; name a file that can be written with -o") from None
+    return path
+
+
+def _joints(described: dict[str, Any]) -> list[list[str]]:
+    """Index, name, type, parent → child, axis, range."""
+    found = []
+    for i, joint in enumerate(described["joints"]):
+        unit = "m" if joint["type"] == "prismatic" else "rad"
+        low, high = joint["limits"]["lower"], joint["limits"]["upper"]
+        found.append([str(i), joint["name"], joint["type"], f"{joint['parent']} → {joint['child']}",
+                      " ".join(_figure(x) for x in joint["axis"]),
+                      "none" if low is None and high is None else f"{_figure(low)} … {_figure(high)} {unit}"])
+    return found
+
+
+def _links(described: dict[str, Any]) -> list[list[str]]:
+    """Body, link, mass, centre, moments of every part that moves."""
+    return [[body["name"], part["link"], _figure(part["mass"]), *(_figure(x) for x in part["centre"]),
+             *(_figure(x) for x in part["moments"])] for body in described["bodies"] for part in body["parts"]
+            if part["mass"] or any(part["moments"])]
+
+
+def _figure(x: float | None) -> str:
+    return "" if x is None else f"{x:.5g}"
+
+
+def _costs(mechanism: Mechanism) -> list[dict[str, Any]]:
+    """Every function: its methods with operations, depth and temporaries, the default marked; or why it cannot be had."""
+    found = []
+    for function, what in FUNCTIONS.items():
+        refused = generation.refusal(mechanism, function, None)
+        rows: list[dict[str, Any]] = []
+        for method in methods.providers(function) if refused is None else ():
+            try:
+                program = generation.program(mechanism, function, method)
+            except SymgenError as error:
+                rows.append({"method": method, "why": str(error)})
+                continue
+            ops = program.operations
+            rows.append({"method": method, "why": "", "cost": program.cost,
+                         "figures": [ops["mul"], ops["add"], ops["div"], ops["sin"] + ops["cos"], program.depth,
+                                     program.temporaries]})
+        least = min((row["cost"] for row in rows if "cost" in row), default=0)
+        for row in rows:
+            row["width"] = round(100 * least / row["cost"], 1) if row.get("cost") else 0
+            row["best"] = row.get("cost") == least
+        found.append({"function": function, "what": what.what, "refused": refused, "rows": rows})
+    return found
+
+
+def _verified(found: Report) -> dict[str, Any]:
+    def line(check: Check) -> list[str]:
+        return [check.kind, check.subject, f"{check.error:.2g}{check.unit}", f"{check.bound:.2g}{check.unit}",
+                "passed" if check.passed else "FAILED"]
+
+    return {"passed": found.passed, "states": found.states, "digits": found.digits, "condition": f"{found.condition:.1e}",
+            "checks": [line(check) for check in found.checks], "refused": sorted(found.refused.items()), "notes": found.notes}

@@ -1,0 +1,146 @@
+"""`symgen report`: one page that holds a robot's facts and needs nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen import methods
+from symgen.cli import main
+from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Body, Mechanism
+from symgen.precision import FLOAT
+from symgen.reference import Reference
+from symgen.report import report, sparsity, tree
+from tests.robots_for_tests import draw, point_mass_arm, robot
+
+
+class Reader(HTMLParser):
+    """Every tag with its attributes, all text, and what is still open at the end."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data + " "
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("report")
+    written = {name: report(robot(name), folder / f"{name}.html", states=2) for name in ("scara", "tree4")}
+    return {name: path.read_text(encoding="utf-8") for name, path in written.items()}
+
+
+@pytest.mark.parametrize("name", ["scara", "tree4"])
+def test_the_page_is_whole_and_needs_nothing_else(pages: dict[str, str], name: str) -> None:
+    page = Reader(pages[name])
+    assert page.open == []
+    assert not any("src" in attributes or str(attributes.get("href", "#"))[0] != "#" for _, attributes in page.tags)
+    assert "http" not in pages[name].replace("http-equiv", "")
+
+
+@pytest.mark.parametrize("name", ["scara", "tree4"])
+def test_every_joint_function_and_method_stands_on_it(pages: dict[str, str], name: str) -> None:
+    text, made = Reader(pages[name]).text, robot(name)
+    assert all(joint.name in text for joint in made.joints)
+    assert all(function in text for function in FUNCTIONS)
+    for method in methods.providers("forward_dynamics"):
+        assert method in text
+    program = symgen.program(made, "forward_dynamics")
+    assert f" {program.operations['mul']} " in text
+    assert "Every check passed" in text
+    assert "FAILED" not in text
+
+
+def test_a_failed_check_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from symgen import report as module
+
+    honest = module.verify
+
+    def broken(made: Mechanism, **settings: int) -> object:
+        found = honest(made, **settings)  # type: ignore[arg-type]
+        return replace(found, checks=(replace(found.checks[0], error=1.0), *found.checks[1:]))
+
+    monkeypatch.setattr(module, "verify", broken)
+    page = report(point_mass_arm(1, 1), tmp_path / "a.html", states=1).read_text(encoding="utf-8")
+    assert "Not every check passed" in page
+    assert 'class="failed">FAILED<' in page
+
+
+def test_the_same_robot_gives_the_same_bytes(pages: dict[str, str], tmp_path: Path) -> None:
+    assert report(robot("scara"), tmp_path / "b.html", states=2).read_text(encoding="utf-8") == pages["scara"]
+
+
+def test_a_name_is_data_and_not_html(tmp_path: Path) -> None:
+    arm = point_mass_arm(1, 1)
+    bodies = (Body("<script>alert(1)</script>", arm.bodies[0].parts), arm.bodies[1])
+    page = report(replace(arm, bodies=bodies), tmp_path / "c.html", states=1).read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "&lt;script" in page
+
+
+def test_boxes_stand_apart_and_lines_join_them() -> None:
+    drawing = tree.draw(robot("tree8"))
+    places = {(box.x, box.y) for box in drawing.boxes}
+    assert len(places) == len(drawing.boxes) == robot("tree8").nv + 1
+    for a in drawing.boxes:
+        for b in drawing.boxes:
+            assert a is b or a.y != b.y or abs(a.x - b.x) >= drawing.box[0]
+    tops = {(box.x + drawing.box[0] / 2, box.y) for box in drawing.boxes}
+    assert all((line.x2, line.y2) in tops and line.y1 < line.y2 for line in drawing.lines)
+    assert max(box.x for box in drawing.boxes) + drawing.box[0] <= drawing.width
+    assert max(box.y for box in drawing.boxes) + drawing.box[1] <= drawing.height
+
+
+@pytest.mark.parametrize("name", ["panda", "tree8", "chain5"])
+def test_the_factors_are_those_of_the_reference_s_mass_matrix(name: str) -> None:
+    made = robot(name)
+    q = draw(made, 1)["q"].astype(float)
+    found = sparsity._factors(made, q[0])
+    M = Reference(made, FLOAT).mass_matrix(q)[0]
+    assert np.abs(found["M"] - M).max() < 1e-12 * np.abs(M).max()
+    U = found["U"]
+    D = np.linalg.inv(U) @ M @ np.linalg.inv(U).T
+    assert np.abs(D - np.diag(np.diag(D))).max() < 1e-10 * np.abs(D).max()
+    assert np.linalg.slogdet(found["H_bb"])[0] == 1
+
+
+def test_a_branch_leaves_zeros_and_a_chain_a_band() -> None:
+    made = robot("tree8")
+    found = {factor.name: factor for factor in sparsity.pictures(made)}
+    support = Reference(made, FLOAT).supports
+    related = sum(i in support[j] or j in support[i] for i in range(made.nv) for j in range(made.nv))
+    assert found["M"].filled <= related < made.nv**2
+    chain = {factor.name: factor for factor in sparsity.pictures(robot("chain5"))}
+    assert {abs(x - y) // (5 * chain["H_bb"].side) for x, y in chain["H_bb"].cells} <= {0, 1}
+    assert "𝓐" not in {factor.name for factor in sparsity.pictures(point_mass_arm(1, 1))}
+
+
+def test_what_cannot_be_written_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RequestError, match="does not exist"):
+        report(point_mass_arm(1), tmp_path / "no" / "a.html")
+    assert main(["report", "scara", "-o", str(tmp_path), "--states", "1"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
