@@ -55,7 +55,7 @@ def write(
 ) -> dict[str, Any]:
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
-    `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, trig, snap …),
+    `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …),
     and `trig` is heeded. A folder that is there already is replaced when symgen wrote it; files in it that symgen did
     not write are kept. Raises RequestError when something else stands there, or when the disk refuses.
     """
@@ -162,6 +162,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
         "functions": functions,
         "meanings": [{"name": meant, "what": what} for meant, what in meanings.items()],
         "options": [{"name": key, "value": value} for key, value in options.items()],
+        "wrench": options.get("wrench") if "wrench" in meanings else None,
         "example": {
             "symbol": described["functions"][first.function]["symbol"],
             "arguments": [{"name": p.name, "size": p.size} for p in first.inputs],

@@ -20,6 +20,13 @@ class Array:
         return tuple(nq if s == "NQ" else nv if s == "NV" else s for s in self.shape)
 
 
+PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
+WRENCH = Array("wrench", (6,), "moment (3, N·m), then force (3, N), of the surroundings on the link: about its frame's origin, "
+                               "in its axes")
+AT_RUN_TIME = (PAYLOAD, WRENCH)
+"""Arguments that a user may ask for by naming a link, in the order of the C call, behind those of the function."""
+
+
 @dataclass(frozen=True)
 class Function:
     """One computed quantity: `arguments` in the order of the C call, then `results`."""
@@ -31,8 +38,8 @@ class Function:
     needs_frame: bool = False
     needs_inverse: bool = False
     """True when the function divides by the mass matrix, so that M must be positive definite."""
-    kinematic: bool = False
-    """True when no inertia enters, so that no payload is felt."""
+    feels: tuple[Array, ...] = (PAYLOAD,)
+    """Which of AT_RUN_TIME change it: the payload wherever an inertia enters, the wrench wherever all forces are summed."""
 
 
 Q = Array("q", ("NQ",), "joint positions (rad, m)")
@@ -45,17 +52,16 @@ M = Array("M", ("NV", "NV"), "joint-space mass matrix")
 MINV = Array("Minv", ("NV", "NV"), "inverse of the mass matrix")
 R = Array("R", (3, 3), "axes of the frame in the base")
 P = Array("p", (3,), "origin of the frame in the base (m)")
-PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
 
 FUNCTIONS: dict[str, Function] = {
     f.name: f
     for f in (
-        Function("inverse_dynamics", (Q, V, A), (TAU,), "tau = M(q) a + C(q,v) v + g(q)"),
-        Function("forward_dynamics", (Q, V, TAU), (A,), "a = M(q)^-1 (tau - c)", needs_inverse=True),
-        Function("bias_force", (Q, V), (C,), "c = C(q,v) v + g(q)"),
+        Function("inverse_dynamics", (Q, V, A), (TAU,), "tau = M(q) a + C(q,v) v + g(q)", feels=AT_RUN_TIME),
+        Function("forward_dynamics", (Q, V, TAU), (A,), "a = M(q)^-1 (tau - c)", needs_inverse=True, feels=AT_RUN_TIME),
+        Function("bias_force", (Q, V), (C,), "c = C(q,v) v + g(q)", feels=AT_RUN_TIME),
         Function("gravity_force", (Q,), (Array("g", ("NV",), "gravity force"),), "g(q)"),
         Function("mass_matrix", (Q,), (M,), "M(q)"),
-        Function("mass_matrix_and_bias", (Q, V), (M, C), "M(q) and c(q,v) in one pass"),
+        Function("mass_matrix_and_bias", (Q, V), (M, C), "M(q) and c(q,v) in one pass", feels=AT_RUN_TIME),
         Function("inverse_mass_matrix", (Q,), (MINV,), "M(q)^-1", needs_inverse=True),
         Function("mass_matrix_solve", (Q, B), (Array("x", ("NV",), "M^-1 b"),), "x = M(q)^-1 b", needs_inverse=True),
         Function("mass_matrix_determinant", (Q,), (Array("det", (), "determinant of the mass matrix"),), "det M(q)"),
@@ -67,9 +73,9 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("alpha", ("NV", 6), "of every link at its frame's origin: angular part first, axes of the base, true "
                                             "accelerations (gravity is no part of them)"),
                   Array("alpha_tip", (6,), "likewise of the chosen frame")),
-                 "accelerations of the links that joint forces cause", needs_frame=True, needs_inverse=True),
-        Function("forward_kinematics", (Q,), (R, P), "pose of the chosen frame in the base", needs_frame=True, kinematic=True),
+                 "accelerations of the links that joint forces cause", needs_frame=True, needs_inverse=True, feels=AT_RUN_TIME),
+        Function("forward_kinematics", (Q,), (R, P), "pose of the chosen frame in the base", needs_frame=True, feels=()),
         Function("jacobian", (Q,), (Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin"),),
-                 "twist of the chosen frame = J(q) v", needs_frame=True, kinematic=True),
+                 "twist of the chosen frame = J(q) v", needs_frame=True, feels=()),
     )
 }

@@ -14,7 +14,7 @@ from typing import Any
 from symgen import constants, methods, passes
 from symgen.derivation import Derivation, TooManyRows
 from symgen.errors import MethodRefusal, RequestError
-from symgen.functions import FUNCTIONS, PAYLOAD
+from symgen.functions import AT_RUN_TIME, FUNCTIONS
 from symgen.ir import Program
 from symgen.linkage import Linkage
 from symgen.loading import load
@@ -28,16 +28,23 @@ INVERSE_ON_REQUEST_ABOVE = 20
 
 @dataclass(frozen=True)
 class Options:
-    """What changes the programs of one mechanism: precision, the frame of interest, run-time payload, trigonometry."""
+    """What changes the programs of one mechanism: precision, the frame of interest, run-time payload and wrench, trigonometry."""
 
     real: str = "double"
     frame: str | None = None
     payload: str | None = None
     trig: str = "libm"
+    wrench: str | None = None
 
     def __post_init__(self) -> None:
         nearest(self.real, ("double", "float"), "real type")
         nearest(self.trig, ("libm", "macro"), "kind of trigonometry")
+
+    @property
+    def at_run_time(self) -> dict[str, str]:
+        """The link of every run-time argument that is asked for, by the argument's name."""
+        asked = ((argument.name, getattr(self, argument.name)) for argument in AT_RUN_TIME)
+        return {name: link for name, link in asked if link is not None}
 
 
 @lru_cache(maxsize=16)
@@ -89,21 +96,19 @@ def derive(mechanism: Mechanism, function: str, method: str, options: Options, b
     plain, regrouped = models(mechanism)
     model = regrouped if methods.regroups(method) else plain
     with constants.precision():
-        arguments = list(what.arguments)
-        if options.payload is not None and not what.kinematic:
-            arguments.append(PAYLOAD)
+        felt = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
+        arguments = [*what.arguments, *felt]
         shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest or 4 * budget)
         frame = model.frame(mechanism, options.frame or tip(mechanism)) if what.needs_frame else None
-        payload = model.frame(mechanism, options.payload) if options.payload and not what.kinematic else None
-        linkage = Linkage(model, home, frame, payload)
+        linkage = Linkage(model, home, frame, **{a.name: model.frame(mechanism, link) for a, link in felt.items()})
         results = build(linkage)
         named = [(r.name, r.sizes(mechanism.nq, mechanism.nv), atoms) for r, atoms in zip(what.results, results, strict=True)]
         program = home.freeze(function, method, named, shapes)
     program = passes.run(program)
     if len(program.rows) > budget:
         raise TooManyRows(f"{len(program.rows)} rows")
-    return _without_idle_payload(program, options)
+    return replace(_without_idle(program, len(what.arguments)), real=options.real)
 
 
 def _size(shape: Sequence[int]) -> int:
@@ -113,14 +118,13 @@ def _size(shape: Sequence[int]) -> int:
     return total
 
 
-def _without_idle_payload(program: Program, options: Options) -> Program:
-    """A function that does not feel the payload does not take it; `real` is noted."""
-    inputs = program.inputs
-    if inputs and inputs[-1].name == PAYLOAD.name:
-        last = len(inputs) - 1
-        if not any(row.op == "input" and row.value[0] == last for row in program.rows):
-            inputs = inputs[:-1]
-    return replace(program, inputs=inputs, real=options.real)
+def _without_idle(program: Program, own: int) -> Program:
+    """What is computed without a run-time argument, one behind the function's `own`, does not take it."""
+    read = {row.value[0] for row in program.rows if row.op == "input"}
+    kept = [i for i in range(len(program.inputs)) if i < own or i in read]
+    place = {old: new for new, old in enumerate(kept)}
+    rows = (row._replace(value=(place[row.value[0]], row.value[1])) if row.op == "input" else row for row in program.rows)
+    return replace(program, inputs=tuple(program.inputs[i] for i in kept), rows=tuple(rows))
 
 
 def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
@@ -157,18 +161,21 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
 
 
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
-            frame: str | None = None, payload: str | None = None, trig: str = "libm") -> Program:
+            frame: str | None = None, payload: str | None = None, trig: str = "libm", wrench: str | None = None) -> Program:
     """One function of one robot as a Program.
 
-    `method` None chooses the one with the fewest operations. `frame` and `payload` name declared links.
+    `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant; `payload`
+    and `wrench` name those that carry a load and feel an external wrench, each one more argument (`symgen.functions`).
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    return _program(mechanism, nearest(function, FUNCTIONS, "function"), method, Options(real, frame, payload, trig))
+    return _program(mechanism, nearest(function, FUNCTIONS, "function"), method, Options(real, frame, payload, trig, wrench))
 
 
 @lru_cache(maxsize=256)
 def _program(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program:
+    for link in options.at_run_time.values():
+        mechanism.frame(link)
     refused = refusal(mechanism, function, options.payload)
     if refused is not None:
         raise RequestError(refused)
@@ -211,18 +218,18 @@ def programs(mechanism: Mechanism, functions: Iterable[str] | None = None, optio
 
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
              real: str = "double", name: str | None = None, frame: str | None = None, payload: str | None = None,
-             trig: str = "libm") -> dict[str, Any]:
+             trig: str = "libm", wrench: str | None = None) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
-    `functions` as in `requested`; `frame` and `payload` name declared links; `name` prefixes every C name.
+    `functions` as in `requested`; `frame`, `payload` and `wrench` as in `program`; `name` prefixes every C name.
     Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
     """
     from symgen import folder, selftest
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
     frame = frame or tip(mechanism)
-    options = Options(real, frame, payload, trig)
+    options = Options(real, frame, payload, trig, wrench)
     found = programs(mechanism, functions, options)                                 # → model → derivation → Programs
-    cases = selftest.cases(mechanism, found, frame=frame, payload=payload)          # the reference's answers
-    chosen = {"frame": frame, "payload": payload, "trig": trig}
+    cases = selftest.cases(mechanism, found, frame=frame, **options.at_run_time)    # the reference's answers
+    chosen = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time}
     return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases)   # → C

@@ -15,7 +15,7 @@ from symgen.closed_forms import Q, joint_form
 from symgen.constants import Constant, Mat3
 from symgen.derivation import Derivation, Scalar, lower
 from symgen.model import Frame, Inertia, Link, Model
-from symgen.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
+from symgen.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector, wrench_outward
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,12 @@ class Linkage:
     """A model and a derivation, laid out for the methods.
 
     `links[i]`, `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in its base frame),
+    `loads[i]` (the run-time wrench on link i as (moment, force) at its origin in its axes, zeros elsewhere),
     `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1.
     """
 
-    def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None) -> None:
+    def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
+                 wrench: Frame | None = None) -> None:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
         self.inputs = home.inputs
         self.zero, self.one = home.zero, home.one
@@ -52,6 +54,9 @@ class Linkage:
         self.gravity = [self.vector(link.gravity) for link in model.links]
         if payload is not None and payload.link >= 0:
             self.inertia[payload.link] = self.inertia[payload.link] + self._carried(payload, home.inputs["payload"])
+        self.loads = [(self.zeros, self.zeros) for _ in model.links]
+        if wrench is not None and wrench.link >= 0:
+            self.loads[wrench.link] = self._exerted(wrench, home.inputs["wrench"])
 
     def __len__(self) -> int:
         return len(self.links)
@@ -172,6 +177,14 @@ class Linkage:
         half = (xx + yy + zz) * self.home.constant(k.rational(1) / 2)
         own = RigidInertia.of(m, center * m, Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
         return own.outward(self.constant_rotation(frame.rotation), self.vector(frame.shift))
+
+    def _exerted(self, frame: Frame, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
+        """A run-time wrench on a frame, (moment, force) in its axes at its origin, as seen from its link."""
+        self.home.step(f"wrench on {frame.name}, in the axes of link {frame.link + 1}")
+        n, f = Vector(wrench[:3]), Vector(wrench[3:])
+        n, f = wrench_outward(self.constant_rotation(frame.rotation), self.vector(frame.shift), n, f)
+        self.name("wrench", frame.link, Vector([*n, *f]))
+        return n, f
 
     def constant_rotation(self, rotation: Mat3) -> Rotation:
         """A constant rotation as its cheapest factors."""

@@ -67,15 +67,17 @@ class Reference:
 
     `frame` names the link that poses, Jacobians and Λ⁻¹ speak of. `payload` names the link that carries the
     run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy xz yy yz zz (kg·m², tensor entries,
-    about the origin of the link's frame), all in the link's axes. Raises RequestError for an unknown link or joint type.
+    about the origin of the link's frame), all in the link's axes. `wrench` names the link that the surroundings exert a
+    wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; c then includes −Jᵀ wrench.
+    Raises RequestError for an unknown link or joint type.
     """
 
-    def __init__(
-        self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | None = None, payload: str | None = None
-    ) -> None:
+    def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | None = None, payload: str | None = None,
+                 wrench: str | None = None) -> None:
         self.mechanism, self.scalars = mechanism, scalars
         self.frame: Frame | None = None if frame is None else mechanism.frame(frame)
         self.payload: Frame | None = None if payload is None else mechanism.frame(payload)
+        self.wrench: Frame | None = None if wrench is None else mechanism.frame(wrench)
         for joint in mechanism.joints:
             if joint.kind not in ("revolute", "continuous", "prismatic"):
                 raise RequestError(f"the reference does not know the joint type '{joint.kind}' of joint '{joint.name}'; "
@@ -230,8 +232,8 @@ class Reference:
         return out
 
     @_at_precision
-    def inverse_dynamics(self, q: Array, v: Array, a: Array, payload: Array | None = None) -> Array:
-        """tau (..., NV) that makes the mechanism accelerate by a at (q, v), gravity included."""
+    def inverse_dynamics(self, q: Array, v: Array, a: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
+        """tau (..., NV) that makes the mechanism accelerate by a at (q, v), gravity included and the wrench at work."""
         q, v, a = np.broadcast_arrays(q, v, a)
         placed = self.placements(q, v, a)
         parts = self.parts(payload)
@@ -247,11 +249,25 @@ class Reference:
             force = part.mass[..., None] * acceleration
             moment = times(inertia, omega_dot) + cross(omega, times(inertia, omega))
             out[..., self.supports[part.body]] += times(transposed(linear), force) + times(transposed(angular), moment)
+        return out - self._pushed(placed, wrench)
+
+    def _pushed(self, placed: Sequence[Placement], wrench: Array | None) -> Array:
+        """Jᵀ wrench (..., NV): what the wrench, at its link, spares the joints."""
+        if self.wrench is None or self.wrench.body == BASE:
+            return self.scalars.array([0] * self.mechanism.nv)
+        if wrench is None:
+            raise RequestError(f"this reference feels a wrench on '{self.wrench.name}'; pass its six numbers as `wrench`")
+        (turn, shift), at, support = self.pose(self.wrench.pose), placed[self.wrench.body], self.supports[self.wrench.body]
+        angular, linear = self.columns(self.wrench.body, at.shift[0] + times(at.turn[0], shift), placed)
+        moment, force = (times(at.turn[0] @ turn, part) for part in (wrench[..., :3], wrench[..., 3:]))
+        felt = times(transposed(angular), moment) + times(transposed(linear), force)
+        out = self.scalars.array(np.zeros((*felt.shape[:-1], self.mechanism.nv)))
+        out[..., support] = felt
         return out
 
-    def bias_force(self, q: Array, v: Array, payload: Array | None = None) -> Array:
-        """c (..., NV) = C(q, v) v + g(q): the force that leaves a = 0."""
-        return self.inverse_dynamics(q, v, 0 * v, payload)
+    def bias_force(self, q: Array, v: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
+        """c (..., NV) = C(q, v) v + g(q) − Jᵀ wrench: the force that leaves a = 0."""
+        return self.inverse_dynamics(q, v, 0 * v, payload, wrench)
 
     @_at_precision
     def gravity_force(self, q: Array, payload: Array | None = None) -> Array:
@@ -279,9 +295,10 @@ class Reference:
         return self.scalars.solve(self.mass_matrix(q, payload), b[..., None])[..., 0]
 
     @_at_precision
-    def forward_dynamics(self, q: Array, v: Array, tau: Array, payload: Array | None = None) -> Array:
+    def forward_dynamics(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
+                         wrench: Array | None = None) -> Array:
         """a (..., NV) with M a + c = tau, by a general linear solve."""
-        return self.mass_matrix_solve(q, tau - self.bias_force(q, v, payload), payload)
+        return self.mass_matrix_solve(q, tau - self.bias_force(q, v, payload, wrench), payload)
 
     @_at_precision
     def inverse_mass_matrix(self, q: Array, payload: Array | None = None) -> Array:
@@ -297,9 +314,10 @@ class Reference:
         return np.asarray(jacobian @ self.scalars.solve(m, columns))
 
     @_at_precision
-    def link_accelerations(self, q: Array, v: Array, tau: Array, payload: Array | None = None) -> tuple[Array, Array]:
+    def link_accelerations(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
+                           wrench: Array | None = None) -> tuple[Array, Array]:
         """(ω̇, v̇) of every body's frame (..., NV, 6) and of the chosen frame (..., 6): axes of the base, gravity no part of it."""
-        q, v, a = np.broadcast_arrays(q, v, self.forward_dynamics(q, v, tau, payload))
+        q, v, a = np.broadcast_arrays(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
         placed = self.placements(q, v, a)
         if self.frame is None:
             raise RequestError("this reference has no frame; name a link with frame=")
@@ -322,8 +340,6 @@ class Reference:
         if oracle is None:
             raise RequestError(f"the reference has no oracle for '{function}'; add one to ORACLES in symgen/reference.py")
         known = {name: self.scalars.array(value) for name, value in arguments.items()}
-        if self.payload is None:
-            known.pop("payload", None)
         return oracle(self, **known)
 
 
@@ -342,8 +358,9 @@ def _one(name: str, method: Callable[..., Array], reference: Reference, /, **arg
     return {name: method(reference, **arguments)}
 
 
-def _mass_matrix_and_bias(reference: Reference, /, q: Array, v: Array, payload: Array | None = None) -> dict[str, Array]:
-    return {"M": reference.mass_matrix(q, payload), "c": reference.bias_force(q, v, payload)}
+def _mass_matrix_and_bias(reference: Reference, /, q: Array, v: Array, payload: Array | None = None,
+                          wrench: Array | None = None) -> dict[str, Array]:
+    return {"M": reference.mass_matrix(q, payload), "c": reference.bias_force(q, v, payload, wrench)}
 
 
 def _kinematics(reference: Reference, /, q: Array, payload: Array | None = None) -> dict[str, Array]:

@@ -26,9 +26,10 @@ SEED = 7
 ROUNDING = 1   # unit more: the answer itself is printed in the real type
 
 
-def cases(mechanism: Mechanism, programs: Mapping[str, Program], *, frame: str | None, payload: str | None) -> list[SelfTestCase]:
+def cases(mechanism: Mechanism, programs: Mapping[str, Program], *, frame: str | None, payload: str | None = None,
+          wrench: str | None = None) -> list[SelfTestCase]:
     """Three states for every program; deterministic."""
-    truth = Truth(mechanism, STATES, SEED, frame=frame, payload=payload)
+    truth = Truth(mechanism, STATES, SEED, frame=frame, payload=payload, wrench=wrench)
     found = []
     for function, program in programs.items():
         exact = truth.results(function)

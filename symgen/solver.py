@@ -45,7 +45,7 @@ def compile(
 
     `robot` is a Mechanism, a built-in name or a path; `functions` are names, or 'name=method' (None: every function).
     `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
-    leave to contract a*b + c; `options` are those of the generation (frame, payload, trig …). Raises RequestError,
+    leave to contract a*b + c; `options` are those of the generation (frame, payload, wrench, trig …). Raises RequestError,
     DescriptionError or MechanismError as the generation does, and BuildError without a C compiler or Python's header.
     """
     from symgen.generation import Options, programs

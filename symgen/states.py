@@ -21,8 +21,10 @@ _RATE = (Fraction(-2), Fraction(2))
 _FORCE = (Fraction(-20), Fraction(20))
 
 
-def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | None = None) -> dict[str, Array]:
-    """`count` states by argument name: q (count, NQ), v, a, tau and b (count, NV), and payload (count, 10) if asked.
+def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | None = None,
+                wrench: str | None = None) -> dict[str, Array]:
+    """`count` states by argument name: q (count, NQ), v, a, tau and b (count, NV), and payload (count, 10) and wrench (count, 6)
+    if asked.
 
     Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in ±π
     rad or ±1 m; the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point masses.
@@ -48,6 +50,8 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
             states[name].append([between(*span) for _ in range(mechanism.nv)])
     if payload is not None:
         states["payload"] = [_load(random) for _ in range(count)]
+    if wrench is not None:
+        states["wrench"] = [[between(*_FORCE) for _ in range(6)] for _ in range(count)]
     return {name: _exact(rows) for name, rows in states.items()}
 
 

@@ -52,6 +52,7 @@ def verify(
     real: str = "double",
     frame: str | None = None,
     payload: str | None = None,
+    wrench: str | None = None,
     trig: str = "libm",
     seed: int = 0,
     compiled: bool = True,
@@ -60,7 +61,7 @@ def verify(
     """Check functions of a robot ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) at seeded states.
 
     `robot` is a Mechanism, a built-in name, a description file, or a folder that `symgen generate` wrote: then the C in
-    it is what is checked, and the manifest says which functions, methods, real type, frame and payload.
+    it is what is checked, and the manifest says which functions, methods, real type, frame, payload and wrench.
     `compiled` False leaves the C compiler out: floating point is then checked on the Program over NumPy's own reals.
     Where M is singular, what divides by it is refused by naming the joint: in the report when `functions` is None, else
     as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
@@ -71,14 +72,14 @@ def verify(
         return _verify_folder(read_folder(Path(robot), functions), states, seed, compiled, progress)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     wanted = generation.requested(mechanism, functions, payload)
-    options = Options(real, frame, payload, trig)
+    options = Options(real, frame, payload, trig, wrench)
     why = {name: generation.refusal(mechanism, name, payload) for name in FUNCTIONS}
     refused = {name: text for name, text in why.items() if text is not None and functions is None}
     programs: dict[str, Program] = {}
     for name, method in wanted.items():
         _tell(progress, f"deriving {name}", len(programs), len(wanted))
         try:
-            programs[name] = generation.program(mechanism, name, method, real, frame, payload, trig)
+            programs[name] = generation.program(mechanism, name, method, real, frame, payload, trig, wrench)
         except SymgenError as error:   # the rest is still worth comparing
             if functions is not None:
                 raise
@@ -87,7 +88,7 @@ def verify(
     if functions is not None:   # a function alone still has an identity to obey
         for other in dict.fromkeys(other for name in programs for other in companions(name)):
             if other not in programs and why[other] is None:
-                helpers[other] = generation.program(mechanism, other, None, real, frame, payload, trig)
+                helpers[other] = generation.program(mechanism, other, None, real, frame, payload, trig, wrench)
     report = verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, helpers=helpers,
                              progress=progress)
     return replace(report, refused=refused)
@@ -96,7 +97,8 @@ def verify(
 def _verify_folder(folder: Folder, states: int, seed: int, compiled: bool, progress: Progress | None) -> Report:
     mechanism, options = folder.mechanism, folder.options
     programs = {
-        function: generation.program(mechanism, function, method, options.real, options.frame, options.payload, options.trig)
+        function: generation.program(mechanism, function, method, options.real, options.frame, options.payload, options.trig,
+                                     options.wrench)
         for function, method in folder.methods.items()
     }
     return verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, sources=folder.sources,
@@ -125,7 +127,7 @@ def verify_programs(
     """
     options = options or Options()
     frame = options.frame or (generation.tip(mechanism) if mechanism.frames else None)
-    truth = Truth(mechanism, states, seed, frame=frame, payload=options.payload)
+    truth = Truth(mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench)
     everything = {**(helpers or {}), **programs}
     labels = {f: f"{f}={program.method}" for f, program in programs.items()}
     total = 3 * len(programs) + 2

@@ -133,9 +133,10 @@ def run(program: Program, arguments: Mapping[str, Array], scalars: Scalars = FLO
         return {p.name: np.stack([x + zero for x in found[p.name]], axis=-1).reshape(count, *p.shape) for p in program.outputs}
 
 
-def draw(mechanism: Mechanism, count: int, scalars: Scalars = FLOAT, payload: str | None = None) -> dict[str, Array]:
+def draw(mechanism: Mechanism, count: int, scalars: Scalars = FLOAT, payload: str | None = None,
+         wrench: str | None = None) -> dict[str, Array]:
     """Seeded states by argument name, entered into the scalars."""
-    return {key: scalars.array(value) for key, value in draw_states(mechanism, count, seed=3, payload=payload).items()}
+    return {key: scalars.array(value) for key, value in draw_states(mechanism, count, 3, payload, wrench).items()}
 
 
 @cache

@@ -160,10 +160,24 @@ def test_verify_a_generated_folder_and_one_that_was_tampered_with(run: Run, tmp_
 def test_a_folder_generated_with_options_is_verified_with_them(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "arm"
     functions = ["-f", "inverse_dynamics", "-f", "jacobian"]
-    words = [*functions, "--payload", "link2", "--frame", "link1", "--trig", "macro", "--real", "float", "--name", "other"]
+    links = ["--payload", "link2", "--frame", "link1", "--wrench", "link1"]
+    words = [*functions, *links, "--trig", "macro", "--real", "float", "--name", "other"]
     assert run("generate", "planar_arm", "-o", str(folder), *words)[0] == 0
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    arguments = manifest["functions"]["inverse_dynamics"]["arguments"]
+    assert [port["name"] for port in arguments] == ["q", "v", "a", "payload", "wrench"]
     code, out, _ = run("verify", str(folder), "--states", "2")
     assert code == 0, out
+    assert "--wrench does not apply" in refused(run, "verify", str(folder), "--wrench", "link2")
+
+
+def test_verify_takes_a_wrench(run: Run) -> None:
+    code, out, _ = run("verify", "planar_arm", "-f", "inverse_dynamics", "--wrench", "link2", "--states", "2")
+    assert code == 0, out
+    for command in ("generate", "verify"):
+        told = " ".join(run(command, "--help")[1].split())
+        assert "--wrench LINK" in told
+        assert "wrench[6]: moment (N·m) about its frame's origin, then force (N)" in told
 
 
 @pytest.mark.parametrize("format", ["text", "latex", "python", "c"])
@@ -223,6 +237,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (["generate", "planar_arm", "--trig", "libmm"], "did you mean 'libm'?"),
     (["generate", "planar_arm", "--frame", "lnk2"], "did you mean"),
     (["generate", "planar_arm", "--payload", "lnk2"], "did you mean"),
+    (["generate", "planar_arm", "--wrench", "lnk2"], "did you mean"),
     (["generate", "planar_arm", "-o", ""], "--output is empty"),
     (["verify", "planar_arm", "--states", "few"], "--states"),
     (["verify", "planar_arm", "--states", "0"], "ask for one or more"),

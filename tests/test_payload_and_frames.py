@@ -13,7 +13,7 @@ import pytest
 import symgen
 from symgen import methods
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, PAYLOAD
 from symgen.generation import methods_for, tip
 from symgen.ir import Numbers, Program, evaluate
 from symgen.mechanism import BASE, Body, Frame, Mechanism, Part
@@ -24,7 +24,7 @@ from tests.robots_for_tests import BALLS, MADE, draw, largest, rationals, robot,
 
 TREE = random_tree(21, 5, branching=0.5)
 """Frames on the base ("world", displaced), on each body, and displaced on the last ("tool")."""
-LOADED = [name for name, spec in FUNCTIONS.items() if not spec.kinematic]
+LOADED = [name for name, spec in FUNCTIONS.items() if PAYLOAD in spec.feels]
 PLACED = [name for name, spec in FUNCTIONS.items() if spec.needs_frame]
 WITH_METHOD = [(f, m) for f in LOADED for m in methods_for(TREE, f)]
 CARRIERS = {
@@ -109,7 +109,7 @@ def test_a_payload_that_no_one_feels_is_no_argument() -> None:
         assert [port.name for port in loaded.inputs] == [port.name for port in plain.inputs]
         assert loaded.operations == plain.operations
         assert "payload" in [port.name for port in symgen.program(TREE, function, payload="tool").inputs]
-    for function in (name for name, spec in FUNCTIONS.items() if spec.kinematic):
+    for function in (name for name, spec in FUNCTIONS.items() if not spec.feels):
         assert "payload" not in [port.name for port in symgen.program(TREE, function, payload="tool").inputs]
     # gravity along the wrist's axis: nothing to hold, loaded or not
     assert "payload" not in [p.name for p in symgen.program("scara", "gravity_force", payload="link1").inputs]
@@ -155,7 +155,7 @@ def test_every_frame_is_where_the_reference_has_it(mechanism: Mechanism | str, f
             given = {argument.name: at[argument.name] for argument in FUNCTIONS[function].arguments}
             for name, value in reference.evaluate(function, given).items():
                 with BALLS.working():   # the 64 digits of the constants, less what the condition of M takes
-                    bound = 1e-55 if FUNCTIONS[function].kinematic else 1e-40 * (largest(value) or 1.0)
+                    bound = 1e-55 if not FUNCTIONS[function].feels else 1e-40 * (largest(value) or 1.0)
                     assert largest(found[name] - value) < bound
 
 

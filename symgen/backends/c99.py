@@ -17,7 +17,7 @@ import symgen
 from symgen.backends import render
 from symgen.backends._c_text import WIDTH, comment, identifier, literal, local, rounded
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS, PAYLOAD, Array
+from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
 
 TEMPLATES = "c99"
@@ -112,7 +112,7 @@ def single_real(programs: Iterable[Program]) -> str:
 def describe(program: Program) -> tuple[list[Array], list[Array]]:
     """Arguments and results of a Program with their symbolic shapes, where the table of functions knows them."""
     declared = FUNCTIONS.get(program.function)
-    known = {a.name: a for a in (*declared.arguments, *declared.results, PAYLOAD)} if declared else {}
+    known = {a.name: a for a in (*declared.arguments, *declared.results, *declared.feels)} if declared else {}
     plain = [[known.get(p.name, Array(p.name, p.shape, p.name)) for p in ports] for ports in (program.inputs, program.outputs)]
     return plain[0], plain[1]
 

@@ -65,11 +65,14 @@ def function_arguments(parser: Parser) -> None:
 
 
 def program_arguments(parser: Parser) -> None:
-    """-f, --real, --frame and --payload."""
+    """-f, --real, --frame, --payload and --wrench."""
     function_arguments(parser)
     parser.add_argument("--real", default="double", metavar="double|float", help="the type of the numbers in C (default double)")
     parser.add_argument("--frame", metavar="LINK", help="the frame of forward_kinematics and jacobian (default: the last link)")
     parser.add_argument("--payload", metavar="LINK", help="a run-time load on this link, as one more argument payload[10]")
+    parser.add_argument("--wrench", metavar="LINK",
+                        help="what pushes this link from outside at run time, in its frame's axes, as one more argument "
+                             "wrench[6]: moment (N·m) about its frame's origin, then force (N)")
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:

@@ -40,7 +40,7 @@ def run(options: Namespace) -> int:
         progress("writing the folder", 1, 1)
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = generate(mechanism, out, functions=wanted, real=options.real, name=options.name, frame=options.frame,
-                            payload=options.payload, trig=options.trig)
+                            payload=options.payload, trig=options.trig, wrench=options.wrench)
     warn(mechanism, options.robot)
     if wanted is None:
         _left_out(mechanism, manifest, options.payload)
@@ -57,7 +57,7 @@ def _derive(mechanism: Mechanism, wanted: list[str] | None, options: Namespace, 
     frame = options.frame or generation.tip(mechanism)
     for done, (function, method) in enumerate(chosen.items()):
         progress(f"deriving {function}", done, len(chosen))
-        generation.program(mechanism, function, method, options.real, frame, options.payload, options.trig)
+        generation.program(mechanism, function, method, options.real, frame, options.payload, options.trig, options.wrench)
 
 
 def _left_out(mechanism: Mechanism, manifest: dict[str, Any], payload: str | None) -> None:

@@ -14,7 +14,7 @@ EPILOG = "Exit code 0 when every check passed, 1 when one failed."
 
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": "independent", "strict": False, "real": "double",
-    "frame": None, "payload": None,
+    "frame": None, "payload": None, "wrench": None,
 }
 """What a generated folder has already decided, with the defaults."""
 
@@ -44,7 +44,7 @@ def run(options: Namespace) -> int:
         warn(robot, options.robot)
     with Progress() as progress:
         report = verify(robot, functions(options.functions), options.states, real=options.real, frame=options.frame,
-                        payload=options.payload, progress=progress)
+                        payload=options.payload, wrench=options.wrench, progress=progress)
     print(as_json(report.facts()) if options.json else str(report))
     return 0 if report.passed else 1
 

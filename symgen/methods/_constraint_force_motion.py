@@ -1,8 +1,8 @@
-"""What velocities and gravity add to the accelerations across the joints: local to two links once ω is known.
+"""What velocities, gravity and a run-time wrench add to the accelerations across the joints: local to two links once ω is known.
 
-A link of mass centre C that no force acts on has ω̇ = γ with J γ = −ω × J ω, and each of its points ρ (from C) the
-acceleration U ρ, U = [γ]× + ω ωᵀ − |ω|² 1. What is left of the accelerations of two such links at a joint, in the joint's
-own directions, is `eta`: 𝓐 F = H q̈ + η. So the one thing that has to be carried along the chain is ω.
+A link of mass centre C that only a wrench (n, f) at C acts on has ω̇ = γ with J γ = n − ω × J ω, C itself the acceleration
+f / m, and each of its points ρ (from C) U ρ more, U = [γ]× + ω ωᵀ − |ω|² 1. What is left of the accelerations of two such
+links at a joint, in the joint's own directions, is `eta`: 𝓐 F = H q̈ + η. So the one thing to carry along the chain is ω.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from symgen.derivation import Scalar
 from symgen.linkage import Linkage
+from symgen.methods._constraint_force_operator import Body
 from symgen.spatial import Matrix, Symmetric, Vector, times, transposed
 
 Omegas = Callable[[Linkage, Sequence[Scalar]], list[Vector]]
@@ -88,9 +89,9 @@ def _product(a: Matrix, b: Matrix) -> Matrix:
     return (times(over, a[0]), times(over, a[1]), times(over, a[2]))
 
 
-def free_field(J: Symmetric, inverse: Symmetric, omega: Vector) -> tuple[Vector, Matrix]:
-    """(γ, U) of a link that no force acts on."""
-    gamma = -inverse.apply(omega.cross(J.apply(omega)))
+def free_field(J: Symmetric, inverse: Symmetric, omega: Vector, moment: Vector) -> tuple[Vector, Matrix]:
+    """(γ, U) of a link that only `moment` about its mass centre acts on."""
+    gamma = -inverse.apply(omega.cross(J.apply(omega)) - moment)
     x, y, z = omega
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     return gamma, (Vector((-(yy + zz), xy - gamma[2], xz + gamma[1])),
@@ -98,13 +99,14 @@ def free_field(J: Symmetric, inverse: Symmetric, omega: Vector) -> tuple[Vector,
                    Vector((xz - gamma[1], yz + gamma[0], -(xx + yy))))
 
 
-def eta(linkage: Linkage, bodies: Sequence[tuple[Symmetric, Symmetric, Vector]], omega: Sequence[Vector],
-        rates: Sequence[Scalar]) -> list[list[Scalar]]:
-    """η of every joint at O_i in the axes of link i, angular first; `bodies`: (J, J⁻¹, s) of every link."""
-    fields = []
-    for i, (J, inverse, _) in enumerate(bodies):
-        linkage.step(i, "torque-free acceleration")
-        fields.append(free_field(J, inverse, omega[i]))
+def eta(linkage: Linkage, bodies: Sequence[Body], omega: Sequence[Vector], rates: Sequence[Scalar]) -> list[list[Scalar]]:
+    """η of every joint at O_i in the axes of link i, angular first."""
+    fields, pushed = [], []
+    for i, body in enumerate(bodies):
+        linkage.step(i, "acceleration of the link by itself")
+        n, f = linkage.loads[i]
+        fields.append(free_field(body.J, body.inverse_J, omega[i], n - body.s.cross(f)))
+        pushed.append(f * body.inverse_m)
         linkage.name("gamma", i, fields[i][0])
     found = []
     for i, link in enumerate(linkage.links):
@@ -112,13 +114,14 @@ def eta(linkage: Linkage, bodies: Sequence[tuple[Symmetric, Symmetric, Vector]],
         gamma, U = fields[i]
         turn, slide = link.H_angular * rates[i], link.H_linear * rates[i]
         angular = omega[i].cross(turn) - gamma
-        linear = (omega[i] - turn).cross(slide + slide) + times(U, bodies[i][2])
+        linear = (omega[i] - turn).cross(slide + slide) + times(U, bodies[i].s) - pushed[i]
         if link.parent < 0:
             linear = linear - link.rotation.inward(linkage.gravity[i])   # the base accelerates against gravity
         else:
             outer, field = fields[link.parent]
             angular = angular + link.rotation.inward(outer)
-            linear = linear + link.rotation.inward(times(field, link.shift - bodies[link.parent][2]))
+            there = times(field, link.shift - bodies[link.parent].s) + pushed[link.parent]
+            linear = linear + link.rotation.inward(there)
         linkage.name("eta", i, Vector([*angular, *linear]))
         found.append([*angular, *linear])
     return found

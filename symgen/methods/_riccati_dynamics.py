@@ -1,6 +1,8 @@
 """Forward dynamics four ways, RK FD1 (4.17)-(4.22), FD2 (5.5)-(5.7), FD3 (5.8)-(5.10) and FD4 (5.13)-(5.17).
 
-Without a tip force. The bias acceleration of a base link carries −gravity (3.21), so ζ = φᵀ a and α contain it.
+The bias acceleration of a base link carries −gravity (3.21), so ζ = φᵀ a and α contain it. A run-time wrench on a link
+is −f(0), since f(0) of (2.28) acts on the surroundings; it stands with the bias forces, b + B f(0), in (3.17), (3.23),
+(4.17), (5.5), (5.9), (5.14) alike. It may be exerted on any link; on the tip it is z(0) = f(0) above (5.16).
 """
 
 from __future__ import annotations
@@ -53,14 +55,15 @@ def bias_wrench(inertia: RigidInertia, omega: Vector) -> Spatial:
 
 
 def biases(linkage: Linkage, omega: Sequence[Spatial]) -> tuple[list[Spatial], list[Spatial]]:
-    """a(k) and b(k) of every link, from `velocities`."""
+    """a(k) and b(k) of every link, from `velocities`; b is b + B f(0), φ(1,0) f(0) being −`linkage.loads`."""
     rates, a, b = linkage.inputs["v"], [], []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "bias acceleration and bias force, RK (2.19), (2.23), (3.21)")
         outer = omega[link.parent][0] if link.parent >= 0 else linkage.zeros
         a.append(bias_acceleration(linkage, i, outer, omega[i][1], rates[i]))
         linkage.name("a", i, Vector([*a[i][0], *a[i][1]]))
-        b.append(bias_wrench(linkage.inertia[i], omega[i][0]))
+        (n, f), (n_0, f_0) = bias_wrench(linkage.inertia[i], omega[i][0]), linkage.loads[i]
+        b.append((n - n_0, f - f_0))                                                        # (3.16), f(0) of (2.28)
     return a, b
 
 

@@ -1,7 +1,7 @@
 """Interbody constraint forces first, then accelerations: the Schur complement of Fijany & Featherstone.
 
 Cut every joint: link i answers a wrench at one of its points by itself, and with 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ the wrenches F across the
-joints give the accelerations across the joints, 𝓐 F = H q̈ (+ η, what velocities and gravity ask for). A joint's wrench is
+joints give the accelerations across the joints, 𝓐 F = H q̈ (+ η, what else moves the links). A joint's wrench is
 F_i = W_a τ_i + W f_i; that nothing moves in the forbidden directions W decides f, and f decides q̈:
 
     H_bb f = 𝓦ᵀ η − H_abᵀ τ,   q̈ = H_aa τ + H_ab f − 𝓦_aᵀ η,   M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ   LC (12)
@@ -181,7 +181,7 @@ def dynamics(linkage: Linkage, tau: Sequence[Scalar], order: Order,
     forbidden = free = None
     if omegas is not None:
         rates = linkage.inputs["v"]
-        asked = eta(linkage, [(body.J, body.inverse_J, body.s) for body in parts.links], omegas(linkage, rates), rates)
+        asked = eta(linkage, parts.links, omegas(linkage, rates), rates)
         split = [[_picked(column, e, zero) for column in columns] for columns, e in zip(parts.bases, asked, strict=True)]
         forbidden, free = [s[1:] for s in split], [s[0] for s in split]
     f = constraint_forces(linkage, parts, _pivots(linkage, parts, order), tau, forbidden)

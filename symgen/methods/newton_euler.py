@@ -3,6 +3,7 @@
 Every acceleration on link k is v̇ + U r with U = [ω̇]× + ω ωᵀ − |ω|² 1, so that (2.6), (2.9), (2.10) and the middle of
 (2.12) become: force = m v̇ + U h, moment about O(k) = the skew part of U Σ, plus h × v̇. With the inertia that a joint
 cannot feel moved into its parent this needs 13 to 15 multiplications a link for the moment, not 24.
+A run-time wrench on a link is −f(0) of (2.28): the paper's f(0) is what the tip exerts on the surroundings.
 A sliding joint follows (2.31) and (2.32) as corrected: ω × [ω × ℓ + 2 h θ̇], ℓ with the slide in it.
 """
 
@@ -82,8 +83,8 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
     return motions
 
 
-def inward_sweep(linkage: Linkage, motions: Sequence[Motion]) -> list[Scalar]:
-    """Tip → base: (2.8)-(2.13)."""
+def inward_sweep(linkage: Linkage, motions: Sequence[Motion], loads: Sequence[tuple[Vector, Vector]] = ()) -> list[Scalar]:
+    """Tip → base: (2.8)-(2.13); `loads`: what the surroundings exert on each link, nothing without."""
     n = len(linkage)
     moments: list[Vector] = [linkage.zeros] * n
     forces: list[Vector] = [linkage.zeros] * n
@@ -92,6 +93,8 @@ def inward_sweep(linkage: Linkage, motions: Sequence[Motion]) -> list[Scalar]:
         link = linkage.links[i]
         linkage.step(i, "force and moment, RK (2.6), (2.9)-(2.13)")
         moment, force = force_and_moment(linkage.inertia[i], motions[i])
+        if loads:
+            moment, force = moment - loads[i][0], force - loads[i][1]                               # f(0), (2.28), (3.16)
         for c in link.children:
             child = linkage.links[c]
             n_c, f_c = wrench_outward(child.rotation, child.shift, moments[c], forces[c])
@@ -110,12 +113,12 @@ def _zeros(linkage: Linkage) -> list[Scalar]:
 
 def inverse_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """tau from q, v, a."""
-    return (inward_sweep(linkage, outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"])),)
+    return (inward_sweep(linkage, outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"]), linkage.loads),)
 
 
 def bias_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """c = C(q, v) v + g: the sweep at q̈ = 0, RK (3.23)."""
-    return (inward_sweep(linkage, outward_sweep(linkage, linkage.inputs["v"], _zeros(linkage))),)
+    """c = C(q, v) v + g − Jᵀ wrench: the sweep at q̈ = 0, RK (3.23)."""
+    return (inward_sweep(linkage, outward_sweep(linkage, linkage.inputs["v"], _zeros(linkage)), linkage.loads),)
 
 
 def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:

@@ -36,7 +36,8 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         name, made = str(manifest["robot"]), dict(manifest["functions"])
         chosen = dict(manifest["options"])
-        options = Options(str(manifest["real"]), chosen.get("frame"), chosen.get("payload"), chosen.get("trig") or "libm")
+        links = {key: chosen.get(key) for key in ("frame", "payload", "wrench")}
+        options = Options(str(manifest["real"]), trig=chosen.get("trig") or "libm", **links)
         methods = {function: str(entry["method"]) for function, entry in made.items()}
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)

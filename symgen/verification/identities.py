@@ -38,6 +38,10 @@ class Functions:
             self._known[function] = self.runners[function](self.truth.arguments(function, self.states))
         return self._known[function]
 
+    def at_rest(self, *names: str) -> dict[str, Array]:
+        """Zeros for these arguments, and for a wrench where there is one: what leaves gravity alone."""
+        return {name: 0 * self.states[name] for name in (*names, "wrench") if name in self.states}
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -109,12 +113,11 @@ def _bias_is_inverse_dynamics(f: Functions) -> Distance:
 
 
 def _gravity_is_bias_at_rest(f: Functions) -> Distance:
-    return f("gravity_force")["g"] - f("bias_force", v=0 * f.states["v"])["c"], f.truth.sizes.of("gravity_force", "g")
+    return f("gravity_force")["g"] - f("bias_force", **f.at_rest("v"))["c"], f.truth.sizes.of("gravity_force", "g")
 
 
 def _gravity_is_inverse_dynamics_at_rest(f: Functions) -> Distance:
-    rest = 0 * f.states["v"]
-    return f("gravity_force")["g"] - f("inverse_dynamics", v=rest, a=rest)["tau"], f.truth.sizes.of("gravity_force", "g")
+    return f("gravity_force")["g"] - f("inverse_dynamics", **f.at_rest("v", "a"))["tau"], f.truth.sizes.of("gravity_force", "g")
 
 
 def _both_masses(f: Functions) -> Distance:

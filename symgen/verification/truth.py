@@ -23,15 +23,16 @@ class Truth:
     """Reference answers of `mechanism` at `count` seeded states, over balls.
 
     `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
-    `frame` or `payload` (links' names).
+    `frame`, `payload` or `wrench` (links' names).
     """
 
     def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: str | None = None,
-                 payload: str | None = None, working: int | None = None) -> None:
-        self.mechanism, self.count, self.seed, self.frame, self.payload = mechanism, count, seed, frame, payload
-        self.states = draw_states(mechanism, count, seed, payload)
+                 payload: str | None = None, wrench: str | None = None, working: int | None = None) -> None:
+        self.mechanism, self.count, self.seed = mechanism, count, seed
+        self.links = {"frame": frame, "payload": payload, "wrench": wrench}
+        self.states = draw_states(mechanism, count, seed, payload, wrench)
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
-        self.rough = Reference(mechanism, FLOAT, frame=frame, payload=payload)
+        self.rough = Reference(mechanism, FLOAT, **self.links)
         self.load = self.floats.get("payload")
         rough = self.rough.mass_matrix(self.floats["q"], self.load)
         self.condition = _condition(rough)
@@ -41,19 +42,19 @@ class Truth:
         self.digits = 60 + int(np.ceil(np.log10(min(self.condition, 1e40))))
         self.working = working or self.digits + GUARD
         self.scalars = arb(self.working)
-        self.reference = Reference(mechanism, self.scalars, frame=frame, payload=payload)
+        self.reference = Reference(mechanism, self.scalars, **self.links)
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
         self._known: dict[str, dict[str, Array]] = {}
 
     def sharper(self) -> Truth:
         """The same states with twice the working digits."""
-        return Truth(self.mechanism, self.count, self.seed, frame=self.frame, payload=self.payload, working=2 * self.working)
+        return Truth(self.mechanism, self.count, self.seed, working=2 * self.working, **self.links)
 
     def arguments(self, function: str, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """The function's arguments at the states, (count, …) each; `source` chooses balls (default) or floats."""
         source = self.balls if source is None else source
-        wanted = [array.name for array in FUNCTIONS[function].arguments]
-        return {name: source[name] for name in [*wanted, *(["payload"] if self.payload is not None else [])]}
+        spec = FUNCTIONS[function]
+        return {a.name: source[a.name] for a in (*spec.arguments, *spec.feels) if a in spec.arguments or self.links[a.name]}
 
     def results(self, function: str) -> dict[str, Array]:
         """The function's results by name, (count, …) each, over balls."""
@@ -139,10 +140,22 @@ class Sizes:
             inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
             self.parts.append((support, turns.astype(float), np.stack(levers, axis=-1), part.mass, inertia))
 
-    def force(self, v: Array, a: Array) -> Array:
+    def pushed(self) -> Array:
+        """Size of Jᵀ wrench (count, NV): its moment, and its force at the distance from the joint."""
+        total, on = np.zeros(self.truth.floats["v"].shape), self.truth.rough.wrench
+        if on is not None and on.body != BASE:
+            at, wrench = self.placed[on.body], self.truth.floats["wrench"]
+            point = at.shift[0] + at.turn[0] @ self.truth.rough.pose(on.pose)[1]
+            moment, force = np.linalg.norm(wrench[:, :3], axis=-1), np.linalg.norm(wrench[:, 3:], axis=-1)
+            for j in self.truth.rough.supports[on.body]:
+                slides = self.truth.mechanism.joints[j].kind == "prismatic"
+                total[:, j] = force if slides else moment + force * np.linalg.norm(point - self.placed[j].shift[0], axis=-1)
+        return total
+
+    def force(self, v: Array, a: Array, wrench: bool = True) -> Array:
         """Size of inverse dynamics at (q, v, a), its largest entry per state (count,)."""
         v, a = np.abs(v), np.abs(a)
-        total = np.zeros(v.shape)
+        total = self.pushed() if wrench else np.zeros(v.shape)
         for support, turns, levers, mass, inertia in self.parts:
             rate = (v[:, support] * turns).sum(axis=-1)
             speed = (v[:, support] * levers).sum(axis=-1)
@@ -194,7 +207,7 @@ class Sizes:
         if result == "c":
             return self.force(v, 0 * a)
         if result == "g":
-            return self.force(0 * v, 0 * a)
+            return self.force(0 * v, 0 * a, wrench=False)
         if result == "M":
             return self.mass()
         if function in ("forward_kinematics", "jacobian"):
