@@ -28,7 +28,7 @@ class RequestError(SymgenError):
 
 
 class MethodRefusal(RequestError):
-    """A method does not suit what was asked of this robot, as a payload or a wrench; another method may: names one."""
+    """A method does not suit what was asked of this robot, as a payload; another method may: names one."""
 
 
 class BuildError(SymgenError):

@@ -21,8 +21,8 @@ class Array:
 
 
 PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
-WRENCH = Array("wrench", (6,), "moment (3, N·m), then force (3, N), of the surroundings on the link: about its frame's origin, "
-                               "in its axes")
+WRENCH = Array("wrench", (6,), "moment (3, N·m), then force (3, N), on the link from outside, at its frame's origin, in its "
+                               "axes; c includes -J^T wrench")
 AT_RUN_TIME = (PAYLOAD, WRENCH)
 """Arguments that a user may ask for by naming a link, in the order of the C call, behind those of the function."""
 
