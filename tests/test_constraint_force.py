@@ -426,6 +426,15 @@ def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling(function: str
     assert all(abs(step - middle) <= 0.15 * middle for step in steps), steps
 
 
+def test_the_parallel_inverse_is_logarithmically_deep_too() -> None:
+    """A column of L⁻¹ H_abᵀ in odd-even order meets two joints a round, so that no sum of an entry is longer than that."""
+    depths = [_depth(n, "inverse_mass_matrix", "constraint_force:parallel") for n in (8, 16, 32)]
+    serial = [_depth(n, "inverse_mass_matrix", "constraint_force") for n in (8, 16, 32)]
+    print(depths, serial)
+    assert depths[2] - depths[1] <= 1.15 * (depths[1] - depths[0])
+    assert serial[2] - serial[1] >= 1.7 * (serial[1] - serial[0])
+
+
 @pytest.mark.parametrize("method", [m for m in methods.providers("mass_matrix_solve") if ":" not in m])
 def test_serial_methods_grow_at_least_linearly_in_depth(method: str) -> None:
     if methods.refusal(method, random_mechanism(16, seed=1, joints=kinds(), general=False)) is not None:

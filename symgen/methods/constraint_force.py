@@ -234,9 +234,13 @@ def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """M⁻¹ = H_aa − (L⁻¹ H_abᵀ)ᵀ D⁻¹ (L⁻¹ H_abᵀ), LC (12); symmetric entries are taken once."""
+    return _inverse_mass_matrix(linkage, leaf_first)
+
+
+def _inverse_mass_matrix(linkage: Linkage, order: Order) -> tuple[list[Scalar], ...]:
     n, zero = len(linkage), linkage.zero
     parts = partition(linkage)
-    pivots, near = _pivots(linkage, parts, leaf_first), coupled(parts.blocks)
+    pivots, near = _pivots(linkage, parts, order), coupled(parts.blocks)
     columns = []
     for j in range(n):
         linkage.step(j, "column of L^-1 H_ab^T")
@@ -314,6 +318,11 @@ def parallel_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return (dynamics(linkage, linkage.inputs["tau"], odd_even, by_scan)[0],)
 
 
+def parallel_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """M⁻¹ by block cyclic reduction: O(log N) deep."""
+    return _inverse_mass_matrix(linkage, odd_even)
+
+
 def parallel_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """det M by block cyclic reduction: O(log N) deep."""
     return _determinant(linkage, odd_even)
@@ -330,6 +339,7 @@ VARIANTS = {
     "parallel": {
         "forward_dynamics": parallel_dynamics,
         "mass_matrix_solve": parallel_solve,
+        "inverse_mass_matrix": parallel_inverse,
         "mass_matrix_determinant": parallel_determinant,
         "operational_inertia_inverse": parallel_operational_inertia_inverse,
     },
