@@ -40,6 +40,8 @@ class Function:
     """True when the function divides by the mass matrix, so that M must be positive definite."""
     feels: tuple[Array, ...] = (PAYLOAD,)
     """Which of AT_RUN_TIME change it: the payload wherever an inertia enters, the wrench wherever all forces are summed."""
+    own_inertia: bool = False
+    """True when the answer tells the inertia of one link from that of its parent, so that none may be moved between them."""
 
 
 Q = Array("q", ("NQ",), "joint positions (rad, m)")
@@ -74,6 +76,11 @@ FUNCTIONS: dict[str, Function] = {
                                             "accelerations (gravity is no part of them)"),
                   Array("alpha_tip", (6,), "likewise of the chosen frame")),
                  "accelerations of the links that joint forces cause", needs_frame=True, needs_inverse=True, feels=AT_RUN_TIME),
+        Function("interbody_forces", (Q, V, TAU),
+                 (Array("F", ("NV", 6), "what its parent (or the base) exerts on every link, at the origin of the frame that its "
+                                        "joint moves: moment first, axes of the base, weights borne (N·m, N)"), A),
+                 "wrenches across the joints, and the accelerations they cause", needs_inverse=True, own_inertia=True,
+                 feels=AT_RUN_TIME),
         Function("forward_kinematics", (Q,), (R, P), "pose of the chosen frame in the base", needs_frame=True, feels=()),
         Function("jacobian", (Q,), (Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin"),),
                  "twist of the chosen frame = J(q) v", needs_frame=True, feels=()),

@@ -26,10 +26,11 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from symgen.arrays import added, axial, cross, identity, rodrigues, skew, stack, times, transposed
+from symgen.arrays import added, cross, identity, rodrigues, skew, stack, times, transposed
 from symgen.errors import RequestError
 from symgen.mechanism import BASE, Frame, Mechanism, Pose, Shift, Slide, Vector3
 from symgen.precision import FLOAT, Array, Scalars
+from symgen.reference_forces import d_alembert, interbody_forces, spin_rate
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -240,29 +241,31 @@ class Reference:
         batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
         out = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
         for part in parts:
-            (r0, r1, r2), (p0, _, p2) = placed[part.body]
-            angular, linear = self.columns(part.body, p0 + times(r0, part.centre), placed)
-            acceleration = 2 * (p2 + times(r2, part.centre)) - self.gravity
-            omega = axial(r1 @ transposed(r0))                                       # Ṙ Rᵀ = ω×
-            omega_dot = _spin_rate((r0, r1, r2))
-            inertia = r0 @ part.inertia @ transposed(r0)
-            force = part.mass[..., None] * acceleration
-            moment = times(inertia, omega_dot) + cross(omega, times(inertia, omega))
+            centre, moment, force = d_alembert(part, placed[part.body], self.gravity)
+            angular, linear = self.columns(part.body, centre, placed)
             out[..., self.supports[part.body]] += times(transposed(linear), force) + times(transposed(angular), moment)
         return out - self._pushed(placed, wrench)
 
-    def _pushed(self, placed: Sequence[Placement], wrench: Array | None) -> Array:
-        """Jᵀ wrench (..., NV): what the wrench, at its link, spares the joints."""
+    def outside(self, placed: Sequence[Placement], wrench: Array | None) -> tuple[int, Array, Array, Array] | None:
+        """The wrench on its body: (body, point, moment, force) in base axes; None where no joint carries it."""
         if self.wrench is None or self.wrench.body == BASE:
-            return self.scalars.array([0] * self.mechanism.nv)
+            return None
         if wrench is None:
             raise RequestError(f"this reference feels a wrench on '{self.wrench.name}'; pass its six numbers as `wrench`")
-        (turn, shift), at, support = self.pose(self.wrench.pose), placed[self.wrench.body], self.supports[self.wrench.body]
-        angular, linear = self.columns(self.wrench.body, at.shift[0] + times(at.turn[0], shift), placed)
+        (turn, shift), at = self.pose(self.wrench.pose), placed[self.wrench.body]
         moment, force = (times(at.turn[0] @ turn, part) for part in (wrench[..., :3], wrench[..., 3:]))
+        return self.wrench.body, at.shift[0] + times(at.turn[0], shift), moment, force
+
+    def _pushed(self, placed: Sequence[Placement], wrench: Array | None) -> Array:
+        """Jᵀ wrench (..., NV): what the wrench, at its link, spares the joints."""
+        pushed = self.outside(placed, wrench)
+        if pushed is None:
+            return self.scalars.array([0] * self.mechanism.nv)
+        body, point, moment, force = pushed
+        angular, linear = self.columns(body, point, placed)
         felt = times(transposed(angular), moment) + times(transposed(linear), force)
         out = self.scalars.array(np.zeros((*felt.shape[:-1], self.mechanism.nv)))
-        out[..., support] = felt
+        out[..., self.supports[body]] = felt
         return out
 
     def bias_force(self, q: Array, v: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
@@ -343,15 +346,9 @@ class Reference:
         return oracle(self, **known)
 
 
-def _spin_rate(turn: Sequence[Array]) -> Array:
-    """ω̇ of a power series of turns."""
-    r0, r1, r2 = turn
-    return axial(2 * (r2 @ transposed(r0)) + r1 @ transposed(r1))                   # (Ṙ Rᵀ)˙ = R̈ Rᵀ + Ṙ Ṙᵀ
-
-
 def _acceleration(placed: Placement) -> Array:
     """(ω̇, v̇) of a power series of poses."""
-    return np.concatenate(np.broadcast_arrays(_spin_rate(placed.turn), 2 * placed.shift[2]), axis=-1)
+    return np.concatenate(np.broadcast_arrays(spin_rate(placed.turn), 2 * placed.shift[2]), axis=-1)
 
 
 def _one(name: str, method: Callable[..., Array], reference: Reference, /, **arguments: Array) -> dict[str, Array]:
@@ -389,6 +386,7 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "mass_matrix_determinant": partial(_one, "det", Reference.mass_matrix_determinant),
     "operational_inertia_inverse": partial(_one, "Lambda_inv", Reference.operational_inertia_inverse),
     "link_accelerations": _link_accelerations,
+    "interbody_forces": interbody_forces,
     "forward_kinematics": _kinematics,
     "jacobian": _jacobian,
 }

@@ -13,7 +13,8 @@ from symgen.mechanism import Mechanism
 from tests.robots_for_tests import random_mechanism
 
 PAIRS = [("inverse_dynamics", "newton_euler"), ("forward_dynamics", "riccati")]
-LINEAR = [*PAIRS, ("operational_inertia_inverse", "riccati"), ("link_accelerations", "riccati")]
+LINEAR = [*PAIRS, ("operational_inertia_inverse", "riccati"), ("link_accelerations", "riccati"),
+          ("interbody_forces", "riccati")]
 BUDGET = 1_000_000
 
 

@@ -117,7 +117,7 @@ def test_programs_are_the_textbooks_closed_forms(function: str, method: str, for
             "x": lambda x: mass @ x - at["b"][0], "det": lambda x: x - mass[0, 0] * mass[1, 1] + mass[0, 1] * mass[1, 0],
         }
         for result, value in found.items():
-            if not FUNCTIONS[function].needs_frame:
+            if not FUNCTIONS[function].needs_frame and result != "F":   # the textbooks have what joints feel
                 assert largest(checks[result](value[0])) < 1e-55   # rational data: only the 80 digits of the sines
 
 

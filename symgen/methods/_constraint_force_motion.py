@@ -8,11 +8,12 @@ links at a joint, in the joint's own directions, is `eta`: 𝓐 F = H q̈ + η. 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from symgen.derivation import Scalar
 from symgen.linkage import Linkage
 from symgen.methods._constraint_force_operator import Body
-from symgen.spatial import Matrix, Symmetric, Vector, times, transposed
+from symgen.spatial import Matrix, Rotation, Symmetric, Vector, times, transposed
 
 Omegas = Callable[[Linkage, Sequence[Scalar]], list[Vector]]
 
@@ -33,50 +34,101 @@ Step = tuple[Matrix, Vector]
 
 
 def by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
-    """The same ω by a prefix scan: runs of 1, 2, 4 … links are put together, and each link takes at most log₂ N runs."""
+    """The same ω by a prefix scan."""
+    def own(i: int) -> Step:
+        link = linkage.links[i]
+        return transposed(link.rotation.matrix(linkage.one, linkage.zero)), link.H_angular * rates[i]
+
+    def ended(run: Step, before: Vector | None) -> Vector:
+        E, w = run
+        return w if before is None else times(E, before) + w
+
+    def named(i: int, length: int, run: Step) -> None:   # a named sum is not merged with the next: it stays shallow
+        linkage.name(f"run{length}", i, run[1])
+
+    found = _scanned(linkage, "angular velocity by a prefix scan", own, _after, ended, named)
+    for i, omega in enumerate(found):
+        linkage.name("omega", i, omega)
+    return found
+
+
+Run = TypeVar("Run")
+Prefix = TypeVar("Prefix")
+
+
+def _scanned(linkage: Linkage, text: str, own: Callable[[int], Run], joined: Callable[[Run, Run], Run],
+             ended: Callable[[Run, Prefix | None], Prefix],
+             named: Callable[[int, int, Run], None] = lambda i, length, run: None) -> list[Prefix]:
+    """A prefix scan from the base: runs of 1, 2, 4 … links are put together, and each link takes at most log₂ N runs."""
     ways = [(*reversed(linkage.model.ancestors(i)), i) for i in range(len(linkage))]   # base → link
-    runs: dict[tuple[int, int], Step] = {}
-    found: dict[int, Vector] = {}
-    for i, link in enumerate(linkage.links):
-        linkage.step(i, "angular velocity by a prefix scan")
-        way = ways[i]
-        runs[i, 1] = transposed(link.rotation.matrix(linkage.one, linkage.zero)), link.H_angular * rates[i]
+    runs: dict[tuple[int, int], Run] = {}
+    found: list[Prefix] = []
+    for i, way in enumerate(ways):
+        linkage.step(i, text)
+        runs[i, 1] = own(i)
         lowest = len(way) & -len(way)
         length = 1
         while length < lowest:
-            runs[i, 2 * length] = _after(runs[way[-1 - length], length], runs[i, length])
+            runs[i, 2 * length] = joined(runs[way[-1 - length], length], runs[i, length])
             length *= 2
-            linkage.name(f"run{length}", i, runs[i, length][1])   # a named sum is not merged with the next: it stays shallow
-        E, w = runs[i, lowest]
-        found[i] = w if len(way) == lowest else times(E, found[way[-1 - lowest]]) + w
-        linkage.name("omega", i, found[i])
-    return [found[i] for i in range(len(linkage))]
+            named(i, length, runs[i, length])
+        found.append(ended(runs[i, lowest], None if len(way) == lowest else found[way[-1 - lowest]]))
+    return found
 
 
 def _after(front: Step, behind: Step) -> Step:
     return _product(behind[0], front[0]), times(behind[0], front[1]) + behind[1]
 
 
+Axes = Callable[[Linkage], list[Matrix]]
+
+
+def axes_by_sweep(linkage: Linkage) -> list[Matrix]:
+    """The axes of every link in the base, base → tip, one elementary turn after the other."""
+    one, zero = linkage.one, linkage.zero
+    found: list[Matrix] = []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "its axes in the base")
+        outer = found[link.parent] if link.parent >= 0 else _base_axes(linkage, i).matrix(one, zero)
+        rows = [link.rotation.inward(row) for row in outer]
+        found.append((rows[0], rows[1], rows[2]))
+        linkage.name("R", i, found[i])
+    return found
+
+
+def axes_by_scan(linkage: Linkage) -> list[Matrix]:
+    """The same axes by a prefix scan."""
+    def own(i: int) -> Matrix:
+        link = linkage.links[i]
+        R = link.rotation.matrix(linkage.one, linkage.zero)
+        return R if link.parent >= 0 else _product(_base_axes(linkage, i).matrix(linkage.one, linkage.zero), R)
+
+    def ended(run: Matrix, before: Matrix | None) -> Matrix:
+        return run if before is None else _product(before, run)
+
+    found = _scanned(linkage, "its axes in the base by a prefix scan", own, _product, ended)
+    for i, R in enumerate(found):
+        linkage.name("R", i, R)
+    return found
+
+
+def _base_axes(linkage: Linkage, root: int) -> Rotation:
+    return linkage.constant_rotation(linkage.model.links[root].base_rotation)
+
+
 Turned = Callable[[Linkage, int], Matrix]
 
 
 def turned_by_sweep(linkage: Linkage, e: int) -> Matrix:
-    """The axes of link e in the base, one elementary turn after the other."""
-    way = (*reversed(linkage.model.ancestors(e)), e)
-    one, zero = linkage.one, linkage.zero
-    rows = [Vector(one if i == j else zero for j in range(3)) for i in range(3)]
-    linkage.step(e, "its axes in the base")
-    base = linkage.constant_rotation(linkage.model.links[way[0]].base_rotation)
-    for rotation in (base, *(linkage.links[i].rotation for i in way)):
-        rows = [rotation.inward(row) for row in rows]
-    return (rows[0], rows[1], rows[2])
+    """The axes of link e in the base."""
+    return axes_by_sweep(linkage)[e]
 
 
 def turned_by_scan(linkage: Linkage, e: int) -> Matrix:
     """The same axes by products of pairs, of pairs of pairs, and so on."""
     way = (*reversed(linkage.model.ancestors(e)), e)
     linkage.step(e, "its axes in the base, by products in pairs")
-    rotations = [linkage.constant_rotation(linkage.model.links[way[0]].base_rotation), *(linkage.links[i].rotation for i in way)]
+    rotations = [_base_axes(linkage, way[0]), *(linkage.links[i].rotation for i in way)]
     left = [rotation.matrix(linkage.one, linkage.zero) for rotation in rotations]
     while len(left) > 1:
         pairs = [(left[n], left[n + 1]) for n in range(0, len(left) - 1, 2)]

@@ -135,10 +135,16 @@ def fd3(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def fd4(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """FD4: three sweeps, no bias computed beforehand."""
+    return (three_sweeps(linkage)[0],)
+
+
+def three_sweeps(linkage: Linkage) -> tuple[list[Scalar], list[Spatial], list[Spatial]]:
+    """θ̈ of FD4, with α(k) of (2.26), −gravity in it (3.21), and b(k) of every link."""
     n, tau = len(linkage), linkage.inputs["tau"]
     omega = velocities(linkage)                                                             # (5.13)
     filters = riccati_sweep(linkage)
-    a, z = biases(linkage, omega)
+    a, b = biases(linkage, omega)
+    z = list(b)
     nu = [linkage.zero] * n
     for i in reversed(range(n)):
         link, gain = linkage.links[i], filters[i]
@@ -165,4 +171,4 @@ def fd4(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.name("thetaddot", i, rate)
         motion.append((w + link.H_angular * rate, v + link.H_linear * rate))
         result.append(rate)
-    return (result,)
+    return result, motion, b

@@ -35,7 +35,18 @@ from symgen.methods._constraint_force_elimination import (
     solved,
     transposed,
 )
-from symgen.methods._constraint_force_motion import Omegas, Turned, by_scan, by_sweep, eta, turned_by_scan, turned_by_sweep
+from symgen.methods._constraint_force_motion import (
+    Axes,
+    Omegas,
+    Turned,
+    axes_by_scan,
+    axes_by_sweep,
+    by_scan,
+    by_sweep,
+    eta,
+    turned_by_scan,
+    turned_by_sweep,
+)
 from symgen.methods._constraint_force_operator import Body, at_frame, bodies, operator
 from symgen.model import indefinite
 from symgen.spatial import Rotation, Symmetric, Vector
@@ -210,6 +221,24 @@ def forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return (dynamics(linkage, linkage.inputs["tau"], leaf_first, by_sweep)[0],)
 
 
+def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes) -> tuple[list[Scalar], ...]:
+    rates, wrenches = dynamics(linkage, linkage.inputs["tau"], order, omegas)
+    turned = axes(linkage)
+    result: list[Scalar] = []
+    for i, F in enumerate(wrenches):
+        linkage.step(i, "interbody force at the origin of the frame that its joint moves, in the axes of the base")
+        R, (rotation, origin) = Rotation([turned[i]]), linkage.model.links[i].placement
+        f = Vector(F[3:])
+        n = Vector(F[:3]) + linkage.constant_rotation(rotation).inward(linkage.vector(origin)).cross(f)
+        result += [*R.outward(n), *R.outward(f)]
+    return result, rates
+
+
+def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """F (NV x 6), and q̈ (NV) from it."""
+    return _interbody_forces(linkage, leaf_first, by_sweep, axes_by_sweep)
+
+
 def _determinant(linkage: Linkage, order: Order) -> tuple[list[Scalar], ...]:
     parts = partition(linkage)
     factors = []
@@ -318,6 +347,11 @@ def parallel_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return (dynamics(linkage, linkage.inputs["tau"], odd_even, by_scan)[0],)
 
 
+def parallel_interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """F and q̈ by block cyclic reduction, angular velocities and axes by prefix scans: O(log N) deep."""
+    return _interbody_forces(linkage, odd_even, by_scan, axes_by_scan)
+
+
 def parallel_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """M⁻¹ by block cyclic reduction: O(log N) deep."""
     return _inverse_mass_matrix(linkage, odd_even)
@@ -334,6 +368,7 @@ FUNCTIONS = {
     "inverse_mass_matrix": inverse_mass_matrix,
     "mass_matrix_determinant": mass_matrix_determinant,
     "operational_inertia_inverse": operational_inertia_inverse,
+    "interbody_forces": interbody_forces,
 }
 VARIANTS = {
     "parallel": {
@@ -342,5 +377,6 @@ VARIANTS = {
         "inverse_mass_matrix": parallel_inverse,
         "mass_matrix_determinant": parallel_determinant,
         "operational_inertia_inverse": parallel_operational_inertia_inverse,
+        "interbody_forces": parallel_interbody_forces,
     },
 }

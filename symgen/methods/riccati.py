@@ -14,6 +14,7 @@ from symgen.linkage import Linkage
 from symgen.methods._riccati_accelerations import link_accelerations
 from symgen.methods._riccati_dynamics import fd1, fd3, fd4
 from symgen.methods._riccati_filter import filtered, riccati_sweep, smoothed
+from symgen.methods._riccati_forces import interbody_forces
 from symgen.methods._riccati_operational import operational_inertia_inverse
 
 SOURCE = "Rodriguez & Kreutz 1988, (4.4)-(4.7), (4.16)-(4.22), (5.5)-(5.17)"
@@ -57,11 +58,12 @@ FUNCTIONS = {
     "mass_matrix_determinant": mass_matrix_determinant,
     "operational_inertia_inverse": operational_inertia_inverse,
     "link_accelerations": link_accelerations,
+    "interbody_forces": interbody_forces,
 }
 
 VARIANTS = {
     "fd1": {"forward_dynamics": fd1},
     "fd2": {"forward_dynamics": fd1, "link_accelerations": link_accelerations},
     "fd3": {"forward_dynamics": fd3},
-    "fd4": {"forward_dynamics": fd4},
+    "fd4": {"forward_dynamics": fd4, "interbody_forces": interbody_forces},
 }

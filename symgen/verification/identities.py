@@ -155,6 +155,23 @@ def _acceleration_of_the_frame(f: Functions) -> Distance:
     return f("link_accelerations")["alpha_tip"] - moving, f.truth.sizes.acceleration()
 
 
+def _acceleration_across_the_joints(f: Functions) -> Distance:
+    return f("interbody_forces")["a"] - f("forward_dynamics")["a"], f.truth.sizes.joint_acceleration()
+
+
+def _force_along_the_joints(f: Functions) -> Distance:
+    """Each wrench on its joint's own twist, the last column of the Jacobian of the body's frame."""
+    results, reference = f("interbody_forces"), f.truth.reference if f.exact else f.truth.rough
+    placed, a, tau = reference.placements(f.states["q"]), results["a"], f.states["tau"]
+    found = []
+    for i in range(f.truth.mechanism.nv):
+        twist = np.concatenate([part[..., -1] for part in reference.columns(i, placed[i].shift[0], placed)], axis=-1)
+        found.append((results["F"][:, i] * twist).sum(axis=-1))
+    # a residual as `_inverse_of_forward` is, out of wrenches that may be far larger than what they do along the joints
+    size = norm(f.truth.mass_matrix) * norm(a) + norm(tau) + f.truth.sizes.wrench(f.truth.floats["v"], np.asarray(a, dtype=float))
+    return np.stack(found, axis=-1) - tau, size
+
+
 def _rotation(f: Functions) -> Distance:
     turn = f("forward_kinematics")["R"]
     return turn @ np.swapaxes(turn, -1, -2) - np.eye(3, dtype=int), np.ones(len(turn))
@@ -176,6 +193,8 @@ IDENTITIES = (
     Identity("Lambda_inv = J Minv Jᵀ", ("operational_inertia_inverse", "jacobian", "inverse_mass_matrix"), _operational_inertia),
     Identity("alpha_tip = J a + J̇ v", ("link_accelerations", "jacobian", "forward_dynamics"), _acceleration_of_the_frame,
              exact_only=True),
+    Identity("a across the joints = FD(tau)", ("interbody_forces", "forward_dynamics"), _acceleration_across_the_joints),
+    Identity("Hᵀ F = tau", ("interbody_forces",), _force_along_the_joints),
     Identity("R Rᵀ = 1", ("forward_kinematics",), _rotation),
     Identity("J v = d/dt pose", ("jacobian", "forward_kinematics"), _jacobian_is_the_derivative, exact_only=True),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -129,16 +129,17 @@ class Sizes:
         self.gravity = float(np.linalg.norm(reference.gravity))
         self.parts: list[tuple[list[int], Array, Array, Array, Array]] = []
         """(joints, whether each turns, levers (count, k), mass, norm of the tensor) of every part."""
+        self.arms: list[Array] = []
+        """Distances (count, k) of every part's centre from the frames of those joints, whatever their type."""
         for part in reference.parts(truth.load):
             at = self.placed[part.body]
             centre = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0]
             support = reference.supports[part.body]
             turns = np.array([truth.mechanism.joints[j].kind != "prismatic" for j in support])
-            levers = [np.linalg.norm(centre - self.placed[j].shift[0], axis=-1) if t else np.ones(len(q))
-                      for j, t in zip(support, turns, strict=True)]
-            levers = [np.broadcast_to(lever, (len(q),)) for lever in levers]
+            far = [np.linalg.norm(centre - self.placed[j].shift[0], axis=-1) for j in support]
+            self.arms.append(np.stack([np.broadcast_to(x, (len(q),)) for x in far], axis=-1))
             inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
-            self.parts.append((support, turns.astype(float), np.stack(levers, axis=-1), part.mass, inertia))
+            self.parts.append((support, turns.astype(float), np.where(turns, self.arms[-1], 1.0), part.mass, inertia))
 
     def pushed(self) -> Array:
         """Size of Jᵀ wrench (count, NV): its moment, and its force at the distance from the joint."""
@@ -154,15 +155,27 @@ class Sizes:
 
     def force(self, v: Array, a: Array, wrench: bool = True) -> Array:
         """Size of inverse dynamics at (q, v, a), its largest entry per state (count,)."""
-        v, a = np.abs(v), np.abs(a)
         total = self.pushed() if wrench else np.zeros(v.shape)
+        for (support, turns, levers, _, _), (force, moment) in zip(self.parts, self._resistance(v, a), strict=True):
+            total[:, support] += levers * force[:, None] + turns * moment[:, None]
+        return np.asarray(total.max(axis=-1))
+
+    def wrench(self, v: Array, a: Array) -> Array:
+        """Size of the wrenches across the joints at (q, v, a), its largest entry per state (count,)."""
+        outside = self.truth.floats.get("wrench")
+        total = self.pushed() + (0 if outside is None else norm(outside)[:, None])
+        for (support, *_), arms, (force, moment) in zip(self.parts, self.arms, self._resistance(v, a), strict=True):
+            total[:, support] += np.maximum(1.0, arms) * force[:, None] + moment[:, None]
+        return np.asarray(total.max(axis=-1))
+
+    def _resistance(self, v: Array, a: Array) -> Iterator[tuple[Array, Array]]:
+        """Sizes (count,) of what every part resists with: a force at its centre and a moment."""
+        v, a = np.abs(v), np.abs(a)
         for support, turns, levers, mass, inertia in self.parts:
             rate = (v[:, support] * turns).sum(axis=-1)
             speed = (v[:, support] * levers).sum(axis=-1)
             acceleration = (a[:, support] * levers).sum(axis=-1) + 2 * rate * speed + self.gravity
-            moment = inertia * ((a[:, support] * turns).sum(axis=-1) + 2 * rate * rate)
-            total[:, support] += levers * (mass * acceleration)[:, None] + turns * moment[:, None]
-        return np.asarray(total.max(axis=-1))
+            yield mass * acceleration, inertia * ((a[:, support] * turns).sum(axis=-1) + 2 * rate * rate)
 
     def mass(self) -> Array:
         """Size of the mass matrix, its largest entry per state (count,)."""
@@ -183,12 +196,17 @@ class Sizes:
             tool = float(np.linalg.norm(self.truth.rough.pose(self.truth.rough.frame.pose)[1]))
         return np.asarray(np.max(np.broadcast_arrays(*reach, np.zeros(self.truth.count)), axis=0) + tool)
 
-    def acceleration(self) -> Array:
-        """Size of the links' accelerations per state (count,): M⁻¹ times that of the forces, at a lever."""
+    def joint_acceleration(self) -> Array:
+        """Size of the joints' accelerations per state (count,): M⁻¹ times that of the forces."""
         truth = self.truth
         a, tau = truth.results("forward_dynamics")["a"], truth.floats["tau"]
         forces = norm(truth.mass_matrix) * norm(a) + self.of("bias_force", "c") + norm(tau)
-        rates = norm(truth.results("inverse_mass_matrix")["Minv"]) * forces + 2 * np.abs(truth.floats["v"]).sum(axis=-1) ** 2
+        return np.asarray(norm(truth.results("inverse_mass_matrix")["Minv"]) * forces)
+
+    def acceleration(self) -> Array:
+        """Size of the links' accelerations per state (count,): that of the joints', at a lever."""
+        truth = self.truth
+        rates = self.joint_acceleration() + 2 * np.abs(truth.floats["v"]).sum(axis=-1) ** 2
         return np.asarray(truth.mechanism.nv * np.maximum(1.0, self.length()) * rates + self.gravity)
 
     def mobility(self) -> Array:
@@ -214,6 +232,9 @@ class Sizes:
             return np.maximum(1.0, self.length()) if result != "p" else self.length()
         if function == "link_accelerations":
             return self.acceleration()
+        if function == "interbody_forces":   # F inherits the round-off of a
+            rates = self.joint_acceleration()
+            return rates if result == "a" else self.wrench(v, np.broadcast_to(rates[:, None], a.shape))
         if result == "Lambda_inv":
             return self.mobility()
         if result == "det":

@@ -1,0 +1,34 @@
+"""Forces across the joints by RK (2.29), tip → base, with the accelerations of FD4; turned into base axes.
+
+f(k) = φ(k,k−1) f(k−1) + M(k) α(k) + b(k) moves link k and all that it carries; α has −gravity in it (3.21), so f bears the
+weights. M(k) must be the link's own: what regrouping moves to the parent is no longer carried across the joint.
+"""
+
+from __future__ import annotations
+
+from symgen.derivation import Scalar
+from symgen.linkage import Linkage
+from symgen.methods._riccati_accelerations import base_axes
+from symgen.methods._riccati_dynamics import plus, three_sweeps
+from symgen.spatial import Vector, wrench_outward
+
+
+def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """f of every link (NV x 6) at the origin of the frame that its joint moves, in base axes, and θ̈ (NV)."""
+    rates, alpha, b = three_sweeps(linkage)
+    f = list(b)
+    for i in reversed(range(len(linkage))):
+        link = linkage.links[i]
+        linkage.step(i, "force across its joint, RK (2.29)")
+        f[i] = plus(f[i], linkage.inertia[i].momentum(*alpha[i]))                           # (2.29)
+        linkage.name("f", i, Vector([*f[i][0], *f[i][1]]))
+        if link.parent >= 0:
+            f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.shift, *f[i]))
+    rotations = base_axes(linkage)
+    result: list[Scalar] = []
+    for i, placed in enumerate(linkage.model.links):
+        linkage.step(i, "force across its joint in the base")
+        axes, origin = placed.placement
+        n = f[i][0] + linkage.constant_rotation(axes).inward(linkage.vector(origin)).cross(f[i][1])
+        result += [*rotations[i].outward(n), *rotations[i].outward(f[i][1])]
+    return result, rates
