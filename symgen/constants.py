@@ -97,6 +97,14 @@ def square_root(value: Constant) -> Constant:
     return arb(value).sqrt()
 
 
+def logarithm(value: Constant) -> Constant:
+    """ln value; raises where value is not positive."""
+    if not value > 0:
+        raise MechanismError(f"there is no logarithm of {as_float(value):.6g}: a pivot of the mass matrix is not positive; look "
+                             "for a negative mass or moment of inertia")
+    return settle(arb(value).log())
+
+
 def cosine_sine(angle: Angle) -> tuple[Constant, Constant]:
     """(cos, sin); exact at multiples of π/2."""
     quarter = angle.quarter_turns

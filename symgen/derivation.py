@@ -192,6 +192,12 @@ class Derivation:
     def cos(self, a: Scalar) -> Scalar:
         return self._function("cos", a)
 
+    def log(self, a: Scalar) -> Scalar:
+        """ln a; of a constant it is a constant."""
+        if a.row < 0:
+            return self.constant(k.logarithm(a.value))
+        return self._function("log", a if a.sign > 0 else Scalar(self, self._record("neg", a.row), 1))
+
     # -- naming ---------------------------------------------------------------------------------------------------
 
     def name(self, name: str, a: Scalar) -> Scalar:

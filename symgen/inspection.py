@@ -84,7 +84,7 @@ def _program(mechanism: Mechanism, quantity: Quantity, method: str | None) -> tu
 
 _ACT = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
-    "neg": lambda a: -a, "sin": sp.sin, "cos": sp.cos, "sqrt": sp.sqrt,
+    "neg": lambda a: -a, "sin": sp.sin, "cos": sp.cos, "sqrt": sp.sqrt, "log": sp.log,
 }
 
 

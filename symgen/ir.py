@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 
 from symgen.errors import ProgramError
 
-ARITY: dict[str, int] = {"const": 0, "input": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sin": 1, "cos": 1, "sqrt": 1}
+ARITY: dict[str, int] = {
+    "const": 0, "input": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sin": 1, "cos": 1, "sqrt": 1, "log": 1,
+}
+"""Operands of each operation; `log` is the natural logarithm."""
 COUNTED = ("mul", "add", "div", "neg", "sqrt", "sin", "cos")
 
 
@@ -60,12 +63,12 @@ class Program:
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many of each; subtractions count as add."""
+        """How many of each of `COUNTED`; subtractions count as add. "log" is there only where a logarithm is taken."""
         count = dict.fromkeys(COUNTED, 0)
         for row in self.rows:
             op = "add" if row.op == "sub" else row.op
-            if op in count:
-                count[op] += 1
+            if op in count or op == "log":
+                count[op] = count.get(op, 0) + 1
         return count
 
     @property
@@ -152,6 +155,7 @@ class Numbers:
     sin: Callable[[Any], Any]
     cos: Callable[[Any], Any]
     sqrt: Callable[[Any], Any]
+    log: Callable[[Any], Any]
 
 
 def evaluate(program: Program, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
@@ -182,6 +186,8 @@ def evaluate(program: Program, arguments: Mapping[str, Sequence[Any]], numbers: 
             put(numbers.sin(values[args[0]]))
         elif op == "cos":
             put(numbers.cos(values[args[0]]))
+        elif op == "log":
+            put(numbers.log(values[args[0]]))
         else:
             put(numbers.sqrt(values[args[0]]))
     return {port.name: [values[r] for r in port.rows] for port in program.outputs}

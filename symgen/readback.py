@@ -159,7 +159,7 @@ class _Matcher:
     def __init__(self, program: Program, text: Text, name: str) -> None:
         self.program, self.text = program, text
         suffix = "f" if program.real == "float" else ""
-        self.calls = {f"sin{suffix}": "sin", f"cos{suffix}": "cos", f"sqrt{suffix}": "sqrt"}
+        self.calls = {f"sin{suffix}": "sin", f"cos{suffix}": "cos", f"sqrt{suffix}": "sqrt", f"log{suffix}": "log"}
         self.calls |= {f"{name}_SIN": "sin", f"{name}_COS": "cos"}
         self.suffix = suffix
         self.name = name

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from symgen.ir import Numbers, Port, Program, Row, check
 
-DOUBLES = Numbers(float, math.sin, math.cos, math.sqrt)
+DOUBLES = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 
 
 class Builder:
@@ -129,13 +129,13 @@ def scrambled(seed: int, size: int = 120, real: str = "double") -> Program:
     for k in range(size):
         if k % 17 == 0:
             b.step(f"step {k}: */ with \\ and /* inside")
-        op = pick.choice(("add", "sub", "mul", "add", "sub", "mul", "div", "neg", "sin", "cos", "sqrt"))
-        # Mostly recent rows, so that expressions nest; bounded ones under sqrt and div, so that numbers stay finite.
+        op = pick.choice(("add", "sub", "mul", "add", "sub", "mul", "div", "neg", "sin", "cos", "sqrt", "log"))
+        # Mostly recent rows, so that expressions nest; bounded ones under sqrt, log and div, so that numbers stay finite.
         count = 2 if op in ("add", "sub", "mul", "div") else 1
         args = [values[-1 - min(int(pick.expovariate(0.4)), len(values) - 1)] for _ in range(count)]
         if op in ("sin", "cos") and not varies & set(args):
             op = "neg"  # a compiler evaluates the sine of a constant better than libm does
-        if op in ("div", "sqrt"):
+        if op in ("div", "sqrt", "log"):
             args[-1] = b.op("add", b.op("sin", b.op("add", args[-1], values[0])), b.const("1.5"))
             varies.add(args[-1])
         if op == "mul":

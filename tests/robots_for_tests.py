@@ -128,7 +128,7 @@ def run(program: Program, arguments: Mapping[str, Array], scalars: Scalars = FLO
     count = len(next(iter(arguments.values())))
     with scalars.working():
         flat = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
-        found = evaluate(program, flat, Numbers(scalars.constant, np.sin, np.cos, np.sqrt))
+        found = evaluate(program, flat, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log))
         zero = scalars.array([0] * count)   # a result that is constant is one number for all states
         return {p.name: np.stack([x + zero for x in found[p.name]], axis=-1).reshape(count, *p.shape) for p in program.outputs}
 

@@ -172,7 +172,7 @@ def rational_state(mechanism: Mechanism, seed: int) -> tuple[Angles, Vec, Vec]:
     return q, [number() for _ in q], [number() for _ in q]
 
 
-EXACT = Numbers(lambda x: x, lambda a: a[0], lambda a: a[1], lambda a: a)
+EXACT = Numbers(lambda x: x, lambda a: a[0], lambda a: a[1], lambda a: a, lambda a: a)
 
 Build = Callable[[Linkage], Sequence[Scalar]]
 
@@ -259,7 +259,7 @@ def test_the_bridge_holds_for_every_state_of_two_and_three_links(name: str, how:
     still = [lift(Fraction(0))] * n
     for j in range(n):
         tau = [lift(Fraction(int(i == j))) for i in range(n)]
-        found = evaluate(made, {"q": q, "tau": tau}, Numbers(lift, EXACT.sin, EXACT.cos, EXACT.sqrt))["found"]
+        found = evaluate(made, {"q": q, "tau": tau}, Numbers(lift, EXACT.sin, EXACT.cos, EXACT.sqrt, EXACT.log))["found"]
         F = world.wrenches(still, found[:n], still[:1] * 3)
         assert [x for row in F for x in row] == found[n:]
         assert [F[i][2 if link.turns else 5] for i, link in enumerate(model.links)] == tau

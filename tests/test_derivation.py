@@ -14,8 +14,8 @@ from symgen.derivation import Derivation, Scalar, TooManyRows, lower
 from symgen.errors import ProgramError, SymgenError
 from symgen.ir import Numbers, Program, check, evaluate
 
-EXACT = Numbers(Fraction, Fraction, Fraction, Fraction)
-FLOATS = Numbers(float, math.sin, math.cos, math.sqrt)
+EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)
+FLOATS = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 
 
 def derivation(size: int = 3) -> tuple[Derivation, list[Scalar]]:

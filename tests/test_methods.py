@@ -192,7 +192,7 @@ def test_the_determinant_is_that_of_the_mass_matrix(method: str, name: str) -> N
 def _series(scalars: Scalars) -> Numbers:
     """Power series in t, cut after t¹: exact directional derivatives, with no step to choose."""
     series = flint.arb_series
-    return Numbers(lambda x: series([scalars.constant(x)]), series.sin, series.cos, series.sqrt)
+    return Numbers(lambda x: series([scalars.constant(x)]), series.sin, series.cos, series.sqrt, series.log)
 
 
 def mass_along(name: str, q: Array, rate: Array) -> tuple[Array, Array]:

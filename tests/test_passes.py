@@ -17,7 +17,7 @@ from symgen.ir import Numbers, Port, Program, Row, check, evaluate
 from tests.robots_for_tests import BALLS, BUILT_IN, largest, program, run, states
 
 Pass = Callable[[Program], Program]
-EXACT = Numbers(Fraction, Fraction, Fraction, Fraction)
+EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)
 
 
 def _discovered() -> dict[str, Pass]:

@@ -162,7 +162,7 @@ def test_every_frame_is_where_the_reference_has_it(mechanism: Mechanism | str, f
 def series(program: Program, q: list[flint.arb], rate: list[flint.arb]) -> dict[str, list[flint.arb_series]]:
     """Results along q + rate t as power series cut after t¹, which are exact derivatives."""
     power = flint.arb_series
-    numbers = Numbers(lambda x: power([BALLS.constant(x)]), power.sin, power.cos, power.sqrt)
+    numbers = Numbers(lambda x: power([BALLS.constant(x)]), power.sin, power.cos, power.sqrt, power.log)
     return evaluate(program, {"q": [power([x, d]) for x, d in zip(q, rate, strict=True)]}, numbers)
 
 
@@ -244,7 +244,7 @@ def test_rational_geometry_gives_exact_poses() -> None:
     pairs = {i: (Fraction(c, r), Fraction(s, r)) for i, (c, s, r) in {0: (3, 4, 5), 1: (5, -12, 13), 3: (8, 15, 17)}.items()}
     angles = {Fraction(i): pair for i, pair in pairs.items()}   # q stands for its own index where it is an angle
     source = Random(0)
-    numbers = Numbers(Fraction, lambda q: angles[q][1], lambda q: angles[q][0], Fraction)
+    numbers = Numbers(Fraction, lambda q: angles[q][1], lambda q: angles[q][0], Fraction, Fraction)
     q = [Fraction(0), Fraction(1), rationals(source, 1)[0], Fraction(3)]
     found = evaluate(program, {"q": q}, numbers)
     R = np.array(found["R"]).reshape(3, 3)

@@ -29,7 +29,7 @@ from symgen.spatial import (
 )
 from tests.robots_for_tests import rationals
 
-EXACT = Numbers(Fraction, Fraction, Fraction, Fraction)
+EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)
 PAIRS = [(Fraction(3, 5), Fraction(4, 5)), (Fraction(-5, 13), Fraction(12, 13)), (Fraction(8, 17), Fraction(-15, 17))]
 Exact = np.ndarray
 """Object array of Fractions."""

@@ -25,8 +25,8 @@ INLINE = 80
 """Columns that an expression may take inside another one; a longer one becomes a local of its own."""
 
 _CALLS = {
-    "double": {"sin": "sin", "cos": "cos", "sqrt": "sqrt"},
-    "float": {"sin": "sinf", "cos": "cosf", "sqrt": "sqrtf"},
+    "double": {"sin": "sin", "cos": "cos", "sqrt": "sqrt", "log": "log"},
+    "float": {"sin": "sinf", "cos": "cosf", "sqrt": "sqrtf", "log": "logf"},
 }
 _ATOM, _UNARY, _PRODUCT, _SUM = 3, 2, 1, 0
 

@@ -127,11 +127,13 @@ class Progress:
 
 
 def costs(functions: Mapping[str, Mapping[str, Any]]) -> str:
-    """The table of costs of {function: {"method", "operations", "depth"}}."""
-    rows: list[Sequence[object]] = [("function", "method", "mul", "add", "div", "sin+cos", "depth")]
+    """The table of costs of {function: {"method", "operations", "depth"}}; logarithms have a column where one is taken."""
+    logs = ["log"] if any("log" in entry["operations"] for entry in functions.values()) else []
+    rows: list[Sequence[object]] = [("function", "method", "mul", "add", "div", "sin+cos", *logs, "depth")]
     for name, entry in functions.items():
         ops = entry["operations"]
-        rows.append((name, entry["method"], ops["mul"], ops["add"], ops["div"], ops["sin"] + ops["cos"], entry["depth"]))
+        figures = (ops["mul"], ops["add"], ops["div"], ops["sin"] + ops["cos"], *(ops.get(log, 0) for log in logs))
+        rows.append((name, entry["method"], *figures, entry["depth"]))
     return "\n".join(table(rows, texts=(0, 1)))
 
 

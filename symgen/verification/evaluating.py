@@ -27,7 +27,7 @@ def over(scalars: Scalars, program: Program) -> Runner:
 
     def run(arguments: Mapping[str, Array]) -> Results:
         with scalars.working(), np.errstate(all="ignore"):
-            return _gather(program, arguments, Numbers(constant, np.sin, np.cos, np.sqrt))
+            return _gather(program, arguments, Numbers(constant, np.sin, np.cos, np.sqrt, np.log))
 
     return run
 
@@ -39,7 +39,7 @@ def in_machine_reals(program: Program) -> Runner:
     def run(arguments: Mapping[str, Array]) -> Results:
         rounded = {name: np.asarray(values, dtype=real) for name, values in arguments.items()}
         with np.errstate(all="ignore"):
-            return _gather(program, rounded, Numbers(lambda x: real(float(x)), np.sin, np.cos, np.sqrt))
+            return _gather(program, rounded, Numbers(lambda x: real(float(x)), np.sin, np.cos, np.sqrt, np.log))
 
     return run
 
