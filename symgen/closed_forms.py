@@ -145,6 +145,30 @@ def mobility_form(kind: str) -> MobilityForm:
     return MobilityForm(X, d, g, w, W, known * through + H.T * d * H)
 
 
+@dataclass(frozen=True)
+class TraceForm:
+    """tr(X Ḣ P): what ½ tr(X φ P φᵀ) changes by along a joint's motion, over symmetric 6x6 symbols X and P."""
+
+    X: Any
+    P: Any
+    trace: Any
+
+
+def wrench_rate(H: Any) -> Any:
+    """φ⁻¹ dφ/dq = [[ω×, v×], [0, ω×]] for a motion subspace H = (ω, v): how a wrench (n, f) on the moved link changes."""
+    angular, linear = cross_matrix(H[:3, 0]), cross_matrix(H[3:, 0])
+    return sp.Matrix.vstack(sp.Matrix.hstack(angular, linear), sp.Matrix.hstack(sp.zeros(3, 3), angular))
+
+
+@cache
+def trace_form(kind: str) -> TraceForm:
+    """The trace of a joint type, term by term: H from `joint_form`, X and P symbolic."""
+    X, P = (sp.Matrix(6, 6, lambda i, j, s=s: sp.Symbol(f"{s}_{min(i, j)}{max(i, j)}", real=True)) for s in "XP")
+    rate = wrench_rate(joint_form(kind).motion_subspace)
+    terms = [X[c, a] * rate[a, b] * P[b, c] for a in range(6) for b in range(6) if rate[a, b] != 0 for c in range(6)]
+    return TraceForm(X, P, sp.Add(*terms))
+
+
 @cache
 def riccati_form(kind: str) -> RiccatiForm:
     """The Riccati step of a joint type: H from `joint_form`, P symbolic."""

@@ -67,6 +67,11 @@ FUNCTIONS: dict[str, Function] = {
         Function("inverse_mass_matrix", (Q,), (MINV,), "M(q)^-1", needs_inverse=True),
         Function("mass_matrix_solve", (Q, B), (Array("x", ("NV",), "M^-1 b"),), "x = M(q)^-1 b", needs_inverse=True),
         Function("mass_matrix_determinant", (Q,), (Array("det", (), "determinant of the mass matrix"),), "det M(q)"),
+        Function("mass_matrix_log_determinant", (Q,),
+                 (Array("logdet", (), "natural logarithm of the determinant of the mass matrix, in SI units; kT/2 times it is "
+                                      "Fixman's potential"),), "ln det M(q)", needs_inverse=True),
+        Function("mass_matrix_log_determinant_gradient", (Q,), (Array("grad", ("NV",), "d ln det M / dq"),),
+                 "d ln det M(q) / dq", needs_inverse=True),
         Function("operational_inertia_inverse", (Q,),
                  (Array("Lambda_inv", (6, 6), "angular rows first, axes of the base, at the frame's origin"),),
                  "inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T", needs_frame=True,

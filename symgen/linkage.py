@@ -72,6 +72,21 @@ class Linkage:
             total = total * one
         return total
 
+    def log_product(self, factors: Sequence[Scalar]) -> Scalar:
+        """ln of the product of positive factors: a logarithm each, and one constant of what is constant.
+
+        The product itself leaves the range of a double: a hundred points of 2e-26 kg at 1.5e-10 m have det M ≈ 1e-4500. Two
+        pivots multiplied before the logarithm would save one, and leave the range of a float.
+        """
+        constant, total = self.one, self.zero
+        for factor in factors:
+            if factor.is_constant:
+                constant = constant * factor
+        for factor in reversed(factors):
+            if not factor.is_constant:
+                total = total + self.home.log(factor)
+        return total + self.home.log(constant)
+
     def dot(self, a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
         """Σ a_i b_i, first to last."""
         total = self.zero

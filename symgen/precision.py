@@ -37,6 +37,8 @@ class Scalars:
     solve: Callable[[Array, Array], Array]
     """(..., n, n), (..., n, k) → the solution, (..., n, k)."""
     determinant: Callable[[Array], Array]
+    log_determinant: Callable[[Array], Array]
+    """ln of the determinant, NaN where that is not positive; the determinant itself may be out of range."""
     working: Callable[[], AbstractContextManager[Any]]
 
     def array(self, values: Any) -> Array:
@@ -63,7 +65,13 @@ def _float_sine_cosine(angle: Angle) -> tuple[float, float]:
     return float(np.sin(float(angle))), float(np.cos(float(angle)))
 
 
-FLOAT = Scalars("float64", np.float64, float, _float_sine_cosine, np.linalg.solve, np.linalg.det, nullcontext)
+def _float_log_determinant(matrices: Array) -> Array:
+    sign, logarithm = np.linalg.slogdet(matrices)
+    return np.where(sign > 0, logarithm, np.nan)
+
+
+FLOAT = Scalars("float64", np.float64, float, _float_sine_cosine, np.linalg.solve, np.linalg.det, _float_log_determinant,
+                nullcontext)
 """Double precision, vectorised over thousands of states."""
 
 
@@ -106,9 +114,13 @@ def _ball_determinant(matrices: Array) -> Array:
     return _over_states(matrices, None, lambda m, _: m.det(), matrices.shape[:-2])
 
 
+def _ball_log_determinant(matrices: Array) -> Array:
+    return _over_states(matrices, None, lambda m, _: m.det().log(), matrices.shape[:-2])
+
+
 def arb(digits: int) -> Scalars:
     """Balls of `digits` decimal digits (python-flint's `arb`): every result encloses the exact value."""
     return Scalars(
         f"arb({digits})", object, lambda value: flint.arb(_fmpq(value)), _ball_sine_cosine, _ball_solve, _ball_determinant,
-        lambda: flint.ctx.workdps(digits),
+        _ball_log_determinant, lambda: flint.ctx.workdps(digits),
     )

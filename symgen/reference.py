@@ -30,6 +30,7 @@ from symgen.arrays import added, cross, identity, rodrigues, skew, stack, times,
 from symgen.errors import RequestError
 from symgen.mechanism import BASE, Frame, Mechanism, Pose, Shift, Slide, Vector3
 from symgen.precision import FLOAT, Array, Scalars
+from symgen.reference_determinant import log_determinant, log_determinant_gradient
 from symgen.reference_forces import d_alembert, interbody_forces, spin_rate
 
 _P = ParamSpec("_P")
@@ -384,6 +385,8 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "inverse_mass_matrix": partial(_one, "Minv", Reference.inverse_mass_matrix),
     "mass_matrix_solve": partial(_one, "x", Reference.mass_matrix_solve),
     "mass_matrix_determinant": partial(_one, "det", Reference.mass_matrix_determinant),
+    "mass_matrix_log_determinant": log_determinant,
+    "mass_matrix_log_determinant_gradient": log_determinant_gradient,
     "operational_inertia_inverse": partial(_one, "Lambda_inv", Reference.operational_inertia_inverse),
     "link_accelerations": _link_accelerations,
     "interbody_forces": interbody_forces,

@@ -14,7 +14,7 @@ from tests.robots_for_tests import random_mechanism
 
 PAIRS = [("inverse_dynamics", "newton_euler"), ("forward_dynamics", "riccati")]
 LINEAR = [*PAIRS, ("operational_inertia_inverse", "riccati"), ("link_accelerations", "riccati"),
-          ("interbody_forces", "riccati")]
+          ("interbody_forces", "riccati"), ("mass_matrix_log_determinant_gradient", "riccati")]
 BUDGET = 1_000_000
 
 

@@ -55,7 +55,8 @@ ROOMS: dict[str, str] = {
     # the other road to the same numbers: nothing of the derivation is allowed here
     "precision": "errors mechanism",
     "arrays": "precision",
-    "reference": "arrays errors mechanism precision reference_forces",
+    "reference": "arrays errors mechanism precision reference_determinant reference_forces",
+    "reference_determinant": "arrays precision",
     "reference_forces": "arrays precision",
     "states": "mechanism precision",
     "regularity": "errors mechanism precision reference states",
@@ -92,7 +93,8 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
     "flint": "constants derivation precision verification",
-    "numpy": "arrays bench compare peers precision reference reference_forces regularity report reproduce selftest solver states "
+    "numpy": "arrays bench compare peers precision reference reference_determinant reference_forces regularity report reproduce "
+             "selftest solver states "
              "verification",
     "lxml": "readers",
     "jinja2": "backends",

@@ -111,10 +111,18 @@ def test_programs_are_the_textbooks_closed_forms(function: str, method: str, for
     with BALLS.working():
         q, v = at["q"][0], at["v"][0]
         mass, c, g = (np.array(x) for x in oracle.answer(BALLS.constant, lambda x: x.sin(), lambda x: x.cos(), q, v))
+        old, flint.ctx.cap = flint.ctx.cap, 2   # power series in t along each joint, cut after t¹, say what the determinant does
+        slopes = []
+        for i in range(2):
+            moving = [flint.arb_series([x, int(i == j)]) for j, x in enumerate(q)]
+            (a, b), (_, d) = oracle.answer(BALLS.constant, flint.arb_series.sin, flint.arb_series.cos, moving, v)[0]
+            slopes.append(flint.arb_series(a * d - b * b).log()[1])
+        flint.ctx.cap = old
         checks = {
             "tau": lambda x: x - mass @ at["a"][0] - c, "a": lambda x: mass @ x + c - at["tau"][0], "c": lambda x: x - c,
             "g": lambda x: x - g, "M": lambda x: x - mass, "Minv": lambda x: x @ mass - np.eye(2, dtype=int),
             "x": lambda x: mass @ x - at["b"][0], "det": lambda x: x - mass[0, 0] * mass[1, 1] + mass[0, 1] * mass[1, 0],
+            "logdet": lambda x: x - (mass[0, 0] * mass[1, 1] - mass[0, 1] * mass[1, 0]).log(), "grad": lambda x: x - slopes,
         }
         for result, value in found.items():
             if not FUNCTIONS[function].needs_frame and result != "F":   # the textbooks have what joints feel

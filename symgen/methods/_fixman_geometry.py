@@ -150,6 +150,13 @@ def meeting(geometry: Geometry = PLANAR) -> Any:
     return gram.applyfunc(_on_circle)
 
 
+@cache
+def bending(geometry: Geometry = PLANAR) -> Any:
+    """d/dθ of what one point mass adds to H^LL, θ being the angle from the link inside it to the link outside it (2×2)."""
+    lengths = meeting(geometry).extract([1, 3], [1, 3])
+    return lengths.applyfunc(lambda f: f.diff(SIN) * COS - f.diff(COS) * SIN)
+
+
 def _on_circle(f: Any) -> Any:
     """One local entry with c² + s² = 1 and the roots of squares of lengths taken."""
     polar = sp.Symbol("t", real=True)

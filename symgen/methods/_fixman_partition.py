@@ -17,15 +17,35 @@ Block = list[list[Scalar]]
 """A small matrix as rows."""
 
 
+def turned_over(m: Block) -> Block:
+    return [list(column) for column in zip(*m, strict=True)]
+
+
+def product(linkage: Linkage, a: Block, b: Block) -> Block:
+    """a b for small matrices."""
+    out: Block = []
+    for row in a:
+        entries = []
+        for column in zip(*b, strict=True):
+            total = linkage.zero
+            for x, y in zip(row, column, strict=True):
+                total = total + x * y
+            entries.append(total)
+        out.append(entries)
+    return out
+
+
 @dataclass
 class Partition:
     """The blocks of H = G⁻¹, LC (6): `soft[i, j]` = H^aa_ij for j ≤ i, `coupling[i, j]` = the row H^ab_ij, `hard[i, j]` =
-    the block H^bb_ij for j ≤ i; `metric` = det G. A missing block is zero."""
+    the block H^bb_ij for j ≤ i; `metric`: the factors of det G, which no angle enters; `bend[k][i, j]` = ∂H^bb_ij/∂q_k for j < i,
+    of a diagonal block the half S with ∂H^bb_ii/∂q_k = S + Sᵀ. A missing block is zero."""
 
     soft: dict[tuple[int, int], Scalar] = field(default_factory=dict)
     coupling: dict[tuple[int, int], list[Scalar]] = field(default_factory=dict)
     hard: dict[tuple[int, int], Block] = field(default_factory=dict)
-    metric: Scalar | None = None
+    metric: list[Scalar] = field(default_factory=list)
+    bend: dict[int, dict[tuple[int, int], Block]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -143,6 +163,12 @@ def soft_rates(linkage: Linkage, partition: Partition, pivots: list[Pivot], b: S
 
 def determinant(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> Scalar:
     """det G^aa = det G · det H^bb, LC (8)."""
-    deltas = [x for pivot in pivots for x in pivot.delta]
-    product = linkage.product(deltas)
-    return product if partition.metric is None else partition.metric * product              # (8)
+    whole = linkage.one
+    for factor in partition.metric:
+        whole = whole * factor
+    return whole * linkage.product([x for pivot in pivots for x in pivot.delta])            # (8)
+
+
+def log_determinant(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> Scalar:
+    """ln det G + ln det H^bb, LC (8); ln det G is one constant but for a run-time payload."""
+    return linkage.log_product([*partition.metric, *(x for pivot in pivots for x in pivot.delta)])

@@ -14,7 +14,7 @@ from symgen import constants as k
 from symgen.derivation import Scalar, lower
 from symgen.errors import MethodRefusal
 from symgen.linkage import Linkage
-from symgen.methods._fixman_geometry import COS, PLANAR, SIN, Geometry, K, L, W, meeting, metric
+from symgen.methods._fixman_geometry import COS, PLANAR, SIN, Geometry, K, L, W, bending, meeting, metric
 from symgen.methods._fixman_partition import Partition
 from symgen.methods._fixman_reach import all_points, link_ends, same_way
 from symgen.spatial import Vector
@@ -54,17 +54,17 @@ def planar(linkage: Linkage) -> Partition:
 
 def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
     """H^φφ, H^φL, H^LL by (23), mass by mass: mass i is the head of link i and the tail of link i + 1. det G = Π m² L²."""
-    n, home, form = len(linkage), linkage.home, meeting(geometry)
+    n, home, form, bend = len(linkage), linkage.home, meeting(geometry), bending(geometry)
+    half = home.constant(k.rational(1) / 2)
     ends = [linkage.vector(end) for end in link_ends(linkage.model)]
     lengths = [linkage.scalar(_length(end)) for end in link_ends(linkage.model)]
     found = Partition()
-    total = linkage.one
     for i in range(n):
         linkage.step(i, "its mass in the blocks of H, LC (23)")
         mass = linkage.inertia[i].m
         bindings: dict[Any, Scalar] = {L: lengths[i], W: linkage.one / mass}
         _gather(found, i, i, [[_entry(form[r, c], bindings, home) for c in (0, 1)] for r in (0, 1)])
-        total = total * mass * mass * lower(metric(geometry), {L: lengths[i]}, home)        # below (3), used in (8)
+        found.metric.append(mass * mass * lower(metric(geometry), {L: lengths[i]}, home))   # below (3), used in (8)
         if i + 1 == n:
             break
         direction = linkage.links[i + 1].rotation.outward(ends[i + 1])
@@ -79,7 +79,11 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
         _gather(found, i + 1, i + 1, [row[2:] for row in whole[2:]])
         _gather(found, i + 1, i, [row[:2] for row in whole[2:]])
         found.coupling[i, i + 1] = [whole[0][3]]                                            # H^φL above the diagonal
-    found.metric = total
+        found.bend[i + 1] = {}
+        for (r, c), share in (((0, 0), half), ((1, 0), linkage.one), ((1, 1), half)):
+            slope = _entry(bend[r, c], bindings, home) * flip * share
+            if not slope.is_zero:
+                found.bend[i + 1][i + r, i + c] = [[slope]]
     return found
 
 
@@ -112,7 +116,7 @@ def rigid_links(linkage: Linkage) -> Partition:
     diagonal, H^φb has two rows of 1/I z × r a link and H^bb is block tridiagonal. det G = Π I m², as |∂ξ/∂(φ, b)| = 1.
     """
     n = len(linkage)
-    found = Partition(metric=linkage.one)
+    found = Partition()
     outer: list[list[Scalar]] = []
     for i in range(n):
         linkage.step(i, "its inertia in the blocks of H, LC (7) with WC (19)")
@@ -123,7 +127,7 @@ def rigid_links(linkage: Linkage) -> Partition:
         linkage.name("c", i, centre)
         linkage.name("I", i, about)
         easier = linkage.one / about
-        found.metric = linkage.product([about * body.m * body.m, found.metric or linkage.one])
+        found.metric.append(about * body.m * body.m)
         tail = _across(linkage, -centre)                                                    # z × r of joint i
         found.soft[i, i] = easier
         found.coupling[i, i] = [x * easier for x in tail[:2]]
@@ -132,6 +136,8 @@ def rigid_links(linkage: Linkage) -> Partition:
             half = [link.rotation.inward(row) for row in _padded(linkage, outer)]
             carried = [link.rotation.inward(Vector(column)) for column in zip(*half, strict=True)]      # R H_outer Rᵀ
             hard = [[hard[r][c] + carried[r][c] for c in (0, 1)] for r in (0, 1)]
+            found.bend[i] = {(i, i): _turning(linkage, i, [list(row[:2]) for row in carried[:2]]),
+                             (i, i - 1): _turning(linkage, i, found.hard[i, i - 1])}
         found.hard[i, i] = hard
         for child in link.children:
             geometry = linkage.links[child]
@@ -147,6 +153,12 @@ def rigid_links(linkage: Linkage) -> Partition:
 def _across(linkage: Linkage, r: Vector) -> Vector:
     """z × r in the plane."""
     return Vector((-r[1], r[0], linkage.zero))
+
+
+def _turning(linkage: Linkage, i: int, m: list[list[Scalar]]) -> list[list[Scalar]]:
+    """d(Rᵀ m)/dq_i = −H_i × (Rᵀ m), given what has been turned into the axes of link i."""
+    columns = [Vector((*column, linkage.zero)).cross(linkage.links[i].H_angular) for column in zip(*m, strict=True)]
+    return [[column[r] for column in columns] for r in (0, 1)]
 
 
 def _pinned(linkage: Linkage, lighter: Scalar, easier: Scalar, a: Vector, b: Vector) -> list[list[Scalar]]:

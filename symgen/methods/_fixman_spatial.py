@@ -15,7 +15,7 @@ from typing import Any
 from symgen.closed_forms import joint_form
 from symgen.derivation import Scalar, lower
 from symgen.linkage import Linkage
-from symgen.methods._fixman_partition import Block, Partition
+from symgen.methods._fixman_partition import Block, Partition, product, turned_over
 from symgen.spatial import ArticulatedInertia, Rotation, Symmetric, Vector, transposed, twist_inward
 
 STILL = Rotation([])
@@ -74,36 +74,18 @@ def _carried(linkage: Linkage, i: int, columns: Block) -> Block:
     for column in zip(*columns, strict=True):
         w, v = twist_inward(link.rotation, link.shift, Vector(column[:3]), Vector(column[3:]))
         found.append([*w, *v])
-    return _transposed(found)
-
-
-def _transposed(m: Block) -> Block:
-    return [list(column) for column in zip(*m, strict=True)]
-
-
-def _times(linkage: Linkage, a: Block, b: Block) -> Block:
-    """a b for small matrices."""
-    out: Block = []
-    for row in a:
-        entries = []
-        for column in zip(*b, strict=True):
-            total = linkage.zero
-            for x, y in zip(row, column, strict=True):
-                total = total + x * y
-            entries.append(total)
-        out.append(entries)
-    return out
+    return turned_over(found)
 
 
 def spatial(linkage: Linkage) -> Partition:
     """H^aa = H 𝓐 Hᵀ, H^ab = H 𝓐 𝓦, H^bb = 𝓦ᵀ 𝓐 𝓦 with 𝓐 = [∂V/∂ξ] 𝓜⁻¹ [∂V/∂ξ]ᵀ, (19); det G = Π det I_i."""
-    found = Partition(metric=linkage.one)
+    found = Partition()
     own: list[ArticulatedInertia] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "its inverse inertia in the blocks of H, WC (18)-(19)")
         P, weight = mobility(linkage, i)
         own.append(P)
-        found.metric = weight * found.metric if found.metric is not None else weight
+        found.metric.append(weight)
         if link.parent < 0:
             _split(linkage, found, i, i, _full(P))
             continue
@@ -111,19 +93,19 @@ def spatial(linkage: Linkage) -> Partition:
         _split(linkage, found, i, i, _full(P + _across(linkage, i, outer)))
         _split(linkage, found, i, link.parent, [[-x for x in row] for row in _carried(linkage, i, _full(outer))])
         for j in (c for c in linkage.links[link.parent].children if c < i):
-            _split(linkage, found, i, j, _transposed(_carried(linkage, j, _transposed(_carried(linkage, i, _full(outer))))))
+            _split(linkage, found, i, j, turned_over(_carried(linkage, j, turned_over(_carried(linkage, i, _full(outer))))))
     return found
 
 
 def _split(linkage: Linkage, found: Partition, i: int, j: int, A: Block) -> None:
     """The block 𝓐_ij, j ≤ i, between soft and hard directions."""
     (a_i, b_i), (a_j, b_j) = (_rows(linkage, x) for x in (i, j))
-    soft, mixed = _times(linkage, a_i, A), _times(linkage, b_i, A)
-    found.soft[i, j] = _times(linkage, soft, _transposed(a_j))[0][0]
-    found.coupling[i, j] = _times(linkage, soft, _transposed(b_j))[0]
-    found.hard[i, j] = _times(linkage, mixed, _transposed(b_j))
+    soft, mixed = product(linkage, a_i, A), product(linkage, b_i, A)
+    found.soft[i, j] = product(linkage, soft, turned_over(a_j))[0][0]
+    found.coupling[i, j] = product(linkage, soft, turned_over(b_j))[0]
+    found.hard[i, j] = product(linkage, mixed, turned_over(b_j))
     if i != j:
-        found.coupling[j, i] = [row[0] for row in _times(linkage, mixed, _transposed(a_j))]
+        found.coupling[j, i] = [row[0] for row in product(linkage, mixed, turned_over(a_j))]
 
 
 def _rows(linkage: Linkage, i: int) -> tuple[Block, Block]:

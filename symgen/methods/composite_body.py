@@ -162,10 +162,16 @@ def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return ([linkage.product(pivots)],)
 
 
+def mass_matrix_log_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """ln det M = Σ ln m̂_k."""
+    return ([linkage.log_product(eliminate(linkage, lower_triangle(linkage))[1])],)
+
+
 FUNCTIONS = {
     "mass_matrix": mass_matrix,
     "gravity_force": gravity_force,
     "mass_matrix_solve": mass_matrix_solve,
     "inverse_mass_matrix": inverse_mass_matrix,
     "mass_matrix_determinant": mass_matrix_determinant,
+    "mass_matrix_log_determinant": mass_matrix_log_determinant,
 }

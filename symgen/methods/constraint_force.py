@@ -12,8 +12,9 @@ and is zero unless a link carries both joints on it: block tridiagonal for a cha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import add, mul
 from typing import TYPE_CHECKING
 
 from symgen.closed_forms import constraint_subspace
@@ -243,22 +244,36 @@ def _determinant(linkage: Linkage, order: Order) -> tuple[list[Scalar], ...]:
     parts = partition(linkage)
     factors = []
     for pivot in _pivots(linkage, parts, order):
-        factors.append(_product([*pivot.D, parts.links[pivot.joint].determinant]))
+        factors.append(_in_pairs(mul, [*pivot.D, parts.links[pivot.joint].determinant]))
         linkage.name("det", pivot.joint, factors[-1])
-    return ([_product(factors)],)
+    return ([_in_pairs(mul, factors)],)
 
 
-def _product(factors: Sequence[Scalar]) -> Scalar:
+def _log_determinant(linkage: Linkage, order: Order) -> tuple[list[Scalar], ...]:
+    parts = partition(linkage)
+    logarithms = []
+    for pivot in _pivots(linkage, parts, order):
+        logarithms.append(linkage.log_product([*pivot.D, parts.links[pivot.joint].determinant]))
+        linkage.name("logdet", pivot.joint, logarithms[-1])
+    return ([_in_pairs(add, logarithms)],)
+
+
+def _in_pairs(join: Callable[[Scalar, Scalar], Scalar], terms: Sequence[Scalar]) -> Scalar:
     """As a balanced tree."""
-    left = list(factors)
+    left = list(terms)
     while len(left) > 1:
-        left = [left[n] * left[n + 1] if n + 1 < len(left) else left[n] for n in range(0, len(left), 2)]
+        left = [join(left[n], left[n + 1]) if n + 1 < len(left) else left[n] for n in range(0, len(left), 2)]
     return left[0]
 
 
 def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """det M = det 𝓜 · det H_bb, LC (8)."""
     return _determinant(linkage, leaf_first)
+
+
+def mass_matrix_log_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """ln det M = ln det 𝓜 + ln det H_bb, LC (8)."""
+    return _log_determinant(linkage, leaf_first)
 
 
 def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -362,11 +377,17 @@ def parallel_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return _determinant(linkage, odd_even)
 
 
+def parallel_log_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """ln det M by block cyclic reduction: O(log N) deep."""
+    return _log_determinant(linkage, odd_even)
+
+
 FUNCTIONS = {
     "forward_dynamics": forward_dynamics,
     "mass_matrix_solve": mass_matrix_solve,
     "inverse_mass_matrix": inverse_mass_matrix,
     "mass_matrix_determinant": mass_matrix_determinant,
+    "mass_matrix_log_determinant": mass_matrix_log_determinant,
     "operational_inertia_inverse": operational_inertia_inverse,
     "interbody_forces": interbody_forces,
 }
@@ -376,6 +397,7 @@ VARIANTS = {
         "mass_matrix_solve": parallel_solve,
         "inverse_mass_matrix": parallel_inverse,
         "mass_matrix_determinant": parallel_determinant,
+        "mass_matrix_log_determinant": parallel_log_determinant,
         "operational_inertia_inverse": parallel_operational_inertia_inverse,
         "interbody_forces": parallel_interbody_forces,
     },

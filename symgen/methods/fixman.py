@@ -2,7 +2,8 @@
 
 In a plane it is LC's own chain of point masses, or rigid links about parallel axes (`fixman:planar`); in space it is
 WC's chain of rigid bodies, and a tree of them (`fixman:spatial`). `fixman` itself is the planar form where that
-suits. Forms differ in how H is laid out (`_fixman_planar`, `_fixman_spatial`); what follows is one (`_fixman_partition`).
+suits. Forms differ in how H is laid out (`_fixman_planar`, `_fixman_spatial`); what follows is one (`_fixman_partition`),
+and in a plane the slope of ln det M besides (`_fixman_gradient`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Callable, Sequence
 from symgen.derivation import DivisionByZero, Scalar
 from symgen.linkage import Linkage
 from symgen.mechanism import Mechanism
-from symgen.methods._fixman_partition import Partition, determinant, eliminate, soft_rates
+from symgen.methods._fixman_gradient import gradient
+from symgen.methods._fixman_partition import Partition, determinant, eliminate, log_determinant, soft_rates
 from symgen.methods._fixman_planar import absolute_forces, joint_rates, planar
 from symgen.methods._fixman_reach import in_a_plane, planar_refusal, refusal, spatial_refusal
 from symgen.methods._fixman_spatial import spatial
@@ -61,7 +63,13 @@ def _functions(choose: Callable[[Linkage], Form]) -> dict[str, Function]:
         except DivisionByZero:
             return ([linkage.zero],)
 
-    return {"mass_matrix_solve": mass_matrix_solve, "mass_matrix_determinant": mass_matrix_determinant}
+    def mass_matrix_log_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
+        """ln det M = ln det G + ln det H^bb, LC (8)."""
+        partition = choose(linkage)(linkage)
+        return ([log_determinant(linkage, partition, eliminate(linkage, partition))],)
+
+    return {"mass_matrix_solve": mass_matrix_solve, "mass_matrix_determinant": mass_matrix_determinant,
+            "mass_matrix_log_determinant": mass_matrix_log_determinant}
 
 
 def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -72,8 +80,15 @@ def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
 
 
+def mass_matrix_log_determinant_gradient(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """d ln det M / dq of a planar chain."""
+    partition = planar(linkage)
+    return (gradient(linkage, partition, eliminate(linkage, partition)),)
+
+
 FUNCTIONS = _functions(_form)
 VARIANTS = {
-    "planar": {**_functions(lambda _: planar), "inverse_mass_matrix": inverse_mass_matrix},
+    "planar": {**_functions(lambda _: planar), "inverse_mass_matrix": inverse_mass_matrix,
+               "mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient},
     "spatial": _functions(lambda _: spatial),
 }

@@ -2,7 +2,7 @@
 
 M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11) and M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16): a filter tip → base, a smoother base → tip.
 The recursion stands in `_riccati_filter`, the four algorithms in `_riccati_dynamics`, Λ⁻¹ in `_riccati_operational`,
-FD2's accelerations of links in `_riccati_accelerations`. `riccati` alone is FD4.
+the slope of ln det M in `_riccati_gradient`, FD2's accelerations of links in `_riccati_accelerations`. `riccati` alone is FD4.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from symgen.methods._riccati_accelerations import link_accelerations
 from symgen.methods._riccati_dynamics import fd1, fd3, fd4
 from symgen.methods._riccati_filter import filtered, riccati_sweep, smoothed
 from symgen.methods._riccati_forces import interbody_forces
+from symgen.methods._riccati_gradient import mass_matrix_log_determinant_gradient
 from symgen.methods._riccati_operational import operational_inertia_inverse
 
 SOURCE = "Rodriguez & Kreutz 1988, (4.4)-(4.7), (4.16)-(4.22), (5.5)-(5.17)"
@@ -51,11 +52,18 @@ def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
         return ([linkage.zero],)
 
 
+def mass_matrix_log_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """ln det M = Σ ln D(k), from (4.11)."""
+    return ([linkage.log_product([gain.D for gain in riccati_sweep(linkage)])],)
+
+
 FUNCTIONS = {
     "forward_dynamics": fd4,
     "mass_matrix_solve": mass_matrix_solve,
     "inverse_mass_matrix": inverse_mass_matrix,
     "mass_matrix_determinant": mass_matrix_determinant,
+    "mass_matrix_log_determinant": mass_matrix_log_determinant,
+    "mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient,
     "operational_inertia_inverse": operational_inertia_inverse,
     "link_accelerations": link_accelerations,
     "interbody_forces": interbody_forces,

@@ -174,8 +174,14 @@ def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
         return ([linkage.zero],)
 
 
+def mass_matrix_log_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """ln det M = Σ ln m̂_k, from (21)."""
+    return ([linkage.log_product([body.mass for body in decompose(linkage, centres(linkage))])],)
+
+
 FUNCTIONS = {
     "mass_matrix_solve": mass_matrix_solve,
     "inverse_mass_matrix": inverse_mass_matrix,
     "mass_matrix_determinant": mass_matrix_determinant,
+    "mass_matrix_log_determinant": mass_matrix_log_determinant,
 }

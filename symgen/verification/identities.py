@@ -102,6 +102,20 @@ def _determinant(f: Functions) -> Distance:
     return (det - product)[:, None], norm(product[:, None]) * (1.0 if f.exact else f.truth.condition)
 
 
+def _log_determinant(f: Functions) -> Distance:
+    logarithm, det = f("mass_matrix_log_determinant")["logdet"], f("mass_matrix_determinant")["det"]
+    return (logarithm - np.log(det))[:, None], f.truth.sizes.of("mass_matrix_log_determinant", "logdet")
+
+
+def _slope_of_the_log_determinant(f: Functions) -> Distance:
+    """Central differences along v as below."""
+    h, q, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["q"], f.states["v"]
+    up, down = (f("mass_matrix_log_determinant", q=q + v * s)["logdet"] for s in (h, -h))
+    slope = (f("mass_matrix_log_determinant_gradient")["grad"] * v).sum(axis=-1)
+    size = f.truth.sizes.of("mass_matrix_log_determinant_gradient", "grad") * np.abs(f.truth.floats["v"]).sum(axis=-1)
+    return (slope - (up - down) / (2 * h))[:, None], size
+
+
 def _mass_from_inverse_dynamics(f: Functions) -> Distance:
     a, zero = f.states["a"], 0 * f.states["a"]
     difference = f("inverse_dynamics")["tau"] - f("inverse_dynamics", a=zero)["tau"]
@@ -184,6 +198,9 @@ IDENTITIES = (
     Identity("M = Mᵀ", ("mass_matrix",), _symmetric),
     Identity("M positive definite", ("mass_matrix",), _positive, exact_only=True),
     Identity("det M = Π D", ("mass_matrix", "mass_matrix_determinant"), _determinant),
+    Identity("exp logdet = det M", ("mass_matrix_log_determinant", "mass_matrix_determinant"), _log_determinant, exact_only=True),
+    Identity("grad · v = d/dt logdet", ("mass_matrix_log_determinant_gradient", "mass_matrix_log_determinant"),
+             _slope_of_the_log_determinant, exact_only=True),
     Identity("M a = ID(a) − ID(0)", ("mass_matrix", "inverse_dynamics"), _mass_from_inverse_dynamics),
     Identity("c = ID(a=0)", ("bias_force", "inverse_dynamics"), _bias_is_inverse_dynamics),
     Identity("g = c(v=0)", ("gravity_force", "bias_force"), _gravity_is_bias_at_rest),

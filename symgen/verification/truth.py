@@ -14,6 +14,7 @@ from symgen.mechanism import BASE, Mechanism
 from symgen.precision import FLOAT, Array, arb
 from symgen.reference import Reference
 from symgen.states import draw_states
+from symgen.verification import log_sizes
 
 GUARD = 25
 """Digits worked with beyond those asked for: what balls lose to their own dependence."""
@@ -177,12 +178,16 @@ class Sizes:
             acceleration = (a[:, support] * levers).sum(axis=-1) + 2 * rate * speed + self.gravity
             yield mass * acceleration, inertia * ((a[:, support] * turns).sum(axis=-1) + 2 * rate * rate)
 
-    def mass(self) -> Array:
-        """Size of the mass matrix, its largest entry per state (count,)."""
+    def diagonal(self) -> Array:
+        """Sizes of the mass matrix' diagonal entries (count, NV); that of M_jk is at most the root of two of them."""
         total = np.zeros(self.truth.floats["q"].shape)
         for support, turns, levers, mass, inertia in self.parts:
             total[:, support] += levers * levers * np.asarray(mass)[..., None] + turns * np.asarray(inertia)[..., None]
-        return np.asarray(total.max(axis=-1))
+        return total
+
+    def mass(self) -> Array:
+        """Size of the mass matrix, its largest entry per state (count,)."""
+        return np.asarray(self.diagonal().max(axis=-1))
 
     def length(self) -> Array:
         """Longest way along the bodies from the base, per state (count,), in m."""
@@ -237,6 +242,10 @@ class Sizes:
             return rates if result == "a" else self.wrench(v, np.broadcast_to(rates[:, None], a.shape))
         if result == "Lambda_inv":
             return self.mobility()
+        if result == "logdet":
+            return log_sizes.log_determinant(self)
+        if result == "grad":
+            return log_sizes.gradient(self)
         if result == "det":
             diagonal = np.array(np.diagonal(self.truth.mass_matrix, axis1=-2, axis2=-1), dtype=float)
             return np.asarray(np.prod(diagonal, axis=-1))   # Hadamard's bound

@@ -1,0 +1,49 @@
+"""∂ ln det M/∂q by one more recursion base → tip: the torque of Fixman's potential, −kT/2 times it, in O(n).
+
+ln det M = Σ ln D(k) (4.11) depends on the spatial inertia 𝓜(k) of a link by ∂ ln det M/∂𝓜(k) = Ω(k), the block J M⁻¹ Jᵀ of
+`_riccati_operational`. What joint i carries reaches its parent as φ P⁺ φᵀ with P⁺ = (1 − G H) P (4.5), and q_i is in φ alone:
+
+    ∂ ln det M/∂q_i = tr(Ω(parent) d(φ P⁺ φᵀ)/dq_i) = 2 tr(X (φ⁻¹ dφ/dq_i) P⁺),    X = φᵀ Ω(parent) φ,
+
+with φ⁻¹ dφ/dq_i = [[ω×, v×], [0, ω×]] of the joint's motion subspace (ω, v). A joint on the base turns everything: 0.
+"""
+
+from __future__ import annotations
+
+from symgen.closed_forms import trace_form
+from symgen.derivation import Scalar, lower
+from symgen.linkage import Linkage
+from symgen.methods._riccati_filter import Filter, riccati_sweep
+from symgen.methods._riccati_operational import mobility_step
+from symgen.spatial import Mobility, Symmetric
+
+
+def slope(linkage: Linkage, i: int, X: Mobility, gain: Filter) -> Scalar:
+    """2 tr(X (φ⁻¹ dφ/dq_i) P⁺), by SymPy's closed form of the joint's type."""
+    form = trace_form(linkage.model.links[i].kind)
+    places = [(r, c) for r in range(6) for c in range(r, 6)]
+    bindings = {form.X[at]: X.entry(*at) for at in places} | {form.P[at]: gain.after.entry(*at) for at in places}
+    half = lower(form.trace, bindings, linkage.home)
+    return half + half
+
+
+def mass_matrix_log_determinant_gradient(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """d ln det M / dq, in 1/rad and 1/m."""
+    zero, zeros = linkage.zero, linkage.zeros
+    filters = riccati_sweep(linkage)
+    still = Symmetric(zero, zero, zero, zero, zero, zero)
+    Omega: list[Mobility] = []
+    result = []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "what a wrench on the link moves, and the slope of ln det M, from RK (4.5), (4.11), (4.16), (5.4)")
+        X = Mobility(still, (zeros, zeros, zeros), still)
+        if link.parent >= 0:
+            X = Omega[link.parent].inward(link.rotation, link.shift)
+        result.append(slope(linkage, i, X, filters[i]))
+        linkage.name("slope", i, result[-1])
+        Omega.append(mobility_step(linkage, i, X, filters[i]) if link.children else X)          # ψᵀ Ω ψ + Hᵀ D⁻¹ H
+        if link.children:
+            linkage.name("Omega", i, Omega[-1].A)
+            linkage.name("OmegaB", i, Omega[-1].B)
+            linkage.name("OmegaC", i, Omega[-1].C)
+    return (result,)
