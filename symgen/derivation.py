@@ -130,8 +130,8 @@ class Derivation:
         return self._constants[fraction]
 
     def multiply(self, a: Scalar, b: Scalar) -> Scalar:
-        if a.row < 0 and b.row < 0:
-            return self.constant(a.value * b.value)
+        if a.row >= 0 and b.row >= 0:
+            return Scalar(self, self._record("mul", a.row, b.row), a.sign * b.sign)
         for x, y in ((a, b), (b, a)):
             if x.row < 0 and isinstance(x.value, fmpq):
                 if x.value == 0:
@@ -140,6 +140,8 @@ class Derivation:
                     return y
                 if x.value == -1:
                     return -y
+        if a.row < 0 and b.row < 0:
+            return self.constant(a.value * b.value)
         a, b = self._positive(a), self._positive(b)
         if b.row < 0:
             a, b = b, a
@@ -152,12 +154,12 @@ class Derivation:
         return a
 
     def sum(self, a: Scalar, b: Scalar) -> Scalar:
-        if a.row < 0 and b.row < 0:
-            return self.constant(a.value + b.value)
         if a.is_zero:
             return b
         if b.is_zero:
             return a
+        if a.row < 0 and b.row < 0:
+            return self.constant(a.value + b.value)
         if a.row == b.row and a.sign != b.sign:
             return self.zero
         a, b = self._positive(a), self._positive(b)

@@ -31,7 +31,7 @@ class Rewriter:
         return len(self.rows) - 1
 
     def moved(self, args: Sequence[int]) -> tuple[int, ...]:
-        return tuple(self.place[a] for a in args)
+        return tuple([self.place[a] for a in args])
 
     def finish(self) -> Program:
         outputs = [Port(p.name, p.shape, self.moved(p.rows)) for p in self.program.outputs]
