@@ -9,7 +9,8 @@ the bias to others (as SA §5 and RK FD1 do) is completed here: forward dynamics
 A paper that gives several readings of one method names them in `VARIANTS`: variant -> its own FUNCTIONS, asked for as
 "method:variant". A method that not every robot suits says why in `refusal(mechanism)` -> one sentence, or None; where
 its variants suit different robots, `REFUSALS` has one such function each, under "" for the method itself. What only a
-derivation can see, such as a run-time payload, it declines by raising MethodRefusal.
+derivation can see, such as a run-time payload, it declines by raising MethodRefusal. What it names on the way, and lets
+people look at, is `QUANTITIES`, its own or that of a sibling `_<method>_quantities.py` (see `_quantities`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 from symgen.errors import RequestError
 from symgen.linkage import Linkage
 from symgen.mechanism import Mechanism, nearest
+from symgen.methods._quantities import Quantity
 
 Results = tuple[list[Any], ...]
 Derive = Callable[[Linkage], Results]
@@ -52,6 +54,16 @@ def refusal(method: str, mechanism: Mechanism) -> str | None:
     here, variant = module(method), method.partition(":")[2]
     ask = getattr(here, "REFUSALS", {}).get(variant, getattr(here, "refusal", None))
     return None if ask is None else ask(mechanism)
+
+
+def quantities(method: str) -> dict[str, Quantity]:
+    """The letters that a method or variant names, in the order of its file."""
+    name, _, variant = method.partition(":")
+    here = module(method)
+    if (sibling := f"_{name}_quantities") in (entry.name for entry in pkgutil.iter_modules(__path__)):
+        here = import_module(f"symgen.methods.{sibling}")
+    found: dict[str, Quantity] = getattr(here, "QUANTITIES", {})
+    return {letter: one for letter, one in found.items() if not variant or one.variant in ("", variant)}
 
 
 def differs(method: str, mechanism: Mechanism) -> bool:

@@ -168,6 +168,15 @@ def _on_circle(f: Any) -> Any:
 
 
 @cache
+def slopes(geometry: Geometry = PLANAR) -> Any:
+    """∂(φ, L)/∂x of one link by its head, 2×2, over its length L and the cosine and sine of φ; by its tail the negative, (17)."""
+    head = sp.Matrix(sp.symbols("x_1 x_2", real=True))
+    at = dict(zip(head, (L * COS, L * SIN), strict=True))
+    measures = [measure(sp.zeros(2, 1), head) for measure in (geometry.direction, geometry.length)]
+    return sp.Matrix(2, 2, lambda r, c: measures[r].diff(head[c])).subs(at, simultaneous=True).applyfunc(_on_circle)
+
+
+@cache
 def metric(geometry: Geometry = PLANAR) -> Any:
     """det of ∂x/∂(φ, L) of one link, squared, over its length `L`: its factor of det G besides m² (LC, below (3))."""
     head = sp.Matrix(sp.symbols("x_1 x_2", real=True))

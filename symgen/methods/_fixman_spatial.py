@@ -67,7 +67,7 @@ def _full(P: ArticulatedInertia) -> Block:
     return rows + [[*v, *w] for w, v in zip(P.A.rows, P.B, strict=True)]
 
 
-def _carried(linkage: Linkage, i: int, columns: Block) -> Block:
+def carried(linkage: Linkage, i: int, columns: Block) -> Block:
     """X_i applied to each column of a 6×m matrix of twists."""
     link = linkage.links[i]
     found = []
@@ -91,15 +91,15 @@ def spatial(linkage: Linkage) -> Partition:
             continue
         outer = own[link.parent]
         _split(linkage, found, i, i, _full(P + _across(linkage, i, outer)))
-        _split(linkage, found, i, link.parent, [[-x for x in row] for row in _carried(linkage, i, _full(outer))])
+        _split(linkage, found, i, link.parent, [[-x for x in row] for row in carried(linkage, i, _full(outer))])
         for j in (c for c in linkage.links[link.parent].children if c < i):
-            _split(linkage, found, i, j, turned_over(_carried(linkage, j, turned_over(_carried(linkage, i, _full(outer))))))
+            _split(linkage, found, i, j, turned_over(carried(linkage, j, turned_over(carried(linkage, i, _full(outer))))))
     return found
 
 
 def _split(linkage: Linkage, found: Partition, i: int, j: int, A: Block) -> None:
     """The block 𝓐_ij, j ≤ i, between soft and hard directions."""
-    (a_i, b_i), (a_j, b_j) = (_rows(linkage, x) for x in (i, j))
+    (a_i, b_i), (a_j, b_j) = (soft_and_hard(linkage, x) for x in (i, j))
     soft, mixed = product(linkage, a_i, A), product(linkage, b_i, A)
     found.soft[i, j] = product(linkage, soft, turned_over(a_j))[0][0]
     found.coupling[i, j] = product(linkage, soft, turned_over(b_j))[0]
@@ -108,7 +108,7 @@ def _split(linkage: Linkage, found: Partition, i: int, j: int, A: Block) -> None
         found.coupling[j, i] = [row[0] for row in product(linkage, mixed, turned_over(a_j))]
 
 
-def _rows(linkage: Linkage, i: int) -> tuple[Block, Block]:
+def soft_and_hard(linkage: Linkage, i: int) -> tuple[Block, Block]:
     """The rows of `directions` as Scalars."""
     soft, hard = directions(linkage.model.links[i].kind)
     a, b = ([[lower(m[r, c], {}, linkage.home) for c in range(6)] for r in range(m.rows)] for m in (soft, hard))

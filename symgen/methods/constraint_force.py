@@ -13,16 +13,12 @@ and is zero unless a link carries both joints on it: block tridiagonal for a cha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import add, mul
 from typing import TYPE_CHECKING
 
-from symgen.closed_forms import constraint_subspace
-from symgen.derivation import Scalar, lower
+from symgen.derivation import Scalar
 from symgen.linkage import Linkage
 from symgen.methods._constraint_force_elimination import (
-    Block,
-    Blocks,
     Near,
     Order,
     Pivot,
@@ -30,11 +26,9 @@ from symgen.methods._constraint_force_elimination import (
     dot,
     eliminate,
     leaf_first,
-    name_block,
     odd_even,
     reduced,
     solved,
-    transposed,
 )
 from symgen.methods._constraint_force_motion import (
     Axes,
@@ -48,7 +42,8 @@ from symgen.methods._constraint_force_motion import (
     turned_by_scan,
     turned_by_sweep,
 )
-from symgen.methods._constraint_force_operator import Body, at_frame, bodies, operator
+from symgen.methods._constraint_force_operator import at_frame
+from symgen.methods._constraint_force_partition import Partition, combined, partition, picked
 from symgen.model import indefinite
 from symgen.spatial import Rotation, Symmetric, Vector
 
@@ -71,75 +66,6 @@ def refusal(mechanism: Mechanism) -> str | None:
         return None
     return (f"constraint_force divides by the inertia of every link, and link '{found[0]}' of '{mechanism.name}' {found[1]}; "
             "lump it into its neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)")
-
-
-# -- 𝓐 and its parts ----------------------------------------------------------------------------------------------------
-
-Basis = list[list[tuple[int, Scalar]]]
-"""Columns of a 6 x k matrix: the entries that are not zero, as (row, value)."""
-
-
-def basis(linkage: Linkage, i: int) -> Basis:
-    """[W_a, W] of joint i, lowered from the closed form of its type."""
-    columns: Basis = []
-    for part in constraint_subspace(linkage.model.links[i].kind):
-        for c in range(part.cols):
-            entries = [lower(part[r, c], {}, linkage.home) for r in range(6)]
-            columns.append([(r, x) for r, x in enumerate(entries) if not x.is_zero])
-    return columns
-
-
-def _seen(left: Basis, m: Block, right: Basis, zero: Scalar) -> Block:
-    """leftᵀ m right."""
-    rows = [_combined(column, m, zero) for column in left]
-    return [[_picked(column, row, zero) for column in right] for row in rows]
-
-
-def _combined(column: list[tuple[int, Scalar]], m: Block, zero: Scalar) -> list[Scalar]:
-    """columnᵀ m."""
-    row = [zero] * 6
-    for r, x in column:
-        row = [a + x * b for a, b in zip(row, m[r], strict=True)]
-    return row
-
-
-def _picked(column: list[tuple[int, Scalar]], row: Sequence[Scalar], zero: Scalar) -> Scalar:
-    total = zero
-    for r, x in column:
-        total = total + x * row[r]
-    return total
-
-
-@dataclass(frozen=True)
-class Partition:
-    """[𝓦_a, 𝓦]ᵀ 𝓐 [𝓦_a, 𝓦] block by block: entry 0 of a row or column belongs to τ, the others to f."""
-
-    blocks: dict[tuple[int, int], Block]
-    bases: list[Basis]
-    links: list[Body]
-
-    def at(self, i: int, j: int) -> Block | None:
-        found = self.blocks.get((min(i, j), max(i, j)))
-        return found if found is None or i <= j else transposed(found)
-
-    def forbidden(self, i: int) -> int:
-        """How many directions joint i forbids: 6 − n_i."""
-        return len(self.bases[i]) - 1
-
-    def constraint(self) -> Blocks:
-        """H_bb."""
-        return {place: [row[1:] for row in block[1:]] for place, block in self.blocks.items()}
-
-
-def partition(linkage: Linkage) -> Partition:
-    """H_aa, H_ab and H_bb, LC (12)."""
-    links = bodies(linkage)
-    A = operator(linkage, links)
-    bases = [basis(linkage, i) for i in range(len(linkage))]
-    blocks = {(i, j): _seen(bases[i], m, bases[j], linkage.zero) for (i, j), m in A.items()}
-    for (i, j), block in blocks.items():
-        name_block(linkage, f"H_{i + 1}_{j + 1}", block)
-    return Partition(blocks, bases, links)
 
 
 # -- what is computed ---------------------------------------------------------------------------------------------------
@@ -194,7 +120,7 @@ def dynamics(linkage: Linkage, tau: Sequence[Scalar], order: Order,
     if omegas is not None:
         rates = linkage.inputs["v"]
         asked = eta(linkage, parts.links, omegas(linkage, rates), rates)
-        split = [[_picked(column, e, zero) for column in columns] for columns, e in zip(parts.bases, asked, strict=True)]
+        split = [[picked(column, e, zero) for column in columns] for columns, e in zip(parts.bases, asked, strict=True)]
         forbidden, free = [s[1:] for s in split], [s[0] for s in split]
     f = constraint_forces(linkage, parts, _pivots(linkage, parts, order), tau, forbidden)
     wrenches = []
@@ -320,7 +246,7 @@ def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned)
         if j < 0:
             H_bb[n, n] = block
         else:
-            H_bb[j, n] = [_combined(column, block, zero) for column in parts.bases[j][1:]]
+            H_bb[j, n] = [combined(column, block, zero) for column in parts.bases[j][1:]]
     _, left = eliminate(linkage, H_bb, joints)
     linkage.step(e, "its inverse inertia at the frame, in the axes of the base")
     R = Rotation([turned(linkage, e)])

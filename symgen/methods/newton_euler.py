@@ -9,11 +9,12 @@ A sliding joint follows (2.31) and (2.32) as corrected: ω × [ω × ℓ + 2 h �
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from symgen.derivation import Scalar
 from symgen.linkage import Linkage
+from symgen.methods._quantities import Entries, Quantity, column
 from symgen.spatial import Matrix, RigidInertia, SplitShift, Vector, times, wrench_outward
 
 SOURCE = "Rodriguez & Kreutz 1988, (2.1)-(2.13), (2.24)-(2.30)"
@@ -141,4 +142,19 @@ FUNCTIONS = {
     "bias_force": bias_force,
     "gravity_force": gravity_force,
     "mass_matrix": mass_matrix,
+}
+
+
+def _of_motion(letter: str) -> Callable[[Linkage], Entries]:
+    def derive(linkage: Linkage) -> Entries:
+        motions = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"])
+        return {(i,): column((getattr(motion, letter),), i) for i, motion in enumerate(motions)}
+    return derive
+
+
+STATE = ("q", "v", "a")
+QUANTITIES = {
+    "omega": Quantity(("k",), "3x1", "angular velocity of link k, RK (2.2)", _of_motion("omega"), STATE, whole=False),
+    "omegadot": Quantity(("k",), "3x1", "angular acceleration of link k, RK (2.4)", _of_motion("alpha"), STATE, whole=False),
+    "vdot": Quantity(("k",), "3x1", "acceleration of its origin less gravity, RK (2.5)", _of_motion("accel"), STATE, whole=False),
 }

@@ -8,94 +8,14 @@ Quantities of link i stand in its own axes. Sums over "i + 1" run over the links
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from symgen.closed_forms import joint_form, joint_vector
-from symgen.derivation import DivisionByZero, Scalar, lower
+from symgen.derivation import DivisionByZero, Scalar
 from symgen.linkage import Linkage
-from symgen.spatial import ArticulatedInertia, Rotation, Symmetric, Vector, twist_inward, wrench_outward
+from symgen.methods._udut_bodies import ArticulatedBody, Centres, centres, decompose
+from symgen.spatial import Vector, twist_inward, wrench_outward
 
 SOURCE = "Saha 1997, (4), (17)-(39)"
 REGROUPED = False   # a moved inertia has no mass centre of its own
-
-
-@dataclass(frozen=True)
-class ArticulatedBody:
-    """Of link i: p_i, ψ_i = M̂ p_i, m̂_i, 1/m̂_i and ψ̂_i = ψ_i / m̂_i, twists and wrenches at C_i."""
-
-    p: tuple[Vector, Vector]
-    mass: Scalar
-    inverse: Scalar
-    psi_hat: tuple[Vector, Vector]
-
-
-@dataclass(frozen=True)
-class Centres:
-    """Where mass centres are: `d[i]` from joint i to C_i in link axes, `arm[i]` from the parent's C to C_i in the parent's."""
-
-    d: list[Vector]
-    arm: list[Vector]
-
-
-def centres(linkage: Linkage) -> Centres:
-    """d_i and −c_ij of Fig. 1."""
-    d = [linkage.vector(link.center) for link in linkage.model.links]
-    arm = []
-    for i, link in enumerate(linkage.links):
-        linkage.step(i, "from mass centre to mass centre, SA Fig. 1")
-        inner = d[link.parent] if link.parent >= 0 else linkage.zeros
-        arm.append(link.shift + link.rotation.outward(d[i]) - inner)
-        linkage.name("c", i, arm[i])
-    return Centres(d, arm)
-
-
-def joint_twists(linkage: Linkage, at: Centres) -> list[tuple[Vector, Vector]]:
-    """p_i = [e_i; e_i × d_i] (4), lowered from the closed form of the joint's type."""
-    import sympy as sp
-
-    symbols = sp.symbols("d_x d_y d_z", real=True)
-    found = []
-    for i, link in enumerate(linkage.model.links):
-        form = joint_vector(joint_form(link.kind).motion_subspace, symbols)
-        bindings = dict(zip(symbols, at.d[i], strict=True))
-        p = [lower(entry, bindings, linkage.home) for entry in form]
-        found.append((Vector(p[:3]), Vector(p[3:])))
-    return found
-
-
-def decompose(linkage: Linkage, at: Centres) -> list[ArticulatedBody]:
-    """k = n … 1: (32)-(35)."""
-    n = len(linkage)
-    still = Rotation([])
-    twists = joint_twists(linkage, at)
-    after: dict[int, ArticulatedInertia] = {}
-    found: dict[int, ArticulatedBody] = {}
-    for i in reversed(range(n)):
-        linkage.step(i, "articulated body, SA (32)-(35)")
-        M = linkage.inertia[i].outward(still, -at.d[i]).articulated()                           # (12)
-        for c in linkage.links[i].children:
-            M = M + after[c].outward(linkage.links[c].rotation, at.arm[c])                      # (35)
-        linkage.name("Mhat", i, M.A)
-        p_w, p_v = twists[i]
-        psi_n, psi_f = M.apply(p_w, p_v)                                                        # (32)
-        linkage.name("psi", i, Vector([*psi_n, *psi_f]))
-        mass = p_w.dot(psi_n) + p_v.dot(psi_f)                                                  # (32)
-        linkage.name("mhat", i, mass)
-        inverse = linkage.one / mass
-        hat_n, hat_f = psi_n * inverse, psi_f * inverse                                         # (33)
-        linkage.name("psihat", i, Vector([*hat_n, *hat_f]))
-        after[i] = _without(M, hat_n, hat_f, psi_n, psi_f)                                      # M̂_kk under (35)
-        found[i] = ArticulatedBody(twists[i], mass, inverse, (hat_n, hat_f))
-    return [found[i] for i in range(n)]
-
-
-def _without(M: ArticulatedInertia, hat_n: Vector, hat_f: Vector, psi_n: Vector, psi_f: Vector) -> ArticulatedInertia:
-    """M̂ − ψ̂ ψᵀ."""
-    def outer(a: Vector, b: Vector) -> Symmetric:
-        return Symmetric(a[0] * b[0], a[0] * b[1], a[0] * b[2], a[1] * b[1], a[1] * b[2], a[2] * b[2])
-
-    B = tuple(row - psi_f * hat for row, hat in zip(M.B, hat_n, strict=True))
-    return ArticulatedInertia(M.A - outer(hat_n, psi_n), (B[0], B[1], B[2]), M.C - outer(hat_f, psi_f))
 
 
 def substitute(linkage: Linkage, at: Centres, bodies: list[ArticulatedBody], tau: Sequence[Scalar]) -> list[Scalar]:

@@ -1,0 +1,78 @@
+"""FF's factorization block by block: I_i⁻¹, W_i, 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹, and its parts H_aa, H_ab, H_bb, LC (12).
+
+Twists and wrenches of link i stand at O_i, the origin of its declared frame, in its axes. H_ab and H_bb are in the
+coordinates that the columns of W_i make.
+"""
+
+from __future__ import annotations
+
+from symgen.linkage import Linkage
+from symgen.methods._constraint_force_operator import bodies, mobility, operator
+from symgen.methods._constraint_force_partition import Partition, partition
+from symgen.methods._quantities import Block, Entries, Quantity, Rows, mirrored, named
+
+NEAR = "joints i and j sit on one link"
+
+
+def _A(linkage: Linkage) -> Entries:
+    found = operator(linkage, bodies(linkage))
+    return mirrored({(i, j): Block(named(linkage, f"A_{i + 1}_{j + 1}", rows), i, j) for (i, j), rows in found.items()})
+
+
+def _inverse_inertia(linkage: Linkage) -> Entries:
+    found: Entries = {}
+    for i, body in enumerate(bodies(linkage)):
+        a, b, c, d = mobility(body, -body.s, -body.s, linkage.zero)
+        rows = [[*left, *right] for left, right in (*zip(a, b, strict=True), *zip(c, d, strict=True))]
+        found[i,] = Block(named(linkage, f"Iinv_{i + 1}", rows), i, i)
+    return found
+
+
+def _directions(linkage: Linkage, allowed: bool) -> Entries:
+    found: Entries = {}
+    for i, columns in enumerate(partition(linkage).bases):
+        rows: Rows = [[linkage.zero] * (1 if allowed else len(columns) - 1) for _ in range(6)]
+        for c, entries in enumerate(columns[:1] if allowed else columns[1:]):
+            for r, x in entries:
+                rows[r][c] = x
+        found[i,] = Block(rows, i)
+    return found
+
+
+def _forbidden(linkage: Linkage) -> Entries:
+    return _directions(linkage, allowed=False)
+
+
+def _allowed(linkage: Linkage) -> Entries:
+    return _directions(linkage, allowed=True)
+
+
+def _parts(linkage: Linkage) -> tuple[Partition, list[tuple[int, int]]]:
+    found = partition(linkage)
+    return found, sorted({place for i, j in found.blocks for place in ((i, j), (j, i))})
+
+
+def _H_aa(linkage: Linkage) -> Entries:
+    return mirrored({place: Block([row[:1] for row in block[:1]]) for place, block in partition(linkage).blocks.items()})
+
+
+def _H_ab(linkage: Linkage) -> Entries:
+    found, places = _parts(linkage)
+    return {(i, j): Block([row[1:] for row in (found.at(i, j) or [])[:1]]) for i, j in places}
+
+
+def _H_bb(linkage: Linkage) -> Entries:
+    return mirrored({place: Block(rows) for place, rows in partition(linkage).constraint().items()})
+
+
+QUANTITIES = {
+    "I_inv": Quantity(("i",), "6x6", "inverse inertia of link i at O_i: acceleration of the free link by a wrench, FF (I_i)",
+                      _inverse_inertia),
+    "W": Quantity(("i",), "6x5", "orthonormal basis of the wrenches that joint i bears, FF (W_i)", _forbidden),
+    "W_a": Quantity(("i",), "6x1", "the wrench of a unit force of joint i, W_a^T H = 1, FF (W_i)", _allowed),
+    "A": Quantity(("i", "j"), "6x6", "phi^-T diag(I_i)^-1 phi^-1: acceleration across joint i by the wrench across joint j", _A,
+                  nonzero=NEAR),
+    "H_aa": Quantity(("i", "j"), "scalar", "W_a^T A W_a, LC (7), (12)", _H_aa, nonzero=NEAR),
+    "H_ab": Quantity(("i", "j"), "1x5", "W_a^T A W, LC (7), (12)", _H_ab, nonzero=NEAR),
+    "H_bb": Quantity(("i", "j"), "5x5", "W^T A W, LC (7), (12); M^-1 = H_aa - H_ab H_bb^-1 H_ab^T", _H_bb, nonzero=NEAR),
+}

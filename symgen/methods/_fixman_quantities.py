@@ -1,0 +1,192 @@
+"""The hard/soft partition to be read: LC's blocks over (θ, L) for point masses in a plane, WC's over joint coordinates in space.
+
+The C of the planar form works with absolute directions; here stand the joint angles θ of the paper. Points x_l are given in
+the axes that joint 0 turns about and in, before it turns. The rows of ∂θ/∂x and ∂L/∂x are those of (∂x/∂q)⁻¹, not those
+that LC print, which hold lengths constant; (12) is the same with either.
+"""
+
+from __future__ import annotations
+
+from symgen import constants as k
+from symgen.derivation import Scalar, lower
+from symgen.linkage import Linkage
+from symgen.mechanism import Mechanism
+from symgen.methods._fixman_geometry import COS, PLANAR, SIN, Geometry, L, slopes
+from symgen.methods._fixman_partition import Block as Rows
+from symgen.methods._fixman_planar import point_masses
+from symgen.methods._fixman_reach import all_points, link_ends, planar_refusal, same_way, spatial_refusal
+from symgen.methods._fixman_spatial import carried, soft_and_hard, spatial
+from symgen.methods._quantities import Block, Entries, Quantity, mirrored, named, scalar
+from symgen.model import declared
+from symgen.spatial import Rotation
+
+Slopes = list[dict[int, list[Scalar]]]
+"""Per link the rows ∂·/∂x_l by point l, two entries each."""
+
+
+def refusal(mechanism: Mechanism) -> str | None:
+    """Why a robot is no planar chain of point masses."""
+    why = planar_refusal(mechanism)
+    if why is not None:
+        return why
+    with k.precision():
+        if all_points(declared(mechanism)):
+            return None
+    return (f"LC's blocks over (theta, L) are those of point masses at the ends of the links, which those of '{mechanism.name}' "
+            "are not; take H_aa, H_ab, H_bb of fixman:spatial")
+
+
+# -- in a plane ---------------------------------------------------------------------------------------------------------
+
+def _directions(linkage: Linkage) -> list[tuple[Scalar, Scalar, Scalar]]:
+    """(cosine, sine, length) of the way from joint i to point i, in the axes in which joint 0 turns."""
+    cosine, sine = k.zxz(linkage.model.links[0].rotation)[2]     # the last turn is by q + β; that of the joint by q
+    outer = linkage.matrix(k.turn(k.IDENTITY[2], cosine, -sine))
+    found = []
+    for i, (end, link) in enumerate(zip(link_ends(linkage.model), linkage.links, strict=True)):
+        linkage.step(i, "its direction in the plane, LC (14)")
+        outer = Rotation([outer, *link.rotation.factors[-1 if i == 0 else 0:]]).matrix(linkage.one, linkage.zero)
+        length = k.square_root(k.dot(end, end))
+        e = Rotation([outer]).outward(linkage.vector(k.scale(1 / length, end)))
+        linkage.home.name(f"cos_{i + 1}", e[0])
+        linkage.home.name(f"sin_{i + 1}", e[1])
+        linkage.name("R", i, outer)
+        found.append((e[0], e[1], linkage.scalar(length)))
+    return found
+
+
+def _rows(linkage: Linkage, geometry: Geometry = PLANAR) -> tuple[Slopes, Slopes]:
+    """(∂θ/∂x, ∂L/∂x), LC (17), (18): of θ_i by x_i, x_i−1 and x_i−2, of L_i by x_i and x_i−1."""
+    form = slopes(geometry)
+    soft: Slopes = []
+    hard: Slopes = []
+    before: list[Scalar] = []
+    sense = linkage.one
+    for i, (cosine, sine, length) in enumerate(_directions(linkage)):
+        linkage.step(i, "rows of dq/dx, LC (17)-(18)")
+        bindings = {COS: cosine, SIN: sine, L: length}
+        phi, stretch = ([lower(form[r, c], bindings, linkage.home) for c in (0, 1)] for r in (0, 1))
+        sense = sense if i == 0 or same_way(linkage.model, i) else -sense
+        row = {i: [sense * x for x in phi]}
+        if i > 0:
+            row[i - 1] = [-(sense * (x + y)) for x, y in zip(phi, before, strict=True)]
+        if i > 1:
+            row[i - 2] = [sense * y for y in before]
+        soft.append(row)
+        hard.append({i: stretch} | ({i - 1: [-x for x in stretch]} if i > 0 else {}))
+        for stem, rows in (("dtheta", soft[i]), ("dL", hard[i])):
+            for point, entries in rows.items():
+                named(linkage, f"{stem}_{i + 1}_dx_{point + 1}", [[entry] for entry in entries])
+        before = phi
+    return soft, hard
+
+
+def _sloped(rows: Slopes) -> Entries:
+    return {(i, point): Block([entries]) for i, row in enumerate(rows) for point, entries in row.items()}
+
+
+Entry = dict[tuple[int, int], Scalar]
+
+
+def _by_joints(linkage: Linkage, H: Entry) -> Entry:
+    """T⁻¹ H, from absolute directions to joint angles: θ_i = φ_i − φ_i−1, + where the axes point against each other."""
+    found = dict(H)
+    for (i, j), x in sorted(H.items()):
+        if i + 1 < len(linkage):
+            x = -x if same_way(linkage.model, i + 1) else x
+            found[i + 1, j] = found.get((i + 1, j), linkage.zero) + x
+    return found
+
+
+def _transposed(H: Entry) -> Entry:
+    return {(j, i): x for (i, j), x in H.items()}
+
+
+def _of_angles(linkage: Linkage, stem: str, H: Entry) -> Entries:
+    return {(i, j): Block(named(linkage, f"{stem}_{i + 1}_{j + 1}", [[x]])) for (i, j), x in H.items() if not x.is_zero}
+
+
+def _dtheta(linkage: Linkage) -> Entries:
+    return _sloped(_rows(linkage)[0])
+
+
+def _dL(linkage: Linkage) -> Entries:
+    return _sloped(_rows(linkage)[1])
+
+
+def _H_theta_theta(linkage: Linkage) -> Entries:
+    lower = point_masses(linkage).soft                                                      # H^φφ, LC (23)
+    half = _by_joints(linkage, {**lower, **_transposed(lower)})
+    linkage.home.step("from absolute directions to joint angles")
+    return _of_angles(linkage, "H_tt", _by_joints(linkage, _transposed(half)))
+
+
+def _H_theta_L(linkage: Linkage) -> Entries:
+    return _of_angles(linkage, "H_tL", _by_joints(linkage, {at: x for at, (x,) in point_masses(linkage).coupling.items()}))
+
+
+def _H_L_L(linkage: Linkage) -> Entries:
+    lower = {at: rows[0][0] for at, rows in point_masses(linkage).hard.items()}
+    return _of_angles(linkage, "H_LL", {**lower, **_transposed(lower)})
+
+
+# -- in space -----------------------------------------------------------------------------------------------------------
+
+def _dq_dxi(linkage: Linkage) -> Entries:
+    found: Entries = {}
+    for i, link in enumerate(linkage.links):
+        soft, hard = soft_and_hard(linkage, i)
+        found[i, i] = Block([*soft, *hard], None, i)
+        if link.parent >= 0:
+            linkage.step(i, "rows of dq/dxi that its parent moves, WC (18)")
+            unit = [[linkage.one if r == c else linkage.zero for c in range(6)] for r in range(6)]
+            over = carried(linkage, i, unit)
+            rows: Rows = [[-linkage.dot(row, column) for column in zip(*over, strict=True)] for row in (*soft, *hard)]
+            found[i, link.parent] = Block(named(linkage, f"dq_{i + 1}_dxi_{link.parent + 1}", rows), None, link.parent)
+    return found
+
+
+def _H_aa(linkage: Linkage) -> Entries:
+    return mirrored({place: Block(named(linkage, f"Haa_{place[0] + 1}_{place[1] + 1}", [[x]]))
+                     for place, x in spatial(linkage).soft.items()})
+
+
+def _H_ab(linkage: Linkage) -> Entries:
+    return {(i, j): Block(named(linkage, f"Hab_{i + 1}_{j + 1}", [row])) for (i, j), row in spatial(linkage).coupling.items()}
+
+
+def _H_bb(linkage: Linkage) -> Entries:
+    return mirrored({(i, j): Block(named(linkage, f"Hbb_{i + 1}_{j + 1}", rows))
+                     for (i, j), rows in spatial(linkage).hard.items()})
+
+
+def _det_G(linkage: Linkage) -> Entries:
+    metric = spatial(linkage).metric
+    assert metric is not None
+    return {(): scalar(metric)}
+
+
+THREE, TWO, BAND = "l is i, i - 1 or i - 2", "l is i or i - 1", "links i and j share a point"
+NEAR = "joints i and j sit on one link"
+QUANTITIES = {
+    "dtheta_dx": Quantity(("i", "l"), "1x2", "joint angle i by point mass l, LC (17)-(21) with lengths differentiated as well",
+                          _dtheta, nonzero=THREE, variant="planar", refusal=refusal),
+    "dL_dx": Quantity(("i", "l"), "1x2", "length of link i by point mass l, LC (15)-(18)", _dL, nonzero=TWO, variant="planar",
+                      refusal=refusal),
+    "H_theta_theta": Quantity(("i", "j"), "scalar", "soft block of H = G^-1, pentadiagonal, LC (22)-(23)", _H_theta_theta,
+                              nonzero=BAND, variant="planar", refusal=refusal),
+    "H_theta_L": Quantity(("i", "j"), "scalar", "soft by hard block, diagonals -2 to 1, LC (22)-(23)", _H_theta_L, nonzero=BAND,
+                          variant="planar", refusal=refusal),
+    "H_L_L": Quantity(("i", "j"), "scalar", "hard block, tridiagonal, LC (22)-(24)", _H_L_L, nonzero=BAND, variant="planar",
+                      refusal=refusal),
+    "dq_dxi": Quantity(("i", "j"), "6x6", "rates across joint i, its own first, by the twist of link j, WC (18)", _dq_dxi,
+                       nonzero="j is i or the parent of i", variant="spatial", refusal=spatial_refusal),
+    "H_aa": Quantity(("i", "j"), "scalar", "soft block of H, LC (7) with WC (19)", _H_aa, nonzero=NEAR, variant="spatial",
+                     refusal=spatial_refusal),
+    "H_ab": Quantity(("i", "j"), "1x5", "soft by hard block, LC (7) with WC (19)", _H_ab, nonzero=NEAR, variant="spatial",
+                     refusal=spatial_refusal),
+    "H_bb": Quantity(("i", "j"), "5x5", "hard block; M^-1 = H_aa - H_ab H_bb^-1 H_ab^T, LC (12)", _H_bb, nonzero=NEAR,
+                     variant="spatial", refusal=spatial_refusal),
+    "det_G": Quantity((), "scalar", "determinant of the free links, det M = det G det H_bb, LC (8)", _det_G, variant="spatial",
+                      refusal=spatial_refusal),
+}

@@ -1,0 +1,126 @@
+"""RK's operators block by block: φ (3.4), P, D, L, ψ (4.4)-(4.7), G (5.12), and Ω of Λ⁻¹ = Bᵀ Ω B.
+
+RK number links from the tip; here i and j count from the base, so φ(i, j) is not zero where link i carries link j. Blocks
+stand at the origins of the declared link frames; wrenches are (moment, force), twists (angular, linear).
+"""
+
+from __future__ import annotations
+
+from symgen.closed_forms import joint_form
+from symgen.derivation import lower
+from symgen.linkage import Linkage
+from symgen.methods._quantities import Block, Entries, Quantity, Rows, column, named, scalar, spread, units
+from symgen.methods._riccati_filter import Filter, riccati_sweep
+from symgen.methods._riccati_operational import mobility_step
+from symgen.spatial import ArticulatedInertia, Mobility, Symmetric, Vector, wrench_outward
+
+Wrench = tuple[Vector, Vector]
+CARRIES = "link i carries link j, or is it"
+
+
+def _full(P: ArticulatedInertia | Mobility) -> Rows:
+    return [[P.entry(r, c) for c in range(6)] for r in range(6)]
+
+
+def _gain(linkage: Linkage, i: int, gain: Filter) -> Wrench:
+    """G(k) with the entry that H G = 1 decides taken from there: 1 for a turn about z."""
+    H = [lower(x, {}, linkage.home) for x in joint_form(linkage.model.links[i].kind).motion_subspace]
+    G = [*gain.G[0], *gain.G[1]]
+    pinned = next(r for r in range(6) if not H[r].is_zero)
+    rest = linkage.one
+    for r in range(6):
+        if r != pinned:
+            rest = rest - H[r] * G[r]
+    G[pinned] = rest / H[pinned]
+    return Vector(G[:3]), Vector(G[3:])
+
+
+def _outward(linkage: Linkage, i: int, wrench: Wrench) -> Wrench:
+    """φ(k+1,k) · wrench."""
+    return wrench_outward(linkage.links[i].rotation, linkage.links[i].shift, *wrench)
+
+
+def _transitions(linkage: Linkage, name: str, gains: list[Wrench] | None) -> Entries:
+    """The blocks φ(i,j) of (3.4), or with the gains ψ(i,j) of (5.1): products of the steps from j out to i."""
+    found: Entries = {}
+    for j in range(len(linkage)):
+        columns, i = units(linkage), j
+        found[j, j] = Block(spread(columns), j, j)
+        for parent in linkage.model.ancestors(j):
+            linkage.step(i, f"{name} out of it, RK {'(3.3)' if gains is None else '(4.7)'}")
+            if gains is not None:
+                columns = [_without(linkage, i, gains[i], one) for one in columns]      # (1 − G H) · wrench
+            columns = [_outward(linkage, i, one) for one in columns]
+            i = parent
+            found[i, j] = Block(named(linkage, f"{name}_{i + 1}_{j + 1}", spread(columns)), i, j)
+    return found
+
+
+def _without(linkage: Linkage, i: int, G: Wrench, wrench: Wrench) -> Wrench:
+    felt = linkage.links[i].project(*wrench)
+    return wrench[0] - G[0] * felt, wrench[1] - G[1] * felt
+
+
+def _gains(linkage: Linkage) -> list[Wrench]:
+    return [_gain(linkage, i, one) for i, one in enumerate(riccati_sweep(linkage))]
+
+
+def _phi(linkage: Linkage) -> Entries:
+    return _transitions(linkage, "phi", None)
+
+
+def _psi(linkage: Linkage) -> Entries:
+    return _transitions(linkage, "psi", _gains(linkage))
+
+
+def _P(linkage: Linkage) -> Entries:
+    return {(i,): Block(_full(one.P), i, i) for i, one in enumerate(riccati_sweep(linkage))}
+
+
+def _D(linkage: Linkage) -> Entries:
+    return {(i,): scalar(one.D) for i, one in enumerate(riccati_sweep(linkage))}
+
+
+def _G(linkage: Linkage) -> Entries:
+    return {(i,): column(one, i) for i, one in enumerate(_gains(linkage))}
+
+
+def _L(linkage: Linkage) -> Entries:
+    found: Entries = {}
+    for i, gain in enumerate(_gains(linkage)):
+        parent = linkage.links[i].parent
+        linkage.step(i, "gain on the parent's side, L = phi G, RK (4.4), (5.12)")
+        moved = column(_outward(linkage, i, gain), parent)
+        named(linkage, f"L_{i + 1}", moved.rows)
+        found[i,] = moved
+    return found
+
+
+def _H(linkage: Linkage) -> Entries:
+    return {(i,): column((link.H_angular, link.H_linear), i).transposed() for i, link in enumerate(linkage.links)}
+
+
+def _Omega(linkage: Linkage) -> Entries:
+    zero, zeros = linkage.zero, linkage.zeros
+    still = Symmetric(zero, zero, zero, zero, zero, zero)
+    found: list[Mobility] = []
+    for i, gain in enumerate(riccati_sweep(linkage)):
+        link = linkage.links[i]
+        linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
+        before = found[link.parent] if link.parent >= 0 else Mobility(still, (zeros, zeros, zeros), still)
+        found.append(mobility_step(linkage, i, before.inward(link.rotation, link.shift), gain))
+        named(linkage, f"Omega_{i + 1}", _full(found[i]))
+    return {(i,): Block(_full(one), i, i) for i, one in enumerate(found)}
+
+
+QUANTITIES = {
+    "P": Quantity(("k",), "6x6", "articulated-body inertia, RK (4.4)-(4.5)", _P),
+    "D": Quantity(("k",), "scalar", "what joint k feels of it, D = H P H^T, the covariance of its innovation, RK (4.6)", _D),
+    "G": Quantity(("k",), "6x1", "Kalman gain, a wrench on link k, G = P H^T / D, RK (5.12)", _G),
+    "L": Quantity(("k",), "6x1", "the same on the parent, L = phi G, RK (4.4)", _L),
+    "H": Quantity(("k",), "1x6", "joint axis; H^T is the twist of a unit joint rate, RK (3.5)", _H),
+    "phi": Quantity(("i", "j"), "6x6", "takes a wrench on link j to link i, RK (3.1)-(3.4)", _phi, nonzero=CARRIES),
+    "psi": Quantity(("i", "j"), "6x6", "the same over joints that give way, psi = phi - L H a step, RK (4.7), (5.1)", _psi,
+                    nonzero=CARRIES),
+    "Omega": Quantity(("k",), "6x6", "acceleration of link k by a wrench on it, from RK (4.16), (5.4)", _Omega),
+}

@@ -1,0 +1,203 @@
+"""SA's matrices block by block: B_ij, p_i (4), T_l, T_d, T (8)-(9), M̃_i (15), and U, D, E_k, L_2 with what makes them (17)-(35).
+
+Twists and wrenches of link i stand at its mass centre C_i (the joint's origin for a massless link) in its own declared
+axes; so the blocks of T_l are B_ij turned from the axes of link j, in which B_ij itself stands, to those of link i. On a
+tree a sum over i + 1 runs over the links that link i carries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from symgen.derivation import Scalar
+from symgen.linkage import Linkage
+from symgen.methods._quantities import Block, Entries, Quantity, Rows, column, named, scalar, spread, units
+from symgen.methods._udut_bodies import ArticulatedBody, Centres, centres, decompose, joint_twists
+from symgen.spatial import STILL, ArticulatedInertia, RigidInertia, Vector, twist_inward, wrench_outward
+
+Spatial = tuple[Vector, Vector]
+INWARD, OUTWARD = "link j carries link i, or is it", "link i carries link k"
+
+
+def _full(M: ArticulatedInertia) -> Rows:
+    return [[M.entry(r, c) for c in range(6)] for r in range(6)]
+
+
+def _dot(a: Spatial, b: Spatial) -> Scalar:
+    return a[0].dot(b[0]) + a[1].dot(b[1])
+
+
+def _way(linkage: Linkage, i: int, j: int) -> list[int]:
+    """The links beyond j on the way to i, from j on."""
+    way = [i, *linkage.model.ancestors(i)]
+    return list(reversed(way[:way.index(j)]))
+
+
+def _moved(linkage: Linkage, at: Centres, i: int, j: int, twist: Spatial) -> Spatial:
+    """B_ij · twist."""
+    for k in _way(linkage, i, j):
+        twist = twist_inward(linkage.links[k].rotation, at.arm[k], *twist)
+    return twist
+
+
+def _named_bodies(linkage: Linkage, at: Centres) -> list[ArticulatedBody]:
+    bodies = decompose(linkage, at)
+    for i, body in enumerate(bodies):
+        named(linkage, f"Mhat_{i + 1}", _full(body.M))
+    return bodies
+
+
+def _B(linkage: Linkage) -> Entries:
+    at, one, zero = centres(linkage), linkage.one, linkage.zero
+    found: Entries = {}
+    for i in range(len(linkage)):
+        from_j = linkage.zeros                                                              # C_i − C_j in the axes of j
+        inner = None
+        for j in (i, *linkage.model.ancestors(i)):
+            if inner is not None:
+                from_j = at.arm[inner] + linkage.links[inner].rotation.outward(from_j)
+            x, y, z = -from_j                                                               # c_ij = c_j − c_i, Fig. 1
+            linkage.name(f"c_{i + 1}", j, -from_j)
+            skew = ((zero, -z, y), (z, zero, -x), (-y, x, zero))                            # (5)
+            unit = [[one if r == c else zero for c in range(3)] for r in range(3)]
+            rows = [[*unit[r], zero, zero, zero] for r in range(3)] + [[*skew[r], *unit[r]] for r in range(3)]
+            found[i, j] = Block(rows, j, j)                                                 # (4)
+            inner = j
+    return found
+
+
+def _T_l(linkage: Linkage) -> Entries:
+    at = centres(linkage)
+    found: Entries = {}
+    for i in range(len(linkage)):
+        for j in (i, *linkage.model.ancestors(i)):
+            linkage.step(i, f"from the twist of link {j + 1} to its own, SA (9a)")
+            columns = [_moved(linkage, at, i, j, one) for one in units(linkage)]
+            found[i, j] = Block(named(linkage, f"T_{i + 1}_{j + 1}", spread(columns)), i, j)
+    return found
+
+
+def _p(linkage: Linkage) -> Entries:
+    return {(i,): column(p, i) for i, p in enumerate(joint_twists(linkage, centres(linkage)))}
+
+
+def _T(linkage: Linkage) -> Entries:
+    at = centres(linkage)
+    found: Entries = {}
+    twists = joint_twists(linkage, at)
+    for i in range(len(linkage)):
+        for j in (i, *linkage.model.ancestors(i)):
+            found[i, j] = column(_moved(linkage, at, i, j, twists[j]), i)
+    return found
+
+
+def _composite(linkage: Linkage) -> Entries:
+    at = centres(linkage)
+    found: dict[int, RigidInertia] = {}
+    for i in reversed(range(len(linkage))):
+        linkage.step(i, "composite body, SA (15a-c)")
+        found[i] = linkage.inertia[i].outward(STILL, -at.d[i])                              # (12)
+        for c in linkage.links[i].children:
+            found[i] = found[i] + found[c].outward(linkage.links[c].rotation, at.arm[c])    # (15a), (15c)
+        linkage.name("h", i, found[i].h)
+        linkage.name("Sigma", i, found[i].S)
+    return {(i,): Block(named(linkage, f"Mtilde_{i + 1}", _full(found[i].articulated())), i, i) for i in range(len(linkage))}
+
+
+def _articulated(linkage: Linkage) -> Entries:
+    return {(i,): Block(_full(body.M), i, i) for i, body in enumerate(_named_bodies(linkage, centres(linkage)))}
+
+
+def _mhat(linkage: Linkage) -> Entries:
+    return {(i,): scalar(body.mass) for i, body in enumerate(_named_bodies(linkage, centres(linkage)))}
+
+
+def _carried(linkage: Linkage, at: Centres, stem: str, own: list[Spatial]) -> dict[tuple[int, int], Spatial]:
+    """B_kiᵀ · wrench of link k, for every link i that carries it (32)-(33)."""
+    found: dict[tuple[int, int], Spatial] = {}
+    for k, wrench in enumerate(own):
+        found[k, k] = wrench
+        inner = k
+        for i in linkage.model.ancestors(k):
+            linkage.step(i, f"{stem} of link {k + 1} seen from it, SA (32)")
+            wrench = wrench_outward(linkage.links[inner].rotation, at.arm[inner], *wrench)
+            linkage.name(f"{stem}_{i + 1}", k, Vector([*wrench[0], *wrench[1]]))
+            found[i, k] = wrench
+            inner = i
+    return found
+
+
+def _psi(linkage: Linkage) -> Entries:
+    at = centres(linkage)
+    found = _carried(linkage, at, "psi", [body.psi for body in _named_bodies(linkage, at)])
+    return {(i, k): column(wrench, i) for (i, k), wrench in found.items()}
+
+
+def _psihat(linkage: Linkage) -> Entries:
+    at = centres(linkage)
+    found = _carried(linkage, at, "psihat", [body.psi_hat for body in _named_bodies(linkage, at)])
+    return {(i, k): column(wrench, i) for (i, k), wrench in found.items()}
+
+
+def _coefficients(linkage: Linkage) -> dict[tuple[int, int], Scalar]:
+    """α_ik = p_iᵀ ψ̂_ik (31)."""
+    at = centres(linkage)
+    bodies = _named_bodies(linkage, at)
+    found = {}
+    for (i, k), wrench in _carried(linkage, at, "psihat", [body.psi_hat for body in bodies]).items():
+        if i != k:
+            found[i, k] = linkage.home.name(f"alpha_{i + 1}_{k + 1}", _dot(bodies[i].p, wrench))     # (31)
+    return found
+
+
+def _alpha(linkage: Linkage) -> Entries:
+    return {(i, k): scalar(x) for (i, k), x in _coefficients(linkage).items()}
+
+
+def _U(linkage: Linkage) -> Entries:
+    return {(i, i): scalar(linkage.one) for i in range(len(linkage))} | _alpha(linkage)     # (18), (19)
+
+
+def _E(linkage: Linkage) -> Entries:
+    n, alpha = len(linkage), _coefficients(linkage)
+    found: Entries = {}
+    for k in range(n):
+        rows = [[linkage.one if r == c else linkage.zero for c in range(n)] for r in range(n)]
+        for i in range(k):
+            rows[i][k] = -alpha.get((i, k), linkage.zero)                                   # (26)-(29)
+        found[k,] = Block(rows)
+    return found
+
+
+def _L2(linkage: Linkage) -> Entries:
+    at = centres(linkage)
+    bodies = _named_bodies(linkage, at)
+    found: Entries = {}
+    for i, body in enumerate(bodies):
+        for j in (i, *linkage.model.ancestors(i)):
+            linkage.step(i, f"row of the eliminated matrix, column {j + 1}, SA (31) after column {i + 2}")
+            entry = body.mass if i == j else _dot(body.psi, _moved(linkage, at, i, j, bodies[j].p))   # (31), k = i + 1
+            found[i, j] = scalar(linkage.home.name(f"L2_{i + 1}_{j + 1}", entry))
+    return found
+
+
+_LETTERS = {
+    "B": Quantity(("i", "j"), "6x6", "twist at C_j to twist at C_i of one rigid body, in the axes of link j, SA (4)", _B,
+                  nonzero=INWARD, whole=False),
+    "p": Quantity(("i",), "6x1", "twist at C_i of a unit joint rate, SA (4)", _p),
+    "T_l": Quantity(("i", "j"), "6x6", "the blocks B_ij, turned into the axes of link i, SA (9a)", _T_l, nonzero=INWARD),
+    "T_d": Quantity(("i",), "6x1", "diag(p_1 ... p_n), SA (9b)", _p),
+    "T": Quantity(("i", "j"), "6x1", "natural orthogonal complement T_l T_d, SA (8)", _T, nonzero=INWARD),
+    "Mtilde": Quantity(("i",), "6x6", "composite body i at C_i, SA (15a-c)", _composite),
+    "Mhat": Quantity(("i",), "6x6", "articulated body i at C_i, SA (35)", _articulated),
+    "mhat": Quantity(("i",), "scalar", "its inertia about its joint, p^T Mhat p, SA (32)", _mhat),
+    "psi": Quantity(("i", "k"), "6x1", "momentum of articulated body k at unit joint rate, at C_i, SA (32)", _psi,
+                    nonzero=f"{OUTWARD}, or is it"),
+    "psihat": Quantity(("i", "k"), "6x1", "psi_ik / mhat_k, SA (33)", _psihat, nonzero=f"{OUTWARD}, or is it"),
+    "alpha": Quantity(("i", "k"), "scalar", "elimination coefficients p_i^T psihat_ik, SA (31)", _alpha, nonzero=OUTWARD),
+    "U": Quantity(("i", "k"), "scalar", "unit upper triangular, M = U D U^T, SA (19), (21)", _U, nonzero=f"{OUTWARD}, or is it"),
+    "D": Quantity(("i",), "scalar", "the pivots mhat_i, M = U D U^T, SA (20), (21)", _mhat),
+    "E": Quantity(("k",), "nxn", "elementary upper triangular matrix that empties column k, SA (26)-(29)", _E, whole=False),
+    "L2": Quantity(("i", "j"), "scalar", "E_2 ... E_n M, lower triangular, SA (17), (31)", _L2, nonzero=INWARD),
+}
+QUANTITIES = {letter: replace(one, point="at its mass centre") for letter, one in _LETTERS.items()}
