@@ -1,4 +1,4 @@
-"""The picture of `symgen compare --plot`: a row of bar charts a function, a bar a method, drawn with matplotlib.
+"""The picture of `symgen compare --plot`: a row of bar charts a function, a bar a method; and the canvas of every picture.
 
 matplotlib is optional (`pip install 'symgen[plot]'`) and brought in only when a picture is asked for.
 """
@@ -33,7 +33,16 @@ DEFAULT, OTHER = "#1f5a94", "#a9bfd4"
 
 
 def drawer(file: str) -> Callable[[Comparisons], None]:
-    """What draws a comparison into `file`; RequestError for an ending that is none of ENDINGS, or without matplotlib."""
+    """What draws a comparison into `file`; as `canvas`."""
+    paint = canvas(file)
+    return lambda compared: paint(lambda figure_type: _draw(figure_type, compared))
+
+
+def canvas(file: str) -> Callable[[Callable[[Any], Any]], None]:
+    """What writes the figure that a function makes, given matplotlib's class, into `file`.
+
+    RequestError for an ending that is none of ENDINGS, for a folder that does not exist, or without matplotlib.
+    """
     ending = Path(file).suffix.removeprefix(".").lower()
     if ending not in ENDINGS:
         raise RequestError(f"a picture cannot be written to '{file}'; name a file that ends with .svg or .png")
@@ -45,14 +54,14 @@ def drawer(file: str) -> Callable[[Comparisons], None]:
     except ImportError:
         raise RequestError("--plot draws with matplotlib, which is not installed; pip install 'symgen[plot]'") from None
 
-    def draw(compared: Comparisons) -> None:
+    def paint(make: Callable[[Any], Any]) -> None:
         with matplotlib.rc_context(STYLE):
-            figure = _draw(Figure, compared)
+            figure = make(Figure)
             whole = io.BytesIO()
             figure.savefig(whole, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
         Path(file).write_bytes(whole.getvalue())
 
-    return draw
+    return paint
 
 
 def _draw(figure_type: Any, compared: Comparisons) -> Any:

@@ -243,7 +243,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (["verify", "planar_arm", "--states", "0"], "ask for one or more"),
     (["verify", "planar_arm", "-f", "mass_matirx"], "did you mean 'mass_matrix'?"),
     (["verify", "."], "."),
-    (["inspect", "planar_arm"], "WHAT"),
+    (["inspect", "planar_arm", "--where"], "--where needs to know what"),
     (["inspect", "planar_arm", "M[0,9]"], "9"),
     (["inspect", "planar_arm", "M[0,1]", "--format", "latx"], "did you mean 'latex'?"),
     (["inspect", "planar_arm", "M[0,1]", "--method", "udtu"], "did you mean 'udut'?"),

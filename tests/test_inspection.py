@@ -15,11 +15,19 @@ from sympy.core.function import AppliedUndef
 import symgen
 from symgen import methods
 from symgen.errors import RequestError
-from symgen.inspection import BLOCKS, ENTRIES, FORMATS, closed_form, equations, parse, render
+from symgen.inspection.catalogue import choose, owners, results
+from symgen.inspection.entries import answer
+from symgen.inspection.equations import equations
+from symgen.inspection.printing import FORMATS
+from symgen.inspection.reading import render as rendered
 from tests.robots_for_tests import program, robot, states, truth
 
 q0, q1, v0, v1, a0, a1 = sp.symbols("q0 q1 v0 v1 a0 a1", real=True)
-RESULT = {"M": "M", "tau": "tau", "c": "c", "g": "g"}
+ENTRIES = {"M": ("mass_matrix", 2), "tau": ("inverse_dynamics", 1), "c": ("bias_force", 1), "g": ("gravity_force", 1)}
+
+
+def render(mechanism: Any, what: str, format: str = "text") -> str:
+    return rendered(mechanism, what, format=format)[0]
 
 
 def value(expression: Any, at: dict[str, np.ndarray], state: int = 0) -> float:
@@ -75,7 +83,7 @@ def _where(name: str) -> dict[str, np.ndarray]:
 def test_every_entry_is_the_references(name: str, letter: str) -> None:
     mechanism, at = robot(name), _where(name)
     function, rank = ENTRIES[letter]
-    expected = truth(name, function, 3)[RESULT[letter]]
+    expected = truth(name, function, 3)[letter]
     scale = np.abs(expected).max() + 0.1
     for index in np.ndindex(*(mechanism.nv,) * rank):
         what = f"{letter}[{','.join(map(str, index))}]"
@@ -88,14 +96,14 @@ def test_named_equations_say_the_same_as_the_closed_form() -> None:
     """Substituting the names back, last to first, gives the closed form's number."""
     derived = program("puma560", "inverse_dynamics")
     for target in derived.outputs[0].rows[2:]:
-        lines = equations(derived, target)
-        whole = closed_form(derived, target)
-        at = {s: sp.Float(f"0.{3 + i}1") for i, s in enumerate(sorted(whole.free_symbols, key=str))}
-        known: dict[Any, Any] = dict(at)
-        for symbol, expression in lines:
+        made = equations(derived, [target])
+        (whole,) = equations(derived, [target], named=False).entries
+        known: dict[Any, Any] = {s: sp.Float(f"0.{3 + i}1") for i, s in enumerate(sorted(whole.free_symbols, key=str))}
+        exact = whole.subs(known)
+        for symbol, expression in made.named:
+            assert symbol not in known
             known[symbol] = expression.subs(known)
-        assert abs(known[lines[-1][0]] - whole.subs(at)) < 1e-12
-        assert len({symbol for symbol, _ in lines}) == len(lines)
+        assert abs(made.entries[0].subs(known) - exact) < 1e-12
 
 
 def test_a_method_can_be_asked_for_and_must_exist() -> None:
@@ -115,7 +123,7 @@ def test_a_joints_name_is_an_index() -> None:
     assert symgen.inspect(panda, "g[panda_joint4]") == symgen.inspect(panda, "g[3]")
     assert symgen.inspect(panda, "p[panda_joint4]") == symgen.inspect(panda, "p[3]")
     assert symgen.inspect(panda, "B[panda_joint4,1]") == symgen.inspect(panda, "B[3,panda_joint2]")
-    assert parse(panda, "tau[panda_joint7]").indices == (6,)
+    assert answer(panda, choose(panda, "tau[panda_joint7]")).label == "tau[6]"
 
 
 @pytest.mark.parametrize(("what", "sentence"), [
@@ -125,11 +133,18 @@ def test_a_joints_name_is_an_index() -> None:
     ("M[0,-1]", r"index -1 is outside"),
     ("M[panda_joint1,panda_joint11]", "no joint is named 'panda_joint11'; did you mean 'panda_joint1'"),
     ("tau[elbow]", "no joint is named 'elbow'; there are: panda_joint1, "),
-    ("M", "'M' is no quantity to inspect; there are: "),
     ("N[0,0]", r"'N\[0,0\]' is no quantity to inspect; there are: .*M\[i,j\]"),
     ("M[0,0]+1", "is no quantity to inspect"),
     ("__import__('os')[0]", "is no quantity to inspect"),
     ("M[,]", "no joint is named ''"),
+    ("M[0,0][1]", r"'M\[0,0\]\[1\]' asks for a place in a number"),
+    ("P[2][6,0]", r"index '6' is outside the rows of P\[2\], which counts from 0 to 5"),
+    ("P[2][0]", r"asks for a place in a 6x6 block; write P\[2\]\[row,column\]"),
+    ("D[2][0]", r"asks for a place in a number; D\[2\] is one already"),
+    ("E", r"'E' needs an index: E\[k\], counted from 0 to 6"),
+    ("B[0,1]", r"B\[0,1\] does not exist: \[i,j\] does where link j carries link i"),
+    ("J[6,0]", "index '6' is outside a row or column of J, which counts from 0 to 5"),
+    ("H_theta_L", "fixman:planar takes serial chains .* 'panda'"),
     ("M[0,9999999]", "no joint is named '9999999'"),
 ])
 def test_a_wrong_request_is_one_sentence(what: str, sentence: str) -> None:
@@ -141,8 +156,19 @@ def test_a_wrong_request_is_one_sentence(what: str, sentence: str) -> None:
 def test_the_sentence_lists_every_quantity() -> None:
     with pytest.raises(RequestError) as refused:
         symgen.inspect("scara", "?")
-    for letter in (*ENTRIES, *BLOCKS):
-        assert f"{letter}[i" in str(refused.value)
+    for one in results().values():
+        assert one.heading in str(refused.value)
+    for method in owners():
+        for letter in methods.quantities(method):
+            assert f"{letter}[" in str(refused.value) or letter == "det_G"
+
+
+@pytest.mark.parametrize("method", [name for name in methods.names() if methods.quantities(name)])
+def test_a_wrong_name_lists_what_its_method_has(method: str) -> None:
+    with pytest.raises(RequestError, match=f"'Q\\[2\\]' is no quantity of {method}; there are: ") as refused:
+        symgen.inspect("scara", "Q[2]", method=method)
+    for letter in methods.quantities(method):
+        assert letter in str(refused.value)
 
 
 # -- formats -------------------------------------------------------------------------------------------------------------
@@ -189,6 +215,7 @@ def test_a_long_entry_is_printed_as_named_equations(form: str) -> None:
     known: dict[str, float] = {f"{x}{i}": 0.1 + 0.2 * i for x in "qva" for i in range(6)}
     for line in lines:
         name, expression = re.sub(r"^const double |;$", "", line).split(" = ")
+        name = name.replace("[", "_").removesuffix("]")
         assert name not in known
         known[name] = float(eval(expression, {"__builtins__": {}}, {**FUNCTIONS, **known}))
     assert name == "tau_0"
@@ -211,6 +238,15 @@ def test_blocks_are_printed_in_every_format(what: str, form: str) -> None:
         numbers = np.ravel(np.array(eval(flat, {"__builtins__": {}}, {**FUNCTIONS, **POINT}), dtype=float))
         matrix = symgen.inspect(robot("scara"), what).subs({sp.Symbol(k, real=True): v for k, v in POINT.items()})
         assert numbers == pytest.approx([float(x) for x in matrix])
+
+
+def test_a_matrix_in_python_and_c_is_its_entries_in_rows() -> None:
+    mechanism = robot("scara")
+    whole = symgen.inspect(mechanism, "M").subs({sp.Symbol(name, real=True): x for name, x in POINT.items()})
+    for form in ("python", "c"):
+        flat = render(mechanism, "M", form).replace("{", "[").replace("}", "]")
+        numbers = np.ravel(np.array(eval(flat, {"__builtins__": {}}, {**FUNCTIONS, **POINT}), dtype=float))
+        assert numbers == pytest.approx([float(x) for x in whole], abs=1e-15)
 
 
 def test_an_unknown_format_suggests_the_nearest() -> None:

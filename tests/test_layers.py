@@ -51,7 +51,8 @@ ROOMS: dict[str, str] = {
     "selftest": "errors folder ir mechanism precision verification",
     "generation": "constants derivation errors folder functions ir linkage loading mechanism methods model passes regularity "
                   "selftest",
-    "inspection": "closed_forms constants errors generation ir loading mechanism",
+    "inspection": "backends constants derivation errors functions generation ir joints linkage loading mechanism methods model "
+                  "quantities spatial tables",
     # the other road to the same numbers: nothing of the derivation is allowed here
     "precision": "errors mechanism",
     "arrays": "precision",
@@ -71,11 +72,12 @@ ROOMS: dict[str, str] = {
     "compare": "backends bench building errors footprint functions generation ir mechanism methods precision solver states "
                "tables verification",
     "plotting": "compare errors",
+    "sparsity": "plotting",
     "report": "arrays backends errors functions generation mechanism methods precision reference show states symgen "
               "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver",
-    "commands": "bench compare errors functions generation inspection loading mechanism plotting report reproduce show tables "
-                "verify",
+    "commands": "bench compare errors functions generation inspection loading mechanism plotting report reproduce show sparsity "
+                "tables verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
     "symgen": "errors generation inspection loading mechanism solver verify",

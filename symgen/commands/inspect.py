@@ -1,31 +1,75 @@
-"""`symgen inspect`: one quantity as a formula."""
+"""`symgen inspect`: read one quantity, or the list of all there are."""
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 
 from symgen.commands import Parser
 from symgen.commands._sharing import read, robot_arguments
+from symgen.errors import RequestError
 
-SUMMARY = "one quantity as a formula: M[1,2], tau[0], g[1], p[2], B[0,1]"
-EPILOG = "Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]'."
-FORMATS = ("text", "latex", "python", "c")
+SUMMARY = "read a quantity: M[1,2], tau[0], P[2], psi[0,2], U, H_theta_L; without one, the list of all"
+EPILOG = """\
+Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]'. No index is the whole matrix; behind a block
+a further [row,column] is one entry: 'P[2][0,5]'. Named equations count links from 1, as the C does.
+Results are those of the generated C; a method's letters stand in the declared link frames. Notes go to stderr."""
+FORMATS, FORMS = ("text", "latex", "python", "c"), ("recursive", "closed")
 
 
 def arguments(parser: Parser) -> None:
     """The robot, what to show, by which method and how it is written."""
     robot_arguments(parser)
-    parser.add_argument("what", metavar="WHAT", help="such as M[1,2]")
+    parser.add_argument("what", metavar="WHAT", nargs="?", help="such as M[1,2]; left out: everything that there is")
     parser.add_argument("--method", metavar="METHOD", help="the method whose formula it is")
     parser.add_argument("--format", default="text", metavar="|".join(FORMATS), help="how it is written (default text)")
+    parser.add_argument("--form", metavar="|".join(FORMS),
+                        help="named equations down to the inputs, or one formula (default by size, and says so)")
+    parser.add_argument("--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or joint name")
+    parser.add_argument("--frame", metavar="LINK", help="the frame of J and Lambda_inv (default: the last link)")
+    parser.add_argument("--where", action="store_true", help="the file and the lines of the generated C that compute it")
+    parser.add_argument("--plot", metavar="FILE", help="draw which entries of the matrix are zero, to a .svg or .png file")
 
 
 def run(options: Namespace) -> int:
-    """Print the expression."""
+    """Print the answer; its notes go to stderr."""
     from symgen.mechanism import nearest
 
     nearest(options.format, FORMATS, "format")
-    from symgen.inspection import render
+    if options.form is not None:
+        nearest(options.form, FORMS, "form")
+    mechanism = read(options)
+    if options.what is None:
+        _refuse_without_what(options)
+        from symgen.inspection.catalogue import listing
 
-    print(render(read(options), options.what, options.method, options.format))
+        print(listing(mechanism))
+        return 0
+    if options.where:
+        from symgen.inspection.where import where
+
+        return _say(*where(mechanism, options.what, options.method, options.frame))
+    if options.plot is not None:
+        from symgen.inspection.pattern import pattern
+        from symgen.sparsity import drawer
+
+        drawer(options.plot)(mechanism.name, *pattern(mechanism, options.what, options.method, options.frame))
+        return 0
+    from symgen.inspection.at import values
+    from symgen.inspection.reading import render
+
+    at = values(mechanism, options.at) if options.at is not None else None
+    return _say(*render(mechanism, options.what, options.method, options.format, options.form, at, options.frame))
+
+
+def _refuse_without_what(options: Namespace) -> None:
+    given = [f"--{name}" for name in ("method", "form", "at", "where", "plot", "frame") if getattr(options, name)]
+    if given:
+        raise RequestError(f"{given[0]} needs to know what; name a quantity, such as M[1,2]")
+
+
+def _say(text: str, notes: tuple[str, ...]) -> int:
+    for note in notes:
+        print(f"symgen: note: {note}", file=sys.stderr)
+    print(text)
     return 0

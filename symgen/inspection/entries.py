@@ -1,0 +1,252 @@
+"""A request derived: the Program that computes it, the rows of its entries, and how they are laid out.
+
+A result is taken from the Program that `symgen generate` prints: after the passes, links in the chosen frames, inertia
+moved to the parents, the shortest there is. A method's letters are derived for reading: nothing is moved, no pass runs, and
+twists and wrenches stand in the axes of the links as declared, so that a block can be held against the description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from symgen import constants as k
+from symgen import methods
+from symgen.derivation import Derivation, DivisionByZero, Scalar
+from symgen.errors import RequestError
+from symgen.functions import TAU, A, Q, V
+from symgen.generation import program
+from symgen.inspection.catalogue import Choice, Result, heading
+from symgen.inspection.request import counted, joint, plain
+from symgen.ir import Program
+from symgen.linkage import Linkage
+from symgen.mechanism import Mechanism
+from symgen.methods._quantities import Block, Quantity
+from symgen.model import Model
+from symgen.model.links import aligned, place
+from symgen.spatial import Rotation, Vector
+
+FRAMES = "as declared (its named equations: turned so that z is the joint's axis)"
+ARGUMENTS = {array.name: array for array in (Q, V, A, TAU)}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`rows` of `program`, one an entry, row-major, in `shape` () or (rows, columns); `label` names what was asked for.
+
+    `notes` are what a reader should know: whose letter it is, in which axes it stands, why it is zero.
+    """
+
+    program: Program
+    rows: tuple[int, ...]
+    shape: tuple[int, ...]
+    label: str
+    notes: tuple[str, ...] = ()
+
+
+def answer(mechanism: Mechanism, choice: Choice, frame: str | None = None) -> Answer:
+    """What a choice stands for."""
+    if isinstance(choice.found, Result):
+        return of_result(mechanism, choice, choice.found, program(mechanism, choice.found.function, choice.method, frame=frame))
+    assert choice.method is not None
+    return of_letter(mechanism, choice, choice.found, layout(mechanism, choice.method, choice.words.letter))
+
+
+# -- results of functions -----------------------------------------------------------------------------------------------
+
+def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Program) -> Answer:
+    """The entries of a function's result that are asked for."""
+    words, shape = choice.words, result.array.sizes(mechanism.nq, mechanism.nv)
+    rows = derived.outputs[result.place].rows
+    if words.place is not None:
+        raise RequestError(f"'{words.what}' asks for a place in a number; {result.heading} is one already")
+    if words.indices is None:
+        whole = shape if len(shape) != 1 else (shape[0], 1)
+        return Answer(derived, rows, whole, words.letter)
+    counted(words, words.indices, len(shape))
+    at = [joint(mechanism, text) if size == "NV" else plain(text, sizes, f"a row or column of {words.letter}")
+          for text, size, sizes in zip(words.indices, result.array.shape, shape, strict=True)]
+    flat = 0
+    for index, size in zip(at, shape, strict=True):
+        flat = flat * size + index
+    return Answer(derived, (rows[flat],), (), heading(words.letter, tuple(map(str, at))))
+
+
+# -- letters of methods -------------------------------------------------------------------------------------------------
+
+class Place(NamedTuple):
+    """Where a block stands among the entries, its size, and the links in whose axes its rows and columns are."""
+
+    first: int
+    size: tuple[int, int]
+    left: int | None
+    right: int | None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All blocks of a quantity as one Program whose last entry is 0."""
+
+    program: Program
+    blocks: dict[tuple[int, ...], Place]
+
+    @property
+    def zero(self) -> int:
+        return self.program.outputs[0].rows[-1]
+
+    def rows(self, index: tuple[int, ...]) -> list[list[int]]:
+        first, (height, width), _, _ = self.blocks[index]
+        flat = self.program.outputs[0].rows[first:first + height * width]
+        return [list(flat[r * width:(r + 1) * width]) for r in range(height)]
+
+
+@lru_cache(maxsize=32)
+def layout(mechanism: Mechanism, method: str, letter: str) -> Layout:
+    """A quantity of a robot, in its declared link frames."""
+    with k.precision():
+        return derived_layout(mechanism, method, letter, upright(mechanism), in_declared_axes)
+
+
+def upright(mechanism: Mechanism) -> Model:
+    """The model in the declared link frames, turned so that z is the joint's axis: rationally, so that exact stays exact."""
+    axes = [k.unit(k.vector(joint.axis)) for joint in mechanism.joints]
+    return place(mechanism, [(_onto(axis), k.ORIGIN) for axis in axes], [None] * len(axes))
+
+
+def _onto(axis: k.Vec3) -> k.Mat3:
+    """Some rotation whose z column is `axis`: along a coordinate axis a permutation, else half a turn about axis + z."""
+    if sum(not k.is_zero(x) for x in axis) == 1:
+        return aligned(axis)
+    v = k.add(axis, k.IDENTITY[2])
+    twice = 2 / k.dot(v, v)
+    return k.columns(*(k.sub(k.scale(twice * v[c], v), k.IDENTITY[c]) for c in range(3)))
+
+
+def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
+                   shown: Callable[[Linkage, Block], Block]) -> Layout:
+    """A quantity over any frames; `shown` turns a block into the axes it is to be read in."""
+    quantity = methods.quantities(method)[letter]
+    shapes = {name: ARGUMENTS[name].sizes(mechanism.nq, mechanism.nv) for name in quantity.inputs}
+    home = Derivation({name: shape[0] for name, shape in shapes.items()})
+    linkage = Linkage(model, home)
+    try:
+        blocks = {index: shown(linkage, block) for index, block in sorted(quantity.derive(linkage).items())}
+    except DivisionByZero:
+        raise RequestError(f"{letter} of {method} divides by what is zero in every state of '{mechanism.name}': a joint moves no "
+                           "inertia of its own; 'symgen show' says which") from None
+    atoms: list[Scalar] = []
+    places = {}
+    for index, block in blocks.items():
+        places[index] = Place(len(atoms), (len(block.rows), len(block.rows[0])), block.left, block.right)
+        atoms += [x for row in block.rows for x in row]
+    atoms.append(linkage.zero)
+    return Layout(home.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), places)
+
+
+def in_declared_axes(linkage: Linkage, block: Block) -> Block:
+    """The same block with its twists and wrenches in the axes of the links' declared frames."""
+    linkage.home.step("turned into the declared axes")
+    rows = _turned(linkage, block.left, block.rows)
+    columns = _turned(linkage, block.right, [list(column) for column in zip(*rows, strict=True)])
+    return Block([list(row) for row in zip(*columns, strict=True)], block.left, block.right)
+
+
+def _turned(linkage: Linkage, link: int | None, rows: list[list[Scalar]]) -> list[list[Scalar]]:
+    if link is None or link < 0:
+        return rows
+    axes = Rotation([linkage.matrix(linkage.model.links[link].placement[0])])
+    columns = []
+    for column in zip(*rows, strict=True):
+        parts = [axes.outward(Vector(column[g:g + 3])) for g in range(0, len(column), 3)]
+        columns.append([x for part in parts for x in part])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: Layout) -> Answer:
+    """The whole, a block, or an entry of a quantity."""
+    words = choice.words
+    name = heading(words.letter, quantity.indices)
+    if words.indices is None and quantity.indices and not quantity.whole:
+        raise RequestError(f"'{words.what}' needs an index: {name}, counted from 0 to {mechanism.nv - 1}")
+    if words.indices is None:
+        grid = _whole(mechanism, quantity, found)
+        notes = [*choice.notes, *_frames_of_whole(quantity, found)]
+        return _laid_out(found, grid, words.letter, notes)
+    counted(words, words.indices, len(quantity.indices))
+    index = tuple(joint(mechanism, text) for text in words.indices)
+    label = heading(words.letter, tuple(map(str, index)))
+    grid = _block(mechanism, found, index)
+    notes = [*choice.notes, *_about(mechanism, quantity, found, index, label)]
+    if words.place is None:
+        return _laid_out(found, grid, label, notes)
+    if len(grid) == len(grid[0]) == 1:
+        raise RequestError(f"'{words.what}' asks for a place in a number; {label} is one already")
+    single = len(grid[0]) == 1
+    if not (single and len(words.place) == 1) and len(words.place) != 2:
+        raise RequestError(f"'{words.what}' asks for a place in a {len(grid)}x{len(grid[0])} block; write {label}[row,column]")
+    r = plain(words.place[0], len(grid), f"the rows of {label}")
+    c = plain(words.place[1], len(grid[0]), f"the columns of {label}") if len(words.place) == 2 else 0
+    return Answer(found.program, (grid[r][c],), (), f"{label}[{','.join(map(str, (r, c)[:len(words.place)]))}]", tuple(notes))
+
+
+def _laid_out(found: Layout, grid: list[list[int]], label: str, notes: list[str]) -> Answer:
+    shape = () if len(grid) == len(grid[0]) == 1 else (len(grid), len(grid[0]))
+    return Answer(found.program, tuple(x for row in grid for x in row), shape, label, tuple(notes))
+
+
+def _sizes(found: Layout, side: int, count: int) -> list[int]:
+    """How many rows (side 0) or columns (side 1) the blocks of each index have."""
+    sizes = [next(iter(found.blocks.values())).size[side]] * count
+    for index, block in found.blocks.items():
+        sizes[index[min(side, len(index) - 1)]] = block.size[side]
+    return sizes
+
+
+def _block(mechanism: Mechanism, found: Layout, index: tuple[int, ...]) -> list[list[int]]:
+    if index in found.blocks:
+        return found.rows(index)
+    height, width = (_sizes(found, side, mechanism.nv)[index[min(side, len(index) - 1)]] for side in (0, 1))
+    return [[found.zero] * width for _ in range(height)]
+
+
+def _whole(mechanism: Mechanism, quantity: Quantity, found: Layout) -> list[list[int]]:
+    """The matrix of all blocks: block diagonal where one index selects, in rows and columns where two do."""
+    if not quantity.indices:
+        return found.rows(())
+    n = mechanism.nv
+    heights, widths = (_sizes(found, side, n) for side in (0, 1))
+    grid = [[found.zero] * sum(widths) for _ in range(sum(heights))]
+    for index in found.blocks:
+        i, j = index[0], index[-1]
+        top, left = sum(heights[:i]), sum(widths[:j])
+        for r, row in enumerate(found.rows(index)):
+            grid[top + r][left:left + len(row)] = row
+    return grid
+
+
+def _about(mechanism: Mechanism, quantity: Quantity, found: Layout, index: tuple[int, ...], label: str) -> list[str]:
+    """In which axes a block stands, or why it is zero."""
+    if index not in found.blocks and not quantity.whole:
+        raise RequestError(f"{label} does not exist: [{','.join(quantity.indices)}] does where {quantity.nonzero}")
+    if index not in found.blocks:
+        pattern = f": blocks {heading('', quantity.indices)} are not zero where {quantity.nonzero}" if quantity.nonzero else ""
+        return [f"{label} is zero{pattern}"]
+    _, size, left, right = found.blocks[index]
+    sides = [(word, link) for word, link in (("rows", left), ("columns", right)) if link is not None]
+    if not sides:
+        return []
+    names = [mechanism.base if link < 0 else mechanism.bodies[link].name for _, link in sides]
+    if len(set(names)) == 1 and len(sides) == 2:
+        axes = f"in the axes of link '{names[0]}'"
+    else:
+        axes = ", ".join(f"{word} in the axes of link '{name}'" for (word, _), name in zip(sides, names, strict=True))
+    order = "; angular part first" if 6 in size else ""
+    return [f"{label}: {axes} {FRAMES}, taken {quantity.point}{order}"]
+
+
+def _frames_of_whole(quantity: Quantity, found: Layout) -> list[str]:
+    if all(block.left is None and block.right is None for block in found.blocks.values()):
+        return []
+    return [f"each block in the axes of its own links {FRAMES}, taken {quantity.point}; angular part first"]

@@ -1,0 +1,114 @@
+"""Rows as formulas: named equations down to the inputs, or every name substituted back. Nothing is ever expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from symgen.inspection.at import Values
+from symgen.ir import Program
+from symgen.mechanism import Angle
+
+LONGEST_DENOMINATOR = 30
+SHOWN_DIGITS, WORKING_DIGITS = 17, 40
+"""Of a number behind a root or a sine: as it is shown, and while numbers are put in for inputs."""
+
+_ACT = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
+    "neg": lambda a: -a, "sin": sp.sin, "cos": sp.cos, "sqrt": sp.sqrt, "log": sp.log,
+}
+
+
+@dataclass(frozen=True)
+class Equations:
+    """`named`: (symbol, expression) in order, each over inputs and earlier symbols; `entries`: what was asked for, over both."""
+
+    named: tuple[tuple[Any, Any], ...]
+    entries: tuple[Any, ...]
+
+
+def needed(derived: Program, targets: Sequence[int]) -> list[int]:
+    """The rows that the targets are computed from, in order."""
+    seen, stack = set(), list(targets)
+    while stack:
+        r = stack.pop()
+        if r not in seen:
+            seen.add(r)
+            stack.extend(derived.rows[r].args)
+    return sorted(seen)
+
+
+def size(derived: Program, targets: Sequence[int], at: Values | None = None) -> int:
+    """Operations in the closed forms of the targets together; what is a number at `at` counts as one."""
+    given = at or {}
+    found: dict[int, int] = {}
+    numbers: set[int] = set()
+    for r in needed(derived, targets):
+        row = derived.rows[r]
+        known = row.op == "const" or (row.op == "input" and _place(derived, row) in given)
+        if known or (row.args and all(a in numbers for a in row.args)):
+            numbers.add(r)
+        found[r] = 1 if r in numbers else 1 + sum(found[a] for a in row.args)
+    return sum(found[r] for r in targets)
+
+
+def equations(derived: Program, targets: Sequence[int], at: Values | None = None, named: bool = True) -> Equations:
+    """The formulas behind rows; `named` False substitutes every name back. Inputs that `at` gives are numbers.
+
+    A number is exact where it is rational, and shown with SHOWN_DIGITS digits elsewhere.
+    """
+    given = at or {}
+    values: dict[int, Any] = {}
+    found = []
+    aims = set(targets)
+    for r in needed(derived, targets):
+        row = derived.rows[r]
+        if row.op == "const":
+            value = _number(row.value, WORKING_DIGITS if given else SHOWN_DIGITS)
+        elif row.op == "input":
+            place = _place(derived, row)
+            value = _angle(given[place]) if place in given else sp.Symbol(f"{place[0]}{place[1]}", real=True)
+        else:
+            value = _settled(_ACT[row.op](*(values[a] for a in row.args)))
+            if named and row.name and r not in aims:
+                found.append((sp.Symbol(row.name, real=True), _shown(value)))
+                value = value if value.is_number else found[-1][0]
+        values[r] = value
+    return Equations(tuple(found), tuple(_shown(values[r]) for r in targets))
+
+
+def _place(derived: Program, row: Any) -> tuple[str, int]:
+    port, element = row.value
+    return derived.inputs[port].name, element
+
+
+def _number(value: Fraction, digits: int) -> Any:
+    """A rational of the description stays one; a 64-digit value behind a root or a sine becomes a Float."""
+    if len(str(value.denominator)) <= LONGEST_DENOMINATOR:
+        return exact(value)
+    return sp.Float(exact(value), digits)
+
+
+def exact(x: Fraction) -> Any:
+    return sp.Rational(x.numerator, x.denominator)
+
+
+def _angle(angle: Angle) -> Any:
+    return exact(angle.radians) + exact(angle.pi) * sp.pi
+
+
+def _settled(value: Any) -> Any:
+    """A number that is not rational as a Float: a sine of 0.3 is no formula."""
+    return value.evalf(WORKING_DIGITS) if value.is_number and not value.is_Rational and not value.is_Float else value
+
+
+def _shown(value: Any) -> Any:
+    longer = [x for x in value.atoms(sp.Float) if x._prec > _BITS]
+    return value.xreplace({x: sp.Float(x, SHOWN_DIGITS) for x in longer}) if longer else value
+
+
+_BITS = sp.Float(1, SHOWN_DIGITS)._prec
