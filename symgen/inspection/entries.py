@@ -198,7 +198,8 @@ def _laid_out(found: Layout, grid: list[list[int]], label: str, notes: list[str]
 
 def _sizes(found: Layout, side: int, count: int) -> list[int]:
     """How many rows (side 0) or columns (side 1) the blocks of each index have."""
-    sizes = [next(iter(found.blocks.values())).size[side]] * count
+    usual = next((block.size[side] for block in found.blocks.values()), 1)
+    sizes = [usual] * count
     for index, block in found.blocks.items():
         sizes[index[min(side, len(index) - 1)]] = block.size[side]
     return sizes

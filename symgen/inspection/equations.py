@@ -64,7 +64,7 @@ def equations(derived: Program, targets: Sequence[int], at: Values | None = None
     given = at or {}
     values: dict[int, Any] = {}
     found = []
-    aims = set(targets)
+    aims, taken = set(targets), {row.name for row in derived.rows}
     for r in needed(derived, targets):
         row = derived.rows[r]
         if row.op == "const":
@@ -75,10 +75,17 @@ def equations(derived: Program, targets: Sequence[int], at: Values | None = None
         else:
             value = _settled(_ACT[row.op](*(values[a] for a in row.args)))
             if named and row.name and r not in aims:
-                found.append((sp.Symbol(row.name, real=True), _shown(value)))
-                value = value if value.is_number else found[-1][0]
+                name, sign = _unsigned(row.name, taken)
+                found.append((sp.Symbol(name, real=True), _shown(sign * value)))
+                value = value if value.is_number else sign * found[-1][0]
         values[r] = value
     return Equations(tuple(found), tuple(_shown(values[r]) for r in targets))
+
+
+def _unsigned(name: str, taken: set[str]) -> tuple[str, int]:
+    """A row that holds −x is named neg_x in the C; to a reader it is x."""
+    plain = name.removeprefix("neg_")
+    return (plain, -1) if plain != name and plain not in taken else (name, 1)
 
 
 def _place(derived: Program, row: Any) -> tuple[str, int]:

@@ -1,0 +1,238 @@
+"""What surrounds a formula: the list of all, poses, the form it takes and why, the lines of C, the picture, notes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sympy as sp
+
+import symgen
+from symgen import methods
+from symgen.backends import c99
+from symgen.cli import main
+from symgen.errors import RequestError, SymgenError
+from symgen.inspection.at import values
+from symgen.inspection.catalogue import owners, results
+from symgen.inspection.pattern import MOVES, NUMBER, ZERO, pattern
+from symgen.inspection.reading import CLOSED_UP_TO, read
+from symgen.inspection.where import where
+from symgen.mechanism import Angle
+from tests.robots_for_tests import robot
+
+q0, q1, q2 = sp.symbols("q0 q1 q2", real=True)
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["inspect", *words])
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+# -- the list -----------------------------------------------------------------------------------------------------------
+
+def test_without_what_everything_is_listed_by_method(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "panda")
+    assert (code, err) == (0, "")
+    for method in owners():
+        section = out.split(f"\n{method}: ")[1]
+        for letter, one in methods.quantities(method).items():
+            assert re.search(rf"^  ({letter}(\[| )|.*\b{letter}\b.*not here: )", section, re.MULTILINE), letter
+            assert "(" in one.what or "lower" in one.what or method == "constraint_force", letter   # an equation number
+    for one in results().values():
+        assert f"  {one.heading} " in out
+
+
+def test_what_a_robot_lacks_is_listed_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = said(capsys, "planar_point_mass")
+    assert "  H_theta_theta[i,j] " in out
+    assert re.search(r"I_inv, W, .*not here: constraint_force divides by the inertia of every link", out)
+
+
+# -- poses --------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("q1=0,q2=pi/2", {("q", 1): Angle(), ("q", 2): Angle(pi=Fraction(1, 2))}),
+    (" q0 = -3*pi/4 ", {("q", 0): Angle(pi=Fraction(-3, 4))}),
+    ("q0=90 deg,v1=0.5", {("q", 0): Angle(pi=Fraction(1, 2)), ("v", 1): Angle(Fraction(1, 2))}),
+    ("a2=-1e-3", {("a", 2): Angle(Fraction(-1, 1000))}),
+])
+def test_a_pose_is_read_exactly(text: str, expected: dict[Any, Any]) -> None:
+    assert values(robot("puma560"), text) == expected
+
+
+def test_a_joints_name_serves_and_a_slide_takes_a_length() -> None:
+    assert values(robot("panda"), "panda_joint4=pi/2") == {("q", 3): Angle(pi=Fraction(1, 2))}
+    assert values(robot("scara"), "q2=1/8") == {("q", 2): Angle(Fraction(1, 8))}
+
+
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("elbow=1", "no joint is named 'elbow'"),
+    ("q6=1", "'q6' is outside this robot's joints; they count from 0 to 5"),
+    ("q0", "'q0' is no value; write --at q0=pi/2"),
+    ("q0=", "'q0=' is no value"),
+    ("q0=1,q0=2", "'q0' is given two values"),
+    ("q0=__import__('os')", "is not an angle"),
+    ("q0=1e999999", "the exponent of"),
+])
+def test_a_wrong_pose_is_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(SymgenError, match=re.escape(sentence)) as refused:
+        values(robot("puma560"), text)
+    assert "\n" not in str(refused.value)
+
+
+def test_values_are_exact_at_multiples_of_a_quarter_turn() -> None:
+    assert symgen.inspect("planar_arm", "M", at={"q1": "pi/2"}) == sp.Matrix([[sp.Rational(7, 4), sp.Rational(1, 12)],
+                                                                             [sp.Rational(1, 12), sp.Rational(1, 12)]])
+    assert symgen.inspect("planar_arm", "g[0]", at={"q0": 0, "q1": "pi"}) == sp.Rational(981, 100) * sp.Rational(7, 4)
+    whole = symgen.inspect("puma560", "M", at={f"q{i}": f"{i}*pi/2" for i in range(6)})
+    assert all(x.is_Rational for x in whole)
+
+
+@pytest.mark.parametrize("what", ["M[0,1]", "P[1][0,4]", "alpha[0,2]"])
+def test_a_pose_is_a_substitution(what: str) -> None:
+    given = {"q0": "0.3", "q1": "pi/3", "q2": "0.125", "q3": "-1"}
+    exact = {sp.Symbol(x, real=True): sp.pi / 3 if y == "pi/3" else sp.Rational(y) for x, y in given.items()}
+    number = symgen.inspect("scara", what, at=given)
+    assert number.is_number
+    assert abs(float(number - symgen.inspect("scara", what).subs(exact).evalf(30))) < 1e-15
+
+
+def test_a_partial_pose_leaves_the_other_coordinates() -> None:
+    assert symgen.inspect("planar_point_mass", "H_theta_theta[1,2]", at={"q1": 0}) == -sp.cos(q2) - 3
+
+
+# -- the form -----------------------------------------------------------------------------------------------------------
+
+def test_the_form_goes_by_size_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "planar_arm", "M[0,0]")
+    assert (code, out, err) == (0, "0.5*cos(q1) + 1.75\n", "")
+    code, out, err = said(capsys, "puma560", "M[0,0]")
+    assert code == 0
+    assert re.fullmatch(r"symgen: note: M\[0,0\] has \d+ operations in closed form, so these are its named equations; "
+                        r"--form closed substitutes them back\n", err)
+    assert int(re.findall(r"\d+", err)[2]) > CLOSED_UP_TO
+    assert out.splitlines()[-1].startswith("M[0,0] = ")
+
+
+def test_the_form_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    _, recursive, err = said(capsys, "planar_arm", "M[0,0]", "--form", "recursive")
+    assert (recursive, err) == ("c_2 = cos(q1)\nM[0,0] = 0.5*c_2 + 1.75\n", "")
+    _, closed, err = said(capsys, "puma560", "M[1,2]", "--form", "closed")
+    assert "=" not in closed
+    assert err == ""
+
+
+def test_a_recursive_block_is_the_papers_equations_down_to_the_inputs() -> None:
+    made = symgen.inspect("puma560", "P[2]", form="recursive")
+    known = set(sp.symbols("q0:6", real=True))
+    for name, expression in made.named:
+        assert expression.free_symbols <= known
+        known.add(name)
+    assert any(re.fullmatch(r"P[BC]?_4_\d\d", str(name)) for name in known)   # made of those beyond it
+    assert made.value.shape == (6, 6)
+    assert made._repr_latex_().startswith("$\\displaystyle")
+    assert r"\begin{aligned}" in made._repr_latex_()
+    assert hasattr(symgen.inspect("scara", "M[0,1]"), "_repr_latex_")
+
+
+def test_a_formula_beyond_reading_is_refused() -> None:
+    with pytest.raises(RequestError, match=r"the closed form of Minv\[6,6\] has \d+ operations, more than anybody reads"):
+        symgen.inspect("panda", "Minv[6,6]")
+
+
+# -- whose letter, whose axes -------------------------------------------------------------------------------------------
+
+def test_a_letter_of_several_methods_says_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, err = said(capsys, "planar_arm", "D[1]")
+    assert (out, err) == ("1/12\n", "symgen: note: D is that of riccati; another one: --method udut\n")
+    _, again, err = said(capsys, "planar_arm", "D[1]", "--method", "udut")
+    assert (again.strip(), err) == ("1/12", "")
+
+
+def test_a_block_says_in_which_axes_it_stands() -> None:
+    (note,) = read(robot("panda"), "P[2]", "riccati").notes[:1]
+    assert "in the axes of link 'panda_link3' as declared" in note
+    said = "rows in the axes of link 'panda_link1', columns in the axes of link 'panda_link3' as declared"
+    assert any(said in note for note in read(robot("panda"), "phi[0,2]").notes)
+    assert any("mass centre" in n for n in read(robot("panda"), "p[1]", "udut").notes)
+
+
+def test_a_zero_block_says_why() -> None:
+    found = read(robot("panda"), "phi[4,2]")
+    assert found.value == sp.zeros(6, 6)
+    assert any("phi[4,2] is zero: blocks [i,j] are not zero where link i carries link j" in note for note in found.notes)
+
+
+# -- the lines of C -----------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("what", "method"), [("M[1,2]", None), ("M", "newton_euler"), ("P[2]", "riccati"), ("D[3]", "riccati"),
+                                              ("mhat[2]", "udut"), ("det", None), ("c[3]", None), ("omega[4]", "newton_euler")])
+def test_where_prints_the_lines_of_the_generated_file(what: str, method: str | None, tmp_path: Path) -> None:
+    mechanism = robot("panda")
+    text, _ = where(mechanism, what, method)
+    places = [line for line in text.splitlines() if re.fullmatch(r"panda_\w+\.c:\d+(-\d+)?:", line)]
+    assert places
+    name, first, last = re.fullmatch(r"panda_(\w+)\.c:(\d+)(?:-(\d+))?:", places[0]).groups()   # type: ignore[union-attr]
+    chosen = [f"{name}={method}"] if method else [name]
+    symgen.generate(mechanism, tmp_path / "c", functions=chosen)
+    lines = (tmp_path / "c" / f"panda_{name}.c").read_text().splitlines()
+    after = text.splitlines()[1:]
+    assert lines[int(first) - 1:int(last or first)] == after[:int(last or first) - int(first) + 1]
+
+
+def test_where_names_each_entrys_store_and_local() -> None:
+    text, notes = where(robot("planar_arm"), "M[0,1]")   # M[2] is the same number
+    assert text == ("planar_arm_mass_matrix.c:21:\n    const double M_2_1 = 0.08333333333333333 + t1;\n"
+                    "planar_arm_mass_matrix.c:24-25:\n    M[1] = M_2_1;\n    M[2] = M_2_1;")
+    assert notes == ()
+
+
+def test_where_says_what_the_passes_merged() -> None:
+    _, notes = where(robot("panda"), "P[2]")
+    assert any(re.fullmatch(r"\d+ of the 21 entries of P\[2\] have no line of their own: .*", note) for note in notes)
+    with pytest.raises(RequestError, match=r"no line of the C by riccati is H\[0\]: it is constant"):
+        where(robot("panda"), "H[0]")
+    assert c99.Target("panda", 7, 7).file("mass_matrix") == "panda_mass_matrix.c"
+
+
+# -- the picture --------------------------------------------------------------------------------------------------------
+
+def test_the_pattern_is_that_of_the_formulas() -> None:
+    label, kinds = pattern(robot("planar_arm"), "U")
+    assert (label, kinds) == ("U", [[NUMBER, MOVES], [ZERO, NUMBER]])
+    _, kinds = pattern(robot("planar_point_mass"), "H_L_L")
+    assert [[bool(kind) for kind in row] for row in kinds] == [[abs(i - j) < 2 for j in range(6)] for i in range(6)]
+    with pytest.raises(RequestError, match=r"M\[0,0\] is one number, which makes no picture"):
+        pattern(robot("scara"), "M[0,0]")
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_a_picture_is_drawn_the_same_twice(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    files = [tmp_path / f"{n}.{ending}" for n in "ab"]
+    for file in files:
+        assert said(capsys, "scara", "P", "--plot", str(file)) == (0, "", "")
+    assert files[0].read_bytes() == files[1].read_bytes()
+    if ending == "svg":
+        text = files[0].read_text()
+        for words in ("P of scara", "entries are not zero", "row", "column", "moves with the robot"):
+            assert words in text
+
+
+def test_a_picture_to_nowhere_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = said(capsys, "scara", "P", "--plot", str(tmp_path / "p.pdf"))
+    assert (code, out) == (2, "")
+    assert "name a file that ends with .svg or .png" in err
+
+
+def test_help_brings_in_nothing_heavy() -> None:
+    code = ("import sys; from symgen.cli import main; main(['inspect', '--help']); "
+            "print(sorted({'sympy', 'numpy', 'flint'} & set(sys.modules)))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
