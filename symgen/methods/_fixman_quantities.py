@@ -161,9 +161,7 @@ def _H_bb(linkage: Linkage) -> Entries:
 
 
 def _det_G(linkage: Linkage) -> Entries:
-    metric = spatial(linkage).metric
-    assert metric is not None
-    return {(): scalar(metric)}
+    return {(): scalar(linkage.product(spatial(linkage).metric))}
 
 
 THREE, TWO, BAND = "l is i, i - 1 or i - 2", "l is i or i - 1", "links i and j share a point"
