@@ -14,7 +14,7 @@ from symgen import constants as k
 from symgen.closed_forms import Q, joint_form
 from symgen.constants import Constant, Mat3
 from symgen.derivation import Derivation, Scalar, lower
-from symgen.model import Frame, Inertia, Link, Model
+from symgen.model import Frame, Link, Model
 from symgen.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector, wrench_outward
 
 
@@ -50,7 +50,7 @@ class Linkage:
         self.zero, self.one = home.zero, home.one
         home.step("joint angles: sines and cosines")
         self.links = [self._geometry(i) for i in range(len(model.links))]
-        self.inertia = [self._inertia(link.inertia) for link in model.links]
+        self.inertia = [self._inertia(i) for i in range(len(model.links))]
         self.gravity = [self.vector(link.gravity) for link in model.links]
         if payload is not None and payload.link >= 0:
             self.inertia[payload.link] = self.inertia[payload.link] + self._carried(payload, home.inputs["payload"])
@@ -103,7 +103,16 @@ class Linkage:
     def matrix(self, m: Mat3) -> Matrix:
         return (self.vector(m[0]), self.vector(m[1]), self.vector(m[2]))
 
-    def _inertia(self, inertia: Inertia) -> RigidInertia:
+    def center(self, i: int) -> Vector:
+        """The mass centre of link i in its frame."""
+        return self.vector(self.model.links[i].center)
+
+    def _offset(self, i: int) -> Vector:
+        """Where joint i's frame stands in its parent's, before the joint slides."""
+        return self.vector(self.model.links[i].shift)
+
+    def _inertia(self, i: int) -> RigidInertia:
+        inertia = self.model.links[i].inertia
         return RigidInertia.of(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
 
     # -- naming ---------------------------------------------------------------------------------------------------
@@ -147,7 +156,7 @@ class Linkage:
         constant = Rotation(factors)
         slide = Vector(lower(x, bindings, self.home) for x in form.shift)
         H = [lower(x, bindings, self.home) for x in form.motion_subspace]
-        shift = self._shift(link, self.vector(link.shift) + constant.outward(slide), slide)
+        shift = self._shift(link, self._offset(i) + constant.outward(slide), slide)
         return LinkGeometry(
             link.parent, self.model.children(i), turning, shift,
             Vector(H[:3]), Vector(H[3:]), link.name,

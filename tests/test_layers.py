@@ -51,8 +51,8 @@ ROOMS: dict[str, str] = {
     "selftest": "errors folder ir mechanism precision verification",
     "generation": "constants derivation errors folder functions ir linkage loading mechanism methods model passes regularity "
                   "selftest",
-    "inspection": "backends constants derivation errors functions generation ir joints linkage loading mechanism methods model "
-                  "quantities spatial tables",
+    "inspection": "backends closed_forms constants derivation errors functions generation ir joints linkage loading mechanism "
+                  "methods model passes quantities spatial tables",
     # the other road to the same numbers: nothing of the derivation is allowed here
     "precision": "errors mechanism",
     "arrays": "precision",
@@ -94,10 +94,9 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 # third-party package: the rooms that may know it
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
-    "flint": "constants derivation precision verification",
+    "flint": "constants derivation inspection precision verification",
     "numpy": "arrays bench compare peers precision reference reference_determinant reference_forces regularity report reproduce "
-             "selftest solver states "
-             "verification",
+             "selftest solver states verification",
     "lxml": "readers",
     "jinja2": "backends",
     "pycparser": "readback",

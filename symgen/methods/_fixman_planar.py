@@ -16,7 +16,7 @@ from symgen.errors import MethodRefusal
 from symgen.linkage import Linkage
 from symgen.methods._fixman_geometry import COS, PLANAR, SIN, Geometry, K, L, W, bending, meeting, metric
 from symgen.methods._fixman_partition import Partition
-from symgen.methods._fixman_reach import all_points, link_ends, same_way
+from symgen.methods._fixman_reach import all_points, same_way
 from symgen.spatial import Vector
 
 
@@ -56,8 +56,8 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
     """H^φφ, H^φL, H^LL by (23), mass by mass: mass i is the head of link i and the tail of link i + 1. det G = Π m² L²."""
     n, home, form, bend = len(linkage), linkage.home, meeting(geometry), bending(geometry)
     half = home.constant(k.rational(1) / 2)
-    ends = [linkage.vector(end) for end in link_ends(linkage.model)]
-    lengths = [linkage.scalar(_length(end)) for end in link_ends(linkage.model)]
+    ends = [_in_plane(linkage, linkage.links[i].shift) for i in range(1, n)] + [_in_plane(linkage, linkage.center(n - 1))]
+    lengths = [_length(linkage, end) for end in ends]
     found = Partition()
     for i in range(n):
         linkage.step(i, "its mass in the blocks of H, LC (23)")
@@ -102,8 +102,20 @@ def _entry(expression: Any, bindings: dict[Any, Scalar], home: Any) -> Scalar:
     return lower(constant, bindings, home) * lower(moving, bindings, home)
 
 
-def _length(end: Any) -> Any:
-    return k.square_root(k.dot(end, end))
+def _in_plane(linkage: Linkage, end: Vector) -> Vector:
+    return Vector((end[0], end[1], linkage.zero))
+
+
+def _length(linkage: Linkage, end: Vector) -> Scalar:
+    """|end|; of one that is kept as a symbol its component along an axis, the sign of which the direction takes up."""
+    if all(x.is_constant for x in end):
+        x, y, _ = (x.value for x in end)
+        return linkage.scalar(k.square_root(k.settle(x * x + y * y)))
+    along = [x for x in end if not x.is_zero]
+    if len(along) > 1:
+        raise MethodRefusal(f"fixman needs a root of what is kept as symbols of '{linkage.model.name}'; keep centres and "
+                            "lengths as numbers, or take another method, such as riccati")
+    return along[0]
 
 
 # -- rigid links --------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ class Centres:
 
 def centres(linkage: Linkage) -> Centres:
     """d_i and −c_ij of Fig. 1."""
-    d = [linkage.vector(link.center) for link in linkage.model.links]
+    d = [linkage.center(i) for i in range(len(linkage))]
     arm = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "from mass centre to mass centre, SA Fig. 1")

@@ -1,0 +1,183 @@
+"""Numbers of a description kept as symbols: masses, mass centres, moments of inertia and lengths become arguments.
+
+What is zero stays zero, and no two quantities are merged because they are equal, so a formula shows what it is made of.
+Frames are the chosen ones (`symgen.model.reframe`), with every link's inertia its own; rotations and gravity stay numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from symgen import constants as k
+from symgen import methods, passes
+from symgen.constants import Constant
+from symgen.derivation import Derivation, Scalar
+from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS, Array, Function
+from symgen.generation import methods_for, models, refusal, tip
+from symgen.ir import Program
+from symgen.linkage import Linkage
+from symgen.mechanism import Mechanism, nearest
+from symgen.model import Frame, Inertia, Link, Model
+from symgen.spatial import RigidInertia, Symmetric, Vector
+
+KINDS = {"m": "mass", "c": "mass centre", "I": "moments of inertia about the mass centre", "l": "lengths"}
+"""What can be kept: m (kg), c and l (m), I (kg·m²)."""
+PORT = "parameters"
+AXES = ("x", "y", "z")
+UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+PAIRS = ("xx", "xy", "xz", "yy", "yz", "zz")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number that was kept: element number (its place in the tuple) of the argument "parameters".
+
+    `symbol` m_2, c_2_x, I_2_xx or l_2_x, links counted from 0; `value` in SI units, exact, or with 64 digits where it is
+    irrational.
+    """
+
+    symbol: str
+    kind: str
+    link: int
+    value: Fraction
+    meaning: str
+
+
+def kinds(text: str | Iterable[str]) -> tuple[str, ...]:
+    """The kinds to keep, in the order of KINDS, from "all", "none" or "m,c"; RequestError says what there is."""
+    if isinstance(text, str):
+        text = {"all": tuple(KINDS), "none": ()}.get(text.strip(), [part.strip() for part in text.split(",")])
+    wanted = tuple(text)
+    for one in wanted:
+        if one not in KINDS:
+            there = ", ".join(f"{kind} ({what})" for kind, what in KINDS.items())
+            raise RequestError(f"'{one}' is no kind of parameter to keep as a symbol; there are all, none, or a list of {there}")
+    return tuple(kind for kind in KINDS if kind in wanted)
+
+
+class SymbolicLinkage(Linkage):
+    """A Linkage whose inertias, mass centres and lengths hold the symbols of `parameters` in place of their numbers."""
+
+    def __init__(self, model: Model, home: Derivation, parameters: Sequence[Parameter], frame: Frame | None = None) -> None:
+        self._kept = {p.symbol: atom for p, atom in zip(parameters, home.inputs.get(PORT, []), strict=True)}
+        self._kinds = {p.kind for p in parameters}
+        super().__init__(model, home, frame)
+
+    def _known(self, symbol: str, value: Constant) -> Scalar:
+        return self._kept[symbol] if symbol in self._kept else self.scalar(value)
+
+    def _triple(self, kind: str, i: int, values: Sequence[Constant]) -> Vector:
+        return Vector(self._known(f"{kind}_{i}_{axis}", x) for axis, x in zip(AXES, values, strict=True))
+
+    def center(self, i: int) -> Vector:
+        return self._triple("c", i, self.model.links[i].center)
+
+    def _offset(self, i: int) -> Vector:
+        return self._triple("l", i, self.model.links[i].shift)
+
+    def _shift(self, link: Link, whole: Vector, slide: Vector) -> Vector:
+        return whole if "l" in self._kinds else super()._shift(link, whole, slide)
+
+    def _inertia(self, i: int) -> RigidInertia:
+        """Σ = ½tr(I)1 − I + m c cᵀ and h = m c about the frame's origin."""
+        if not self._kinds & {"m", "c", "I"}:
+            return super()._inertia(i)
+        own = self.model.links[i].inertia
+        m, c = self._known(f"m_{i}", own.m), self.center(i)
+        xx, xy, xz, yy, yz, zz = (self._known(f"I_{i}_{pair}", x) for pair, x in zip(PAIRS, moments(own), strict=True))
+        h = c * m
+        half = (xx + yy + zz) * self.scalar(k.rational(1) / 2)
+        S = Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz)
+        return RigidInertia.of(m, h, S + Symmetric(*(h[a] * c[b] for a, b in UPPER)))
+
+
+def moments(inertia: Inertia) -> tuple[Constant, ...]:
+    """xx xy xz yy yz zz of I = tr(Σ)1 − Σ about the mass centre (tensor entries, Ixy = −∫xy dm)."""
+    h, S = inertia.h, inertia.S
+    if not k.is_zero(inertia.m):
+        squares = [k.settle(h[a] * h[b] / inertia.m) for a, b in UPPER]
+        S = tuple(k.settle(s - x) for s, x in zip(S, squares, strict=True))
+    xx, yy, zz = S[3] + S[5], S[0] + S[5], S[0] + S[3]
+    return tuple(k.settle(x) for x in (xx, -S[1], -S[2], yy, -S[4], zz))
+
+
+def parameters(model: Model, keep: Iterable[str]) -> tuple[Parameter, ...]:
+    """Every number of these kinds that is not zero, link by link."""
+    wanted = kinds(keep)
+    found: list[Parameter] = []
+
+    def add(kind: str, i: int, suffix: str, value: Constant, meaning: str) -> None:
+        if kind in wanted and not k.is_zero(value):
+            found.append(Parameter(f"{kind}_{i}{suffix}", kind, i, k.to_fraction(value), meaning))
+
+    with k.precision():
+        for i, link in enumerate(model.links):
+            own = f"link '{link.name}'"
+            outer = f"link '{model.links[link.parent].name}'" if link.parent >= 0 else "the base"
+            add("m", i, "", link.inertia.m, f"mass of {own} (kg)")
+            for axis, x in zip(AXES, link.center, strict=True):
+                add("c", i, f"_{axis}", x, f"{axis} of the mass centre of {own}, in its frame (m)")
+            for pair, x in zip(PAIRS, moments(link.inertia), strict=True):
+                add("I", i, f"_{pair}", x, f"moment {pair} of {own} about its mass centre, axes of its frame (kg·m²)")
+            for axis, x in zip(AXES, link.shift, strict=True):
+                add("l", i, f"_{axis}", x, f"{axis} of the frame of {own}, in that of {outer} (m)")
+    return tuple(found)
+
+
+def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iterable[str] = "none",
+            frame: str | None = None) -> tuple[SymbolicLinkage, tuple[Parameter, ...]]:
+    """The robot laid out for any callable(Linkage), with the kinds in `keep` as inputs, and what those inputs are.
+
+    `arguments`: name -> number of elements; the argument "parameters" comes behind them where anything is kept. `frame`
+    names a declared link, for what speaks of one. Work with the result inside `symgen.constants.precision()`.
+    """
+    model, _ = models(mechanism)
+    found = parameters(model, keep)
+    with k.precision():
+        home = Derivation({**arguments, **({PORT: len(found)} if found else {})})
+        return SymbolicLinkage(model, home, found, model.frame(mechanism, frame) if frame else None), found
+
+
+def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "none", method: str | None = None,
+            frame: str | None = None) -> tuple[Program, tuple[Parameter, ...]]:
+    """`symbolic` as the method writes it, before any pass."""
+    what = FUNCTIONS[nearest(function, FUNCTIONS, "function")]
+    method = chosen(mechanism, function) if method is None else method
+    build, why = methods.derivation(method, function), refusal(mechanism, function, None) or methods.refusal(method, mechanism)
+    if why is not None:
+        raise RequestError(why)
+    shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in what.arguments}
+    at = (frame or tip(mechanism)) if what.needs_frame else None
+    laid, found = linkage(mechanism, {name: shape[0] for name, shape in shapes.items()}, keep, at)
+    with k.precision():
+        results = build(laid)
+        program = laid.home.freeze(function, method, _named(what, mechanism, results), {**shapes, PORT: (len(found),)})
+    return program, found
+
+
+def symbolic(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "all", frame: str | None = None,
+             method: str | None = None) -> tuple[Program, tuple[Parameter, ...]]:
+    """The Program of a function with the kinds in `keep` (see `kinds`) as its last argument, "parameters", and what they are.
+
+    At the parameters' own values it is the plain Program's function. `method` None takes the first one that suits.
+    Raises RequestError for an unknown function, kind, method or link.
+    """
+    program, found = derived(mechanism, function, keep, method, frame)
+    return passes.run(program), found
+
+
+def chosen(mechanism: Mechanism, function: str) -> str:
+    """The method that is read unless one is asked for: composite bodies where they compute the function, else the first."""
+    there = methods_for(mechanism, function)
+    return "composite_body" if "composite_body" in there else there[0]
+
+
+def _named(what: Function, mechanism: Mechanism, results: Sequence[Sequence[Scalar]]) -> list[tuple[str, tuple[int, ...], Any]]:
+    def shape(array: Array) -> tuple[int, ...]:
+        return array.sizes(mechanism.nq, mechanism.nv)
+
+    return [(array.name, shape(array), atoms) for array, atoms in zip(what.results, results, strict=True)]
