@@ -68,6 +68,11 @@ def is_zero(value: Constant) -> bool:
     return isinstance(value, fmpq) and value == 0
 
 
+def is_rational(value: Constant) -> bool:
+    """Whether it is known exactly."""
+    return isinstance(value, fmpq)
+
+
 def to_fraction(value: Constant) -> Fraction:
     """Exact for a rational; a ball is rounded to KEPT_DIGITS decimal digits, so equal numbers give equal fractions.
 

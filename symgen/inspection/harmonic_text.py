@@ -1,0 +1,129 @@
+"""A multi-angle form written out: text, LaTeX, Python, C, or a SymPy sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symgen.mechanism import nearest
+
+if TYPE_CHECKING:
+    from symgen.inspection.multiangle import Coefficient, MultiAngle
+
+FORMATS = ("text", "latex", "python", "c")
+DIGITS = 17
+LONGEST_RATIO = 10 ** 6
+
+
+def written(form: MultiAngle, format: str, most: int | None) -> str:
+    """The form as one sum; beyond `most` terms a line with the counts and the largest ones, one a line."""
+    nearest(format, FORMATS, "format")
+    waves = form.waves()
+    if most is None or len(waves) <= most:
+        return _sum([_term(*item, format) for item in waves.items()])
+    largest = list(form.waves(largest=True).items())[:most]
+    mark = {"text": "", "latex": "% ", "python": "# ", "c": "// "}[format]
+    head = f"{mark}{len(form)} harmonics in {len(waves)} cosines and sines; the {most} largest:"
+    return "\n".join([head, *(" ".join(_term(*item, format)).removeprefix("+ ") for item in largest)])
+
+
+def _sum(terms: Sequence[tuple[str, str]]) -> str:
+    """Signed terms side by side; the first one's plus is dropped."""
+    if not terms:
+        return "0"
+    joined = " ".join(f"{sign} {body}" for sign, body in terms)
+    return joined[2:] if joined.startswith("+ ") else "-" + joined[2:]
+
+
+def _term(wave: tuple[tuple[int, ...], bool], coefficient: Coefficient, format: str) -> tuple[str, str]:
+    """(sign, rest) of coefficient · cos(k·q) or sin(k·q)."""
+    index, sine = wave
+    parts = [_monomial(monomial, x, format) for monomial, x in coefficient.items()]
+    if not any(index):
+        return _signed(_sum(parts)) if len(parts) > 1 else parts[0]
+    turning = ("\\" if format == "latex" else "") + ("sin" if sine else "cos") + _angle(index, format)
+    dot = " " if format == "latex" else "*"
+    if len(parts) > 1:
+        opened, closed = (r"\left(", r"\right)") if format == "latex" else ("(", ")")
+        return "+", f"{opened}{_sum(parts)}{closed}{dot}{turning}"
+    sign, body = parts[0]
+    return sign, turning if body == _number(Fraction(1), format) else f"{body}{dot}{turning}"
+
+
+def _signed(text: str) -> tuple[str, str]:
+    return ("-", text[1:]) if text.startswith("-") else ("+", text)
+
+
+def _angle(index: Sequence[int], format: str) -> str:
+    parts = []
+    for i, multiple in enumerate(index):
+        if multiple:
+            times = "" if abs(multiple) == 1 else f"{abs(multiple)} " if format == "latex" else f"{abs(multiple)}*"
+            parts.append(("+" if multiple > 0 else "-", times + _symbol(f"q{i}", format)))
+    return rf"\left({_sum(parts)}\right)" if format == "latex" else f"({_sum(parts)})"
+
+
+def _monomial(monomial: Sequence[tuple[str, int]], x: Fraction, format: str) -> tuple[str, str]:
+    factors = [_power(symbol, power, format) for symbol, power in monomial]
+    if abs(x) != 1 or not factors:
+        factors.insert(0, _number(abs(x), format))
+    return "+" if x > 0 else "-", (" " if format == "latex" else "*").join(factors)
+
+
+def _power(symbol: str, power: int, format: str) -> str:
+    name = _symbol(symbol, format)
+    if format == "c":
+        return "*".join([name] * power)
+    if power == 1:
+        return name
+    return f"{name}^{{{power}}}" if format == "latex" else f"{name}**{power}"
+
+
+def _symbol(symbol: str, format: str) -> str:
+    """In LaTeX as SymPy writes it: c_1_x is c_{1 x}, q0 is q_{0}."""
+    if format != "latex":
+        return symbol
+    stem, *rest = symbol.split("_") if "_" in symbol else (symbol.rstrip("0123456789"), symbol.lstrip("qva"))
+    return f"{stem}_{{{' '.join(rest)}}}"
+
+
+def _number(x: Fraction, format: str) -> str:
+    """A short decimal as one, a short ratio as p/q, anything else to DIGITS digits."""
+    places = _places(x.denominator)
+    if places is not None and len(str(x.numerator)) <= DIGITS:
+        digits = str(x.numerator * 10 ** places // x.denominator).rjust(places + 1, "0")
+        whole = digits[:-places] + "." + digits[-places:] if places else digits
+        return whole + ".0" if format == "c" and not places else whole
+    if x.denominator < LONGEST_RATIO and x.numerator < LONGEST_RATIO:
+        p, q = str(x.numerator), str(x.denominator)
+        return rf"\frac{{{p}}}{{{q}}}" if format == "latex" else f"{p}.0/{q}.0" if format == "c" else f"{p}/{q}"
+    text = f"{float(x):.{DIGITS}g}"
+    mantissa, _, exponent = text.partition("e")
+    if exponent and format == "latex":
+        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
+    return text if exponent or "." in text or format != "c" else text + ".0"
+
+
+def _places(denominator: int) -> int | None:
+    """Decimal places of p/denominator, None where it does not terminate or not within DIGITS."""
+    return next((n for n in range(DIGITS + 1) if 10 ** n % denominator == 0), None)
+
+
+def as_sympy(form: MultiAngle) -> Any:
+    """Σ coefficient · cos(k·q): Rationals where short, else Floats of DIGITS digits."""
+    import sympy as sp
+
+    def symbol(name: str) -> Any:
+        return sp.Symbol(name, real=True)
+
+    def number(x: Fraction) -> Any:
+        value = sp.Rational(x.numerator, x.denominator)
+        return value if len(str(x.denominator)) <= 2 * DIGITS else sp.Float(value, DIGITS)
+
+    terms = []
+    for (index, sine), coefficient in form.waves().items():
+        amount = sp.Add(*(sp.Mul(number(x), *(symbol(s) ** n for s, n in monomial)) for monomial, x in coefficient.items()))
+        angle = sp.Add(*(multiple * symbol(f"q{i}") for i, multiple in enumerate(index) if multiple))
+        terms.append(amount * (sp.sin(angle) if sine else sp.cos(angle)))
+    return sp.Add(*terms)
