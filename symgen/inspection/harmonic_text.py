@@ -48,7 +48,7 @@ def _term(wave: tuple[tuple[int, ...], bool], coefficient: Coefficient, format: 
         opened, closed = (r"\left(", r"\right)") if format == "latex" else ("(", ")")
         return "+", f"{opened}{_sum(parts)}{closed}{dot}{turning}"
     sign, body = parts[0]
-    return sign, turning if body == _number(Fraction(1), format) else f"{body}{dot}{turning}"
+    return sign, turning if body == number(Fraction(1), format) else f"{body}{dot}{turning}"
 
 
 def _signed(text: str) -> tuple[str, str]:
@@ -67,7 +67,7 @@ def _angle(index: Sequence[int], format: str) -> str:
 def _monomial(monomial: Sequence[tuple[str, int]], x: Fraction, format: str) -> tuple[str, str]:
     factors = [_power(symbol, power, format) for symbol, power in monomial]
     if abs(x) != 1 or not factors:
-        factors.insert(0, _number(abs(x), format))
+        factors.insert(0, number(abs(x), format))
     return "+" if x > 0 else "-", (" " if format == "latex" else "*").join(factors)
 
 
@@ -88,7 +88,7 @@ def _symbol(symbol: str, format: str) -> str:
     return f"{stem}_{{{' '.join(rest)}}}"
 
 
-def _number(x: Fraction, format: str) -> str:
+def number(x: Fraction, format: str = "text") -> str:
     """A short decimal as one, a short ratio as p/q, anything else to DIGITS digits."""
     places = _places(x.denominator)
     if places is not None and len(str(x.numerator)) <= DIGITS:
@@ -117,13 +117,13 @@ def as_sympy(form: MultiAngle) -> Any:
     def symbol(name: str) -> Any:
         return sp.Symbol(name, real=True)
 
-    def number(x: Fraction) -> Any:
+    def exact(x: Fraction) -> Any:
         value = sp.Rational(x.numerator, x.denominator)
         return value if len(str(x.denominator)) <= 2 * DIGITS else sp.Float(value, DIGITS)
 
     terms = []
     for (index, sine), coefficient in form.waves().items():
-        amount = sp.Add(*(sp.Mul(number(x), *(symbol(s) ** n for s, n in monomial)) for monomial, x in coefficient.items()))
+        amount = sp.Add(*(sp.Mul(exact(x), *(symbol(s) ** n for s, n in monomial)) for monomial, x in coefficient.items()))
         angle = sp.Add(*(multiple * symbol(f"q{i}") for i, multiple in enumerate(index) if multiple))
         terms.append(amount * (sp.sin(angle) if sine else sp.cos(angle)))
     return sp.Add(*terms)
