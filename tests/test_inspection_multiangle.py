@@ -18,9 +18,9 @@ import sympy as sp
 
 from symgen import methods
 from symgen.errors import RequestError
-from symgen.inspection.harmonics import in_multiples
+from symgen.inspection.harmonics import in_multiples, waves
 from symgen.inspection.multiangle import DIGITS, ENTRIES, MOST, MultiAngle, exact, multiangle
-from symgen.inspection.parameters import symbolic
+from symgen.inspection.parameters import derived, symbolic
 from symgen.ir import Numbers
 from symgen.mechanism import Mechanism
 from symgen.reference import Reference
@@ -274,6 +274,12 @@ def test_a_wrong_request_is_one_sentence(letter: str, index: tuple[int, ...], se
         multiangle(robot("scara"), letter, index)
     with pytest.raises(RequestError, match="does not compute mass_matrix"):
         multiangle(robot("scara"), "M", (0, 0), method="riccati")
+
+
+def test_a_program_that_divides_has_no_form() -> None:
+    divides, _ = derived(robot("planar_arm"), "mass_matrix_solve", method="riccati")
+    with pytest.raises(RequestError, match=r"x\[0\] by riccati is no polynomial in sines and cosines, its equations hold a div"):
+        waves(divides, divides.outputs[0].rows[0], [(0, 0), (0, 1)], True, "x[0]")
 
 
 # -- as text ---------------------------------------------------------------------------------------------------------------
