@@ -28,7 +28,7 @@ from tests.robots_for_tests import BALLS, BUILT_IN, FEW, largest, random_mechani
 
 SMALL = ("planar_arm", "planar_point_mass", "scara", "tree4", "square_chain4", "revolute_revolute", "prismatic_revolute")
 TURNING = ("planar_arm", "revolute_revolute", "continuous_revolute", "one")
-BALL = Numbers(BALLS.constant, np.sin, np.cos, np.sqrt)
+BALL = Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log)
 RESULT = {"M": "M", "c": "c", "g": "g", "tau": "tau"}
 
 

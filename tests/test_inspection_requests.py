@@ -17,8 +17,11 @@ from symgen import methods
 from symgen.backends import c99
 from symgen.cli import main
 from symgen.errors import RequestError, SymgenError
+from symgen.generation import models
 from symgen.inspection.at import values
 from symgen.inspection.catalogue import owners, results
+from symgen.inspection.multiangle import MOST
+from symgen.inspection.parameters import parameters
 from symgen.inspection.pattern import MOVES, NUMBER, ZERO, pattern
 from symgen.inspection.reading import CLOSED_UP_TO, read
 from symgen.inspection.where import where
@@ -110,14 +113,78 @@ def test_a_partial_pose_leaves_the_other_coordinates() -> None:
 # -- the form -----------------------------------------------------------------------------------------------------------
 
 def test_the_form_goes_by_size_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "planar_arm", "M[0,0]")
-    assert (code, out, err) == (0, "0.5*cos(q1) + 1.75\n", "")
+    code, out, err = said(capsys, "planar_arm", "D[0]")
+    assert (code, "=" in out) == (0, False)
+    code, out, err = said(capsys, "puma560", "tau[0]")
+    assert code == 0
+    assert re.fullmatch(r"symgen: note: tau\[0\] has \d+ operations in closed form, so these are its named equations; "
+                        r"--form closed substitutes them back\n", err)
+    assert int(re.findall(r"\d+", err)[1]) > CLOSED_UP_TO
+    assert out.splitlines()[-1].startswith("tau[0] = ")
+
+
+def test_an_entry_of_m_c_or_g_is_its_multi_angle_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "planar_arm", "M[0,0]") == (0, "1.75 + 0.5*cos(q1)\n", "")
     code, out, err = said(capsys, "puma560", "M[0,0]")
     assert code == 0
-    assert re.fullmatch(r"symgen: note: M\[0,0\] has \d+ operations in closed form, so these are its named equations; "
-                        r"--form closed substitutes them back\n", err)
-    assert int(re.findall(r"\d+", err)[2]) > CLOSED_UP_TO
+    assert "harmonics" in out.splitlines()[0]
+    assert len(out.splitlines()) == 1 + MOST
+    assert "--full prints all" in err
+    _, whole, err = said(capsys, "puma560", "M[0,0]", "--full")
+    assert len(whole) > 2 * len(out)
+    assert err == ""
+    _, unasked, _ = said(capsys, "puma560", "M[0,0]", "--form", "multiangle")
+    assert unasked == out
+
+
+def test_what_has_too_many_harmonics_is_its_named_equations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    made = tmp_path / "long.toml"
+    rows = "".join(f'[[row]]\nalpha = 0.{i}1\na = 0.3\nd = 0.1\nmass = 1\ncentre = [0.1, 0.2, 0.3]\n' for i in range(1, 13))
+    made.write_text(f'name = "long"\nconvention = "dh"\n{rows}', encoding="utf-8")
+    code, out, err = said(capsys, str(made), "M[0,0]")
+    assert code == 0
     assert out.splitlines()[-1].startswith("M[0,0] = ")
+    assert "--form recursive" in err
+    code, _, err = said(capsys, str(made), "M[0,0]", "--form", "multiangle")
+    assert code == 2
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (("P", "--form", "multiangle"), "has no multi-angle form"),
+    (("M", "--form", "multiangle"), "has no multi-angle form"),
+    (("M[0,0]", "--form", "multiangle", "--at", "q1=0"), "--at does not apply"),
+    (("M[0,0]", "--symbols", "x"), "no kind of parameter"),
+    (("P[1]", "--structure"), "P[1]"),
+])
+def test_what_a_form_cannot_hold_is_one_sentence(words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "planar_arm", *words)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_symbols_stay_in_results_and_in_letters(capsys: pytest.CaptureFixture[str]) -> None:
+    """The textbook's arm, and the same numbers once the symbols are given theirs."""
+    code, out, err = said(capsys, "planar_arm", "M[0,0]", "--symbols", "all")
+    assert code == 0
+    assert out == "I_0_zz + I_1_zz + c_0_x**2*m_0 + c_1_x**2*m_1 + l_1_x**2*m_1 + 2*c_1_x*l_1_x*m_1*cos(q1)\n"
+    assert "m_i its mass (kg)" in err
+    arm = symgen.load("planar_arm")
+    for what in ("M[1,1]", "P[1][2,2]", "U[0,1]", "mhat[0]"):
+        kept = symgen.inspect(arm, what, symbols="all")
+        given = {sp.Symbol(p.symbol, real=True): sp.Rational(p.value.numerator, p.value.denominator)
+                 for p in parameters(models(arm)[0], "all")}
+        assert {str(s) for s in kept.free_symbols} & {str(s) for s in given}
+        difference = kept.subs(given) - symgen.inspect(arm, what)
+        assert all(abs(difference.subs(sp.Symbol("q1", real=True), x)) < 1e-30 for x in (sp.Rational(1, 3), 2))
+
+
+def test_the_structure_of_a_matrix_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "scara", "M", "--structure")
+    assert (code, err) == (0, "")
+    assert "8 base parameters" in out
+    assert "M[0,1]  1\n" in out
 
 
 def test_the_form_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ EPILOG = """\
 Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]'. No index is the whole matrix; behind a block
 a further [row,column] is one entry: 'P[2][0,5]'. Named equations count links from 1, as the C does.
 Results are those of the generated C; a method's letters stand in the declared link frames. Notes go to stderr."""
-FORMATS, FORMS = ("text", "latex", "python", "c"), ("recursive", "closed")
+FORMATS, FORMS = ("text", "latex", "python", "c"), ("recursive", "closed", "multiangle")
 
 
 def arguments(parser: Parser) -> None:
@@ -24,9 +24,15 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--method", metavar="METHOD", help="the method whose formula it is")
     parser.add_argument("--format", default="text", metavar="|".join(FORMATS), help="how it is written (default text)")
     parser.add_argument("--form", metavar="|".join(FORMS),
-                        help="named equations down to the inputs, or one formula (default by size, and says so)")
+                        help="named equations down to the inputs, one formula, or the sum over cosines and sines of multiple "
+                             "angles that is unique for an entry of M, c, g or tau (default by size, and says so)")
+    parser.add_argument("--full", action="store_true", help="every term of a multi-angle form, not the twenty largest")
+    parser.add_argument("--symbols", default="none", metavar="all|none|m,c,I,l",
+                        help="keep masses, mass centres, moments or lengths as symbols (default none)")
     parser.add_argument("--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or joint name")
     parser.add_argument("--frame", metavar="LINK", help="the frame of J and Lambda_inv (default: the last link)")
+    parser.add_argument("--structure", action="store_true", help="of M, c, g or tau: the joints and parameters that every entry "
+                        "depends on, and the base parameters")
     parser.add_argument("--where", action="store_true", help="the file and the lines of the generated C that compute it")
     parser.add_argument("--plot", metavar="FILE", help="draw which entries of the matrix are zero, to a .svg or .png file")
 
@@ -45,6 +51,11 @@ def run(options: Namespace) -> int:
 
         print(listing(mechanism))
         return 0
+    if options.structure:
+        from symgen.inspection.structure import structure
+
+        print(structure(mechanism, options.what))
+        return 0
     if options.where:
         from symgen.inspection.where import where
 
@@ -56,14 +67,17 @@ def run(options: Namespace) -> int:
         drawer(options.plot)(mechanism.name, *pattern(mechanism, options.what, options.method, options.frame))
         return 0
     from symgen.inspection.at import values
+    from symgen.inspection.parameters import kinds
     from symgen.inspection.reading import render
 
     at = values(mechanism, options.at) if options.at is not None else None
-    return _say(*render(mechanism, options.what, options.method, options.format, options.form, at, options.frame))
+    return _say(*render(mechanism, options.what, options.method, options.format, options.form, at, options.frame,
+                        kinds(options.symbols), options.full))
 
 
 def _refuse_without_what(options: Namespace) -> None:
-    given = [f"--{name}" for name in ("method", "form", "at", "where", "plot", "frame") if getattr(options, name)]
+    names = ("method", "form", "full", "at", "structure", "where", "plot", "frame")
+    given = [f"--{name}" for name in names if getattr(options, name)]
     if given:
         raise RequestError(f"{given[0]} needs to know what; name a quantity, such as M[1,2]")
 

@@ -7,7 +7,7 @@ there is, `entries` derives it, `equations` puts names back into each other, `pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -16,22 +16,28 @@ from symgen.loading import load
 from symgen.mechanism import Mechanism
 
 if TYPE_CHECKING:
+    from symgen.inspection.multiangle import MultiAngle
     from symgen.inspection.reading import Recursive
 
 
 def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | None = None, *, form: str = "closed",
-            at: Mapping[str, str | int | float | Fraction] | None = None, frame: str | None = None) -> Any:
+            at: Mapping[str, str | int | float | Fraction] | None = None, frame: str | None = None,
+            symbols: str | Iterable[str] = "none") -> Any:
     """One quantity, SI units, as a SymPy expression, or a Matrix where it has more than one entry.
 
     Results (M, tau, c, g, J …) are those of the generated program. A method's letters (P, psi, U, H_theta_L …) stand in the
     link frames as declared, at their origins (SA's at the mass centres), no inertia moved to a parent. `form` "recursive"
-    gives named equations down to the inputs instead; `at` puts numbers in for inputs, {"q1": "pi/2", "elbow": 0}, exact at
-    multiples of pi/2; `frame` names the link that J and Lambda_inv speak of. Both kinds of answer render in a notebook.
+    gives named equations down to the inputs instead, "multiangle" the canonical form of an entry of M, c, g or tau (a
+    `MultiAngle`: unique, so that == decides; .sympy() is its sum). `at` puts numbers in for inputs, {"q1": "pi/2", "elbow": 0},
+    exact at multiples of pi/2; `frame` names the link that J and Lambda_inv speak of; `symbols` ("all", "m,l" …) keeps masses,
+    mass centres, moments and lengths as symbols m_1, c_1_x, I_1_xx, l_1_x. Every answer renders in a notebook.
     Raises RequestError, one sentence, for an unknown quantity, index, joint or method, and for a formula beyond reading.
     """
     from symgen.inspection.at import of_mapping
+    from symgen.inspection.parameters import kinds
     from symgen.inspection.reading import read
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    found: Any | Recursive = read(mechanism, what, method, form, of_mapping(mechanism, at or {}), frame).value
+    given = of_mapping(mechanism, at or {})
+    found: Any | Recursive | MultiAngle = read(mechanism, what, method, form, given, frame, kinds(symbols)).value
     return found

@@ -7,8 +7,8 @@ twists and wrenches stand in the axes of the links as declared, so that a block 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from symgen.errors import RequestError
 from symgen.functions import TAU, A, Q, V
 from symgen.generation import program
 from symgen.inspection.catalogue import Choice, Result, heading
+from symgen.inspection.parameters import PORT, Parameter, SymbolicLinkage, parameters, symbolic
 from symgen.inspection.request import counted, joint, plain
 from symgen.ir import Program
 from symgen.linkage import Linkage
@@ -36,7 +37,8 @@ ARGUMENTS = {array.name: array for array in (Q, V, A, TAU)}
 class Answer:
     """`rows` of `program`, one an entry, row-major, in `shape` () or (rows, columns); `label` names what was asked for.
 
-    `notes` are what a reader should know: whose letter it is, in which axes it stands, why it is zero.
+    `notes` are what a reader should know: whose letter it is, in which axes it stands, why it is zero. `symbols`: what an
+    input that is a kept number of the description is called.
     """
 
     program: Program
@@ -44,14 +46,46 @@ class Answer:
     shape: tuple[int, ...]
     label: str
     notes: tuple[str, ...] = ()
+    symbols: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
 
-def answer(mechanism: Mechanism, choice: Choice, frame: str | None = None) -> Answer:
-    """What a choice stands for."""
+def answer(mechanism: Mechanism, choice: Choice, frame: str | None = None, keep: tuple[str, ...] = ()) -> Answer:
+    """What a choice stands for; the kinds of numbers in `keep` stay symbols (see `parameters`)."""
     if isinstance(choice.found, Result):
-        return of_result(mechanism, choice, choice.found, program(mechanism, choice.found.function, choice.method, frame=frame))
+        function = choice.found.function
+        if not keep:
+            return of_result(mechanism, choice, choice.found, program(mechanism, function, choice.method, frame=frame))
+        derived, kept = symbolic(mechanism, function, keep, frame, choice.method)
+        return _with_symbols(of_result(mechanism, choice, choice.found, derived), kept, CHOSEN)
     assert choice.method is not None
-    return of_letter(mechanism, choice, choice.found, layout(mechanism, choice.method, choice.words.letter))
+    found = layout(mechanism, choice.method, choice.words.letter, keep)
+    return _with_symbols(of_letter(mechanism, choice, choice.found, found), found.kept, UPRIGHT)
+
+
+CHOSEN = "in the frames that 'symgen show' lists"
+UPRIGHT = "in the declared link frames, turned so that z is the joint's axis"
+
+
+def _with_symbols(found: Answer, kept: tuple[Parameter, ...], frames: str) -> Answer:
+    """The same, with the names of what was kept and a note that says what they are."""
+    if not kept:
+        return found
+    note = symbol_note({p.kind for p in kept}, frames)
+    return replace(found, notes=(*found.notes, note), symbols={(PORT, e): p.symbol for e, p in enumerate(kept)})
+
+
+def symbol_note(kinds: Collection[str], frames: str) -> str:
+    """What the symbols of these kinds are."""
+    stems = ", ".join(f"{example} {what}" for kind, example, what in SYMBOLS if kind in kinds)
+    return f"symbols of link i, counted from 0, {frames}: {stems}"
+
+
+SYMBOLS = (
+    ("m", "m_i", "its mass (kg)"),
+    ("c", "c_i_x", "its mass centre (m)"),
+    ("I", "I_i_xx", "its moments about the mass centre (kg·m²)"),
+    ("l", "l_i_x", "the place of its frame in its parent's (m)"),
+)
 
 
 # -- results of functions -----------------------------------------------------------------------------------------------
@@ -91,6 +125,7 @@ class Layout:
 
     program: Program
     blocks: dict[tuple[int, ...], Place]
+    kept: tuple[Parameter, ...] = ()
 
     @property
     def zero(self) -> int:
@@ -103,10 +138,10 @@ class Layout:
 
 
 @lru_cache(maxsize=32)
-def layout(mechanism: Mechanism, method: str, letter: str) -> Layout:
+def layout(mechanism: Mechanism, method: str, letter: str, keep: tuple[str, ...] = ()) -> Layout:
     """A quantity of a robot, in its declared link frames."""
     with k.precision():
-        return derived_layout(mechanism, method, letter, upright(mechanism), in_declared_axes)
+        return derived_layout(mechanism, method, letter, upright(mechanism), in_declared_axes, keep)
 
 
 def upright(mechanism: Mechanism) -> Model:
@@ -125,12 +160,15 @@ def _onto(axis: k.Vec3) -> k.Mat3:
 
 
 def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
-                   shown: Callable[[Linkage, Block], Block]) -> Layout:
-    """A quantity over any frames; `shown` turns a block into the axes it is to be read in."""
+                   shown: Callable[[Linkage, Block], Block], keep: tuple[str, ...] = ()) -> Layout:
+    """A quantity over any frames; `shown` turns a block into the axes it is to be read in; kinds in `keep` stay symbols."""
     quantity = methods.quantities(method)[letter]
     shapes = {name: ARGUMENTS[name].sizes(mechanism.nq, mechanism.nv) for name in quantity.inputs}
+    kept = parameters(model, keep)
+    if kept:
+        shapes[PORT] = (len(kept),)
     home = Derivation({name: shape[0] for name, shape in shapes.items()})
-    linkage = Linkage(model, home)
+    linkage = SymbolicLinkage(model, home, kept) if kept else Linkage(model, home)
     try:
         blocks = {index: shown(linkage, block) for index, block in sorted(quantity.derive(linkage).items())}
     except DivisionByZero:
@@ -142,7 +180,7 @@ def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
         places[index] = Place(len(atoms), (len(block.rows), len(block.rows[0])), block.left, block.right)
         atoms += [x for row in block.rows for x in row]
     atoms.append(linkage.zero)
-    return Layout(home.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), places)
+    return Layout(home.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), places, kept)
 
 
 def in_declared_axes(linkage: Linkage, block: Block) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -56,12 +56,15 @@ def size(derived: Program, targets: Sequence[int], at: Values | None = None) -> 
     return sum(found[r] for r in targets)
 
 
-def equations(derived: Program, targets: Sequence[int], at: Values | None = None, named: bool = True) -> Equations:
+def equations(derived: Program, targets: Sequence[int], at: Values | None = None, named: bool = True,
+              symbols: Mapping[tuple[str, int], str] | None = None) -> Equations:
     """The formulas behind rows; `named` False substitutes every name back. Inputs that `at` gives are numbers.
+
+    An input (argument, element) is called as `symbols` says, else by both: q0, v1.
 
     A number is exact where it is rational, and shown with SHOWN_DIGITS digits elsewhere.
     """
-    given = at or {}
+    given, called = at or {}, symbols or {}
     values: dict[int, Any] = {}
     found = []
     aims, taken = set(targets), {row.name for row in derived.rows}
@@ -71,7 +74,7 @@ def equations(derived: Program, targets: Sequence[int], at: Values | None = None
             value = _number(row.value, WORKING_DIGITS if given else SHOWN_DIGITS)
         elif row.op == "input":
             place = _place(derived, row)
-            value = _angle(given[place]) if place in given else sp.Symbol(f"{place[0]}{place[1]}", real=True)
+            value = _angle(given[place]) if place in given else sp.Symbol(called.get(place, f"{place[0]}{place[1]}"), real=True)
         else:
             value = _settled(_ACT[row.op](*(values[a] for a in row.args)))
             if named and row.name and r not in aims:

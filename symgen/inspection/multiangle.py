@@ -34,7 +34,7 @@ MOST = 20
 Monomial = tuple[tuple[str, int], ...]
 """(symbol, power), sorted by symbol: m_1, c_1_x, q2, v0 …; () is 1."""
 Coefficient = dict[Monomial, Fraction]
-FLOATS = Numbers(float, math.sin, math.cos, math.sqrt)
+FLOATS = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 
 
 @dataclass(frozen=True)

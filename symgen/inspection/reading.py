@@ -9,13 +9,17 @@ import sympy as sp
 
 from symgen.errors import RequestError
 from symgen.inspection.at import Values
-from symgen.inspection.catalogue import choose
-from symgen.inspection.entries import Answer, answer
+from symgen.inspection.catalogue import Choice, Result, choose
+from symgen.inspection.entries import CHOSEN, Answer, answer, symbol_note
 from symgen.inspection.equations import equations, size
+from symgen.inspection.multiangle import ENTRIES, MOST, MultiAngle, multiangle
 from symgen.inspection.printing import FORMATS, listed, printed
+from symgen.inspection.request import counted, joint
 from symgen.mechanism import Mechanism, nearest
 
-FORMS = ("closed", "recursive")
+FORMS = ("closed", "recursive", "multiangle")
+UNASKED = ("M", "c", "g")
+"""Entries whose multi-angle form is shown unless asked otherwise; that of tau has too many terms to be read."""
 CLOSED_UP_TO = 600
 """Operations beyond which named equations are shown unless a closed form is asked for."""
 CLOSED_AT_MOST = 500_000
@@ -43,21 +47,26 @@ class Recursive:
 
 @dataclass(frozen=True)
 class Reading:
-    """`value`: an expression, a Matrix, or Recursive; `notes`: one sentence each."""
+    """`value`: an expression, a Matrix, Recursive or a MultiAngle; `notes`: one sentence each."""
 
     value: Any
     notes: tuple[str, ...]
 
-    def written(self, format: str) -> str:
+    def written(self, format: str, full: bool = False) -> str:
+        if isinstance(self.value, MultiAngle):
+            return self.value.text(format, full)
         return self.value.written(format) if isinstance(self.value, Recursive) else printed(self.value, format)
 
 
 def read(mechanism: Mechanism, what: str, method: str | None = None, form: str | None = None, at: Values | None = None,
-         frame: str | None = None) -> Reading:
+         frame: str | None = None, keep: tuple[str, ...] = ()) -> Reading:
     """The answer to a request; `form` None: closed up to CLOSED_UP_TO operations, and a note where it is not."""
     if form is not None:
         nearest(form, FORMS, "form")
-    found = answer(mechanism, choose(mechanism, what, method), frame)
+    choice = choose(mechanism, what, method)
+    if form == "multiangle":
+        return _multiangle(mechanism, choice, at, keep)
+    found = answer(mechanism, choice, frame, keep)
     many, notes = size(found.program, found.rows, at), list(found.notes)
     if form == "closed" and many > CLOSED_AT_MOST:
         raise RequestError(f"the closed form of {found.label} has {many} operations, more than anybody reads; take the recursive "
@@ -66,9 +75,30 @@ def read(mechanism: Mechanism, what: str, method: str | None = None, form: str |
         notes.append(f"{found.label} has {many} operations in closed form, so these are its named equations; --form closed "
                      "substitutes them back")
     named = form == "recursive" or (form is None and many > CLOSED_UP_TO)
-    made = equations(found.program, found.rows, at, named)
+    made = equations(found.program, found.rows, at, named, found.symbols)
     value = _shaped(found, made.entries)
     return Reading(Recursive(found.label, made.named, value) if named else value, tuple(notes))
+
+
+def _multiangle(mechanism: Mechanism, choice: Choice, at: Values | None, keep: tuple[str, ...]) -> Reading:
+    """One entry of M, c, g or tau in its canonical form."""
+    letter, where = choice.words.letter, choice.words.indices
+    if not entry_of(choice):
+        raise RequestError(f"'{choice.words.what}' has no multi-angle form; one entry of {', '.join(ENTRIES)} has, "
+                           "such as M[0,0]")
+    if at:
+        raise RequestError("a multi-angle form is one for every pose, so --at does not apply; take --form closed")
+    assert where is not None
+    counted(choice.words, where, ENTRIES[letter][1])
+    indices = [joint(mechanism, text) for text in where]
+    notes = (symbol_note(keep, CHOSEN),) if keep else ()
+    return Reading(multiangle(mechanism, letter, indices, keep, choice.method), notes)
+
+
+def entry_of(choice: Choice) -> bool:
+    """Whether a request is for one entry of M, c, g or tau."""
+    words = choice.words
+    return isinstance(choice.found, Result) and words.letter in ENTRIES and words.indices is not None and words.place is None
 
 
 def _shaped(found: Answer, entries: tuple[Any, ...]) -> Any:
@@ -76,8 +106,21 @@ def _shaped(found: Answer, entries: tuple[Any, ...]) -> Any:
 
 
 def render(mechanism: Mechanism, what: str, method: str | None = None, format: str = "text", form: str | None = None,
-           at: Values | None = None, frame: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """(what `symgen inspect` prints, its notes)."""
+           at: Values | None = None, frame: str | None = None, keep: tuple[str, ...] = (),
+           full: bool = False) -> tuple[str, tuple[str, ...]]:
+    """(what `symgen inspect` prints, its notes). An entry of M, c or g is a multi-angle form unless asked otherwise."""
     nearest(format, FORMATS, "format")
-    found = read(mechanism, what, method, form, at, frame)
-    return found.written(format), found.notes
+    choice = choose(mechanism, what, method)
+    if form is None and method is None and not at and entry_of(choice) and choice.words.letter in UNASKED:
+        try:
+            found = read(mechanism, what, None, "multiangle", None, None, keep)
+        except RequestError as error:   # too many terms: the named equations are there all the same
+            found = read(mechanism, what, None, "recursive", None, None, keep)
+            found = Reading(found.value, (*found.notes, str(error)))
+        else:
+            if not full and len(found.value.waves()) > MOST:
+                note = f"the {MOST} largest terms of the multi-angle form; --full prints all, --form recursive the C's equations"
+                found = Reading(found.value, (*found.notes, note))
+    else:
+        found = read(mechanism, what, method, form, at, frame, keep)
+    return found.written(format, full), found.notes
