@@ -15,7 +15,7 @@ from symgen.cli import main
 from symgen.errors import RequestError
 from symgen.loading import load
 from symgen.reference import Reference
-from symgen.reproduce import fijany_depth, lee_chirikjian_fig2, rodriguez_filter
+from symgen.reproduce import fijany_depth, fixman_determinant, lee_chirikjian_fig2, rodriguez_filter
 from symgen.reproduce._page import slope
 from symgen.reproduce._planar import mass
 
@@ -25,6 +25,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "saha-counts": {"links": (3, 4, 10)},
     "fijany-depth": {"links": (2, 4, 8), "functions": ("mass_matrix_solve",)},
     "lee-chirikjian-fig2": {"links": (1, 2, 4)},
+    "fixman-determinant": {"links": (2, 4, 8)},
     "rodriguez-filter": {"samples": (50, 200)},
 }
 COUNTED = {"saha-counts": (3, 4, 10), "fijany-depth": (2, 4, 8)}
@@ -101,6 +102,13 @@ def test_the_filter_whitens_what_it_is_given_and_not_something_else() -> None:
 def test_the_mass_matrix_of_the_planar_chain_is_the_reference_s() -> None:
     q = np.random.default_rng(2).uniform(-3, 3, (4, 5))
     assert np.abs(mass(q) - Reference(load("planar_point_mass:5")).mass_matrix(q)).max() < 1e-13
+
+
+def test_the_dense_gradient_is_that_of_the_mass_matrix() -> None:
+    q, h = np.random.default_rng(3).uniform(-3, 3, (2, 4)), 1e-6
+    slopes = fixman_determinant.slopes(q)
+    for k, unit in enumerate(np.eye(4)):
+        assert np.abs((mass(q + h * unit) - mass(q - h * unit)) / (2 * h) - slopes[:, k]).max() < 1e-8
 
 
 def test_a_crossing_is_found_between_two_sizes() -> None:
