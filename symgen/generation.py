@@ -141,7 +141,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     seen = set()
     # What takes all constraint forces apart is long: it comes last, when there is something shorter to measure it by.
     for method in sorted(methods_for(mechanism, function), key=lambda name: (methods.differs(name, mechanism), name)):
-        reading = methods.derivation(method, function)
+        reading = methods.reading(method, function, mechanism)
         if reading in seen:   # a variant that shares another's derivation
             continue
         seen.add(reading)

@@ -79,6 +79,22 @@ def point_mass_arm(*masses: int) -> Mechanism:
     return Mechanism("arm", joints, bodies, frames, gravity=(Fraction(0), Fraction(-10), Fraction(0)))
 
 
+def planar_rods(n: int, **changes: Any) -> Mechanism:
+    """A chain in a plane, bodies anywhere in it, axes that point both ways."""
+    base = point_mass_arm(*[1] * n)
+    random = Random(n)
+
+    def decimal() -> Fraction:
+        return Fraction(random.randint(1, 900), 1000)
+
+    zero = Fraction(0)
+    bodies = tuple(Body(b.name, (Part(b.name, pose((decimal(), decimal(), decimal())), 1 + decimal(),
+                                      (zero, zero, zero, zero, zero, decimal() / 9)),)) for b in base.bodies)
+    joints = tuple(replace(j, pose=pose((decimal(), decimal(), decimal())),
+                           axis=(zero, zero, Fraction(1 - 2 * (i % 3 == 2)))) for i, j in enumerate(base.joints))
+    return replace(base, **{"name": "rods", "joints": joints, "bodies": bodies, **changes})
+
+
 # -- the robots of every relation ----------------------------------------------------------------------------------------
 
 BUILT_IN = tuple(builtin_robots())

@@ -34,7 +34,7 @@ from symgen.methods._fixman_partition import determinant, eliminate, soft_rates
 from symgen.methods._fixman_planar import absolute_forces, joint_rates, point_masses
 from symgen.methods._fixman_spatial import directions
 from symgen.model import declared
-from tests.robots_for_tests import draw, point_mass_arm, random_mechanism, rationals, robot, run
+from tests.robots_for_tests import draw, planar_rods, point_mass_arm, random_mechanism, rationals, robot, run
 
 Rows = list[dict[int, Any]]
 
@@ -447,22 +447,6 @@ def test_the_bridge_in_exact_rationals(n: int, kind: str) -> None:
 
 
 # -- which robots it suits ----------------------------------------------------------------------------------------------
-
-def planar_rods(n: int, **changes: Any) -> Mechanism:
-    """A chain in a plane, bodies anywhere in it, axes that point both ways."""
-    base = point_mass_arm(*[1] * n)
-    random = Random(n)
-
-    def decimal() -> Fraction:
-        return Fraction(random.randint(1, 900), 1000)
-
-    zero = Fraction(0)
-    bodies = tuple(Body(b.name, (Part(b.name, pose((decimal(), decimal(), decimal())), 1 + decimal(),
-                                      (zero, zero, zero, zero, zero, decimal() / 9)),)) for b in base.bodies)
-    joints = tuple(replace(j, pose=pose((decimal(), decimal(), decimal())),
-                           axis=(zero, zero, Fraction(1 - 2 * (i % 3 == 2)))) for i, j in enumerate(base.joints))
-    return replace(base, **{"name": "rods", "joints": joints, "bodies": bodies, **changes})
-
 
 def without(arm: Mechanism, i: int, *parts: Part) -> Mechanism:
     return replace(arm, bodies=(*arm.bodies[:i], Body(arm.bodies[i].name, parts), *arm.bodies[i + 1:]))

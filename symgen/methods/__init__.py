@@ -7,16 +7,20 @@ the bias to others (as SA §5 and RK FD1 do) is completed here: forward dynamics
 (V b, D⁻¹ V b) for every column b saves Λ⁻¹ the way back.
 
 A paper that gives several readings of one method names them in `VARIANTS`: variant -> its own FUNCTIONS, asked for as
-"method:variant". A method that not every robot suits says why in `refusal(mechanism)` -> one sentence, or None; where
-its variants suit different robots, `REFUSALS` has one such function each, under "" for the method itself. What only a
-derivation can see, such as a run-time payload, it declines by raising MethodRefusal. What it names on the way, and lets
-people look at, is `QUANTITIES`, its own or that of a sibling `_<method>_quantities.py` (see `_quantities`).
+"method:variant". A variant that is to be completed has its own solve in `SOLVES`, variant -> solve. A method that is
+one variant on some robots and another on others says which in `stands_for(mechanism)` -> variant.
+
+A method that not every robot suits says why in `refusal(mechanism)` -> one sentence, or None, and `differs(mechanism)` is
+True where its answer is a difference of larger terms. Where variants differ in that, `REFUSALS` and `DIFFERS` have one
+such function each, under "" for the method itself. What only a derivation can see, such as a run-time payload, a method
+declines by raising MethodRefusal. What it names on the way, and lets people look at, is `QUANTITIES`, its own or that of a
+sibling `_<method>_quantities.py` (see `_quantities`).
 """
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
@@ -28,6 +32,8 @@ from symgen.methods._quantities import Quantity
 
 Results = tuple[list[Any], ...]
 Derive = Callable[[Linkage], Results]
+Solve = Callable[[Linkage, Sequence[Any]], list[Any]]
+Halves = Callable[[Linkage, Sequence[Sequence[Any]]], list[tuple[list[Any], list[Any]]]]
 BIAS_METHOD = "newton_euler"
 POSE_METHOD = "kinematics"
 
@@ -51,8 +57,7 @@ def module(method: str) -> Any:
 
 def refusal(method: str, mechanism: Mechanism) -> str | None:
     """Why a method does not suit a robot, in one sentence; None where it does."""
-    here, variant = module(method), method.partition(":")[2]
-    ask = getattr(here, "REFUSALS", {}).get(variant, getattr(here, "refusal", None))
+    ask = _by_variant(method, "REFUSALS", "refusal")
     return None if ask is None else ask(mechanism)
 
 
@@ -69,8 +74,15 @@ def quantities(method: str) -> dict[str, Quantity]:
 def differs(method: str, mechanism: Mechanism) -> bool:
     """Whether the method's answer is a difference of larger terms, M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ: what each link would do
     were it free, less what its neighbours keep it from. Round-off is then measured against those terms."""
-    ask = getattr(module(method), "differs", None)
-    return False if ask is None else bool(ask(mechanism))
+    ask = _by_variant(method, "DIFFERS", "differs")
+    return ask is not None and bool(ask(mechanism))
+
+
+def _by_variant(method: str, table: str, single: str) -> Callable[[Mechanism], Any] | None:
+    """What a file says of a variant in `table`, else of the whole method as `single`."""
+    here, variant = module(method), method.partition(":")[2]
+    found: Callable[[Mechanism], Any] | None = getattr(here, table, {}).get(variant, getattr(here, single, None))
+    return found
 
 
 def regroups(method: str) -> bool:
@@ -92,37 +104,48 @@ def derivation(method: str, function: str) -> Derive:
     return found
 
 
+def reading(method: str, function: str, mechanism: Mechanism) -> Derive:
+    """`derivation` of the variant that a method stands for on a robot: what shares it gives the same Program."""
+    ask = getattr(module(method), "stands_for", None)
+    found = None if ask is None or ":" in method else _derivation(f"{method}:{ask(mechanism)}", function)
+    return found or derivation(method, function)
+
+
+@cache
 def _derivation(method: str, function: str) -> Derive | None:
+    """One object for one derivation, so that a variant which shares another's is known by it."""
     here, variant = module(method), method.partition(":")[2]
     own: dict[str, Derive] = here.VARIANTS[variant] if variant else here.FUNCTIONS
     if function in own:
         return own[function]
-    if variant:
-        return None
-    bias = module(BIAS_METHOD).bias_force
-    if function == "forward_dynamics" and hasattr(here, "solve"):
-        def forward_dynamics(linkage: Linkage) -> Results:
-            (c,) = bias(linkage)
-            rest = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
-            return (here.solve(linkage, rest),)
-        return forward_dynamics
-    if function == "operational_inertia_inverse" and hasattr(here, "solve"):
-        return partial(_operational_inertia_inverse, here)
+    solve = getattr(here, "SOLVES", {}).get(variant) if variant else getattr(here, "solve", None)
+    if function == "forward_dynamics" and solve is not None:
+        return partial(_forward_dynamics, solve)
+    if function == "operational_inertia_inverse" and solve is not None:
+        return partial(_operational_inertia_inverse, solve, None if variant else getattr(here, "halves", None))
     if function == "mass_matrix_and_bias" and "mass_matrix" in own:
-        def both(linkage: Linkage) -> Results:
-            (c,) = bias(linkage)
-            (m,) = own["mass_matrix"](linkage)
-            return m, c
-        return both
+        return partial(_mass_matrix_and_bias, own["mass_matrix"])
     return None
 
 
-def _operational_inertia_inverse(method: Any, linkage: Linkage) -> Results:
+def _forward_dynamics(solve: Solve, linkage: Linkage) -> Results:
+    """a = M⁻¹ (tau − c)."""
+    (c,) = module(BIAS_METHOD).bias_force(linkage)
+    return (solve(linkage, [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]),)
+
+
+def _mass_matrix_and_bias(mass_matrix: Derive, linkage: Linkage) -> Results:
+    (c,) = module(BIAS_METHOD).bias_force(linkage)
+    (m,) = mass_matrix(linkage)
+    return m, c
+
+
+def _operational_inertia_inverse(solve: Solve, halves: Halves | None, linkage: Linkage) -> Results:
     """J M⁻¹ Jᵀ out of the rows of J; symmetric entries are taken once."""
     n = len(linkage)
     (J,) = module(POSE_METHOD).jacobian(linkage)
     rows = [J[r * n:(r + 1) * n] for r in range(6)]
-    pairs = method.halves(linkage, rows) if hasattr(method, "halves") else [(row, method.solve(linkage, row)) for row in rows]
+    pairs = halves(linkage, rows) if halves is not None else [(row, solve(linkage, row)) for row in rows]
     linkage.home.step("products of the rows of the Jacobian over the inverse of the mass matrix")
     found = {(i, j): linkage.dot(pairs[i][0], pairs[j][1]) for i in range(6) for j in range(i, 6)}
     return ([found[min(i, j), max(i, j)] for i in range(6) for j in range(6)],)

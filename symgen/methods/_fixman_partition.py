@@ -116,8 +116,8 @@ def _reduced(block: Block, left: Block, right: Block, symmetric: bool) -> Block:
     return out
 
 
-def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) -> list[list[Scalar]]:
-    """e = (H^bb)⁻¹ d: L_h z = d from the leaves to the base, U_h e = z back."""
+def hard_half(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) -> list[list[Scalar]]:
+    """z of L_h z = d, from the leaves to the base."""
     rest = [list(part) for part in d]
     z: list[list[Scalar]] = [[] for _ in d]
     for i in reversed(range(len(d))):
@@ -126,6 +126,12 @@ def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) ->
         for j, gain in pivots[i].gain.items():
             for row, x in zip(gain, z[i], strict=True):
                 rest[j] = [y - g * x for y, g in zip(rest[j], row, strict=True)]
+    return z
+
+
+def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) -> list[list[Scalar]]:
+    """e = (H^bb)⁻¹ d: L_h z = d from the leaves to the base, U_h e = z back."""
+    z = hard_half(linkage, pivots, d)
     e: list[list[Scalar]] = []
     for i, pivot in enumerate(pivots):
         linkage.step(i, "forces of the hard coordinates, back, LC (13)")
@@ -159,6 +165,25 @@ def soft_rates(linkage: Linkage, partition: Partition, pivots: list[Pivot], b: S
         for entry, force in zip(row, e[j], strict=True):
             x[i] = x[i] - entry * force                                                     # (13) f = H^ab e, c − f
     return x
+
+
+def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> dict[tuple[int, int], Scalar]:
+    """H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ for j ≤ i, LC (12): one way only, L_h Z = (H^ab)ᵀ and then Zᵀ Δ⁻¹ Z."""
+    n = len(pivots)
+    halves, scaled = [], []
+    for i in range(n):
+        d = [partition.coupling.get((i, j)) or [linkage.zero] * len(pivots[j].delta) for j in range(n)]
+        halves.append([x for part in hard_half(linkage, pivots, d) for x in part])
+        scaled.append([x * by for x, by in zip(halves[i], (by for pivot in pivots for by in pivot.inverse), strict=True)])
+    found = {}
+    for i in range(n):
+        linkage.step(i, "row of the inverse, LC (12)")
+        for j in range(i + 1):
+            entry = partition.soft.get((i, j), linkage.zero)
+            for x, y in zip(halves[i], scaled[j], strict=True):
+                entry = entry - x * y
+            found[i, j] = entry
+    return found
 
 
 def determinant(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> Scalar:

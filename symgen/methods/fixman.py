@@ -14,7 +14,7 @@ from symgen.derivation import DivisionByZero, Scalar
 from symgen.linkage import Linkage
 from symgen.mechanism import Mechanism
 from symgen.methods._fixman_gradient import gradient
-from symgen.methods._fixman_partition import Partition, determinant, eliminate, log_determinant, soft_rates
+from symgen.methods._fixman_partition import Partition, determinant, eliminate, log_determinant, soft_inverse, soft_rates
 from symgen.methods._fixman_planar import absolute_forces, joint_rates, planar
 from symgen.methods._fixman_reach import in_a_plane, planar_refusal, refusal, spatial_refusal
 from symgen.methods._fixman_spatial import spatial
@@ -23,10 +23,18 @@ SOURCE = "Lee & Chirikjian 2005, (3)-(25), and Wang & Chirikjian, (11)-(19)"
 REGROUPED = False   # H needs inertias that links have, one by one
 REFUSALS = {"": refusal, "planar": planar_refusal, "spatial": spatial_refusal}
 
-def differs(mechanism: Mechanism) -> bool:
-    """True in space: a light link far from its joint is freer by itself than in the chain by orders of magnitude."""
-    return planar_refusal(mechanism) is not None
 
+def stands_for(mechanism: Mechanism) -> str:
+    """`fixman` alone is the planar form where that suits, else the spatial one."""
+    return "planar" if planar_refusal(mechanism) is None else "spatial"
+
+
+def differs_in_space(mechanism: Mechanism) -> bool:
+    """A light link far from its joint is freer by itself than in the chain by orders of magnitude; in a plane it is not."""
+    return stands_for(mechanism) == "spatial"
+
+
+DIFFERS = {"": differs_in_space, "planar": lambda _: False, "spatial": lambda _: True}
 
 Form = Callable[[Linkage], Partition]
 Function = Callable[[Linkage], tuple[list[Scalar], ...]]
@@ -50,10 +58,40 @@ def solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
     return solve_by(_form(linkage), linkage, b)[0]
 
 
+def planar_solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
+    """M⁻¹ b in a plane."""
+    return solve_by(planar, linkage, b)[0]
+
+
+def spatial_solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
+    """M⁻¹ b in space."""
+    return solve_by(spatial, linkage, b)[0]
+
+
+SOLVES = {"planar": planar_solve, "spatial": spatial_solve}
+
+
+def _inverse(linkage: Linkage, form: Form) -> dict[tuple[int, int], Scalar]:
+    """M⁻¹ for j ≤ i. In a plane a unit right-hand side at a time, as one that meets a narrow band costs little; in space
+    the way back is what costs, and is spared."""
+    n = len(linkage)
+    if form is planar:
+        units = [[linkage.one if i == j else linkage.zero for i in range(n)] for j in range(n)]
+        columns = solve_by(planar, linkage, *units)
+        return {(i, j): columns[i][j] for i in range(n) for j in range(i + 1)}
+    partition = form(linkage)
+    return soft_inverse(linkage, partition, eliminate(linkage, partition))
+
+
 def _functions(choose: Callable[[Linkage], Form]) -> dict[str, Function]:
     def mass_matrix_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:
         """x = M⁻¹ b."""
         return (solve_by(choose(linkage), linkage, linkage.inputs["b"])[0],)
+
+    def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
+        """M⁻¹, LC (12); symmetric entries are taken once."""
+        n, entries = len(linkage), _inverse(linkage, choose(linkage))
+        return ([entries[max(i, j), min(i, j)] for i in range(n) for j in range(n)],)
 
     def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
         """det M = det G · det H^bb, Fixman's theorem, LC (8)."""
@@ -68,16 +106,7 @@ def _functions(choose: Callable[[Linkage], Form]) -> dict[str, Function]:
         partition = choose(linkage)(linkage)
         return ([log_determinant(linkage, partition, eliminate(linkage, partition))],)
 
-    return {"mass_matrix_solve": mass_matrix_solve, "mass_matrix_determinant": mass_matrix_determinant,
-            "mass_matrix_log_determinant": mass_matrix_log_determinant}
-
-
-def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """M⁻¹ of a planar chain, a unit right-hand side at a time; symmetric entries are taken once."""
-    n = len(linkage)
-    units = [[linkage.one if i == j else linkage.zero for i in range(n)] for j in range(n)]
-    columns = solve_by(planar, linkage, *units)
-    return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
+    return {f.__name__: f for f in (mass_matrix_solve, inverse_mass_matrix, mass_matrix_determinant, mass_matrix_log_determinant)}
 
 
 def mass_matrix_log_determinant_gradient(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -88,7 +117,6 @@ def mass_matrix_log_determinant_gradient(linkage: Linkage) -> tuple[list[Scalar]
 
 FUNCTIONS = _functions(_form)
 VARIANTS = {
-    "planar": {**_functions(lambda _: planar), "inverse_mass_matrix": inverse_mass_matrix,
-               "mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient},
+    "planar": {**_functions(lambda _: planar), "mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient},
     "spatial": _functions(lambda _: spatial),
 }

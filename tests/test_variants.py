@@ -1,0 +1,99 @@
+"""Variants of a method: what completes them, what they share, and what is asked of each by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import symgen
+from symgen import generation, methods
+from symgen.functions import FUNCTIONS
+from symgen.generation import Options
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+from tests.robots_for_tests import FEW, ROBOTS, planar_rods, program, random_mechanism, robot
+
+STANDING = [m for m in methods.names() if hasattr(methods.module(m), "stands_for") and ":" not in m]
+"""Methods that are one variant on some robots and another on others."""
+
+
+def flat_chain(n: int) -> Mechanism:
+    """A chain in a plane whose links have inertias that are positive definite in space as well."""
+    flat, solid = planar_rods(n), random_mechanism(n)
+    bodies = tuple(replace(body, parts=tuple(replace(part, moments=like.parts[0].moments) for part in body.parts))
+                   for body, like in zip(flat.bodies, solid.bodies, strict=True))
+    return replace(flat, bodies=bodies, name="flat")
+
+
+@pytest.mark.parametrize("method", STANDING)
+@pytest.mark.parametrize("name", ["planar_point_mass", *FEW])
+def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(name: str, method: str) -> None:
+    if methods.refusal(method, robot(name)) is not None:
+        pytest.skip("the method refuses this robot by name")
+    variant = f"{method}:{methods.module(method).stands_for(robot(name))}"
+    for function in FUNCTIONS:
+        if {method, variant} <= set(generation.methods_for(robot(name), function)):
+            assert program(name, function, method).rows == program(name, function, variant).rows
+
+
+@pytest.mark.parametrize("method", STANDING)
+def test_its_variants_compute_all_that_the_method_does(method: str) -> None:
+    for function in ("mass_matrix_solve", "inverse_mass_matrix", "mass_matrix_determinant", "forward_dynamics",
+                     "operational_inertia_inverse"):
+        every = {method, *(f"{method}:{variant}" for variant in methods.module(method).VARIANTS)}
+        assert every <= set(methods.providers(function))
+
+
+@pytest.mark.parametrize("made", ["planar_arm", "planar_point_mass:3", "ur5", "flat"])
+def test_the_search_for_the_cheapest_derives_nothing_twice(made: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where one derivation has three names."""
+    mechanism = flat_chain(3) if made == "flat" else symgen.load(made)
+    found: list[Program] = []
+    derive = generation.derive
+
+    def watched(*given: Any, **named: Any) -> Program:
+        found.append(derive(*given, **named))
+        return found[-1]
+
+    monkeypatch.setattr(generation, "derive", watched)
+    for function in FUNCTIONS:
+        if generation.refusal(mechanism, function, None) is None:
+            found.clear()
+            generation.best(mechanism, function, Options())
+            for i, one in enumerate(found):
+                for other in found[i + 1:]:
+                    assert one.method.partition(":")[0] != other.method.partition(":")[0] or one.rows != other.rows, (
+                        function, one.method, other.method)
+
+
+@pytest.mark.parametrize("made", [planar_rods(4), flat_chain(4), *(robot(name) for name in FEW)], ids=lambda m: str(m.name))
+def test_whether_the_answer_is_a_difference_of_larger_terms_is_asked_of_the_variant(made: Mechanism) -> None:
+    """In a plane the form that takes the plane into account has no such difference; the form in space has it there too."""
+    flat = methods.refusal("fixman:planar", made) is None
+    assert not methods.differs("fixman:planar", made)
+    assert methods.differs("fixman:spatial", made)
+    assert methods.differs("fixman", made) == (not flat)
+    assert flat == (made.name in ("rods", "flat"))
+    assert methods.differs("constraint_force", made)
+    assert methods.differs("constraint_force:parallel", made)
+    assert not any(methods.differs(m, made) for m in methods.names() if m.partition(":")[0] not in ("fixman", "constraint_force"))
+
+
+@pytest.mark.parametrize("method", ["fixman", "fixman:planar", "fixman:spatial"])
+def test_every_form_verifies_in_a_plane(method: str) -> None:
+    asked = [f"{function}={method}" for function in FUNCTIONS if method in methods.providers(function)]
+    assert len(asked) >= 5
+    report = symgen.verify(flat_chain(4), asked, states=4)
+    assert report.passed, str(report)
+
+
+@pytest.mark.parametrize("method", methods.names())
+def test_a_variant_is_found_again_as_the_same_object(method: str) -> None:
+    for function in FUNCTIONS:
+        if method in methods.providers(function):
+            assert methods.derivation(method, function) is methods.derivation(method, function)
+            assert all(methods.reading(method, function, robot(name)) in
+                       [methods.derivation(m, function) for m in methods.providers(function)]
+                       for name in ROBOTS[:3] if methods.refusal(method, robot(name)) is None)
