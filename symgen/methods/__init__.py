@@ -7,8 +7,9 @@ the bias to others (as SA §5 and RK FD1 do) is completed here: forward dynamics
 (V b, D⁻¹ V b) for every column b saves Λ⁻¹ the way back.
 
 A paper that gives several readings of one method names them in `VARIANTS`: variant -> its own FUNCTIONS, asked for as
-"method:variant". A variant that is to be completed has its own solve in `SOLVES`, variant -> solve. A method that is
-one variant on some robots and another on others says which in `stands_for(mechanism)` -> variant.
+"method:variant". A variant that is to be completed has its own solve in `SOLVES`, variant -> solve, and likewise in
+`HALVES`; the method itself stands there under "". A method that is one variant on some robots and another on others says
+which in `stands_for(mechanism)` -> variant.
 
 A method that not every robot suits says why in `refusal(mechanism)` -> one sentence, or None, and `differs(mechanism)` is
 True where its answer is a difference of larger terms. Where variants differ in that, `REFUSALS` and `DIFFERS` have one
@@ -118,14 +119,19 @@ def _derivation(method: str, function: str) -> Derive | None:
     own: dict[str, Derive] = here.VARIANTS[variant] if variant else here.FUNCTIONS
     if function in own:
         return own[function]
-    solve = getattr(here, "SOLVES", {}).get(variant) if variant else getattr(here, "solve", None)
+    solve: Solve | None = _own(here, variant, "SOLVES", "solve")
     if function == "forward_dynamics" and solve is not None:
         return partial(_forward_dynamics, solve)
     if function == "operational_inertia_inverse" and solve is not None:
-        return partial(_operational_inertia_inverse, solve, None if variant else getattr(here, "halves", None))
+        return partial(_operational_inertia_inverse, solve, _own(here, variant, "HALVES", "halves"))
     if function == "mass_matrix_and_bias" and "mass_matrix" in own:
         return partial(_mass_matrix_and_bias, own["mass_matrix"])
     return None
+
+
+def _own(here: Any, variant: str, table: str, single: str) -> Any:
+    """What a variant brings in `table`; `single` is the method's alone."""
+    return getattr(here, table, {}).get(variant, None if variant else getattr(here, single, None))
 
 
 def _forward_dynamics(solve: Solve, linkage: Linkage) -> Results:

@@ -5,6 +5,7 @@ Quantities of link i stand in its own axes at C_i. Sums over "i + 1" run over th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from symgen.closed_forms import joint_form, joint_vector
@@ -15,7 +16,7 @@ from symgen.spatial import STILL, ArticulatedInertia, Symmetric, Vector
 
 @dataclass(frozen=True)
 class ArticulatedBody:
-    """Of link i: M̂_i,i+1, p_i, ψ_i = M̂ p_i, m̂_i, 1/m̂_i and ψ̂_i = ψ_i / m̂_i, twists and wrenches at C_i."""
+    """Of link i: M̂_i,i+1, p_i, ψ_i = M̂ p_i, m̂_i, 1/m̂_i and ψ̂_i = ψ_i / m̂_i, twists and wrenches at its point."""
 
     M: ArticulatedInertia
     p: tuple[Vector, Vector]
@@ -26,15 +27,18 @@ class ArticulatedBody:
 
 
 @dataclass(frozen=True)
-class Centres:
-    """Where mass centres are: `d[i]` from joint i to C_i in link axes, `arm[i]` from the parent's C to C_i in the parent's."""
+class Points:
+    """The links' points: `d[i]` from joint i in link axes, `arm[i]` from the parent's point in the parent's axes."""
 
     d: list[Vector]
     arm: list[Vector]
 
 
-def centres(linkage: Linkage) -> Centres:
-    """d_i and −c_ij of Fig. 1."""
+Place = Callable[[Linkage], Points]
+
+
+def centres(linkage: Linkage) -> Points:
+    """The mass centres: d_i and −c_ij of Fig. 1."""
     d = [linkage.center(i) for i in range(len(linkage))]
     arm = []
     for i, link in enumerate(linkage.links):
@@ -42,10 +46,15 @@ def centres(linkage: Linkage) -> Centres:
         inner = d[link.parent] if link.parent >= 0 else linkage.zeros
         arm.append(link.shift + link.rotation.outward(d[i]) - inner)
         linkage.name("c", i, arm[i])
-    return Centres(d, arm)
+    return Points(d, arm)
 
 
-def joint_twists(linkage: Linkage, at: Centres) -> list[tuple[Vector, Vector]]:
+def origins(linkage: Linkage) -> Points:
+    """The origins of the link frames, on the axes of the joints."""
+    return Points([linkage.zeros] * len(linkage), [link.shift for link in linkage.links])
+
+
+def joint_twists(linkage: Linkage, at: Points) -> list[tuple[Vector, Vector]]:
     """p_i = [e_i; e_i × d_i] (4), lowered from the closed form of the joint's type."""
     import sympy as sp
 
@@ -59,7 +68,7 @@ def joint_twists(linkage: Linkage, at: Centres) -> list[tuple[Vector, Vector]]:
     return found
 
 
-def decompose(linkage: Linkage, at: Centres) -> list[ArticulatedBody]:
+def decompose(linkage: Linkage, at: Points) -> list[ArticulatedBody]:
     """k = n … 1: (32)-(35)."""
     n = len(linkage)
     twists = joint_twists(linkage, at)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from symgen.derivation import Scalar
 from symgen.linkage import Linkage
 from symgen.methods._quantities import Block, Entries, Quantity, Rows, column, named, scalar, spread, units
-from symgen.methods._udut_bodies import ArticulatedBody, Centres, centres, decompose, joint_twists
+from symgen.methods._udut_bodies import ArticulatedBody, Points, centres, decompose, joint_twists
 from symgen.spatial import STILL, ArticulatedInertia, RigidInertia, Vector, twist_inward, wrench_outward
 
 Spatial = tuple[Vector, Vector]
@@ -33,14 +33,14 @@ def _way(linkage: Linkage, i: int, j: int) -> list[int]:
     return list(reversed(way[:way.index(j)]))
 
 
-def _moved(linkage: Linkage, at: Centres, i: int, j: int, twist: Spatial) -> Spatial:
+def _moved(linkage: Linkage, at: Points, i: int, j: int, twist: Spatial) -> Spatial:
     """B_ij · twist."""
     for k in _way(linkage, i, j):
         twist = twist_inward(linkage.links[k].rotation, at.arm[k], *twist)
     return twist
 
 
-def _named_bodies(linkage: Linkage, at: Centres) -> list[ArticulatedBody]:
+def _named_bodies(linkage: Linkage, at: Points) -> list[ArticulatedBody]:
     bodies = decompose(linkage, at)
     for i, body in enumerate(bodies):
         named(linkage, f"Mhat_{i + 1}", _full(body.M))
@@ -112,7 +112,7 @@ def _mhat(linkage: Linkage) -> Entries:
     return {(i,): scalar(body.mass) for i, body in enumerate(_named_bodies(linkage, centres(linkage)))}
 
 
-def _carried(linkage: Linkage, at: Centres, stem: str, own: list[Spatial]) -> dict[tuple[int, int], Spatial]:
+def _carried(linkage: Linkage, at: Points, stem: str, own: list[Spatial]) -> dict[tuple[int, int], Spatial]:
     """B_kiᵀ · wrench of link k, for every link i that carries it (32)-(33)."""
     found: dict[tuple[int, int], Spatial] = {}
     for k, wrench in enumerate(own):

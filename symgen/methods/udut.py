@@ -3,22 +3,27 @@
 Reference points are the mass centres C_i (the joint's origin for a massless link), so M_i is block diagonal (12) and
 links keep the inertia they were declared with; B_ij and p_i are SymPy's (4), derived from the declared geometry.
 Quantities of link i stand in its own axes. Sums over "i + 1" run over the links that link i carries.
+
+`udut:links` is the same recursion in link frames: (4)-(9) hold for any point of a link, and at its frame's origin, on the
+joint's axis, d_i = 0. Then M_i is not block diagonal, but p_i is one unit vector, and M̂ p_i, p_iᵀ ψ_i and what crosses a
+joint cost less.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from symgen.derivation import DivisionByZero, Scalar
 from symgen.linkage import Linkage
-from symgen.methods._udut_bodies import ArticulatedBody, Centres, centres, decompose
+from symgen.methods._udut_bodies import ArticulatedBody, Place, Points, centres, decompose, origins
 from symgen.spatial import Vector, twist_inward, wrench_outward
 
 SOURCE = "Saha 1997, (4), (17)-(39)"
 REGROUPED = False   # a moved inertia has no mass centre of its own
 
 
-def substitute(linkage: Linkage, at: Centres, bodies: list[ArticulatedBody], tau: Sequence[Scalar]) -> list[Scalar]:
+def substitute(linkage: Linkage, at: Points, bodies: list[ArticulatedBody], tau: Sequence[Scalar]) -> list[Scalar]:
     """The three solutions of §B: τ̂ = U⁻¹ τ (36)-(37), τ̃ = D⁻¹ τ̂, θ̈ = U⁻ᵀ τ̃ (38)-(39)."""
     _, tilde = reduced(linkage, at, bodies, tau)
     mu: list[tuple[Vector, Vector]] = []
@@ -35,7 +40,7 @@ def substitute(linkage: Linkage, at: Centres, bodies: list[ArticulatedBody], tau
     return result
 
 
-def reduced(linkage: Linkage, at: Centres, bodies: list[ArticulatedBody],
+def reduced(linkage: Linkage, at: Points, bodies: list[ArticulatedBody],
             tau: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
     """τ̂ = U⁻¹ τ and τ̃ = D⁻¹ τ̂."""
     n = len(linkage)
@@ -57,51 +62,49 @@ def reduced(linkage: Linkage, at: Centres, bodies: list[ArticulatedBody],
     return tauhat, tilde
 
 
-def halves(linkage: Linkage, columns: Sequence[Sequence[Scalar]]) -> list[tuple[list[Scalar], list[Scalar]]]:
+def halves_at(place: Place, linkage: Linkage, columns: Sequence[Sequence[Scalar]]) -> list[tuple[list[Scalar], list[Scalar]]]:
     """(U⁻¹ b, D⁻¹ U⁻¹ b) of every column b, decomposed once: bᵀ M⁻¹ c is the product of one's left and the other's right."""
-    at = centres(linkage)
+    at = place(linkage)
     bodies = decompose(linkage, at)
     return [reduced(linkage, at, bodies, b) for b in columns]
 
 
-def solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
+def solve_at(place: Place, linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
     """M⁻¹ b, SA (24)."""
-    at = centres(linkage)
+    at = place(linkage)
     return substitute(linkage, at, decompose(linkage, at), b)
 
 
-def mass_matrix_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """x = M⁻¹ b."""
-    return (solve(linkage, linkage.inputs["b"]),)
+def _functions(place: Place) -> dict[str, Callable[[Linkage], tuple[list[Scalar], ...]]]:
+    def mass_matrix_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:
+        """x = M⁻¹ b."""
+        return (solve_at(place, linkage, linkage.inputs["b"]),)
+
+    def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
+        """M⁻¹, a unit right-hand side at a time; symmetric entries are taken once."""
+        n, at = len(linkage), place(linkage)
+        bodies = decompose(linkage, at)
+        columns = []
+        for j in range(n):
+            unit = [linkage.one if i == j else linkage.zero for i in range(n)]
+            columns.append(substitute(linkage, at, bodies, unit))
+        return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
+
+    def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
+        """det M = Π m̂_k, from (21)."""
+        try:
+            return ([linkage.product([body.mass for body in decompose(linkage, place(linkage))])],)
+        except DivisionByZero:
+            return ([linkage.zero],)
+
+    def mass_matrix_log_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
+        """ln det M = Σ ln m̂_k, from (21)."""
+        return ([linkage.log_product([body.mass for body in decompose(linkage, place(linkage))])],)
+
+    return {f.__name__: f for f in (mass_matrix_solve, inverse_mass_matrix, mass_matrix_determinant, mass_matrix_log_determinant)}
 
 
-def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """M⁻¹, a unit right-hand side at a time; symmetric entries are taken once."""
-    n, at = len(linkage), centres(linkage)
-    bodies = decompose(linkage, at)
-    columns = []
-    for j in range(n):
-        unit = [linkage.one if i == j else linkage.zero for i in range(n)]
-        columns.append(substitute(linkage, at, bodies, unit))
-    return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
-
-
-def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """det M = Π m̂_k, from (21)."""
-    try:
-        return ([linkage.product([body.mass for body in decompose(linkage, centres(linkage))])],)
-    except DivisionByZero:
-        return ([linkage.zero],)
-
-
-def mass_matrix_log_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """ln det M = Σ ln m̂_k, from (21)."""
-    return ([linkage.log_product([body.mass for body in decompose(linkage, centres(linkage))])],)
-
-
-FUNCTIONS = {
-    "mass_matrix_solve": mass_matrix_solve,
-    "inverse_mass_matrix": inverse_mass_matrix,
-    "mass_matrix_determinant": mass_matrix_determinant,
-    "mass_matrix_log_determinant": mass_matrix_log_determinant,
-}
+FUNCTIONS = _functions(centres)
+VARIANTS = {"links": _functions(origins)}
+SOLVES = {"": partial(solve_at, centres), "links": partial(solve_at, origins)}
+HALVES = {"": partial(halves_at, centres), "links": partial(halves_at, origins)}
