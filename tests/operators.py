@@ -18,6 +18,7 @@ import sympy as sp
 from sympy.polys.rings import ring
 
 from symgen.precision import Array
+from tests.rational_functions import Functions
 from tests.robots_for_tests import rationals
 
 
@@ -178,6 +179,48 @@ def rational_chain(n: int, seed: int) -> Operators:
         m, p = Fraction(source.randint(1, 9), 5), skew(rationals(source, 3))
         inertias.append(np.block([[centre - m * p @ p, m * p], [-m * p, m * np.array(np.eye(3, dtype=int), dtype=object)]]))
     return Operators([shift(rationals(source, 3)) for _ in range(n)], axes, inertias)
+
+
+def spatial_chain(kinds: str, whole: bool = False) -> Operators:
+    """A chain in space, tip first, "r" for a joint that turns and "p" for one that slides, in the axes of its links.
+
+    Symbols are every joint coordinate, tan(q/2) of a joint that turns, and every mass; `whole`: also the mass centres, the
+    tensors and the shifts. What is left are rationals of no special kind.
+    """
+    source, n = Random(f"spatial/{kinds}"), len(kinds)
+    each = ["q", "m", *(("hx", "hy", "hz", "xx", "xy", "xz", "yy", "yz", "zz", "lx", "ly", "lz") if whole else ())]
+    field = Functions([f"{name}{k + 1}" for k in range(n) for name in each])
+    steps, axes, inertias = [], [], []
+    for k, kind in enumerate(kinds):
+        q, m, *rest = field.symbols()[k * len(each):(k + 1) * len(each)]
+        between, place = np.array(rotation(source), dtype=object), np.array(rest[9:] or rationals(source, 3), dtype=object)
+        if kind == "r":
+            unit = 1 / (1 + q * q)
+            c, s = (1 - q * q) * unit, 2 * q * unit
+            R = between @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]], dtype=object)
+        else:
+            R, place = between, place + between[:, 2] * q
+        turned = np.array(np.zeros((6, 6), dtype=int), dtype=object)
+        turned[:3, :3] = turned[3:, 3:] = R
+        steps.append(shift(place) @ turned)
+        axes.append(np.array([[0, 0, int(kind == "r"), 0, 0, int(kind == "p")]], dtype=object))
+        inertias.append(_inertia(m, rest[:3], rest[3:9]) if rest else unit_inertia(source) * m)
+    return Operators(steps, axes, inertias)
+
+
+def _inertia(m: Any, h: Sequence[Any], tensor: Sequence[Any]) -> Array:
+    """M(k) (2.15) of a mass, its first moment and its tensor about the joint."""
+    xx, xy, xz, yy, yz, zz = tensor
+    J, cross = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=object), skew(h)
+    return np.block([[J, cross], [-cross, m * np.array(np.eye(3, dtype=int), dtype=object)]])
+
+
+def unit_inertia(source: Random) -> Array:
+    """M(k) of a unit mass, its centre and its tensor anywhere."""
+    R, half = np.array(rotation(source), dtype=object), [Fraction(source.randint(1, 9), 7) for _ in range(3)]
+    centre = R @ np.diag(np.array([half[1] + half[2], half[0] + half[2], half[0] + half[1]], dtype=object)) @ R.T
+    p = skew(rationals(source, 3))
+    return np.block([[centre - p @ p, p], [-p, np.array(np.eye(3, dtype=int), dtype=object)]])
 
 
 def symbolic_chain(n: int) -> Operators:
