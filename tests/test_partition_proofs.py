@@ -1,4 +1,4 @@
-"""The hard/soft partition of RK's operators proved in space: the bridge, Fixman's theorem, the invariance of the Schur complement.
+"""The hard/soft partition of RK's operators proved in space: the bridge, Fixman's theorem, the invariant Schur complement.
 
 With 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ and W(k) the rows that complete H(k) to an orthonormal basis, H_aa = H𝓐Hᵀ, H_ab = H𝓐𝓦ᵀ and
 H_bb = 𝓦𝓐𝓦ᵀ. For N = 2 and 3 joint coordinates and masses are symbols, tan(q/2) for a joint that turns; rationals up to N = 8.
@@ -28,7 +28,7 @@ def determinant(m: Array) -> Any:
     for k in range(len(m)):
         pivot = left[k, k]
         total = total * pivot
-        met = [r for r in range(k + 1, len(m)) if not left[r, k] == 0]
+        met = [r for r in range(k + 1, len(m)) if left[r, k] != 0]
         for r in met:
             share = left[r, k] / pivot
             for c in met:
