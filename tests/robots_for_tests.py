@@ -79,10 +79,10 @@ def point_mass_arm(*masses: int) -> Mechanism:
     return Mechanism("arm", joints, bodies, frames, gravity=(Fraction(0), Fraction(-10), Fraction(0)))
 
 
-def planar_rods(n: int, **changes: Any) -> Mechanism:
+def planar_rods(n: int, seed: int = 0, **changes: Any) -> Mechanism:
     """A chain in a plane, bodies anywhere in it, axes that point both ways."""
     base = point_mass_arm(*[1] * n)
-    random = Random(n)
+    random = Random(n + 1000 * seed)
 
     def decimal() -> Fraction:
         return Fraction(random.randint(1, 900), 1000)
@@ -93,6 +93,14 @@ def planar_rods(n: int, **changes: Any) -> Mechanism:
     joints = tuple(replace(j, pose=pose((decimal(), decimal(), decimal())),
                            axis=(zero, zero, Fraction(1 - 2 * (i % 3 == 2)))) for i, j in enumerate(base.joints))
     return replace(base, **{"name": "rods", "joints": joints, "bodies": bodies, **changes})
+
+
+def flat_chain(n: int, seed: int = 0) -> Mechanism:
+    """A chain in a plane whose links have inertias that are positive definite in space as well."""
+    flat, solid = planar_rods(n, seed), random_mechanism(n, seed)
+    bodies = tuple(replace(body, parts=tuple(replace(part, moments=like.parts[0].moments) for part in body.parts))
+                   for body, like in zip(flat.bodies, solid.bodies, strict=True))
+    return replace(flat, bodies=bodies, name="flat")
 
 
 # -- the robots of every relation ----------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,18 +12,10 @@ from symgen.functions import FUNCTIONS
 from symgen.generation import Options
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from tests.robots_for_tests import FEW, ROBOTS, planar_rods, program, random_mechanism, robot
+from tests.robots_for_tests import FEW, ROBOTS, flat_chain, planar_rods, point_mass_arm, program, robot
 
 STANDING = [m for m in methods.names() if hasattr(methods.module(m), "stands_for") and ":" not in m]
 """Methods that are one variant on some robots and another on others."""
-
-
-def flat_chain(n: int) -> Mechanism:
-    """A chain in a plane whose links have inertias that are positive definite in space as well."""
-    flat, solid = planar_rods(n), random_mechanism(n)
-    bodies = tuple(replace(body, parts=tuple(replace(part, moments=like.parts[0].moments) for part in body.parts))
-                   for body, like in zip(flat.bodies, solid.bodies, strict=True))
-    return replace(flat, bodies=bodies, name="flat")
 
 
 @pytest.mark.parametrize("method", STANDING)
@@ -68,14 +59,15 @@ def test_the_search_for_the_cheapest_derives_nothing_twice(made: str, monkeypatc
                         function, one.method, other.method)
 
 
-@pytest.mark.parametrize("made", [planar_rods(4), flat_chain(4), *(robot(name) for name in FEW)], ids=lambda m: str(m.name))
+@pytest.mark.parametrize("made", [planar_rods(4), point_mass_arm(1, 2), flat_chain(4), *(robot(name) for name in FEW)],
+                         ids=lambda m: str(m.name))
 def test_whether_the_answer_is_a_difference_of_larger_terms_is_asked_of_the_variant(made: Mechanism) -> None:
-    """In a plane the form that takes the plane into account has no such difference; the form in space has it there too."""
-    flat = methods.refusal("fixman:planar", made) is None
-    assert not methods.differs("fixman:planar", made)
+    """In space it always is; in a plane for rigid links, as far as that can be measured, not for point masses."""
     assert methods.differs("fixman:spatial", made)
-    assert methods.differs("fixman", made) == (not flat)
-    assert flat == (made.name in ("rods", "flat"))
+    assert methods.differs("fixman:planar", made) == (methods.refusal("fixman:spatial", made) is None)
+    assert methods.differs("fixman:planar", made) == (made.name not in ("rods", "arm", "puma560"))
+    variant = f"fixman:{methods.module('fixman').stands_for(made)}"
+    assert methods.differs("fixman", made) == methods.differs(variant, made)
     assert methods.differs("constraint_force", made)
     assert methods.differs("constraint_force:parallel", made)
     assert not any(methods.differs(m, made) for m in methods.names() if m.partition(":")[0] not in ("fixman", "constraint_force"))

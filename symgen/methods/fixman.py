@@ -29,12 +29,18 @@ def stands_for(mechanism: Mechanism) -> str:
     return "planar" if planar_refusal(mechanism) is None else "spatial"
 
 
-def differs_in_space(mechanism: Mechanism) -> bool:
-    """A light link far from its joint is freer by itself than in the chain by orders of magnitude; in a plane it is not."""
-    return stands_for(mechanism) == "spatial"
+def _differs_in_a_plane(mechanism: Mechanism) -> bool:
+    """Not for point masses, whose H is that of the chain's own directions. Only a link that has every moment of inertia
+    has a measure of what it would do were it free."""
+    return spatial_refusal(mechanism) is None
 
 
-DIFFERS = {"": differs_in_space, "planar": lambda _: False, "spatial": lambda _: True}
+def _differs(mechanism: Mechanism) -> bool:
+    return stands_for(mechanism) == "spatial" or _differs_in_a_plane(mechanism)
+
+
+DIFFERS = {"": _differs, "planar": _differs_in_a_plane, "spatial": lambda _: True}
+"""A light link far from its joint is freer by itself than in the chain by orders of magnitude."""
 
 Form = Callable[[Linkage], Partition]
 Function = Callable[[Linkage], tuple[list[Scalar], ...]]

@@ -1,0 +1,60 @@
+"""Every function by every method and variant, verified at 1e-40 on twenty random chains and trees, and twenty in a plane."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import count
+
+import pytest
+
+import symgen
+from symgen import methods
+from symgen.functions import FUNCTIONS
+from symgen.joints import kinds
+from symgen.mechanism import Mechanism
+from tests.robots_for_tests import flat_chain, random_mechanism
+
+SEEDS = range(20)
+
+
+def branches(made: Mechanism) -> bool:
+    return len(set(made.parents)) < made.nv
+
+
+@cache
+def spatial(seed: int) -> Mechanism:
+    """Chains of two and of three links and trees of three in turn, joints of every type, axes general and at right angles."""
+    general = seed % 8 < 4
+    if seed % 2:
+        return random_mechanism(2 + seed // 2 % 2, seed, "chain", kinds(), general)
+    return next(made for k in count() if branches(made := random_mechanism(3, seed + 100 * k, "tree", kinds(), general)))
+
+
+@cache
+def flat(seed: int) -> Mechanism:
+    return flat_chain(2 + seed % 2, seed + 1)
+
+
+def verified(made: Mechanism, method: str) -> None:
+    asked = [f"{function}={method}" for function in FUNCTIONS if method in methods.providers(function)]
+    report = symgen.verify(made, asked, states=1, compiled=False)
+    assert report.passed, str(report)
+    assert {check.subject: check.bound for check in report.of("algebra")} == dict.fromkeys(asked, 1e-40)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("method", methods.names())
+def test_a_method_verifies_wherever_it_applies(method: str, seed: int) -> None:
+    """In space, and where it refuses all that is not in a plane, there."""
+    made = spatial(seed) if method not in IN_A_PLANE else flat(seed)
+    assert methods.refusal(method, made) is None
+    verified(made, method)
+
+
+IN_A_PLANE = {method for method in methods.names() if all(methods.refusal(method, spatial(seed)) for seed in SEEDS)}
+
+
+def test_one_method_is_of_the_plane_alone_and_half_the_robots_branch() -> None:
+    assert {"fixman:planar"} == IN_A_PLANE
+    assert sum(branches(spatial(seed)) for seed in SEEDS) == len(SEEDS) / 2
+    assert len({spatial(seed).joints for seed in SEEDS}) == len({flat(seed).joints for seed in SEEDS}) == len(SEEDS)
