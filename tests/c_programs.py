@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from typing import Any
 
-from symgen.ir import Numbers, Port, Program, Row, check
+import numpy as np
 
+from symgen.ir import Numbers, Port, Program, Row, check, evaluate
+
+Array = np.ndarray[Any, np.dtype[Any]]
 DOUBLES = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 
 
@@ -146,3 +150,20 @@ def scrambled(seed: int, size: int = 120, real: str = "double") -> Program:
             varies.add(values[-1])
     live = [*values[-7:], values[0], values[9]]
     return b.program([Port("tau", (3,), (live[0], live[1], live[7])), Port("M", (2, 3), (*live[2:7], live[8]))])
+
+
+def expected(program: Program, *arguments: Array) -> list[Array]:
+    """The Program over Python floats, state by state."""
+    lead = np.broadcast_shapes(*(x.shape[:-1] for x in arguments))
+    given = [np.broadcast_to(x, lead + x.shape[-1:]) for x in arguments]
+    results = [np.empty(lead + port.shape) for port in program.outputs]
+    for index in np.ndindex(lead):
+        state = {port.name: x[index].tolist() for port, x in zip(program.inputs, given, strict=True)}
+        values = evaluate(program, state, DOUBLES)
+        for port, result in zip(program.outputs, results, strict=True):
+            result[index] = np.reshape(values[port.name], port.shape)
+    return results
+
+
+def drawn(*shape: int, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).uniform(-2, 2, shape)

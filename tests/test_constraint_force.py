@@ -8,10 +8,8 @@ the field of rational functions of tan(q/2), which is a proof for every state of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -25,18 +23,17 @@ import symgen
 from symgen import constants, methods
 from symgen.closed_forms import constraint_subspace, joint_form
 from symgen.derivation import Derivation, Scalar
-from symgen.errors import RequestError
-from symgen.generation import Options, derive, methods_for, models, tip
+from symgen.generation import models, tip
 from symgen.ir import Numbers, Program, evaluate
 from symgen.joints import kinds
 from symgen.linkage import Linkage
-from symgen.mechanism import Body, Mechanism, Part, pose
+from symgen.mechanism import Mechanism
 from symgen.methods import constraint_force as cf
 from symgen.methods._constraint_force_elimination import coupled, eliminate, leaf_first, odd_even
 from symgen.methods._constraint_force_motion import by_scan, by_sweep
 from symgen.methods._constraint_force_operator import bodies, operator
-from symgen.model import Model, declared, indefinite
-from tests.robots_for_tests import FEW, ROBOTS, draw, point_mass_arm, program, random_mechanism, robot, run, states
+from symgen.model import Model, declared
+from tests.robots_for_tests import ROBOTS, program, random_mechanism, robot, run, states
 
 SQUARE = {f"{kind}{n}": random_mechanism(n, seed=n, kind=kind, joints=kinds(), general=False)
           for kind, n in (("chain", 1), ("chain", 2), ("chain", 3), ("chain", 5), ("chain", 8), ("tree", 5), ("tree", 8))}
@@ -352,114 +349,3 @@ def test_the_operational_inertias_inverse_is_j_m_inverse_j(name: str) -> None:
             assert np.abs(found - expected).max() <= 1e-9 * (np.abs(expected).max() or 1.0), frame
             rows = np.array(made.outputs[0].rows).reshape(6, 6)
             assert (rows == rows.T).all()
-
-
-# -- what it refuses ---------------------------------------------------------------------------------------------------------
-
-def _with_first_body(part: Part | None) -> Mechanism:
-    chain = random_mechanism(3, seed=2)
-    bodies = (Body("first", () if part is None else (part,)), *chain.bodies[1:])
-    return Mechanism("arm", chain.joints, bodies, chain.frames)
-
-
-ROD = (Fraction(0), Fraction(0), Fraction(0), Fraction(1, 5), Fraction(0), Fraction(1, 5))
-REFUSED = {
-    "massless": (None, "has no mass"),
-    "point mass": (Part("p", pose((Fraction(1), Fraction(0), Fraction(0))), Fraction(2)), "is a point mass"),
-    "thin rod": (Part("p", pose((Fraction(1), Fraction(2), Fraction(0))), Fraction(2), ROD),
-                 "has no moment of inertia about some axis through its mass centre"),
-}
-
-
-@pytest.mark.parametrize("method", ["constraint_force", "constraint_force:parallel"])
-@pytest.mark.parametrize("what", REFUSED)
-def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(what: str, method: str) -> None:
-    part, why = REFUSED[what]
-    arm = _with_first_body(part)
-    sentence = (f"constraint_force divides by the inertia of every link, and link 'first' of 'arm' {why}; lump it into its "
-                "neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)")
-    assert methods.refusal(method, arm) == sentence
-    with pytest.raises(RequestError) as caught:
-        symgen.program(arm, "mass_matrix_solve", method)
-    assert str(caught.value) == sentence
-    assert method not in methods_for(arm, "mass_matrix_solve")
-
-
-def test_matter_that_is_positive_definite_only_together_is_not_refused() -> None:
-    sides = [Part(f"p{i}", pose(tuple(Fraction(int(i == j)) for j in range(3))), Fraction(1)) for i in range(3)]   # type: ignore[arg-type]
-    chain = random_mechanism(1, seed=2)
-    together = Mechanism("tripod", chain.joints, (Body("first", tuple(sides)),), chain.frames)
-    assert indefinite(together) is None
-    assert indefinite(point_mass_arm(1, 1)) == ("b0", "is a point mass")
-    at = draw(together, 4)
-    x = run(symgen.program(together, "mass_matrix_solve", "constraint_force"), at)["x"]
-    mass = run(symgen.program(together, "mass_matrix"), at)["M"]
-    assert np.abs(mass[:, :, 0] * x - at["b"]).max() < 1e-12   # a dozen roundings of numbers of order 10
-
-
-# -- what its programs look like ---------------------------------------------------------------------------------------------
-
-SUITED = [name for name in ROBOTS if methods.refusal("constraint_force", robot(name)) is None]
-
-
-@pytest.mark.parametrize("name", [name for name in FEW if name in SUITED])
-def test_its_solve_is_another_program_than_the_others(name: str) -> None:
-    ours = program(name, "mass_matrix_solve", "constraint_force")
-    for method in methods_for(robot(name), "mass_matrix_solve"):
-        other = program(name, "mass_matrix_solve", method)
-        assert method == "constraint_force" or [r.op for r in other.rows] != [r.op for r in ours.rows]
-
-
-@cache
-def _depth(n: int, function: str, method: str, general: bool = False) -> int:
-    chain = random_mechanism(n, seed=1, joints=kinds(), general=general)
-    return derive(chain, function, method, Options(), 10**7).depth
-
-
-@pytest.mark.parametrize("function", ["mass_matrix_solve", "forward_dynamics", "mass_matrix_determinant"])
-def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling(function: str) -> None:
-    """depth(2N) − depth(N) constant within 15 %: one more round of cyclic reduction."""
-    depths = [_depth(n, function, "constraint_force:parallel") for n in (16, 32, 64, 128)]
-    steps = [b - a for a, b in pairwise(depths)]
-    print(function, depths, steps)
-    middle = (max(steps) + min(steps)) / 2
-    assert all(abs(step - middle) <= 0.15 * middle for step in steps), steps
-
-
-def test_the_parallel_inverse_is_logarithmically_deep_too() -> None:
-    """A column of L⁻¹ H_abᵀ in odd-even order meets two joints a round, so that no sum of an entry is longer than that."""
-    depths = [_depth(n, "inverse_mass_matrix", "constraint_force:parallel") for n in (8, 16, 32)]
-    serial = [_depth(n, "inverse_mass_matrix", "constraint_force") for n in (8, 16, 32)]
-    print(depths, serial)
-    assert depths[2] - depths[1] <= 1.15 * (depths[1] - depths[0])
-    assert serial[2] - serial[1] >= 1.7 * (serial[1] - serial[0])
-
-
-@pytest.mark.parametrize("method", [m for m in methods.providers("mass_matrix_solve") if ":" not in m])
-def test_serial_methods_grow_at_least_linearly_in_depth(method: str) -> None:
-    if methods.refusal(method, random_mechanism(16, seed=1, joints=kinds(), general=False)) is not None:
-        pytest.skip("the method refuses this robot by name")
-    small, middle, large = (_depth(n, "mass_matrix_solve", method) for n in (8, 16, 32))
-    assert large - middle >= 1.7 * (middle - small)
-    assert large > _depth(32, "mass_matrix_solve", "constraint_force:parallel") or method != "constraint_force"
-
-
-def test_a_tree_is_reduced_by_rounds_too() -> None:
-    """A main chain with a branch of two links at every joint: the branches go at once, then the chain round after round."""
-    def branched(n: int) -> Mechanism:
-        chain = random_mechanism(n, seed=4, general=False)
-        parents = [-1, *(i - 1 if i % 3 else i - 3 for i in range(1, n))]   # 0 ← 3 ← 6 …, and a branch of two from each
-        joints = tuple(replace(joint, parent=parent) for joint, parent in zip(chain.joints, parents, strict=True))
-        return replace(chain, joints=joints, name=f"branched{n}")
-
-    depths = [derive(branched(n), "mass_matrix_solve", "constraint_force:parallel", Options(), 10**7).depth for n in (12, 24, 48)]
-    serial = [derive(branched(n), "mass_matrix_solve", "constraint_force", Options(), 10**7).depth for n in (12, 24, 48)]
-    print(depths, serial)
-    assert depths[2] - depths[1] <= 1.5 * (depths[1] - depths[0])
-    assert serial[2] - serial[1] >= 1.7 * (serial[1] - serial[0])
-
-
-def test_odd_even_order_is_block_cyclic_reduction_on_a_chain() -> None:
-    near = {i: {j for j in (i - 1, i + 1) if 0 <= j < 8} for i in range(8)}
-    assert odd_even(near) == [7, 5, 3, 1, 6, 2, 4, 0]
-    assert leaf_first(near) == [7, 6, 5, 4, 3, 2, 1, 0]

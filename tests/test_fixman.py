@@ -1,23 +1,19 @@
 """Fixman's partition: what is derived of it, what it proves, where it stops, and what it costs.
 
-LC is Lee & Chirikjian 2005, WC is Wang & Chirikjian. A chain of point masses is described by exact numbers: lengths
-and masses are rationals, a direction is given by the tangent of its half angle, so that sine and cosine are rational.
+LC is Lee & Chirikjian 2005, WC is Wang & Chirikjian. What is derived and proved in the plane is held to chains of exact
+numbers and symbols (`point_mass_chains`); slips in the printed text stand in `test_fixman_slips`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, cached_property
-from itertools import pairwise
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
-from sympy.polys.matrices import DomainMatrix
 
 import symgen
 from symgen import constants, methods
@@ -29,131 +25,14 @@ from symgen.joints import kinds
 from symgen.linkage import Linkage
 from symgen.mechanism import Body, Mechanism, Part, pose
 from symgen.methods import _fixman_geometry as geometry
-from symgen.methods import _fixman_rotations as wc
 from symgen.methods._fixman_partition import determinant, eliminate, soft_rates
 from symgen.methods._fixman_planar import absolute_forces, joint_rates, point_masses
 from symgen.methods._fixman_spatial import directions
 from symgen.model import declared
+from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
 from tests.robots_for_tests import draw, planar_rods, point_mass_arm, random_mechanism, rationals, robot, run
 
 Rows = list[dict[int, Any]]
-
-
-# -- chains of exact numbers --------------------------------------------------------------------------------------------
-
-Blocks = tuple[DomainMatrix, DomainMatrix, DomainMatrix]
-
-
-class Chain:
-    """A planar chain: lengths, masses and half-angle tangents of the absolute directions, numbers or symbols."""
-
-    def __init__(self, length: Sequence[Any], mass: Sequence[Any], tangent: Sequence[Any]) -> None:
-        self.length, self.mass = list(length), list(mass)
-        self.n = len(length)
-        self.cosine = [(1 - t * t) / (1 + t * t) for t in tangent]
-        self.sine = [2 * t / (1 + t * t) for t in tangent]
-        at, self.x = sp.zeros(2, 1), []
-        for L, c, s in zip(length, self.cosine, self.sine, strict=True):
-            at = at + L * sp.Matrix([c, s])
-            self.x.append(at)
-
-    @cached_property
-    def bindings(self) -> dict[Any, Any]:
-        """Points, masses and lengths, and sin θ_i by way of θ_i (see `settled`)."""
-        found = {}
-        for i in range(self.n):
-            found.update(zip(geometry.points(self.n)[i + 1], self.x[i], strict=True))
-            found[sp.Symbol(f"m{i + 1}", positive=True)] = self.mass[i]
-            found[sp.Symbol(f"L{i + 1}", positive=True)] = self.length[i]
-            c, s = (self.cosine[i - 1], self.sine[i - 1]) if i else (1, 0)
-            found[sp.sin(sp.Symbol(f"theta{i + 1}", real=True))] = self.sine[i] * c - self.cosine[i] * s
-        return found
-
-    def settled(self, entry: Any) -> Any:
-        """An entry at this chain; roots of squares are taken."""
-        value = sp.sympify(entry).xreplace(self.bindings)
-        return value.replace(lambda e: e.is_Pow and not e.exp.is_Integer, lambda e: sp.factor(sp.together(e.base)) ** e.exp)
-
-    def field(self, matrix: Any) -> DomainMatrix:
-        """Over the rationals, or over quotients of polynomials in this chain's symbols."""
-        names = sorted(set().union(*(sp.sympify(x).free_symbols for x in (*self.length, *self.mass, *self.sine))), key=str)
-        numbers = sp.QQ.frac_field(*names) if names else sp.QQ
-        return DomainMatrix([[numbers.from_sympy(x) for x in row] for row in matrix.tolist()], matrix.shape, numbers)
-
-    def rows(self, derived: Rows) -> DomainMatrix:
-        """∂a/∂x as an n × 2n matrix."""
-        found = sp.zeros(self.n, 2 * self.n)
-        for i, row in enumerate(derived):
-            for k, part in row.items():
-                found[i, 2 * k - 2], found[i, 2 * k - 1] = self.settled(part[0]), self.settled(part[1])
-        return self.field(found)
-
-    def jacobian(self) -> DomainMatrix:
-        """∂x/∂(θ, L) by hand, LC (14)."""
-        found = sp.zeros(2 * self.n, 2 * self.n)
-        for k in range(self.n):
-            for i in range(k + 1):
-                found[2 * k: 2 * k + 2, self.n + i] = sp.Matrix([self.cosine[i], self.sine[i]])
-                arm = self.x[k] - (self.x[i - 1] if i else sp.zeros(2, 1))
-                found[2 * k: 2 * k + 2, i] = sp.Matrix([-arm[1], arm[0]])
-        return self.field(found)
-
-    def masses(self, power: int = 1) -> DomainMatrix:
-        return self.field(sp.diag(*(m**power for m in self.mass for _ in (0, 1))))
-
-    def metric(self) -> DomainMatrix:
-        """G of (4)."""
-        J = self.jacobian()
-        return J.transpose() * self.masses() * J
-
-    def mass_matrix(self) -> DomainMatrix:
-        """G^aa of (6)."""
-        return corner(self.metric(), self.n)
-
-    def gram(self, soft: DomainMatrix, hard: DomainMatrix) -> Blocks:
-        """H^aa, H^ab, H^bb of (7)."""
-        inverse = self.masses(-1)
-        return soft * inverse * soft.transpose(), soft * inverse * hard.transpose(), hard * inverse * hard.transpose()
-
-
-def corner(matrix: DomainMatrix, n: int) -> DomainMatrix:
-    return matrix.extract(list(range(n)), list(range(n)))
-
-
-@cache
-def symbolic(n: int) -> Chain:
-    """The first link lies along the first axis: nothing depends on where that axis points."""
-    return Chain(sp.symbols(f"L1:{n + 1}", positive=True), sp.symbols(f"m1:{n + 1}", positive=True),
-                 (sp.S.Zero, *sp.symbols(f"t2:{n + 1}", real=True)))
-
-
-@cache
-def exact(n: int, seed: int = 0) -> Chain:
-    """Random rationals; no two neighbouring links in one line, where LC's own form is singular."""
-    random = Random(f"{n}/{seed}")
-
-    def draws(count: int) -> list[Any]:
-        return [sp.Rational(random.randint(1, 9), random.choice((2, 3, 5, 7))) for _ in range(count)]
-
-    tangent = draws(n)
-    while any(a in (b, -1 / b) for a, b in pairwise(tangent)):
-        tangent = draws(n)
-    return Chain(draws(n), draws(n), tangent)
-
-
-CHAINS = [*((f"symbols {n}", n) for n in (2, 3)), *((f"rationals {n}", n) for n in range(1, 9))]
-
-
-def chain(case: tuple[str, int]) -> Chain:
-    return symbolic(case[1]) if case[0].startswith("symbols") else exact(case[1])
-
-
-EVERY_CHAIN = pytest.mark.parametrize("case", CHAINS, ids=[name for name, _ in CHAINS])
-
-
-def schur(aa: DomainMatrix, ab: DomainMatrix, bb: DomainMatrix) -> DomainMatrix:
-    """(12)."""
-    return aa - ab * bb.lu_solve(ab.transpose())
 
 
 # -- what SymPy derives -------------------------------------------------------------------------------------------------
@@ -266,143 +145,6 @@ def test_the_schur_complement_does_not_see_hard_gradients_in_the_soft_rows(case:
         blocks = made.gram(other, hard)
         assert made.n == 1 or blocks[0] != plain[0]
         assert schur(*blocks) == schur(*plain)
-
-
-# -- slips in the printed text ------------------------------------------------------------------------------------------
-
-def missed(found: Any, expected: Any) -> float:
-    gap = found - expected
-    return max(abs(float(x)) for x in (gap.to_Matrix() if isinstance(gap, DomainMatrix) else gap))
-
-
-def six_links() -> tuple[Chain, DomainMatrix, Blocks]:
-    made = exact(6)
-    soft, hard = (made.rows(rows) for rows in geometry.exact_rows(6))
-    return made, made.mass_matrix().inv(), made.gram(soft, hard)
-
-
-def test_lc_21_carries_d_i_in_its_last_term() -> None:
-    made, inverse, (_, _, bb) = six_links()
-    hard = made.rows(geometry.exact_rows(6)[1])
-    for as_printed in (False, True):
-        aa, ab, _ = made.gram(made.rows(geometry.published_rows(6, as_printed)), hard)
-        error = missed(schur(aa, ab, bb), inverse)
-        assert error > 1e-3 if as_printed else error < 1e-12
-
-
-def test_lc_20_to_21_are_not_the_blocks_of_the_inverse_metric() -> None:
-    made, _, (aa, _, _) = six_links()
-    whole = made.metric().inv()
-    published = made.gram(made.rows(geometry.published_rows(6)), made.rows(geometry.exact_rows(6)[1]))[0]
-    assert missed(aa, corner(whole, 6)) < 1e-12
-    assert missed(published, corner(whole, 6)) > 1e-3
-
-
-def test_lc_25_multiplies_in_the_other_order() -> None:
-    _, inverse, (aa, ab, bb) = six_links()
-    assert missed(aa - ab * bb.inv() * ab.transpose(), inverse) < 1e-12
-    assert missed(aa - ab.transpose() * bb.inv() * ab, inverse) > 1e-3
-
-
-def vanishes(expression: Any) -> bool:
-    """Whether an expression in sines and cosines of the ZXZ angles is zero, exactly, at five points of rational sines and
-    cosines, with rationals for whatever else stands in it."""
-    random = Random(11)
-    for _ in range(5):
-        at = {}
-        for angle in wc.ANGLES:
-            t = sp.Rational(random.randint(1, 40), random.randint(41, 60))
-            s, c = 2 * t / (1 + t * t), (1 - t * t) / (1 + t * t)
-            at |= {sp.sin(angle): s, sp.cos(angle): c, sp.cot(angle): c / s}
-        slopes = sorted(expression.atoms(sp.Derivative), key=str)
-        at |= {d: sp.Rational(random.randint(1, 99), 7) for d in slopes}
-        value = expression.xreplace(at)
-        assert value.is_Rational, value
-        if value != 0:
-            return False
-    return True
-
-
-def test_wc_11_is_the_body_jacobian_of_zxz_angles() -> None:
-    _, beta, gamma = wc.ANGLES
-    printed = sp.Matrix([[sp.sin(beta) * sp.sin(gamma), sp.cos(gamma), 0], [sp.sin(beta) * sp.cos(gamma), -sp.sin(gamma), 0],
-                         [sp.cos(beta), 0, 1]])
-    found = wc.rotation_jacobian(wc.zxz())
-    assert all(vanishes(x) for x in found - printed)
-    assert vanishes(found.det() + sp.sin(beta))   # singular at sin β = 0
-
-
-def test_wc_12_and_its_operators_in_zxz_angles() -> None:
-    """∂/∂ξ_i as printed below (12), and as the limit (12) itself for the entries of A: ∂A/∂ξ_i = A E_i."""
-    alpha, beta, gamma = wc.ANGLES
-    A = wc.zxz()
-    J = wc.rotation_jacobian(A)
-    f = sp.Function("f")(alpha, beta, gamma)
-    a, b, c = (f.diff(x) for x in wc.ANGLES)
-    printed = (
-        -sp.cot(beta) * sp.sin(gamma) * c + sp.sin(gamma) / sp.sin(beta) * a + sp.cos(gamma) * b,
-        -sp.cot(beta) * sp.cos(gamma) * c + sp.cos(gamma) / sp.sin(beta) * a - sp.sin(gamma) * b,
-        c,
-    )
-    for i in range(3):
-        assert vanishes(wc.derivative_along(f, J, wc.ANGLES, i) - printed[i])
-        unit = sp.Matrix([int(i == k) for k in range(3)])
-        limit = A * unit.hat()
-        for r in range(3):
-            for s in range(3):
-                assert vanishes(wc.derivative_along(A[r, s], J, wc.ANGLES, i) - limit[r, s])
-
-
-def test_wc_14_to_17_with_cartesian_places() -> None:
-    A, q = wc.zxz(), (*wc.ANGLES, *wc.PLACE)
-    J = wc.motion_jacobian(A, sp.Matrix(wc.PLACE), q)
-    assert sp.diag(wc.rotation_jacobian(A), A.T) == J                                           # (15)
-    f = sp.Function("f")(*q)
-    gradient = A.T * sp.Matrix([f.diff(b) for b in wc.PLACE])
-    for i in range(3):
-        assert vanishes(wc.derivative_along(f, J, q, 3 + i) - gradient[i])              # (17)
-        turning = wc.derivative_along(f, wc.rotation_jacobian(A), wc.ANGLES, i)
-        assert vanishes(wc.derivative_along(f, J, q, i) - turning)
-
-
-AT = {**dict(zip(wc.ANGLES, (sp.Rational(3, 10), sp.Rational(7, 10), sp.Rational(-6, 5)), strict=True))}
-
-
-def test_wc_14_takes_the_rate_of_the_place() -> None:
-    """v = Rᵀ ḃ, not Rᵀ b, along one motion; against the twist of H⁻¹ Ḣ."""
-    t = sp.Symbol("t", real=True)
-    angles, b = (t, 1 + t / 2, 2 - t), sp.Matrix([1 + t, t * t, 3 - 2 * t])
-    A = wc.zxz().subs(dict(zip(wc.ANGLES, angles, strict=True)), simultaneous=True)
-    H = sp.eye(4)
-    H[:3, :3], H[:3, 3] = A, b
-    v = (H.inv(method="ADJ") * H.diff(t))[:3, 3]
-    here = {t: sp.Rational(1, 3)}
-    assert missed((A.T * b.diff(t)).subs(here).evalf(30), v.subs(here).evalf(30)) < 1e-12
-    assert missed((A.T * b).subs(here).evalf(30), v.subs(here).evalf(30)) > 1e-3
-
-
-def test_wc_single_body_has_m_jt_transposed_jt_and_one_order() -> None:
-    """Spherical coordinates of the place, where J_T is not symmetric: M = 𝒥ᵀ I 𝒥 from the kinetic energy."""
-    A, m, moments = wc.zxz(), sp.Rational(5, 2), sp.diag(1, 2, sp.Rational(5, 2))
-    r, u, w = sp.symbols("r u w", positive=True)
-    place = sp.Matrix([r * sp.sin(u) * sp.cos(w), r * sp.sin(u) * sp.sin(w), r * sp.cos(u)])
-    q = (*wc.ANGLES, r, u, w)
-    here = {**AT, r: sp.Rational(3, 2), u: sp.Rational(4, 5), w: sp.Rational(1, 3)}
-    rates = sp.Matrix(sp.symbols("s1:7"))
-    omega, speed = wc.rotation_jacobian(A) * rates[:3, :], place.jacobian([r, u, w]) * rates[3:, :]
-    energy = (m * speed.dot(speed) + omega.dot(moments * omega)).subs(here).evalf(30) / 2
-    mass = sp.hessian(sp.expand(energy), list(rates))
-    J = wc.motion_jacobian(A, place, q).subs(here).evalf(30)
-    inertia = wc.body_inertia(m, moments)
-    assert missed(wc.body_mass_matrix(J, inertia), mass) < 1e-12
-    assert missed(wc.body_inverse_mass_matrix(J, inertia), mass.inv()) < 1e-12
-    JT = place.jacobian([r, u, w]).subs(here).evalf(30)
-    assert missed(m * JT.T * JT, mass[3:, 3:]) < 1e-12
-    assert missed(m * JT * JT.T, mass[3:, 3:]) > 1e-3                                           # as printed
-    assert missed(JT.inv() * JT.inv().T / m, mass[3:, 3:].inv()) < 1e-12
-    assert missed(m * JT.inv() * JT.inv().T, mass[3:, 3:].inv()) > 1e-3                         # as printed
-    printed = sp.diag(m * sp.eye(3), moments)                                                   # mass first, 𝒥 rotation first
-    assert missed(J.inv() * printed.inv() * J.inv().T, mass.inv()) > 1e-3
 
 
 # -- in space -----------------------------------------------------------------------------------------------------------

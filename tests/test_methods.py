@@ -277,10 +277,11 @@ def test_methods_differ_in_rows_for_one_function() -> None:
         assert len(programs) > 2
         for i, a in enumerate(programs):
             for b in programs[i + 1:]:
-                if a.method.partition(":")[0] == b.method.partition(":")[0]:
+                if len({methods.reading(one.method, "mass_matrix_solve", robot(name)) for one in (a, b)}) == 1:
                     continue   # a method by its plain name is one of its variants
-                assert [r.op for r in a.rows] != [r.op for r in b.rows], (a.method, b.method)
-                assert a.operations != b.operations
+                assert [(r.op, r.args) for r in a.rows] != [(r.op, r.args) for r in b.rows], (a.method, b.method)
+                if a.method.partition(":")[0] != b.method.partition(":")[0]:
+                    assert a.operations != b.operations
 
 
 def test_the_four_riccati_algorithms_are_four_ways() -> None:

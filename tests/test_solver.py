@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-import os
 import pickle
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,49 +13,23 @@ import numpy as np
 import pytest
 
 from symgen import building
-from symgen.backends import c99
-from symgen.errors import BuildError, RequestError
-from symgen.ir import Program, evaluate
+from symgen.errors import RequestError
 from symgen.loading import load
 from symgen.solver import Solver, compile
-from tests.c_programs import DOUBLES, arm, determinant, forward_dynamics, gravity
+from tests.c_programs import arm, determinant, drawn, expected, forward_dynamics, gravity
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SYMGEN_CACHE", str(folder))
-        yield folder
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture(scope="module")
-def solver(cache: Path) -> Solver:
+def solver(own_cache: Path) -> Solver:
     return Solver.from_programs("arm", arm(), 2, 2, optimize=1)
 
 
 @pytest.fixture(scope="module")
-def single(cache: Path) -> Solver:
+def single(own_cache: Path) -> Solver:
     return Solver.from_programs("arm", arm("float"), 2, 2, optimize=1)
-
-
-def expected(program: Program, *arguments: Array) -> list[Array]:
-    """The Program over Python floats, state by state."""
-    lead = np.broadcast_shapes(*(x.shape[:-1] for x in arguments))
-    given = [np.broadcast_to(x, lead + x.shape[-1:]) for x in arguments]
-    results = [np.empty(lead + port.shape) for port in program.outputs]
-    for index in np.ndindex(lead):
-        state = {port.name: x[index].tolist() for port, x in zip(program.inputs, given, strict=True)}
-        values = evaluate(program, state, DOUBLES)
-        for port, result in zip(program.outputs, results, strict=True):
-            result[index] = np.reshape(values[port.name], port.shape)
-    return results
-
-
-def random(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).uniform(-2, 2, shape)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +46,7 @@ def random(*shape: int, seed: int = 0) -> Array:
     ],
 )
 def test_leading_dimensions_broadcast(solver: Solver, leads: tuple[tuple[int, ...], ...]) -> None:
-    arguments = [random(*lead, 2, seed=k) for k, lead in enumerate(leads)]
+    arguments = [drawn(*lead, 2, seed=k) for k, lead in enumerate(leads)]
     a = solver.forward_dynamics(*arguments)
     assert a.dtype == np.float64
     np.testing.assert_array_equal(a, expected(forward_dynamics(), *arguments)[0], strict=True)
@@ -86,7 +57,7 @@ def test_leading_dimensions_broadcast(solver: Solver, leads: tuple[tuple[int, ..
 
 @pytest.mark.parametrize("lead", [(), (3,), (2, 2)])
 def test_shapes_of_results(solver: Solver, lead: tuple[int, ...]) -> None:
-    q, v = random(*lead, 2), random(*lead, 2, seed=1)
+    q, v = drawn(*lead, 2), drawn(*lead, 2, seed=1)
     M, c = solver.mass_matrix_and_bias(q, v)
     assert M.shape == (*lead, 2, 2)
     assert c.shape == (*lead, 2)
@@ -103,7 +74,7 @@ def test_shapes_of_results(solver: Solver, lead: tuple[int, ...]) -> None:
 
 
 def test_other_arrays_are_converted(solver: Solver) -> None:
-    q, v, tau = random(2), random(2, seed=1), random(2, seed=2)
+    q, v, tau = drawn(2), drawn(2, seed=1), drawn(2, seed=2)
     wide = np.zeros(4)
     wide[::2] = q
     odd = np.frombuffer(b"x" + q.tobytes(), dtype=np.uint8)[1:].view(np.float64)
@@ -116,7 +87,7 @@ def test_other_arrays_are_converted(solver: Solver) -> None:
     read_only = q.copy()
     read_only.flags.writeable = False
     np.testing.assert_array_equal(solver.forward_dynamics(read_only, v, tau), a)
-    rows = random(6, 2)
+    rows = drawn(6, 2)
     np.testing.assert_array_equal(solver.mass_matrix(rows[::2]), solver.mass_matrix(rows)[::2])
     np.testing.assert_array_equal(solver.mass_matrix(np.asfortranarray(rows)), solver.mass_matrix(rows))
     assert np.isnan(solver.mass_matrix([np.nan, np.nan])).any()
@@ -158,12 +129,12 @@ def test_mistakes_get_one_sentence(solver: Solver, what: str) -> None:
 
 
 def test_results_over_arguments(solver: Solver) -> None:
-    q, v, tau = random(2), random(2, seed=1), random(2, seed=2)
+    q, v, tau = drawn(2), drawn(2, seed=1), drawn(2, seed=2)
     a = solver.forward_dynamics(q, v, tau)
     for k in range(3):
         given = [q.copy(), v.copy(), tau.copy()]
         np.testing.assert_array_equal(solver.forward_dynamics(*given, out=given[k]), a)
-    qs, vs, taus = random(9, 2), random(9, 2, seed=1), random(9, 2, seed=2)
+    qs, vs, taus = drawn(9, 2), drawn(9, 2, seed=1), drawn(9, 2, seed=2)
     many = solver.forward_dynamics(qs, vs, taus)
     store = np.zeros((10, 2))
     for start in (0, 1):  # exactly over, and shifted by one state
@@ -177,18 +148,18 @@ def test_results_over_arguments(solver: Solver) -> None:
 
 
 def test_bound_calls_follow_their_buffers(solver: Solver) -> None:
-    q, v, tau, a = random(2), random(2, seed=1), random(2, seed=2), np.empty(2)
+    q, v, tau, a = drawn(2), drawn(2, seed=1), drawn(2, seed=2), np.empty(2)
     call = solver.bind("forward_dynamics", q, v, tau, a)
     for seed in range(3):
-        q[:] = random(2, seed=seed)
+        q[:] = drawn(2, seed=seed)
         assert call() is None
         np.testing.assert_array_equal(a, solver.forward_dynamics(q, v, tau))
     del q, v, tau
     call()
-    qs, many = random(7, 2), np.empty((7, 2, 2))
+    qs, many = drawn(7, 2), np.empty((7, 2, 2))
     solver.bind("mass_matrix", qs, many)()
     np.testing.assert_array_equal(many, solver.mass_matrix(qs))
-    M, c, one = np.empty((7, 2, 2)), np.empty((7, 2)), random(2)
+    M, c, one = np.empty((7, 2, 2)), np.empty((7, 2)), drawn(2)
     solver.bind("mass_matrix_and_bias", one, qs, M, c)()
     np.testing.assert_array_equal(c, solver.mass_matrix_and_bias(one, qs)[1])
     det = np.empty(())
@@ -197,7 +168,7 @@ def test_bound_calls_follow_their_buffers(solver: Solver) -> None:
 
 
 def test_a_chain_runs_through_the_states_and_each_call_waits(solver: Solver) -> None:
-    q, v, tau, a = random(5, 2), random(5, 2, seed=1), random(2, seed=2), np.full(2, np.nan)
+    q, v, tau, a = drawn(5, 2), drawn(5, 2, seed=1), drawn(2, seed=2), np.full(2, np.nan)
     call = solver.chain("forward_dynamics", 5, q, v, tau, a)
     for _ in range(2):
         call()
@@ -218,7 +189,7 @@ def test_a_chain_runs_through_the_states_and_each_call_waits(solver: Solver) -> 
 
 
 def test_float_solver(solver: Solver, single: Solver) -> None:
-    q, v, tau = (random(4, 2, seed=k).astype(np.float32) for k in range(3))
+    q, v, tau = (drawn(4, 2, seed=k).astype(np.float32) for k in range(3))
     a = single.forward_dynamics(q, v, tau)
     assert a.dtype == np.float32
     np.testing.assert_allclose(a, solver.forward_dynamics(q, v, tau), rtol=1e-4, atol=1e-4)
@@ -229,9 +200,9 @@ def test_float_solver(solver: Solver, single: Solver) -> None:
         single.mass_matrix(q[0], out=np.empty((2, 2)))
 
 
-def test_payload_is_an_argument(cache: Path) -> None:
+def test_payload_is_an_argument(own_cache: Path) -> None:
     own = Solver.from_programs("arm", {"gravity_force": gravity(payload=True)}, 2, 2, optimize=1)
-    q, payload = random(5, 2), random(10)
+    q, payload = drawn(5, 2), drawn(10)
     np.testing.assert_array_equal(own.gravity_force(q, payload), expected(gravity(payload=True), q, payload)[0])
     np.testing.assert_array_equal(own.gravity_force(q[0], payload), own.gravity_force(q, payload)[0])
 
@@ -254,7 +225,7 @@ def test_what_a_solver_says_of_itself(solver: Solver) -> None:
 
 def test_pickled_solvers_are_found_again(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "_run", lambda *_: pytest.fail("the compiler ran although the library is in the cache"))
-    q = random(2)
+    q = drawn(2)
     for again in (pickle.loads(pickle.dumps(solver)), copy.deepcopy(solver)):
         np.testing.assert_array_equal(again.mass_matrix(q), solver.mass_matrix(q))
 
@@ -265,7 +236,7 @@ def test_compile_is_the_whole_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert own.mechanism is robot
     assert set(own.functions) == {"forward_dynamics", "inverse_dynamics"}
     assert own.programs["inverse_dynamics"].method == "newton_euler"
-    q, v, tau = (random(3, robot.nv, seed=k) for k in range(3))
+    q, v, tau = (drawn(3, robot.nv, seed=k) for k in range(3))
     np.testing.assert_allclose(own.inverse_dynamics(q, v, own.forward_dynamics(q, v, tau)), tau, rtol=1e-9, atol=1e-9)
     monkeypatch.setattr(building, "_run", lambda *_: pytest.fail("the compiler ran although the library is in the cache"))
     again = pickle.loads(pickle.dumps(own))
@@ -285,7 +256,7 @@ def test_compile_passes_options_on() -> None:
 
 
 def test_threads_share_a_solver(solver: Solver) -> None:
-    q = random(2000, 2)
+    q = drawn(2000, 2)
     expected_matrices = solver.mass_matrix(q)
     wrong: list[int] = []
 
@@ -300,112 +271,3 @@ def test_threads_share_a_solver(solver: Solver) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-
-
-def fresh(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Compile something that no cache holds."""
-    monkeypatch.setattr(building, "_LOADED", {})
-    return Solver.from_programs(name, {"mass_matrix_determinant": determinant()}, 2, 2, optimize=0)
-
-
-def elsewhere(cache: Path) -> subprocess.Popen[bytes]:
-    """Another process that compiles the determinant."""
-    code = (
-        "from tests.c_programs import determinant; from symgen.solver import Solver;"
-        "solver = Solver.from_programs('elsewhere', {'mass_matrix_determinant': determinant()}, 2, 2, optimize=0);"
-        "print(solver.mass_matrix_determinant([0, 0]))"
-    )
-    environment = os.environ | {"SYMGEN_CACHE": str(cache)}
-    root = Path(__file__).parent.parent
-    return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-
-
-def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
-    cache = tmp_path / "new" / "cache"
-    running = [elsewhere(cache), elsewhere(cache)]
-    outputs = [process.communicate() for process in running]
-    assert [process.returncode for process in running] == [0, 0], outputs
-    assert outputs[0] == outputs[1]
-    assert outputs[0][1] == b""
-    assert [path.suffix for path in cache.iterdir()] == [".so"]
-
-
-def test_a_broken_library_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert elsewhere(tmp_path).wait() == 0
-    (library,) = tmp_path.iterdir()
-    whole = library.stat().st_size
-    library.write_bytes(b"half a library")
-    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
-    assert fresh("elsewhere", monkeypatch).mass_matrix_determinant([0, 0]) > 0
-    assert library.stat().st_size == whole
-
-
-def test_a_failed_build_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
-    monkeypatch.setattr(building, "_run", stop)
-    with pytest.raises(KeyboardInterrupt):
-        fresh("stopped", monkeypatch)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_way_out_of_a_missing_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
-    monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(BuildError, match="'no-such-compiler' that CC names was not found"):
-        fresh("missing", monkeypatch)
-    monkeypatch.delenv("CC")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("sysconfig.get_config_var", lambda name: ".so" if name == "EXT_SUFFIX" else None)
-    with pytest.raises(BuildError, match="apt install gcc python3-dev"):
-        fresh("missing", monkeypatch)
-
-
-def test_the_way_out_of_a_missing_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
-    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
-    with pytest.raises(BuildError, match=r"Python.h is not in .*apt install gcc python3-dev"):
-        fresh("headless", monkeypatch)
-
-
-def test_a_cache_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "file"))
-    with pytest.raises(BuildError, match="set SYMGEN_CACHE"):
-        fresh("roomless", monkeypatch)
-
-
-def test_a_refusal_keeps_the_compiler_s_first_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
-    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
-    target = c99.Target("wrong", 2, 2)
-    text = c99.source(determinant(), target).replace("const double det", "const nonsense det")
-    with pytest.raises(BuildError, match=r"refused the generated text: .*error: unknown type name .nonsense.") as caught:
-        Solver.from_programs("wrong", {"mass_matrix_determinant": determinant()}, 2, 2, sources={"mass_matrix_determinant": text})
-    assert "\n" not in str(caught.value)
-    assert capfd.readouterr() == ("", "")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("options", [{"native": True}, {"contract": True}, {"optimize": 0}, {"trig": "macro"}])
-def test_other_builds(options: dict[str, Any]) -> None:
-    own = Solver.from_programs("arm", {"mass_matrix_determinant": determinant()}, 2, 2, **({"optimize": 1} | options))
-    q = random(3, 2)
-    np.testing.assert_allclose(own.mass_matrix_determinant(q), expected(determinant(), q)[0], rtol=1e-13)
-
-
-@pytest.mark.parametrize("optimize", [-1, 4, "2"])
-def test_unknown_builds(optimize: Any) -> None:
-    with pytest.raises(RequestError, match="optimize is"):
-        Solver.from_programs("arm", arm(), 2, 2, optimize=optimize)
-
-
-def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SYMGEN_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert building.cache_folder() == Path("/somewhere/symgen")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert building.cache_folder() == Path.home() / ".cache" / "symgen"

@@ -89,3 +89,16 @@ def test_a_variant_is_found_again_as_the_same_object(method: str) -> None:
             assert all(methods.reading(method, function, robot(name)) in
                        [methods.derivation(m, function) for m in methods.providers(function)]
                        for name in ROBOTS[:3] if methods.refusal(method, robot(name)) is None)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_refusal_is_one_sentence_that_names_the_method_the_robot_and_a_way_out(name: str) -> None:
+    for method in methods.names():
+        why = methods.refusal(method, robot(name))
+        if why is not None:
+            assert why.startswith(method.partition(":")[0])
+            assert f"'{robot(name).name}'" in why
+            assert why.count(";") == 1
+            assert "take " in why.partition(";")[2]
+            assert "\n" not in why
+            assert not why.endswith(".")

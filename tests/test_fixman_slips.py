@@ -1,0 +1,161 @@
+"""Slips in the printed text of LC and WC: the printed form misses by more than 1e-3, the corrected one holds.
+
+LC is Lee & Chirikjian 2005, WC is Wang & Chirikjian.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import sympy as sp
+from sympy.polys.matrices import DomainMatrix
+
+from symgen.methods import _fixman_geometry as geometry
+from symgen.methods import _fixman_rotations as wc
+from tests.point_mass_chains import Blocks, Chain, corner, exact, schur
+
+
+def missed(found: Any, expected: Any) -> float:
+    gap = found - expected
+    return max(abs(float(x)) for x in (gap.to_Matrix() if isinstance(gap, DomainMatrix) else gap))
+
+
+def six_links() -> tuple[Chain, DomainMatrix, Blocks]:
+    made = exact(6)
+    soft, hard = (made.rows(rows) for rows in geometry.exact_rows(6))
+    return made, made.mass_matrix().inv(), made.gram(soft, hard)
+
+
+def test_lc_21_carries_d_i_in_its_last_term() -> None:
+    made, inverse, (_, _, bb) = six_links()
+    hard = made.rows(geometry.exact_rows(6)[1])
+    for as_printed in (False, True):
+        aa, ab, _ = made.gram(made.rows(geometry.published_rows(6, as_printed)), hard)
+        error = missed(schur(aa, ab, bb), inverse)
+        assert error > 1e-3 if as_printed else error < 1e-12
+
+
+def test_lc_20_to_21_are_not_the_blocks_of_the_inverse_metric() -> None:
+    made, _, (aa, _, _) = six_links()
+    whole = made.metric().inv()
+    published = made.gram(made.rows(geometry.published_rows(6)), made.rows(geometry.exact_rows(6)[1]))[0]
+    assert missed(aa, corner(whole, 6)) < 1e-12
+    assert missed(published, corner(whole, 6)) > 1e-3
+
+
+def test_lc_20_to_21_are_singular_on_a_straight_chain_and_the_exact_rows_are_not() -> None:
+    """They divide by sin θ_i, which SymPy sees as zero; the exact rows give M⁻¹ there too."""
+    half = sp.Rational(1, 2)
+    straight = Chain([sp.Integer(2), sp.Integer(3), sp.Integer(5)], [sp.Integer(1), half, sp.Integer(4)], [half] * 3)
+    soft, hard = (straight.rows(rows) for rows in geometry.exact_rows(3))
+    assert (schur(*straight.gram(soft, hard)) * straight.mass_matrix()).to_Matrix() == sp.eye(3)
+    entries = [straight.settled(x) for row in geometry.published_rows(3) for part in row.values() for x in part]
+    assert any(entry.has(sp.zoo, sp.nan) for entry in entries)
+
+
+def test_lc_25_multiplies_in_the_other_order() -> None:
+    _, inverse, (aa, ab, bb) = six_links()
+    assert missed(aa - ab * bb.inv() * ab.transpose(), inverse) < 1e-12
+    assert missed(aa - ab.transpose() * bb.inv() * ab, inverse) > 1e-3
+
+
+def vanishes(expression: Any) -> bool:
+    """Whether an expression in sines and cosines of the ZXZ angles is zero, exactly, at five points of rational sines and
+    cosines, with rationals for whatever else stands in it."""
+    random = Random(11)
+    for _ in range(5):
+        at = {}
+        for angle in wc.ANGLES:
+            t = sp.Rational(random.randint(1, 40), random.randint(41, 60))
+            s, c = 2 * t / (1 + t * t), (1 - t * t) / (1 + t * t)
+            at |= {sp.sin(angle): s, sp.cos(angle): c, sp.cot(angle): c / s}
+        slopes = sorted(expression.atoms(sp.Derivative), key=str)
+        at |= {d: sp.Rational(random.randint(1, 99), 7) for d in slopes}
+        value = expression.xreplace(at)
+        assert value.is_Rational, value
+        if value != 0:
+            return False
+    return True
+
+
+def test_wc_11_is_the_body_jacobian_of_zxz_angles() -> None:
+    _, beta, gamma = wc.ANGLES
+    printed = sp.Matrix([[sp.sin(beta) * sp.sin(gamma), sp.cos(gamma), 0], [sp.sin(beta) * sp.cos(gamma), -sp.sin(gamma), 0],
+                         [sp.cos(beta), 0, 1]])
+    found = wc.rotation_jacobian(wc.zxz())
+    assert all(vanishes(x) for x in found - printed)
+    assert vanishes(found.det() + sp.sin(beta))   # singular at sin β = 0
+
+
+def test_wc_12_and_its_operators_in_zxz_angles() -> None:
+    """∂/∂ξ_i as printed below (12), and as the limit (12) itself for the entries of A: ∂A/∂ξ_i = A E_i."""
+    alpha, beta, gamma = wc.ANGLES
+    A = wc.zxz()
+    J = wc.rotation_jacobian(A)
+    f = sp.Function("f")(alpha, beta, gamma)
+    a, b, c = (f.diff(x) for x in wc.ANGLES)
+    printed = (
+        -sp.cot(beta) * sp.sin(gamma) * c + sp.sin(gamma) / sp.sin(beta) * a + sp.cos(gamma) * b,
+        -sp.cot(beta) * sp.cos(gamma) * c + sp.cos(gamma) / sp.sin(beta) * a - sp.sin(gamma) * b,
+        c,
+    )
+    for i in range(3):
+        assert vanishes(wc.derivative_along(f, J, wc.ANGLES, i) - printed[i])
+        unit = sp.Matrix([int(i == k) for k in range(3)])
+        limit = A * unit.hat()
+        for r in range(3):
+            for s in range(3):
+                assert vanishes(wc.derivative_along(A[r, s], J, wc.ANGLES, i) - limit[r, s])
+
+
+def test_wc_14_to_17_with_cartesian_places() -> None:
+    A, q = wc.zxz(), (*wc.ANGLES, *wc.PLACE)
+    J = wc.motion_jacobian(A, sp.Matrix(wc.PLACE), q)
+    assert sp.diag(wc.rotation_jacobian(A), A.T) == J                                           # (15)
+    f = sp.Function("f")(*q)
+    gradient = A.T * sp.Matrix([f.diff(b) for b in wc.PLACE])
+    for i in range(3):
+        assert vanishes(wc.derivative_along(f, J, q, 3 + i) - gradient[i])              # (17)
+        turning = wc.derivative_along(f, wc.rotation_jacobian(A), wc.ANGLES, i)
+        assert vanishes(wc.derivative_along(f, J, q, i) - turning)
+
+
+AT = {**dict(zip(wc.ANGLES, (sp.Rational(3, 10), sp.Rational(7, 10), sp.Rational(-6, 5)), strict=True))}
+
+
+def test_wc_14_takes_the_rate_of_the_place() -> None:
+    """v = Rᵀ ḃ, not Rᵀ b, along one motion; against the twist of H⁻¹ Ḣ."""
+    t = sp.Symbol("t", real=True)
+    angles, b = (t, 1 + t / 2, 2 - t), sp.Matrix([1 + t, t * t, 3 - 2 * t])
+    A = wc.zxz().subs(dict(zip(wc.ANGLES, angles, strict=True)), simultaneous=True)
+    H = sp.eye(4)
+    H[:3, :3], H[:3, 3] = A, b
+    v = (H.inv(method="ADJ") * H.diff(t))[:3, 3]
+    here = {t: sp.Rational(1, 3)}
+    assert missed((A.T * b.diff(t)).subs(here).evalf(30), v.subs(here).evalf(30)) < 1e-12
+    assert missed((A.T * b).subs(here).evalf(30), v.subs(here).evalf(30)) > 1e-3
+
+
+def test_wc_single_body_has_m_jt_transposed_jt_and_one_order() -> None:
+    """Spherical coordinates of the place, where J_T is not symmetric: M = 𝒥ᵀ I 𝒥 from the kinetic energy."""
+    A, m, moments = wc.zxz(), sp.Rational(5, 2), sp.diag(1, 2, sp.Rational(5, 2))
+    r, u, w = sp.symbols("r u w", positive=True)
+    place = sp.Matrix([r * sp.sin(u) * sp.cos(w), r * sp.sin(u) * sp.sin(w), r * sp.cos(u)])
+    q = (*wc.ANGLES, r, u, w)
+    here = {**AT, r: sp.Rational(3, 2), u: sp.Rational(4, 5), w: sp.Rational(1, 3)}
+    rates = sp.Matrix(sp.symbols("s1:7"))
+    omega, speed = wc.rotation_jacobian(A) * rates[:3, :], place.jacobian([r, u, w]) * rates[3:, :]
+    energy = (m * speed.dot(speed) + omega.dot(moments * omega)).subs(here).evalf(30) / 2
+    mass = sp.hessian(sp.expand(energy), list(rates))
+    J = wc.motion_jacobian(A, place, q).subs(here).evalf(30)
+    inertia = wc.body_inertia(m, moments)
+    assert missed(wc.body_mass_matrix(J, inertia), mass) < 1e-12
+    assert missed(wc.body_inverse_mass_matrix(J, inertia), mass.inv()) < 1e-12
+    JT = place.jacobian([r, u, w]).subs(here).evalf(30)
+    assert missed(m * JT.T * JT, mass[3:, 3:]) < 1e-12
+    assert missed(m * JT * JT.T, mass[3:, 3:]) > 1e-3                                           # as printed
+    assert missed(JT.inv() * JT.inv().T / m, mass[3:, 3:].inv()) < 1e-12
+    assert missed(m * JT.inv() * JT.inv().T, mass[3:, 3:].inv()) > 1e-3                         # as printed
+    printed = sp.diag(m * sp.eye(3), moments)                                                   # mass first, 𝒥 rotation first
+    assert missed(J.inv() * printed.inv() * J.inv().T, mass.inv()) > 1e-3
