@@ -13,6 +13,8 @@ from typing import Any
 import flint
 import numpy as np
 
+from symgen.precision import Array
+
 
 class Functions:
     """Q(names…). `factors` grows by what numbers are divided by."""
@@ -118,3 +120,17 @@ class Ratio:
         return bool((self - other).above == 0)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def determinant(m: Array) -> Any:
+    """By elimination, last row first, of a positive definite matrix over any field."""
+    left, total = m[::-1, ::-1].copy(), Fraction(1)
+    for k in range(len(m)):
+        pivot = left[k, k]
+        total = total * pivot
+        met = [r for r in range(k + 1, len(m)) if left[r, k] != 0]
+        for r in met:
+            share = left[r, k] / pivot
+            for c in met:
+                left[r, c] = left[r, c] - share * left[k, c]
+    return total

@@ -6,6 +6,7 @@ numbers and symbols (`point_mass_chains`); slips in the printed text stand in `t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
@@ -25,11 +26,13 @@ from symgen.joints import kinds
 from symgen.linkage import Linkage
 from symgen.mechanism import Body, Mechanism, Part, pose
 from symgen.methods import _fixman_geometry as geometry
-from symgen.methods._fixman_partition import determinant, eliminate, soft_rates
+from symgen.methods._fixman_partition import determinant as fixmans
+from symgen.methods._fixman_partition import eliminate, soft_rates
 from symgen.methods._fixman_planar import absolute_forces, joint_rates, point_masses
 from symgen.methods._fixman_spatial import directions
 from symgen.model import declared
 from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
+from tests.rational_functions import Functions, determinant
 from tests.robots_for_tests import draw, planar_rods, point_mass_arm, random_mechanism, rationals, robot, run
 
 Rows = list[dict[int, Any]]
@@ -94,7 +97,7 @@ def emitted(form: geometry.Geometry) -> list[float]:
         partition = point_masses(linkage, form)
         pivots = eliminate(linkage, partition)
         x = joint_rates(linkage, soft_rates(linkage, partition, pivots, absolute_forces(linkage, linkage.inputs["b"])))
-        det = determinant(linkage, partition, pivots)
+        det = fixmans(linkage, partition, pivots)
         program = home.freeze("mass_matrix_solve", "fixman", [("x", (4,), x), ("det", (), [det])], {"q": (4,), "b": (4,)})
     found = run(program, draw(arm, 1))
     return [*found["x"][0].tolist(), float(found["det"][0])]
@@ -156,8 +159,9 @@ def test_what_a_joint_allows_and_forbids_is_an_orthonormal_basis(kind: str) -> N
     assert both * both.T == sp.eye(6)
 
 
-def exactly(mechanism: Mechanism, function: str, method: str, given: dict[str, list[Fraction]]) -> list[Fraction]:
-    """A program in the declared frames over rationals; q of a revolute joint stands for the tangent of its half angle."""
+def exactly(mechanism: Mechanism, function: str, method: str, given: Mapping[str, list[Any]],
+            number: Callable[[Any], Any] = Fraction) -> list[Any]:
+    """A program in the declared frames over a field; q of a revolute joint stands for the tangent of its half angle."""
     spec = FUNCTIONS[function]
     with constants.precision():
         shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in spec.arguments}
@@ -165,7 +169,7 @@ def exactly(mechanism: Mechanism, function: str, method: str, given: dict[str, l
         (atoms,) = methods.derivation(method, function)(Linkage(declared(mechanism), home))
         result = spec.results[0]
         program = home.freeze(function, method, [(result.name, result.sizes(mechanism.nq, mechanism.nv), atoms)], shapes)
-    numbers = Numbers(Fraction, lambda t: 2 * t / (1 + t * t), lambda t: (1 - t * t) / (1 + t * t), _no_root, _no_root)
+    numbers = Numbers(number, lambda t: 2 * t / (1 + t * t), lambda t: (1 - t * t) / (1 + t * t), _no_root, _no_root)
     return list(evaluate(program, {name: given[name] for name in shapes}, numbers)[result.name])
 
 
@@ -186,6 +190,21 @@ def test_the_bridge_in_exact_rationals(n: int, kind: str) -> None:
     assert list(mass * x) == [sp.Rational(b.numerator, b.denominator) for b in given["b"]]
     (det,) = exactly(made, "mass_matrix_determinant", "fixman:spatial", given)
     assert mass.det() == sp.Rational(det.numerator, det.denominator)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_bridge_for_every_state_of_two_and_three_links(n: int) -> None:
+    """M M⁻¹ = 1, M x = b and Fixman's determinant as rational functions of tan(q/2), or of the length of a joint that slides."""
+    made = random_mechanism(n, seed=n, joints=kinds(), general=False)
+    field = Functions([f"t{i}" for i in range(n)])
+    given = {"q": field.symbols(), "b": [field.number(x) for x in rationals(Random(n), n)]}
+    mass, inverse = (np.array(exactly(made, function, method, given, field.number), dtype=object).reshape(n, n)
+                     for function, method in (("mass_matrix", "composite_body"), ("inverse_mass_matrix", "fixman:spatial")))
+    assert (mass @ inverse - np.eye(n, dtype=int) == 0).all()
+    x = np.array(exactly(made, "mass_matrix_solve", "fixman:spatial", given, field.number), dtype=object)
+    assert (mass @ x - given["b"] == 0).all()
+    (det,) = exactly(made, "mass_matrix_determinant", "fixman:spatial", given, field.number)
+    assert det == determinant(mass)
 
 
 # -- which robots it suits ----------------------------------------------------------------------------------------------

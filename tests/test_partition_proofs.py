@@ -16,24 +16,11 @@ import pytest
 
 from symgen.precision import Array
 from tests.operators import Operators, rational_chain, spatial_chain
+from tests.rational_functions import determinant
 from tests.robots_for_tests import rationals
 
 CHAINS = ["rr", "rp", "pr", "rrr", "rrp", "rpr", "prr", (1, 0), (2, 0), (3, 1), (5, 0), (8, 0)]
 EVERY = pytest.mark.parametrize("made", [pytest.param(c, id=str(c)) for c in CHAINS])
-
-
-def determinant(m: Array) -> Any:
-    """By elimination from the base to the tip, which keeps the numbers small, of a positive definite matrix."""
-    left, total = m[::-1, ::-1].copy(), Fraction(1)
-    for k in range(len(m)):
-        pivot = left[k, k]
-        total = total * pivot
-        met = [r for r in range(k + 1, len(m)) if left[r, k] != 0]
-        for r in met:
-            share = left[r, k] / pivot
-            for c in met:
-                left[r, c] = left[r, c] - share * left[k, c]
-    return total
 
 
 def inverse(m: Array) -> Array:
