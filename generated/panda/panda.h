@@ -77,6 +77,18 @@ void panda_mass_matrix_solve(const double q[panda_NQ], const double b[panda_NV],
  */
 void panda_mass_matrix_determinant(const double q[panda_NQ], double det[1]);
 
+/* ln det M(q)
+ *   q: joint positions (rad, m)
+ *   logdet: natural logarithm of the determinant of the mass matrix, in SI units; kT/2 times it is Fixman's potential
+ */
+void panda_mass_matrix_log_determinant(const double q[panda_NQ], double logdet[1]);
+
+/* d ln det M(q) / dq
+ *   q: joint positions (rad, m)
+ *   grad: d ln det M / dq
+ */
+void panda_mass_matrix_log_determinant_gradient(const double q[panda_NQ], double grad[panda_NV]);
+
 /* inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T
  *   q: joint positions (rad, m)
  *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
@@ -91,6 +103,15 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
  *   alpha_tip: likewise of the chosen frame
  */
 void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double alpha[panda_NV*6], double alpha_tip[6]);
+
+/* wrenches across the joints, and the accelerations they cause
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   tau: joint torques and forces (N·m, N)
+ *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N·m, N)
+ *   a: joint accelerations (rad/s², m/s²)
+ */
+void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double F_[panda_NV*6], double a[panda_NV]);
 
 /* pose of the chosen frame in the base
  *   q: joint positions (rad, m)

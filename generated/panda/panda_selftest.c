@@ -684,6 +684,97 @@ static int test_mass_matrix_determinant(void)
     return count;
 }
 
+static const double mass_matrix_log_determinant_q[3][7] = {
+    {
+        0.1298828125, 1.0654296875, -1.7158203125, -2.763671875, -1.806640625, 2.5126953125, -2.8037109375
+    },
+    {
+        -2.6787109375, -0.2646484375, 0.22265625, -1.236328125, 0.9853515625, 1.7919921875, 0.8408203125
+    },
+    {
+        0.61328125, 0.9052734375, 2.0654296875, -0.8291015625, 0.736328125, 1.9541015625, 1.56640625
+    }
+};
+static const double mass_matrix_log_determinant_logdet[3][1] = {
+    {
+        -13.923055268702585
+    },
+    {
+        -14.81133849561708
+    },
+    {
+        -14.347079748252433
+    }
+};
+static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
+    1.0991354318544662e-12, 3.5971860170662067e-12, 2.948674064135697e-12
+};
+
+static int test_mass_matrix_log_determinant(void)
+{
+    static double logdet[1];
+    static double shared[7];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(logdet, 1);
+        panda_mass_matrix_log_determinant(mass_matrix_log_determinant_q[i], logdet);
+        count += wrong(logdet, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+        /* logdet over q */
+        spoil(shared, 7);
+        copy(shared, mass_matrix_log_determinant_q[i], 7);
+        panda_mass_matrix_log_determinant(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+    }
+    return count;
+}
+
+static const double mass_matrix_log_determinant_gradient_q[3][7] = {
+    {
+        0.1298828125, 1.0654296875, -1.7158203125, -2.763671875, -1.806640625, 2.5126953125, -2.8037109375
+    },
+    {
+        -2.6787109375, -0.2646484375, 0.22265625, -1.236328125, 0.9853515625, 1.7919921875, 0.8408203125
+    },
+    {
+        0.61328125, 0.9052734375, 2.0654296875, -0.8291015625, 0.736328125, 1.9541015625, 1.56640625
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad[3][7] = {
+    {
+        0.0, 1.0537371009419454, -0.019412833387038943, 2.291011734728268, -0.02322095619872187,
+        -0.39673248329007227, 0.029338229322470998
+    },
+    {
+        0.0, -3.057107365242607, -0.10411170868804707, -1.6874650419584036, 0.018877024106246715,
+        -0.6539504799642281, -0.018709975504830133
+    },
+    {
+        0.0, 1.4079907405350172, 0.00185231834914754, -2.099680654330199, 0.04628483940449599,
+        -0.7845842165213067, -0.017686714594947764
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
+    4.102225872917399e-12, 3.2144145677213944e-11, 1.4033962069446335e-11
+};
+
+static int test_mass_matrix_log_determinant_gradient(void)
+{
+    static double grad[7];
+    static double shared[7];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(grad, 7);
+        panda_mass_matrix_log_determinant_gradient(mass_matrix_log_determinant_gradient_q[i], grad);
+        count += wrong(grad, mass_matrix_log_determinant_gradient_grad[i], 7, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
+        /* grad over q */
+        spoil(shared, 7);
+        copy(shared, mass_matrix_log_determinant_gradient_q[i], 7);
+        panda_mass_matrix_log_determinant_gradient(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_gradient_grad[i], 7, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
+    }
+    return count;
+}
+
 static const double operational_inertia_inverse_q[3][7] = {
     {
         0.1298828125, 1.0654296875, -1.7158203125, -2.763671875, -1.806640625, 2.5126953125, -2.8037109375
@@ -882,6 +973,141 @@ static int test_link_accelerations(void)
     return count;
 }
 
+static const double interbody_forces_q[3][7] = {
+    {
+        0.1298828125, 1.0654296875, -1.7158203125, -2.763671875, -1.806640625, 2.5126953125, -2.8037109375
+    },
+    {
+        -2.6787109375, -0.2646484375, 0.22265625, -1.236328125, 0.9853515625, 1.7919921875, 0.8408203125
+    },
+    {
+        0.61328125, 0.9052734375, 2.0654296875, -0.8291015625, 0.736328125, 1.9541015625, 1.56640625
+    }
+};
+static const double interbody_forces_v[3][7] = {
+    {
+        0.5439453125, -1.078125, -1.029296875, -1.2353515625, 1.9833984375, -1.5244140625, -0.40625
+    },
+    {
+        1.408203125, -1.5615234375, 1.953125, -0.2705078125, -0.130859375, 0.6923828125, -0.7607421875
+    },
+    {
+        0.2998046875, 1.8115234375, 1.6533203125, 1.1689453125, 1.931640625, -1.4658203125, -1.2685546875
+    }
+};
+static const double interbody_forces_tau[3][7] = {
+    {
+        -11.1064453125, -7.3505859375, 6.2763671875, 6.28515625, 19.091796875, 2.380859375, -2.26953125
+    },
+    {
+        17.982421875, -11.705078125, 18.4013671875, -11.130859375, -6.29296875, 9.3779296875, -7.072265625
+    },
+    {
+        -8.7041015625, 16.4560546875, 10.2197265625, -13.869140625, 10.28125, -19.41015625, -17.951171875
+    }
+};
+static const double interbody_forces_F[3][42] = {
+    {
+        13.732114254124392, -6.327042463405782, -11.1064453125, 63.96272268739618, -81.64572561358442,
+        10.620952404267062, 13.74610230131616, -5.6175350998884985, -10.865104076438755, 63.63394673677093,
+        -81.17673979662548, -38.14145763573294, 3.0809699514956868, -28.080431715011887, 14.01597206054295,
+        63.30640323534074, -80.80261494999628, -44.13590615973065, -1.0939472050101413, -30.1552872263513,
+        9.465425770168073, 57.34285029022798, -64.15025882164068, -56.224488840719246, -10.676258891761789,
+        -7.764151466967188, -17.503617012298903, 54.7047230688287, -45.470707637729674, -58.75554932775603,
+        -3.7709015605345475, -5.613921641900429, -8.312774600101648, 33.983426796170924, -42.15715763607313,
+        -18.670081090784937, 1.5132556470824712, -2.181450284332447, -9.306289410339955, 3.0216805818525474,
+        -0.06963161485967036, -8.123356870009868
+    },
+    {
+        20.56018929157207, 19.72224147002231, 17.982421875, 67.32867432397063, 9.460699971523141,
+        48.63465761947585, 20.363992840257595, 23.244177525180994, 16.383305323622476, 64.20437120782425,
+        11.614967682004682, -0.12775242052414548, 23.376163117689348, 2.185974938928215, 13.132182359025178,
+        63.64357871419543, 9.921392214038478, -6.080549545740987, 21.151118164040916, 2.303486970606456,
+        5.595663125838667, 27.112532659719314, -47.2347500491676, -28.908383688880754, -2.2726198870323726,
+        8.036414962041592, -5.973740100815056, -3.4652675116116916, -53.14127010918808, -36.74718674098844,
+        -5.6348921106115375, 7.9670466010352285, -5.925561461933068, -17.598542040731996, -23.580354218111314,
+        -14.298566552068028, -6.302365291027378, 8.828307791587338, -4.90548325924377, -28.54696834961082,
+        -11.16492441527363, 9.041367207084862
+    },
+    {
+        4.887212738556279, 20.271568823751345, -8.7041015625, 87.57493557027347, -74.56427228020445,
+        2.2483145711895562, 4.057119760756207, 22.978693286794332, -7.531092735993979, 85.08738107799817,
+        -73.31507756017993, -46.514095468810446, -0.9175932930699697, -4.4556758742733535, 20.773740789932848,
+        83.819895806647, -72.144228485474, -52.695103980286696, 3.3890625364181584, -3.8317079890264303,
+        16.991344078763483, 46.62372462403921, -32.63271545996199, -75.82163087641703, 23.053803381111155,
+        3.0131585618818453, 15.601156000461266, -38.72365283021151, -1.00507979453066, -73.44353253521574,
+        23.633453877687355, -1.9251499209282006, 8.977904935071713, -70.19886610799985, -39.064771754997146,
+        -37.68685526170172, 22.79952617931034, 1.693384373190731, 1.887317210082558, -35.31359514427644,
+        -63.60913023250134, -6.379841783333616
+    }
+};
+static const double interbody_forces_F_tolerance[3] = {
+    2.7405795134588144e-07, 7.457513698001176e-07, 2.926426267163601e-06
+};
+static const double interbody_forces_a[3][7] = {
+    {
+        -26.195261681790925, 22.21983715941513, 25.425331009309403, -11.969669414688916, 957.8849109107073,
+        70.47116099806045, -1113.364195735552
+    },
+    {
+        173.5686665348271, -51.47468263511823, -51.28585938634727, -165.41256938072516, -122.3713207094836,
+        475.17456399880933, -1006.5497542988163
+    },
+    {
+        -127.31878591016263, 9.164841910111356, -92.76160539502226, -162.87344929446104, 855.4161644126814,
+        -495.1982684943343, -3222.0084740551765
+    }
+};
+static const double interbody_forces_a_tolerance[3] = {
+    1.8364484052358882e-08, 3.8079504478450936e-08, 1.4683430800390626e-07
+};
+
+static int test_interbody_forces(void)
+{
+    static double F_[42];
+    static double a[7];
+    static double shared[42];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(F_, 42);
+        spoil(a, 7);
+        panda_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
+        count += wrong(F_, interbody_forces_F[i], 42, interbody_forces_F_tolerance[i]);
+        count += wrong(a, interbody_forces_a[i], 7, interbody_forces_a_tolerance[i]);
+        /* F_ over q */
+        spoil(shared, 42);
+        copy(shared, interbody_forces_q[i], 7);
+        panda_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 42, interbody_forces_F_tolerance[i]);
+        /* a over q */
+        spoil(shared, 42);
+        copy(shared, interbody_forces_q[i], 7);
+        panda_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 7, interbody_forces_a_tolerance[i]);
+        /* F_ over v */
+        spoil(shared, 42);
+        copy(shared, interbody_forces_v[i], 7);
+        panda_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 42, interbody_forces_F_tolerance[i]);
+        /* a over v */
+        spoil(shared, 42);
+        copy(shared, interbody_forces_v[i], 7);
+        panda_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 7, interbody_forces_a_tolerance[i]);
+        /* F_ over tau */
+        spoil(shared, 42);
+        copy(shared, interbody_forces_tau[i], 7);
+        panda_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, shared, a);
+        count += wrong(shared, interbody_forces_F[i], 42, interbody_forces_F_tolerance[i]);
+        /* a over tau */
+        spoil(shared, 42);
+        copy(shared, interbody_forces_tau[i], 7);
+        panda_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 7, interbody_forces_a_tolerance[i]);
+    }
+    return count;
+}
+
 static const double forward_kinematics_q[3][7] = {
     {
         0.1298828125, 1.0654296875, -1.7158203125, -2.763671875, -1.806640625, 2.5126953125, -2.8037109375
@@ -1037,7 +1263,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 13;
+    const int total = 16;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -1048,8 +1274,11 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("mass_matrix_log_determinant", 3, test_mass_matrix_log_determinant());
+    passed += report("mass_matrix_log_determinant_gradient", 3, test_mass_matrix_log_determinant_gradient());
     passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
     passed += report("link_accelerations", 3, test_link_accelerations());
+    passed += report("interbody_forces", 3, test_interbody_forces());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef panda_NO_STDIO

@@ -551,7 +551,7 @@ static const double mass_matrix_determinant_det[3][1] = {
     }
 };
 static const double mass_matrix_determinant_det_tolerance[3] = {
-    1.0468692813168213e-14, 1.0226069477776025e-14, 1.7032056463734218e-14
+    9.30550472281619e-15, 9.08983953580091e-15, 1.5139605745541528e-14
 };
 
 static int test_mass_matrix_determinant(void)
@@ -568,6 +568,94 @@ static int test_mass_matrix_determinant(void)
         copy(shared, mass_matrix_determinant_q[i], 2);
         planar_arm_mass_matrix_determinant(shared, shared);
         count += wrong(shared, mass_matrix_determinant_det[i], 1, mass_matrix_determinant_det_tolerance[i]);
+    }
+    return count;
+}
+
+static const double mass_matrix_log_determinant_q[3][2] = {
+    {
+        1.4521484375, 0.201171875
+    },
+    {
+        -2.958984375, 3.0380859375
+    },
+    {
+        2.1025390625, -1.994140625
+    }
+};
+static const double mass_matrix_log_determinant_logdet[3][1] = {
+    {
+        -2.5397726296962646
+    },
+    {
+        -2.563221505221171
+    },
+    {
+        -2.0530645533424265
+    }
+};
+static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
+    2.6088723590305895e-14, 1.4884959823188218e-14, 1.0390300451150244e-14
+};
+
+static int test_mass_matrix_log_determinant(void)
+{
+    static double logdet[1];
+    static double shared[2];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(logdet, 1);
+        planar_arm_mass_matrix_log_determinant(mass_matrix_log_determinant_q[i], logdet);
+        count += wrong(logdet, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+        /* logdet over q */
+        spoil(shared, 2);
+        copy(shared, mass_matrix_log_determinant_q[i], 2);
+        planar_arm_mass_matrix_log_determinant(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+    }
+    return count;
+}
+
+static const double mass_matrix_log_determinant_gradient_q[3][2] = {
+    {
+        1.4521484375, 0.201171875
+    },
+    {
+        -2.958984375, 3.0380859375
+    },
+    {
+        2.1025390625, -1.994140625
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad[3][2] = {
+    {
+        0.0, 0.3102453848155605
+    },
+    {
+        0.0, -0.16671133875078764
+    },
+    {
+        0.0, 0.36479518593302424
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
+    5.131339817773616e-14, 2.3036108206763323e-14, 1.692937512747987e-14
+};
+
+static int test_mass_matrix_log_determinant_gradient(void)
+{
+    static double grad[2];
+    static double shared[2];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(grad, 2);
+        planar_arm_mass_matrix_log_determinant_gradient(mass_matrix_log_determinant_gradient_q[i], grad);
+        count += wrong(grad, mass_matrix_log_determinant_gradient_grad[i], 2, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
+        /* grad over q */
+        spoil(shared, 2);
+        copy(shared, mass_matrix_log_determinant_gradient_q[i], 2);
+        planar_arm_mass_matrix_log_determinant_gradient(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_gradient_grad[i], 2, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
     }
     return count;
 }
@@ -736,6 +824,117 @@ static int test_link_accelerations(void)
     return count;
 }
 
+static const double interbody_forces_q[3][2] = {
+    {
+        1.4521484375, 0.201171875
+    },
+    {
+        -2.958984375, 3.0380859375
+    },
+    {
+        2.1025390625, -1.994140625
+    }
+};
+static const double interbody_forces_v[3][2] = {
+    {
+        0.2685546875, -1.337890625
+    },
+    {
+        -0.6328125, -0.44140625
+    },
+    {
+        1.140625, -1.884765625
+    }
+};
+static const double interbody_forces_tau[3][2] = {
+    {
+        9.7275390625, 2.36328125
+    },
+    {
+        11.7744140625, 5.341796875
+    },
+    {
+        -17.8291015625, -19.564453125
+    }
+};
+static const double interbody_forces_F[3][12] = {
+    {
+        0.0, 0.0, 9.7275390625, -4.432844256731345, 27.60464141356772, 0.0, 0.0, 0.0, 2.36328125,
+        -6.974943351838466, 8.36031168429489, 0.0
+    },
+    {
+        0.0, 0.0, 11.7744140625, 11.124298379284854, -7.2764529911736, 0.0, 0.0, 0.0, 5.341796875,
+        3.980689070615224, 9.582414704440506, 0.0
+    },
+    {
+        0.0, 0.0, -17.8291015625, 25.56241601728755, -30.580932946944074, 0.0, 0.0, 0.0, -19.564453125,
+        16.399263028581544, -54.08181122745769, 0.0
+    }
+};
+static const double interbody_forces_F_tolerance[3] = {
+    9.268699127907452e-11, 5.034206234488385e-11, 8.952668272109356e-11
+};
+static const double interbody_forces_a[3][2] = {
+    {
+        -2.568695083803357, 40.861439072043446
+    },
+    {
+        37.1695921524155, 108.38184566288054
+    },
+    {
+        -9.865694190250537, -262.7653258214593
+    }
+};
+static const double interbody_forces_a_tolerance[3] = {
+    2.9273884693473774e-11, 2.1833052954478834e-11, 3.6128851066291984e-11
+};
+
+static int test_interbody_forces(void)
+{
+    static double F_[12];
+    static double a[2];
+    static double shared[12];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(F_, 12);
+        spoil(a, 2);
+        planar_arm_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
+        count += wrong(F_, interbody_forces_F[i], 12, interbody_forces_F_tolerance[i]);
+        count += wrong(a, interbody_forces_a[i], 2, interbody_forces_a_tolerance[i]);
+        /* F_ over q */
+        spoil(shared, 12);
+        copy(shared, interbody_forces_q[i], 2);
+        planar_arm_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 12, interbody_forces_F_tolerance[i]);
+        /* a over q */
+        spoil(shared, 12);
+        copy(shared, interbody_forces_q[i], 2);
+        planar_arm_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 2, interbody_forces_a_tolerance[i]);
+        /* F_ over v */
+        spoil(shared, 12);
+        copy(shared, interbody_forces_v[i], 2);
+        planar_arm_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 12, interbody_forces_F_tolerance[i]);
+        /* a over v */
+        spoil(shared, 12);
+        copy(shared, interbody_forces_v[i], 2);
+        planar_arm_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 2, interbody_forces_a_tolerance[i]);
+        /* F_ over tau */
+        spoil(shared, 12);
+        copy(shared, interbody_forces_tau[i], 2);
+        planar_arm_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, shared, a);
+        count += wrong(shared, interbody_forces_F[i], 12, interbody_forces_F_tolerance[i]);
+        /* a over tau */
+        spoil(shared, 12);
+        copy(shared, interbody_forces_tau[i], 2);
+        planar_arm_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 2, interbody_forces_a_tolerance[i]);
+    }
+    return count;
+}
+
 static const double forward_kinematics_q[3][2] = {
     {
         1.4521484375, 0.201171875
@@ -869,7 +1068,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 13;
+    const int total = 16;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -880,8 +1079,11 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("mass_matrix_log_determinant", 3, test_mass_matrix_log_determinant());
+    passed += report("mass_matrix_log_determinant_gradient", 3, test_mass_matrix_log_determinant_gradient());
     passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
     passed += report("link_accelerations", 3, test_link_accelerations());
+    passed += report("interbody_forces", 3, test_interbody_forces());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef planar_arm_NO_STDIO

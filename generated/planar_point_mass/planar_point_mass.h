@@ -77,6 +77,18 @@ void planar_point_mass_mass_matrix_solve(const double q[planar_point_mass_NQ], c
  */
 void planar_point_mass_mass_matrix_determinant(const double q[planar_point_mass_NQ], double det[1]);
 
+/* ln det M(q)
+ *   q: joint positions (rad, m)
+ *   logdet: natural logarithm of the determinant of the mass matrix, in SI units; kT/2 times it is Fixman's potential
+ */
+void planar_point_mass_mass_matrix_log_determinant(const double q[planar_point_mass_NQ], double logdet[1]);
+
+/* d ln det M(q) / dq
+ *   q: joint positions (rad, m)
+ *   grad: d ln det M / dq
+ */
+void planar_point_mass_mass_matrix_log_determinant_gradient(const double q[planar_point_mass_NQ], double grad[planar_point_mass_NV]);
+
 /* inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T
  *   q: joint positions (rad, m)
  *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
@@ -91,6 +103,15 @@ void planar_point_mass_operational_inertia_inverse(const double q[planar_point_m
  *   alpha_tip: likewise of the chosen frame
  */
 void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double alpha[planar_point_mass_NV*6], double alpha_tip[6]);
+
+/* wrenches across the joints, and the accelerations they cause
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   tau: joint torques and forces (N·m, N)
+ *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N·m, N)
+ *   a: joint accelerations (rad/s², m/s²)
+ */
+void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double F_[planar_point_mass_NV*6], double a[planar_point_mass_NV]);
 
 /* pose of the chosen frame in the base
  *   q: joint positions (rad, m)

@@ -650,6 +650,97 @@ static int test_mass_matrix_determinant(void)
     return count;
 }
 
+static const double mass_matrix_log_determinant_q[3][6] = {
+    {
+        1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+    },
+    {
+        1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+    },
+    {
+        0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+    }
+};
+static const double mass_matrix_log_determinant_logdet[3][1] = {
+    {
+        2.1836975781819796
+    },
+    {
+        1.7538307084333302
+    },
+    {
+        3.118638992609056
+    }
+};
+static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
+    7.792174772351083e-13, 3.3605534764536696e-12, 2.128130076026402e-12
+};
+
+static int test_mass_matrix_log_determinant(void)
+{
+    static double logdet[1];
+    static double shared[6];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(logdet, 1);
+        planar_point_mass_mass_matrix_log_determinant(mass_matrix_log_determinant_q[i], logdet);
+        count += wrong(logdet, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+        /* logdet over q */
+        spoil(shared, 6);
+        copy(shared, mass_matrix_log_determinant_q[i], 6);
+        planar_point_mass_mass_matrix_log_determinant(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+    }
+    return count;
+}
+
+static const double mass_matrix_log_determinant_gradient_q[3][6] = {
+    {
+        1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+    },
+    {
+        1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+    },
+    {
+        0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad[3][6] = {
+    {
+        0.0, -0.7211846356731171, 0.42284718094064216, -0.4552411616745916, 0.36138343408673645,
+        0.3344303435450978
+    },
+    {
+        0.0, 0.002937011286892711, -0.9257876527178962, -0.570613004686233, -0.4666082773254795,
+        -0.38680985416501884
+    },
+    {
+        0.0, -0.1435762322462214, -0.28631053304893656, -0.14263432546763433, -0.29033873606167904,
+        0.048735295550598974
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
+    3.077667100715322e-12, 1.2599319774323671e-11, 8.534361575692912e-12
+};
+
+static int test_mass_matrix_log_determinant_gradient(void)
+{
+    static double grad[6];
+    static double shared[6];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(grad, 6);
+        planar_point_mass_mass_matrix_log_determinant_gradient(mass_matrix_log_determinant_gradient_q[i], grad);
+        count += wrong(grad, mass_matrix_log_determinant_gradient_grad[i], 6, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
+        /* grad over q */
+        spoil(shared, 6);
+        copy(shared, mass_matrix_log_determinant_gradient_q[i], 6);
+        planar_point_mass_mass_matrix_log_determinant_gradient(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_gradient_grad[i], 6, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
+    }
+    return count;
+}
+
 static const double operational_inertia_inverse_q[3][6] = {
     {
         1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
@@ -823,6 +914,129 @@ static int test_link_accelerations(void)
     return count;
 }
 
+static const double interbody_forces_q[3][6] = {
+    {
+        1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+    },
+    {
+        1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+    },
+    {
+        0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+    }
+};
+static const double interbody_forces_v[3][6] = {
+    {
+        1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+    },
+    {
+        -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+    },
+    {
+        0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+    }
+};
+static const double interbody_forces_tau[3][6] = {
+    {
+        -5.291015625, -8.392578125, 4.9150390625, -10.3662109375, 9.896484375, 16.0595703125
+    },
+    {
+        19.7392578125, -17.7587890625, -4.1162109375, 5.2978515625, 15.4169921875, -7.6943359375
+    },
+    {
+        2.9658203125, 2.40234375, -7.6396484375, 17.033203125, 3.830078125, 2.3212890625
+    }
+};
+static const double interbody_forces_F[3][36] = {
+    {
+        0.0, 0.0, -5.291015625, -2.5326778890191535, 2.717640463127458, 0.0, 0.0, 0.0, -8.392578125,
+        13.064078250480652, -7.99315179936834, 0.0, 0.0, 0.0, 4.9150390625, 15.308833374359596,
+        8.033422647524189, 0.0, 0.0, 0.0, -10.3662109375, -10.068960423573458, 23.816906988761936, 0.0, 0.0,
+        0.0, 9.896484375, 9.138246691667979, 13.928233222766496, 0.0, 0.0, 0.0, 16.0595703125,
+        14.035402135604697, 13.998459365178169, 0.0
+    },
+    {
+        0.0, 0.0, 19.7392578125, -20.841888178152484, 44.56805561556668, 0.0, 0.0, 0.0, -17.7587890625,
+        22.448922731341202, 16.32596510746963, 0.0, 0.0, 0.0, -4.1162109375, 12.377564346815515,
+        15.443131542862883, 0.0, 0.0, 0.0, 5.2978515625, 2.6312970435905556, 9.772267838714292, 0.0, 0.0, 0.0,
+        15.4169921875, -15.467645962353128, -17.49730386853262, 0.0, 0.0, 0.0, -7.6943359375,
+        8.116504039784841, -9.32290647873559, 0.0
+    },
+    {
+        0.0, 0.0, 2.9658203125, 9.52691406743355, 12.947230715263093, 0.0, 0.0, 0.0, 2.40234375,
+        -6.118066290251363, 15.542370441626847, 0.0, 0.0, 0.0, -7.6396484375, -29.261694510412358,
+        4.688059515835962, 0.0, 0.0, 0.0, 17.033203125, -18.770481968172753, 2.5243099023824906, 0.0, 0.0,
+        0.0, 3.830078125, -8.15646889721285, 2.770378543936389, 0.0, 0.0, 0.0, 2.3212890625,
+        2.451463795888326, 0.2632045868533243, 0.0
+    }
+};
+static const double interbody_forces_F_tolerance[3] = {
+    1.794375375017976e-08, 5.209921551192e-07, 2.1515912135748358e-07
+};
+static const double interbody_forces_a[3][6] = {
+    {
+        15.370068482501386, -45.23107654592369, 57.482563258608046, -79.05702524251066, 35.4205846799407,
+        36.921876844177795
+    },
+    {
+        47.03469030063717, -106.93958027237315, 55.36732337957424, -18.524789515676986, 77.77746138654602,
+        -86.33344348801973
+    },
+    {
+        -19.96628462451626, 35.35121617568971, -49.59154487780438, 32.34350542749133, 4.585786351382048,
+        10.498679327831196
+    }
+};
+static const double interbody_forces_a_tolerance[3] = {
+    5.975571061109582e-10, 4.365024618167475e-09, 1.6896619051130672e-09
+};
+
+static int test_interbody_forces(void)
+{
+    static double F_[36];
+    static double a[6];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(F_, 36);
+        spoil(a, 6);
+        planar_point_mass_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
+        count += wrong(F_, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        count += wrong(a, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+        /* F_ over q */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_q[i], 6);
+        planar_point_mass_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        /* a over q */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_q[i], 6);
+        planar_point_mass_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+        /* F_ over v */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_v[i], 6);
+        planar_point_mass_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        /* a over v */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_v[i], 6);
+        planar_point_mass_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+        /* F_ over tau */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_tau[i], 6);
+        planar_point_mass_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, shared, a);
+        count += wrong(shared, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        /* a over tau */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_tau[i], 6);
+        planar_point_mass_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+    }
+    return count;
+}
+
 static const double forward_kinematics_q[3][6] = {
     {
         1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
@@ -963,7 +1177,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 13;
+    const int total = 16;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -974,8 +1188,11 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("mass_matrix_log_determinant", 3, test_mass_matrix_log_determinant());
+    passed += report("mass_matrix_log_determinant_gradient", 3, test_mass_matrix_log_determinant_gradient());
     passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
     passed += report("link_accelerations", 3, test_link_accelerations());
+    passed += report("interbody_forces", 3, test_interbody_forces());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef planar_point_mass_NO_STDIO

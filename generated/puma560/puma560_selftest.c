@@ -651,6 +651,94 @@ static int test_mass_matrix_determinant(void)
     return count;
 }
 
+static const double mass_matrix_log_determinant_q[3][6] = {
+    {
+        1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+    },
+    {
+        1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+    },
+    {
+        0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+    }
+};
+static const double mass_matrix_log_determinant_logdet[3][1] = {
+    {
+        -23.999045169652465
+    },
+    {
+        -23.27305660339882
+    },
+    {
+        -24.15207997906674
+    }
+};
+static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
+    4.951863216387505e-13, 5.418761428461937e-13, 5.140782145852402e-13
+};
+
+static int test_mass_matrix_log_determinant(void)
+{
+    static double logdet[1];
+    static double shared[6];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(logdet, 1);
+        puma560_mass_matrix_log_determinant(mass_matrix_log_determinant_q[i], logdet);
+        count += wrong(logdet, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+        /* logdet over q */
+        spoil(shared, 6);
+        copy(shared, mass_matrix_log_determinant_q[i], 6);
+        puma560_mass_matrix_log_determinant(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+    }
+    return count;
+}
+
+static const double mass_matrix_log_determinant_gradient_q[3][6] = {
+    {
+        1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+    },
+    {
+        1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+    },
+    {
+        0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad[3][6] = {
+    {
+        0.0, 0.6640476916254325, -0.4445042427727374, -0.00044322368053061837, 0.08790076101071233, 0.0
+    },
+    {
+        0.0, -0.22836483643275854, 0.05295072852259888, -0.010509662433655254, -0.13382485029771438, 0.0
+    },
+    {
+        0.0, 0.016547287299818872, 0.40674870315351935, -0.003090021877458511, -0.13167877686491083, 0.0
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
+    8.092567569671987e-13, 9.228717356046518e-13, 8.676508659701354e-13
+};
+
+static int test_mass_matrix_log_determinant_gradient(void)
+{
+    static double grad[6];
+    static double shared[6];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(grad, 6);
+        puma560_mass_matrix_log_determinant_gradient(mass_matrix_log_determinant_gradient_q[i], grad);
+        count += wrong(grad, mass_matrix_log_determinant_gradient_grad[i], 6, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
+        /* grad over q */
+        spoil(shared, 6);
+        copy(shared, mass_matrix_log_determinant_gradient_q[i], 6);
+        puma560_mass_matrix_log_determinant_gradient(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_gradient_grad[i], 6, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
+    }
+    return count;
+}
+
 static const double operational_inertia_inverse_q[3][6] = {
     {
         1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
@@ -847,6 +935,138 @@ static int test_link_accelerations(void)
     return count;
 }
 
+static const double interbody_forces_q[3][6] = {
+    {
+        1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+    },
+    {
+        1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+    },
+    {
+        0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+    }
+};
+static const double interbody_forces_v[3][6] = {
+    {
+        1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+    },
+    {
+        -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+    },
+    {
+        0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+    }
+};
+static const double interbody_forces_tau[3][6] = {
+    {
+        -5.291015625, -8.392578125, 4.9150390625, -10.3662109375, 9.896484375, 16.0595703125
+    },
+    {
+        19.7392578125, -17.7587890625, -4.1162109375, 5.2978515625, 15.4169921875, -7.6943359375
+    },
+    {
+        2.9658203125, 2.40234375, -7.6396484375, 17.033203125, 3.830078125, 2.3212890625
+    }
+};
+static const double interbody_forces_F[3][36] = {
+    {
+        21.33596226465141, 52.39995988971344, -5.291015625, 24.163594628042212, 41.69792730730684,
+        210.27260845542443, 9.275275083049246, 2.639321279630167, 8.65843351243335, 24.163594628042212,
+        41.69792730730684, 210.27260845542443, -2.3647654033866576, 11.109196754868119, 8.727780544481428,
+        -1.6817318029723933, 17.228550579080775, 42.15099129801201, -10.099313288795829, 4.548156628006076,
+        10.17021597368308, -13.210450429858781, 24.146735876609196, -4.878114342371682, -10.04111488451549,
+        5.479062625997894, 14.061819660772736, -10.73424303633425, 33.011571427204636, -15.888548535589148,
+        -4.023229458212961, 7.189969912899133, 14.275699902061397, -9.606153923812524, 36.855262295621024,
+        -20.53328184082661
+    },
+    {
+        27.504733956856175, 17.42519044420176, 19.7392578125, -50.842262042631745, -27.941173036971396,
+        180.13176771069377, 9.252021178518499, -22.45865359273617, 1.5405773084673793, -50.842262042631745,
+        -27.941173036971396, 180.13176771069377, -1.1222155564334477, -12.343582501096867, -19.00154266184677,
+        -0.7138795900315034, 38.10569053354508, 26.308257215468974, -11.16465122670584, -2.1765482222576966,
+        -13.264326472070664, 37.16380340168634, 15.104665025469853, -13.276150133472855, -13.245654304758878,
+        -7.79496120514489, -6.462236108274436, 39.261818031274764, -7.837272544184694, -39.79365580756281,
+        -5.126973379063504, -8.138616483468661, -0.815533368076207, 40.01780425096975, -17.801043048656815,
+        -51.21367957915051
+    },
+    {
+        13.40202586619577, 20.80756092712899, 2.9658203125, -27.04284573362101, -13.75773456970903,
+        186.56033593822184, -14.78744767907841, -14.815550248337201, -9.558036004439296, -27.04284573362101,
+        -13.75773456970903, 186.56033593822184, -1.1778096598855494, -13.799723099020394, -13.793250435400072,
+        8.784999208295437, 24.773416490179688, 19.18785731684293, -7.396894137217976, -11.347208637665142,
+        -11.031119972804332, -4.97153886278471, 8.395082416088535, -6.903881589732168, -0.8359308126957692,
+        -3.3328651149310016, -5.665083844131108, -16.882258984608256, 0.18149635005992784, 2.5936649956962508,
+        -0.4192863763761691, -1.9712871178670361, -2.3531897607394408, -22.026977184727997,
+        -3.3276999862119974, 6.863494710794598
+    }
+};
+static const double interbody_forces_F_tolerance[3] = {
+    0.009283629905533391, 0.008003055114077708, 0.0010907876347621144
+};
+static const double interbody_forces_a[3][6] = {
+    {
+        -7.702137760091383, 2.6389694911941324, 29.031229035539454, 3069.1498259073537, 15455.958803631736,
+        404424.1009212421
+    },
+    {
+        19.60072913318576, 14.284866563961288, -111.5942190104187, 6977.216536164536, 24264.340869754644,
+        -198117.98361685313
+    },
+    {
+        16.601874497865232, 11.51255734121403, -71.97874308376882, 8979.208511487488, 5999.776238738608,
+        51669.00550946147
+    }
+};
+static const double interbody_forces_a_tolerance[3] = {
+    0.0007219000116473352, 0.0005260623565874974, 8.117727419701912e-05
+};
+
+static int test_interbody_forces(void)
+{
+    static double F_[36];
+    static double a[6];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(F_, 36);
+        spoil(a, 6);
+        puma560_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
+        count += wrong(F_, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        count += wrong(a, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+        /* F_ over q */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_q[i], 6);
+        puma560_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        /* a over q */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_q[i], 6);
+        puma560_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+        /* F_ over v */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_v[i], 6);
+        puma560_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        /* a over v */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_v[i], 6);
+        puma560_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+        /* F_ over tau */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_tau[i], 6);
+        puma560_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, shared, a);
+        count += wrong(shared, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        /* a over tau */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_tau[i], 6);
+        puma560_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+    }
+    return count;
+}
+
 static const double forward_kinematics_q[3][6] = {
     {
         1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
@@ -993,7 +1213,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 13;
+    const int total = 16;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -1004,8 +1224,11 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("mass_matrix_log_determinant", 3, test_mass_matrix_log_determinant());
+    passed += report("mass_matrix_log_determinant_gradient", 3, test_mass_matrix_log_determinant_gradient());
     passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
     passed += report("link_accelerations", 3, test_link_accelerations());
+    passed += report("interbody_forces", 3, test_interbody_forces());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef puma560_NO_STDIO

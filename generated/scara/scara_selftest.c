@@ -514,7 +514,7 @@ static const double mass_matrix_solve_x[3][4] = {
     }
 };
 static const double mass_matrix_solve_x_tolerance[3] = {
-    3.6132768939004554e-07, 5.299463055032552e-07, 9.904999327773016e-08
+    3.188185494618049e-07, 4.675996813264017e-07, 8.739705289211483e-08
 };
 
 static int test_mass_matrix_solve(void)
@@ -580,6 +580,94 @@ static int test_mass_matrix_determinant(void)
         copy(shared, mass_matrix_determinant_q[i], 4);
         scara_mass_matrix_determinant(shared, shared);
         count += wrong(shared, mass_matrix_determinant_det[i], 1, mass_matrix_determinant_det_tolerance[i]);
+    }
+    return count;
+}
+
+static const double mass_matrix_log_determinant_q[3][4] = {
+    {
+        -0.376953125, 1.3212890625, 0.0, 2.9404296875
+    },
+    {
+        0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+    },
+    {
+        0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+    }
+};
+static const double mass_matrix_log_determinant_logdet[3][1] = {
+    {
+        -8.877078024421106
+    },
+    {
+        -9.480254132470941
+    },
+    {
+        -8.911925183022404
+    }
+};
+static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
+    6.118379651804224e-14, 9.725530361271951e-14, 6.291648633189119e-14
+};
+
+static int test_mass_matrix_log_determinant(void)
+{
+    static double logdet[1];
+    static double shared[4];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(logdet, 1);
+        scara_mass_matrix_log_determinant(mass_matrix_log_determinant_q[i], logdet);
+        count += wrong(logdet, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+        /* logdet over q */
+        spoil(shared, 4);
+        copy(shared, mass_matrix_log_determinant_q[i], 4);
+        scara_mass_matrix_log_determinant(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+    }
+    return count;
+}
+
+static const double mass_matrix_log_determinant_gradient_q[3][4] = {
+    {
+        -0.376953125, 1.3212890625, 0.0, 2.9404296875
+    },
+    {
+        0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+    },
+    {
+        0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad[3][4] = {
+    {
+        0.0, 0.2739270600193702, 0.0, 0.0
+    },
+    {
+        0.0, 0.7425483758175367, 0.0, 0.0
+    },
+    {
+        0.0, 0.3863177448740248, 0.0, 0.0
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
+    8.573067837088438e-14, 1.8201409971116177e-13, 9.091905807250024e-14
+};
+
+static int test_mass_matrix_log_determinant_gradient(void)
+{
+    static double grad[4];
+    static double shared[4];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(grad, 4);
+        scara_mass_matrix_log_determinant_gradient(mass_matrix_log_determinant_gradient_q[i], grad);
+        count += wrong(grad, mass_matrix_log_determinant_gradient_grad[i], 4, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
+        /* grad over q */
+        spoil(shared, 4);
+        copy(shared, mass_matrix_log_determinant_gradient_q[i], 4);
+        scara_mass_matrix_log_determinant_gradient(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_gradient_grad[i], 4, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
     }
     return count;
 }
@@ -748,6 +836,126 @@ static int test_link_accelerations(void)
     return count;
 }
 
+static const double interbody_forces_q[3][4] = {
+    {
+        -0.376953125, 1.3212890625, 0.0, 2.9404296875
+    },
+    {
+        0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+    },
+    {
+        0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+    }
+};
+static const double interbody_forces_v[3][4] = {
+    {
+        1.900390625, 0.36328125, 1.76171875, -1.0517578125
+    },
+    {
+        -0.3037109375, 0.6533203125, 0.0966796875, 1.5380859375
+    },
+    {
+        0.6083984375, 1.818359375, 0.9619140625, -0.0673828125
+    }
+};
+static const double interbody_forces_tau[3][4] = {
+    {
+        5.2294921875, -3.693359375, -2.1806640625, 0.2783203125
+    },
+    {
+        -8.5966796875, -8.8818359375, -16.962890625, -15.1328125
+    },
+    {
+        6.4248046875, 5.7294921875, 4.017578125, 15.3310546875
+    }
+};
+static const double interbody_forces_F[3][24] = {
+    {
+        -14.81968378883638, -26.485320406095244, 5.2294921875, 21.62186594526545, 25.636553584862863,
+        139.5206640625, 7.098137887460692, -4.549980601547002, -3.693359375, 20.419990901074208,
+        9.845757703725893, 61.0406640625, 0.05592549779955137, 0.5465203693020617, -0.28428505493526346,
+        7.80743384717231, -0.7989356828507338, 2.1806640625, -0.003994678414253669, -0.03903716923586155,
+        -0.2783203125, 1.9518584617930774, -0.19973392071268345, 0.545166015625
+    },
+    {
+        -3.1503543029158076, -21.82861604035212, -8.5966796875, 73.80803029360575, 27.62341849565183,
+        154.302890625, 3.966508920141886, -13.16800770272589, -8.8818359375, 80.44256945708597,
+        -40.234090484429245, 75.822890625, 2.5515622221457215, 2.3917172672314915, 15.089318222171642,
+        34.16738953187845, -36.45088888779602, 16.962890625, -0.1822544444389801, -0.17083694765939225,
+        15.1328125, 8.541847382969612, -9.112722221949005, 4.24072265625
+    },
+    {
+        41.660465168022775, -53.7568866142135, 6.4248046875, -79.68481222116091, -50.0017237299635,
+        133.322421875, 6.154951388139391, 3.0418914468304847, 5.7294921875, -83.86441502357101,
+        -42.374353846337904, 54.842421875, 1.0263071401413237, -2.4359752795106004, -15.310155763308618,
+        -34.79964685015143, -14.661530573447482, -4.017578125, -0.07330765286723741, 0.17399823425075717,
+        -15.3310546875, -8.699911712537858, -3.6653826433618706, -1.00439453125
+    }
+};
+static const double interbody_forces_F_tolerance[3] = {
+    1.6033662496507653e-06, 0.00012507148704715994, 9.071183085468036e-05
+};
+static const double interbody_forces_a[3][4] = {
+    {
+        11.63425292629053, -31.516727710502064, 8.71966796875, 1371.7190877157884
+    },
+    {
+        52.446897663237486, -197.42782375776648, 1.3285546875, -75809.04342609453
+    },
+    {
+        -6.680108420335515, 76.34318905827458, 11.8187890625, 76724.93651813794
+    }
+};
+static const double interbody_forces_a_tolerance[3] = {
+    1.3780607985452104e-07, 1.0440842945374663e-05, 7.850156614026785e-06
+};
+
+static int test_interbody_forces(void)
+{
+    static double F_[24];
+    static double a[4];
+    static double shared[24];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(F_, 24);
+        spoil(a, 4);
+        scara_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
+        count += wrong(F_, interbody_forces_F[i], 24, interbody_forces_F_tolerance[i]);
+        count += wrong(a, interbody_forces_a[i], 4, interbody_forces_a_tolerance[i]);
+        /* F_ over q */
+        spoil(shared, 24);
+        copy(shared, interbody_forces_q[i], 4);
+        scara_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 24, interbody_forces_F_tolerance[i]);
+        /* a over q */
+        spoil(shared, 24);
+        copy(shared, interbody_forces_q[i], 4);
+        scara_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 4, interbody_forces_a_tolerance[i]);
+        /* F_ over v */
+        spoil(shared, 24);
+        copy(shared, interbody_forces_v[i], 4);
+        scara_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 24, interbody_forces_F_tolerance[i]);
+        /* a over v */
+        spoil(shared, 24);
+        copy(shared, interbody_forces_v[i], 4);
+        scara_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 4, interbody_forces_a_tolerance[i]);
+        /* F_ over tau */
+        spoil(shared, 24);
+        copy(shared, interbody_forces_tau[i], 4);
+        scara_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, shared, a);
+        count += wrong(shared, interbody_forces_F[i], 24, interbody_forces_F_tolerance[i]);
+        /* a over tau */
+        spoil(shared, 24);
+        copy(shared, interbody_forces_tau[i], 4);
+        scara_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 4, interbody_forces_a_tolerance[i]);
+    }
+    return count;
+}
+
 static const double forward_kinematics_q[3][4] = {
     {
         -0.376953125, 1.3212890625, 0.0, 2.9404296875
@@ -882,7 +1090,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 13;
+    const int total = 16;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -893,8 +1101,11 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("mass_matrix_log_determinant", 3, test_mass_matrix_log_determinant());
+    passed += report("mass_matrix_log_determinant_gradient", 3, test_mass_matrix_log_determinant_gradient());
     passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
     passed += report("link_accelerations", 3, test_link_accelerations());
+    passed += report("interbody_forces", 3, test_interbody_forces());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef scara_NO_STDIO

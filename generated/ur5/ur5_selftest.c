@@ -659,6 +659,97 @@ static int test_mass_matrix_determinant(void)
     return count;
 }
 
+static const double mass_matrix_log_determinant_q[3][6] = {
+    {
+        2.66796875, -1.6572265625, -2.0771484375, -0.9921875, -5.6845703125, -5.5625
+    },
+    {
+        2.2841796875, 0.0029296875, 2.3994140625, -1.353515625, -1.177734375, -1.3154296875
+    },
+    {
+        1.8037109375, -2.9033203125, -0.5908203125, 3.5625, -1.5771484375, -3.310546875
+    }
+};
+static const double mass_matrix_log_determinant_logdet[3][1] = {
+    {
+        -7.123355140484736
+    },
+    {
+        -6.703667218721517
+    },
+    {
+        -5.827612346324541
+    }
+};
+static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
+    3.7420236783732576e-13, 3.2638009774899995e-13, 5.35139981431193e-13
+};
+
+static int test_mass_matrix_log_determinant(void)
+{
+    static double logdet[1];
+    static double shared[6];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(logdet, 1);
+        ur5_mass_matrix_log_determinant(mass_matrix_log_determinant_q[i], logdet);
+        count += wrong(logdet, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+        /* logdet over q */
+        spoil(shared, 6);
+        copy(shared, mass_matrix_log_determinant_q[i], 6);
+        ur5_mass_matrix_log_determinant(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_logdet[i], 1, mass_matrix_log_determinant_logdet_tolerance[i]);
+    }
+    return count;
+}
+
+static const double mass_matrix_log_determinant_gradient_q[3][6] = {
+    {
+        2.66796875, -1.6572265625, -2.0771484375, -0.9921875, -5.6845703125, -5.5625
+    },
+    {
+        2.2841796875, 0.0029296875, 2.3994140625, -1.353515625, -1.177734375, -1.3154296875
+    },
+    {
+        1.8037109375, -2.9033203125, -0.5908203125, 3.5625, -1.5771484375, -3.310546875
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad[3][6] = {
+    {
+        0.0, -0.9648447216172109, 1.1381940358843678, 0.0011277079983075297, 0.07028846586553898,
+        -0.03287321389418675
+    },
+    {
+        0.0, -0.22476926256789487, -0.7763354877971369, 0.003597113892838691, -0.08121606967408129,
+        0.004492748512755211
+    },
+    {
+        0.0, -0.07751798938867374, -0.3507812647309979, 0.00719866060359769, 0.000927802441498549,
+        0.0004158568785000517
+    }
+};
+static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
+    1.2835871623443295e-12, 9.790704515882278e-13, 1.9238019549848814e-12
+};
+
+static int test_mass_matrix_log_determinant_gradient(void)
+{
+    static double grad[6];
+    static double shared[6];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(grad, 6);
+        ur5_mass_matrix_log_determinant_gradient(mass_matrix_log_determinant_gradient_q[i], grad);
+        count += wrong(grad, mass_matrix_log_determinant_gradient_grad[i], 6, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
+        /* grad over q */
+        spoil(shared, 6);
+        copy(shared, mass_matrix_log_determinant_gradient_q[i], 6);
+        ur5_mass_matrix_log_determinant_gradient(shared, shared);
+        count += wrong(shared, mass_matrix_log_determinant_gradient_grad[i], 6, mass_matrix_log_determinant_gradient_grad_tolerance[i]);
+    }
+    return count;
+}
+
 static const double operational_inertia_inverse_q[3][6] = {
     {
         2.66796875, -1.6572265625, -2.0771484375, -0.9921875, -5.6845703125, -5.5625
@@ -856,6 +947,138 @@ static int test_link_accelerations(void)
     return count;
 }
 
+static const double interbody_forces_q[3][6] = {
+    {
+        2.66796875, -1.6572265625, -2.0771484375, -0.9921875, -5.6845703125, -5.5625
+    },
+    {
+        2.2841796875, 0.0029296875, 2.3994140625, -1.353515625, -1.177734375, -1.3154296875
+    },
+    {
+        1.8037109375, -2.9033203125, -0.5908203125, 3.5625, -1.5771484375, -3.310546875
+    }
+};
+static const double interbody_forces_v[3][6] = {
+    {
+        1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+    },
+    {
+        -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+    },
+    {
+        0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+    }
+};
+static const double interbody_forces_tau[3][6] = {
+    {
+        -5.291015625, -8.392578125, 4.9150390625, -10.3662109375, 9.896484375, 16.0595703125
+    },
+    {
+        19.7392578125, -17.7587890625, -4.1162109375, 5.2978515625, 15.4169921875, -7.6943359375
+    },
+    {
+        2.9658203125, 2.40234375, -7.6396484375, 17.033203125, 3.830078125, 2.3212890625
+    }
+};
+static const double interbody_forces_F[3][36] = {
+    {
+        -1.4646905799202288, 10.181400523904568, -5.291015625, 42.5637323002062, -12.856391141065252,
+        163.0456898384998, 13.85869341122077, 2.327655929206273, -11.243127015368888, 42.5637323002062,
+        -12.856391141065252, 126.74868983849983, 5.089558760799222, -8.131573029356565, -9.790884900821526,
+        12.682878724370575, -6.470685197097098, 47.63949916848634, 12.160693552486578, 5.415698667664848,
+        -9.65105813035978, 5.656755786965888, -3.2642776306053274, 25.14882347234267, 8.28815356841264,
+        -5.213297720874527, -10.14608153076988, 3.158694079308397, -1.6102352350629208, 12.64037247736166,
+        -5.302837488663271, -11.491032290653276, -9.97022658233253, 0.36879663050418415, -0.16310939813703224,
+        0.13192148238065105
+    },
+    {
+        11.94475735936292, 13.335560016226815, 19.7392578125, -54.22371621727297, -52.16723881722263,
+        94.31338470865562, 17.102395152615575, 7.375927282780766, 19.042120517721553, -54.22371621727297,
+        -52.16723881722263, 58.016384708655615, 7.258648266265312, -2.097249803435615, -13.604132160567465,
+        -33.13081899792373, 6.898172749690321, -5.391033011240407, 2.527967695366937, -11.016848295778441,
+        -9.698955537014358, -16.7138048103671, 7.600118725050197, -6.69553761679467, 5.697056947173118,
+        -9.255630784307694, -12.27183825992407, -7.739895695266478, 3.0499269586289595, -3.3622036765841514,
+        -0.11511074790400065, 3.4050971046768113, -7.060585686087395, -0.642649171352735, 0.45085565748727824,
+        -0.028869736373631903
+    },
+    {
+        -4.091502328287349, 6.839603273190783, 2.9658203125, 2.709149136070637, 48.59654314776739,
+        77.9195280200083, -2.786380614266765, 1.3378646636272913, 9.28879050136274, 2.709149136070637,
+        48.59654314776739, 41.6225280200083, 8.58319864321359, -3.083797557782546, -1.777800943665982,
+        -2.452975772570405, 47.44793726984312, -46.844840527943326, -15.660034701397535, -7.781246845652701,
+        -4.569977364191677, -1.8870918670785248, 29.68473995594129, -35.94539149076337, -8.358408285292532,
+        -4.230381946257884, -3.6893153821958817, -0.8378540001483773, 15.196101753657071, -19.208620558161332,
+        -0.7007830965711764, -2.6031310654550444, -0.5280372414799901, 0.14771536762064152,
+        0.9662795486159103, -2.471849625559298
+    }
+};
+static const double interbody_forces_F_tolerance[3] = {
+    8.459687544447708e-08, 2.5981636753996788e-08, 2.455390169711542e-08
+};
+static const double interbody_forces_a[3][6] = {
+    {
+        1.458389352478536, -12.162140628624934, 11.920647791622297, -100.76871433190087, 43.12122406759784,
+        1022.6164049022401
+    },
+    {
+        23.846658573911096, 8.055158109170446, -39.538547928315026, 62.87731380172886, 76.25924500313786,
+        -478.9751602467603
+    },
+    {
+        2.3509751653668727, 2.792936825513015, -71.73500719097274, 140.21774658517683, 16.651448567550734,
+        140.15919687647047
+    }
+};
+static const double interbody_forces_a_tolerance[3] = {
+    5.916418309780631e-09, 1.9503143293789095e-09, 1.4110673888130683e-09
+};
+
+static int test_interbody_forces(void)
+{
+    static double F_[36];
+    static double a[6];
+    static double shared[36];
+    int i, count = 0;
+    for (i = 0; i < 3; ++i) {
+        spoil(F_, 36);
+        spoil(a, 6);
+        ur5_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
+        count += wrong(F_, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        count += wrong(a, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+        /* F_ over q */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_q[i], 6);
+        ur5_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        /* a over q */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_q[i], 6);
+        ur5_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+        /* F_ over v */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_v[i], 6);
+        ur5_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], shared, a);
+        count += wrong(shared, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        /* a over v */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_v[i], 6);
+        ur5_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+        /* F_ over tau */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_tau[i], 6);
+        ur5_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, shared, a);
+        count += wrong(shared, interbody_forces_F[i], 36, interbody_forces_F_tolerance[i]);
+        /* a over tau */
+        spoil(shared, 36);
+        copy(shared, interbody_forces_tau[i], 6);
+        ur5_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
+        count += wrong(shared, interbody_forces_a[i], 6, interbody_forces_a_tolerance[i]);
+    }
+    return count;
+}
+
 static const double forward_kinematics_q[3][6] = {
     {
         2.66796875, -1.6572265625, -2.0771484375, -0.9921875, -5.6845703125, -5.5625
@@ -1005,7 +1228,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 13;
+    const int total = 16;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -1016,8 +1239,11 @@ int main(void)
     passed += report("inverse_mass_matrix", 3, test_inverse_mass_matrix());
     passed += report("mass_matrix_solve", 3, test_mass_matrix_solve());
     passed += report("mass_matrix_determinant", 3, test_mass_matrix_determinant());
+    passed += report("mass_matrix_log_determinant", 3, test_mass_matrix_log_determinant());
+    passed += report("mass_matrix_log_determinant_gradient", 3, test_mass_matrix_log_determinant_gradient());
     passed += report("operational_inertia_inverse", 3, test_operational_inertia_inverse());
     passed += report("link_accelerations", 3, test_link_accelerations());
+    passed += report("interbody_forces", 3, test_interbody_forces());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef ur5_NO_STDIO
