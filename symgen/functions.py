@@ -40,6 +40,8 @@ class Function:
     """True when the function divides by the mass matrix, so that M must be positive definite."""
     feels: tuple[Array, ...] = (PAYLOAD,)
     """Which of AT_RUN_TIME change it: the payload wherever an inertia enters, the wrench wherever all forces are summed."""
+    ranked_as: str = ""
+    """The function whose shortest method is this one's as well, since the two differ by one operation a joint."""
     own_inertia: bool = False
     """True when the answer tells the inertia of one link from that of its parent, so that none may be moved between them."""
 
@@ -69,7 +71,8 @@ FUNCTIONS: dict[str, Function] = {
         Function("mass_matrix_determinant", (Q,), (Array("det", (), "determinant of the mass matrix"),), "det M(q)"),
         Function("mass_matrix_log_determinant", (Q,),
                  (Array("logdet", (), "natural logarithm of the determinant of the mass matrix, in SI units; kT/2 times it is "
-                                      "Fixman's potential"),), "ln det M(q)", needs_inverse=True),
+                                      "Fixman's potential"),), "ln det M(q)", needs_inverse=True,
+                 ranked_as="mass_matrix_determinant"),
         Function("mass_matrix_log_determinant_gradient", (Q,), (Array("grad", ("NV",), "d ln det M / dq"),),
                  "d ln det M(q) / dq", needs_inverse=True),
         Function("operational_inertia_inverse", (Q,),

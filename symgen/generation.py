@@ -86,10 +86,11 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 
 
 def derive(mechanism: Mechanism, function: str, method: str, options: Options, budget: int = ROW_BUDGET,
-           longest: int | None = None) -> Program:
+           longest: int | None = None, dearest: float | None = None) -> Program:
     """The Program of one function by one method.
 
-    Raises TooManyRows when it has more than `budget` rows, or its derivation more than `longest` (four times as many).
+    Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
+    than `dearest` operations once nothing is repeated.
     """
     what = FUNCTIONS[function]
     build = methods.derivation(method, function)
@@ -106,7 +107,10 @@ def derive(mechanism: Mechanism, function: str, method: str, options: Options, b
         results = build(linkage)
         named = [(r.name, r.sizes(mechanism.nq, mechanism.nv), atoms) for r, atoms in zip(what.results, results, strict=True)]
         program = home.freeze(function, method, named, shapes)
-    program = passes.run(program)
+    program = passes.begin(program)
+    if dearest is not None and program.cost > dearest:
+        raise TooManyRows(f"{program.cost} operations")
+    program = passes.finish(program)
     if len(program.rows) > budget:
         raise TooManyRows(f"{len(program.rows)} rows")
     return replace(_without_idle(program, len(what.arguments)), real=options.real)
@@ -136,8 +140,11 @@ def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
 
 def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     """By the method with the fewest operations for this robot (mul + add + div; ties by name)."""
+    alike = FUNCTIONS[function].ranked_as
+    if alike:
+        return derive(mechanism, function, _program(mechanism, alike, None, options).method, options)
     found: Program | None = None
-    longest = None
+    longest = dearest = None
     seen = set()
     # What takes all constraint forces apart is long: it comes last, when there is something shorter to measure it by.
     for method in sorted(methods_for(mechanism, function), key=lambda name: (methods.differs(name, mechanism), name)):
@@ -146,7 +153,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             continue
         seen.add(reading)
         try:
-            candidate = derive(mechanism, function, method, options, longest=longest)
+            candidate = derive(mechanism, function, method, options, longest=longest, dearest=dearest)
         except (TooManyRows, MethodRefusal):   # a method may decline a payload, which its refusal does not see
             continue
         if found is None or (candidate.cost, method) < (found.cost, found.method):
@@ -154,6 +161,8 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             # The passes take away a quarter of a derivation, of a short one up to three quarters. What is longer than
             # this has not been seen to end up the shortest (tests hold that on every built-in robot), and is left.
             longest = 500 + 2 * len(candidate.rows)
+            # The passes after the first take up to a seventh of the operations away; what is dearer by a third is left.
+            dearest = 20 + candidate.cost * 4 / 3
     if found is None:
         raise RequestError(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {ROW_BUDGET} rows by every method; "
