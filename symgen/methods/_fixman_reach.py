@@ -53,6 +53,13 @@ def all_points(model: Model) -> bool:
     )
 
 
+def only_points(mechanism: Mechanism) -> bool:
+    """`all_points` of a robot."""
+    model = _model(mechanism)
+    with k.precision():
+        return bent(model) is None and all_points(model)
+
+
 def rigid_fault(model: Model) -> str | None:
     """Which link of a planar chain has no inertia to invert in the plane, or None."""
     for link in model.links:

@@ -16,7 +16,7 @@ from symgen.mechanism import Mechanism
 from symgen.methods._fixman_gradient import gradient
 from symgen.methods._fixman_partition import Partition, determinant, eliminate, log_determinant, soft_inverse, soft_rates
 from symgen.methods._fixman_planar import absolute_forces, joint_rates, planar
-from symgen.methods._fixman_reach import in_a_plane, planar_refusal, refusal, spatial_refusal
+from symgen.methods._fixman_reach import in_a_plane, only_points, planar_refusal, refusal, spatial_refusal
 from symgen.methods._fixman_spatial import spatial
 
 SOURCE = "Lee & Chirikjian 2005, (3)-(25), and Wang & Chirikjian, (11)-(19)"
@@ -30,9 +30,8 @@ def stands_for(mechanism: Mechanism) -> str:
 
 
 def _differs_in_a_plane(mechanism: Mechanism) -> bool:
-    """Not for point masses, whose H is that of the chain's own directions. Only a link that has every moment of inertia
-    has a measure of what it would do were it free."""
-    return spatial_refusal(mechanism) is None
+    """Not for point masses, whose H is that of the chain's own directions."""
+    return not only_points(mechanism)
 
 
 def _differs(mechanism: Mechanism) -> bool:

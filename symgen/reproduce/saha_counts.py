@@ -13,7 +13,12 @@ from symgen.reproduce._page import Page
 TITLE = "Operations of the solve I θ̈ = τ against the number of links, printed and counted"
 LINKS = tuple(range(3, 31))
 BUDGET = 10**6
-METHODS = {"udut": "Saha's own recursion", "riccati": "Riccati recursion", "composite_body": "elimination of M"}
+METHODS = {
+    "udut": "Saha's own recursion, at mass centres",
+    "udut:links": "the same in link frames",
+    "riccati": "Riccati recursion",
+    "composite_body": "elimination of M",
+}
 
 
 def printed(n: int) -> tuple[int, int]:
@@ -34,9 +39,9 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         tell(f"deriving {n} links", done, len(links))
         rows.append((n, *printed(n), *(x for method in METHODS for x in counted(n, method))))
     columns = ("links", "printed_mul", "printed_add", *(f"{method}_{kind}" for method in METHODS for kind in ("mul", "add")))
-    pays = next((n for n, row in ((row[0], row) for row in rows) if min(_total(row, "udut"), _total(row, "riccati"))
-                 < _total(row, "composite_body")), None)
-    saha = next((row[0] for row in rows if _total(row, "udut") < _total(row, "composite_body")), None)
+    pays, at_centres, in_frames = (
+        next((row[0] for row in rows if _total(row, method) < _total(row, "composite_body")), None)
+        for method in ("riccati", "udut", "udut:links"))
     last = rows[-1]
     fewest = min(_total(last, m) for m in METHODS)
     best = [min((_total(row, method), method) for method in METHODS)[1] for row in rows]
@@ -47,8 +52,8 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         says="The recursion takes 201n − 335 multiplications or divisions and 193n − 361 additions or subtractions, and beats "
              "the O(n³) way (elimination of M) from n = 12 on.",
         found=f"The best of ours stays {'below both' if below else 'not below both'} at every n from {links[0]} to {links[-1]}; "
-              f"at n = {last[0]} it takes {fewest} operations where {last[1] + last[2]} are printed. A recursion pays from "
-              f"n = {pays or 'none of these'} on (Saha’s own from n = {saha or 'none of these'}).",
+              f"at n = {last[0]} it takes {fewest} operations where {last[1] + last[2]} are printed. The Riccati recursion pays "
+              f"{_from(pays)}; Saha's own {_from(in_frames)} in link frames, {_from(at_centres)} at the mass centres.",
         differs="Saha counts a recursion for any chain; ours are counts of one robot's unrolled C, where what is zero or one in "
                 "the first and last links is left out, and the Riccati recursion has the inertia that a joint cannot feel moved "
                 "to its parent. The elimination profits from unrolling likewise. The chains have random lengths, offsets, "
@@ -61,6 +66,10 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     )
 
 
+def _from(n: int | None) -> str:
+    return "at none of these n" if n is None else f"from n = {n} on"
+
+
 def _total(row: Sequence[int], method: str) -> int:
     at = 3 + 2 * list(METHODS).index(method)
     return row[at] + row[at + 1]
@@ -70,14 +79,14 @@ def _draw(figure: Any, rows: Sequence[Sequence[int]], pays: int | None) -> None:
     chart = figure.subplots()
     n = [row[0] for row in rows]
     chart.plot(n, [row[1] + row[2] for row in rows], color="#8a8a8a", linestyle="--", label="printed by Saha, 394n − 696")
-    for (method, label), colour in zip(METHODS.items(), ("#c8641e", "#1f5a94", "#3c8c50"), strict=True):
-        chart.plot(n, [_total(row, method) for row in rows], color=colour, marker="o", markersize=4, label=f"{label} ({method})")
+    for (method, label), colour in zip(METHODS.items(), ("#c8641e", "#e3a176", "#1f5a94", "#3c8c50"), strict=True):
+        chart.plot(n, [_total(row, method) for row in rows], color=colour, marker="o", markersize=4, label=f"{method}: {label}")
     if pays is not None:
         chart.axvline(pays, ymax=0.5, color="#bbbbbb", linewidth=1)
-        chart.annotate(f"a recursion pays from n = {pays}", (pays, 0.02), xycoords=("data", "axes fraction"), xytext=(6, 0),
+        chart.annotate(f"riccati pays from n = {pays}", (pays, 0.02), xycoords=("data", "axes fraction"), xytext=(6, 0),
                        textcoords="offset points", fontsize=12)
     chart.set_xlabel("links n")
     chart.set_ylabel("multiplications, divisions, additions (count)")
-    chart.set_ylim(0, 1.6 * max(row[1] + row[2] for row in rows))
+    chart.set_ylim(0, 1.7 * max(row[1] + row[2] for row in rows))
     chart.set_xlim(n[0] - 1, n[-1] + 1)
     chart.legend(loc="upper left", frameon=False)

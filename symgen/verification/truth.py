@@ -16,6 +16,8 @@ from symgen.reference import Reference
 from symgen.states import draw_states
 from symgen.verification import log_sizes
 
+NO_MOMENT = 1e-12
+"""Of the largest principal moment: less is rounding, and a method that divides by it refuses the link."""
 GUARD = 25
 """Digits worked with beyond those asked for: what balls lose to their own dependence."""
 
@@ -96,7 +98,9 @@ class Truth:
         for part in parts:
             d = part.centre.reshape(-1, 3)[0] - centre
             inertia += part.inertia.reshape(-1, 3, 3)[0] + np.ravel(part.mass)[0] * (d @ d * np.eye(3) - np.outer(d, d))
-        return m, float(np.linalg.norm(centre)), float(np.linalg.eigvalsh(inertia)[0])
+        moments = np.linalg.eigvalsh(inertia)
+        felt = moments[moments > NO_MOMENT * moments[-1]]   # a flat link turns about one axis, a thin rod about two
+        return m, float(np.linalg.norm(centre)), float(felt[0]) if len(felt) else float("inf")
 
     @cached_property
     def sizes(self) -> Sizes:
