@@ -10,7 +10,7 @@ DEMO   := build/demo
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check golden bench judge clean
+.PHONY: help demo test check golden bench judge docs clean
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
@@ -19,6 +19,7 @@ help:
 	@echo "make golden  rewrite generated/, the committed C of the built-in robots"
 	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
 	@echo "make judge   rewrite the table of Pinocchio's verdicts on example-robot-data"
+	@echo "make docs    the book under docs/, as HTML into build/docs"
 	@echo "make clean   remove what was built (rm -rf .venv starts over)"
 
 demo: $(VENV)/demo.stamp
@@ -50,6 +51,10 @@ bench: $(VENV)/test.stamp
 judge: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.judges.example_robot_data --write
 
+docs: $(VENV)/docs.stamp
+	@$(BIN)/python -m sphinx -q -W --keep-going -d build/docs.trees -b html docs build/docs
+	@echo "the book is in build/docs/index.html"
+
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find symgen tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -64,7 +69,12 @@ $(VENV)/demo.stamp: pyproject.toml | $(VENV)/pyvenv.cfg
 $(VENV)/test.stamp: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "installing symgen, its tests and the peers it is judged by into $(VENV) …"
 	@$(PIP) -e '.[demo,test,check]'
-	@touch $@ $(VENV)/demo.stamp
+	@touch $@ $(VENV)/demo.stamp $(VENV)/docs.stamp
+
+$(VENV)/docs.stamp: pyproject.toml | $(VENV)/pyvenv.cfg
+	@echo "installing symgen and what builds its book into $(VENV) …"
+	@$(PIP) -e '.[docs]'
+	@touch $@
 
 # One sentence names all that is missing. The header of a Python that Debian did not build lies beside it.
 $(VENV)/pyvenv.cfg:
