@@ -15,7 +15,7 @@ nitpicky = True
 html_theme = "alabaster"
 html_theme_options = {
     "description": _PROJECT["description"],
-    "page_width": "1180px",
+    "page_width": "1240px",
     "sidebar_width": "230px",
     "body_max_width": "none",
     "fixed_sidebar": True,
