@@ -9,8 +9,6 @@ project = "symgen"
 release = version = _PROJECT["version"]
 extensions = ["myst_parser"]
 myst_heading_anchors = 3
-suppress_warnings = ["myst.xref_ambiguous"]
-nitpicky = True
 
 html_theme = "alabaster"
 html_theme_options = {
