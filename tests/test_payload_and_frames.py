@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import methods
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, PAYLOAD
 from symgen.generation import methods_for, tip
@@ -150,7 +149,7 @@ def test_every_frame_is_where_the_reference_has_it(mechanism: Mechanism | str, f
     at = draw(made, 1, BALLS)
     reference = Reference(made, BALLS, frame=frame)
     for function in PLACED:
-        for method in methods.providers(function):
+        for method in methods_for(made, function):
             found = run(symgen.program(made, function, method, frame=frame), at, BALLS)
             given = {argument.name: at[argument.name] for argument in FUNCTIONS[function].arguments}
             for name, value in reference.evaluate(function, given).items():
@@ -195,7 +194,7 @@ def test_a_frame_on_the_base_does_not_move() -> None:
 
 
 def test_nothing_moves_a_frame_on_the_base() -> None:
-    for method in methods.providers("operational_inertia_inverse"):
+    for method in methods_for(TREE, "operational_inertia_inverse"):
         found = symgen.program(TREE, "operational_inertia_inverse", method, frame="world")
         assert found.cost == 0
         assert all(found.rows[r].value == 0 for r in found.outputs[0].rows)
@@ -207,7 +206,7 @@ def test_a_payload_and_a_frame_are_two_choices() -> None:
     reference = Reference(TREE, BALLS, frame="link2", payload="link3")
     given = {name: at[name] for name in ("q", "payload")}
     expected = reference.evaluate("operational_inertia_inverse", given)["Lambda_inv"]
-    for method in methods.providers("operational_inertia_inverse"):
+    for method in methods_for(TREE, "operational_inertia_inverse"):
         derived = symgen.program(TREE, "operational_inertia_inverse", method, frame="link2", payload="link3")
         found = run(derived, at, BALLS)["Lambda_inv"]
         rows = np.array(derived.outputs[0].rows).reshape(6, 6)

@@ -113,6 +113,7 @@ def _slope_of_the_log_determinant(f: Functions) -> Distance:
     up, down = (f("mass_matrix_log_determinant", q=q + v * s)["logdet"] for s in (h, -h))
     slope = (f("mass_matrix_log_determinant_gradient")["grad"] * v).sum(axis=-1)
     size = f.truth.sizes.of("mass_matrix_log_determinant_gradient", "grad") * np.abs(f.truth.floats["v"]).sum(axis=-1)
+    size = size + f.truth.sizes.of("mass_matrix_log_determinant", "logdet")   # where no angle enters, that of the slope is zero
     return (slope - (up - down) / (2 * h))[:, None], size
 
 
