@@ -160,7 +160,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             found = candidate
             # The passes take away a quarter of a derivation, of a short one up to three quarters. What is longer than
             # this has not been seen to end up the shortest (tests hold that on every built-in robot), and is left.
-            longest = 500 + 2 * len(candidate.rows)
+            longest = 400 + len(candidate.rows) * 4 // 3
             # The passes after the first take up to a seventh of the operations away; what is dearer by a third is left.
             dearest = 20 + candidate.cost * 4 / 3
     if found is None:
