@@ -10,7 +10,7 @@ DEMO   := build/demo
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check golden bench judge docs clean
+.PHONY: help demo test check golden bench judge reproduce docs clean
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
@@ -18,6 +18,7 @@ help:
 	@echo "make check   ruff, and mypy --strict on symgen/"
 	@echo "make golden  rewrite generated/, the committed C of the built-in robots"
 	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
+	@echo "make reproduce  rewrite docs/reproduce/, the papers' results measured on this machine (five minutes)"
 	@echo "make judge   rewrite the table of Pinocchio's verdicts on example-robot-data"
 	@echo "make docs    the book under docs/, as HTML into build/docs"
 	@echo "make clean   remove what was built (rm -rf .venv starts over)"
@@ -50,6 +51,9 @@ bench: $(VENV)/test.stamp
 
 judge: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.judges.example_robot_data --write
+
+reproduce: $(VENV)/test.stamp
+	@for name in $$($(BIN)/symgen reproduce | cut -d' ' -f1); do $(BIN)/symgen reproduce $$name -o docs/reproduce || exit 1; done
 
 docs: $(VENV)/docs.stamp
 	@$(BIN)/python -m sphinx -q -W --keep-going -d build/docs.trees -b html docs build/docs

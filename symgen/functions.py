@@ -80,8 +80,8 @@ FUNCTIONS: dict[str, Function] = {
                  "inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T", needs_frame=True,
                  needs_inverse=True),
         Function("link_accelerations", (Q, V, TAU),
-                 (Array("alpha", ("NV", 6), "of every link at its frame's origin: angular part first, axes of the base, true "
-                                            "accelerations (gravity is no part of them)"),
+                 (Array("alpha", ("NV", 6), "of every link at the origin of the frame that its joint moves: angular part "
+                                            "first, axes of the base, true accelerations (gravity is no part of them)"),
                   Array("alpha_tip", (6,), "likewise of the chosen frame")),
                  "accelerations of the links that joint forces cause", needs_frame=True, needs_inverse=True, feels=AT_RUN_TIME),
         Function("interbody_forces", (Q, V, TAU),

@@ -99,7 +99,7 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   tau: joint torques and forces (N·m, N)
- *   alpha: of every link at its frame's origin: angular part first, axes of the base, true accelerations (gravity is no part of them)
+ *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
 void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double alpha[panda_NV*6], double alpha_tip[6]);

@@ -99,7 +99,7 @@ void planar_point_mass_operational_inertia_inverse(const double q[planar_point_m
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   tau: joint torques and forces (N·m, N)
- *   alpha: of every link at its frame's origin: angular part first, axes of the base, true accelerations (gravity is no part of them)
+ *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
 void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double alpha[planar_point_mass_NV*6], double alpha_tip[6]);

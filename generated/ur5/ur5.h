@@ -99,7 +99,7 @@ void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[3
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   tau: joint torques and forces (N·m, N)
- *   alpha: of every link at its frame's origin: angular part first, axes of the base, true accelerations (gravity is no part of them)
+ *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
 void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double alpha[ur5_NV*6], double alpha_tip[6]);

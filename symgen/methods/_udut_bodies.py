@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from symgen.closed_forms import joint_form, joint_vector
 from symgen.derivation import Scalar, lower
@@ -54,14 +56,20 @@ def origins(linkage: Linkage) -> Points:
     return Points([linkage.zeros] * len(linkage), [link.shift for link in linkage.links])
 
 
-def joint_twists(linkage: Linkage, at: Points) -> list[tuple[Vector, Vector]]:
-    """p_i = [e_i; e_i × d_i] (4), lowered from the closed form of the joint's type."""
+@cache
+def _joint_vector(kind: str) -> tuple[Any, Any]:
+    """p of a joint type, and the symbols of d in it."""
     import sympy as sp
 
     symbols = sp.symbols("d_x d_y d_z", real=True)
+    return joint_vector(joint_form(kind).motion_subspace, symbols), symbols
+
+
+def joint_twists(linkage: Linkage, at: Points) -> list[tuple[Vector, Vector]]:
+    """p_i = [e_i; e_i × d_i] (4), lowered from the closed form of the joint's type."""
     found = []
     for i, link in enumerate(linkage.model.links):
-        form = joint_vector(joint_form(link.kind).motion_subspace, symbols)
+        form, symbols = _joint_vector(link.kind)
         bindings = dict(zip(symbols, at.d[i], strict=True))
         p = [lower(entry, bindings, linkage.home) for entry in form]
         found.append((Vector(p[:3]), Vector(p[3:])))
