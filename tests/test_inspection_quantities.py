@@ -24,7 +24,7 @@ NAMES = ("scara", "chain3", "tree4", "square_tree6", "prismatic_revolute", "plan
 DIGITS = 1e-45
 """Constants behind roots and sines carry 64 digits."""
 BY_IDENTITY = {("constraint_force", "W"), ("constraint_force", "W_a"), ("fixman", "det_G")} | {
-    ("fixman", letter) for letter in ("dtheta_dx", "dL_dx", "H_theta_theta", "H_theta_L", "H_L_L")}
+    ("fixman", letter) for letter in ("dtheta_dx", "dtheta_dx_printed", "dL_dx", "H_theta_theta", "H_theta_L", "H_L_L")}
 
 
 @cache
@@ -195,6 +195,10 @@ def test_lee_and_chirikjians_blocks(name: str) -> None:
         assert close(dtheta * w @ dL.T, tL)
         assert close(dL * w @ dL.T, LL)
         assert close(inverse(here.M), tt - tL @ BALLS.solve(LL, tL.T))
+        printed = numbers(mechanism, "dtheta_dx_printed", "fixman", state)
+        assert close(printed @ slope, one)                           # LC (21), its last term corrected: ∂θ/∂θ all the same
+        assert largest(printed - dtheta) > 1e-3                      # but not the rows of (∂x/∂q)⁻¹
+        assert close(inverse(here.M), printed * w @ printed.T - printed * w @ dL.T @ BALLS.solve(LL, dL * w @ printed.T))
         far = [(i, j) for i in range(n) for j in range(n) if abs(i - j) > 2]
         assert all(largest(tt[i, j]) == 0 for i, j in far)          # pentadiagonal
 

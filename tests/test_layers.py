@@ -75,7 +75,7 @@ ROOMS: dict[str, str] = {
     "sparsity": "plotting",
     "report": "arrays backends errors functions generation mechanism methods precision reference show states symgen "
               "verification verify",
-    "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver",
+    "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",
     "commands": "bench compare errors functions generation inspection loading mechanism plotting report reproduce show sparsity "
                 "tables verify",
     "cli": "commands errors mechanism symgen",

@@ -176,6 +176,22 @@ def slopes(geometry: Geometry = PLANAR) -> Any:
     return sp.Matrix(2, 2, lambda r, c: measures[r].diff(head[c])).subs(at, simultaneous=True).applyfunc(_on_circle)
 
 
+AHEAD = sp.symbols("C S", real=True)
+"""Cosine and sine of the direction of the link before, as COS and SIN are of the link's own."""
+
+
+@cache
+def published_slopes() -> Any:
+    """LC (21), 3×2: ∂θ_i by x_i−2, x_i−1, x_i, the lengths K of link i − 1 and L of link i held constant while
+    cos θ_i = d_i·d_i−1 / (L K) (19) is differentiated; sin θ_i is the cross product of the two directions."""
+    p = sp.Matrix(3, 2, sp.symbols("p0:6", real=True))
+    before, own = p[1, :] - p[0, :], p[2, :] - p[1, :]
+    cosine, sine = own.dot(before) / (L * K), AHEAD[0] * SIN - AHEAD[1] * COS               # (19)
+    first = [K * x for x in AHEAD]
+    at = dict(zip(p, [0, 0, *first, first[0] + L * COS, first[1] + L * SIN], strict=True))
+    return sp.Matrix(3, 2, lambda r, c: -cosine.diff(p[r, c]).subs(at, simultaneous=True) / sine)      # (20)-(21)
+
+
 @cache
 def metric(geometry: Geometry = PLANAR) -> Any:
     """det of ∂x/∂(φ, L) of one link, squared, over its length `L`: its factor of det G besides m² (LC, below (3))."""

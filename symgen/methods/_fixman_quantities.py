@@ -11,7 +11,7 @@ from symgen import constants as k
 from symgen.derivation import Scalar, lower
 from symgen.linkage import Linkage
 from symgen.mechanism import Mechanism
-from symgen.methods._fixman_geometry import COS, PLANAR, SIN, Geometry, L, slopes
+from symgen.methods._fixman_geometry import AHEAD, COS, PLANAR, SIN, Geometry, K, L, published_slopes, slopes
 from symgen.methods._fixman_partition import Block as Rows
 from symgen.methods._fixman_planar import point_masses
 from symgen.methods._fixman_reach import all_points, link_ends, planar_refusal, same_way, spatial_refusal
@@ -110,6 +110,24 @@ def _dtheta(linkage: Linkage) -> Entries:
     return _sloped(_rows(linkage)[0])
 
 
+def _dtheta_printed(linkage: Linkage) -> Entries:
+    """LC (21), its last term corrected; the link before link 0 is a unit length along the first axis."""
+    form = published_slopes()
+    found: Entries = {}
+    ahead, length = (linkage.one, linkage.zero), linkage.one
+    sense = linkage.one
+    for i, (cosine, sine, own) in enumerate(_directions(linkage)):
+        linkage.step(i, "rows of dtheta/dx with lengths held constant, LC (21)")
+        bindings = {COS: cosine, SIN: sine, L: own, K: length} | dict(zip(AHEAD, ahead, strict=True))
+        sense = sense if i == 0 or same_way(linkage.model, i) else -sense
+        for r, point in enumerate((i - 2, i - 1, i)):
+            if point >= 0:
+                row = [sense * lower(form[r, c], bindings, linkage.home) for c in (0, 1)]
+                found[i, point] = Block([[x for (x,) in named(linkage, f"dtheta_{i + 1}_dx_{point + 1}", [[x] for x in row])]])
+        ahead, length = (cosine, sine), own
+    return found
+
+
 def _dL(linkage: Linkage) -> Entries:
     return _sloped(_rows(linkage)[1])
 
@@ -169,6 +187,9 @@ NEAR = "joints i and j sit on one link"
 QUANTITIES = {
     "dtheta_dx": Quantity(("i", "l"), "1x2", "joint angle i by point mass l, LC (17)-(21) with lengths differentiated as well",
                           _dtheta, nonzero=THREE, variant="planar", refusal=refusal),
+    "dtheta_dx_printed": Quantity(("i", "l"), "1x2", "the same as LC (19)-(21) print it, lengths held constant while cos theta "
+                                  "is differentiated: another row, the same M^-1, (12); the last term of (21) corrected",
+                                  _dtheta_printed, nonzero=THREE, variant="planar", refusal=refusal),
     "dL_dx": Quantity(("i", "l"), "1x2", "length of link i by point mass l, LC (15)-(18)", _dL, nonzero=TWO, variant="planar",
                       refusal=refusal),
     "H_theta_theta": Quantity(("i", "j"), "scalar", "soft block of H = G^-1, pentadiagonal, LC (22)-(23)", _H_theta_theta,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import symgen
 from symgen.errors import RequestError
 from symgen.plotting import STYLE
 
@@ -51,7 +52,7 @@ class Page:
         if self.machine:
             lines += ["", "Measured on:", "", *(f"- {what}: {value}" for what, value in self.machine.items())]
         else:
-            lines += ["", "Counted on Programs: the same on every machine."]
+            lines += ["", f"Counted on Programs of symgen {symgen.__version__}: the same on every machine."]
         return "\n".join(lines) + "\n"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import symgen
 from symgen.arrays import skew
 from symgen.loading import load
 from symgen.mechanism import Mechanism
@@ -137,7 +138,7 @@ def reproduce(tell: Progress, samples: Sequence[int] = SAMPLES) -> Page:
                "largest_correlation_y": "largest correlation between two components of y, in the last repetition",
                "largest_correlation_epsilon": "likewise of ε, mean over the repetitions"},
         draw=lambda figure: _draw(figure, rows, y, epsilon), panels=3,
-        machine={"NumPy": np.__version__ + ", default_rng(1988)"},
+        machine={"NumPy": f"{np.__version__}, default_rng(1988)", "symgen": symgen.__version__},
     )
 
 
