@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import symgen
-from symgen.backends import c99, render
+from symgen.backends import c99, render, wrapper
 from symgen.backends._c_text import WIDTH, comment, literal
 from symgen.errors import RequestError
 from symgen.ir import Port, Program
@@ -55,9 +55,10 @@ def write(
 ) -> dict[str, Any]:
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
-    `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …),
-    and `trig` is heeded. A folder that is there already is replaced when symgen wrote it; files in it that symgen did
-    not write are kept. Raises RequestError when something else stands there, or when the disk refuses.
+    `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …);
+    `trig` is heeded, and so is `wrap`, the wrappers of the C that are wanted besides. A folder that is there already is
+    replaced when symgen wrote it; files in it that symgen did not write are kept. Raises RequestError when something
+    else stands there, or when the disk refuses.
     """
     files = texts(mechanism, programs, name=name, options=options, cases=cases)
     replace_folder(Path(folder), files)
@@ -79,8 +80,11 @@ def texts(
     trig = chosen.get("trig", "libm")
     target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, trig, mechanism.source_sha256)
     described = _manifest(mechanism, programs, target, chosen)
-    common = target.context | {"real": described["real"]}
+    common = target.context | {"real": described["real"], "cpp": "cpp17" in chosen.get("wrap", ())}
     files = {f"{target.name}.h": c99.header(programs, target)}
+    wraps = [wrapper(backend) for backend in chosen.get("wrap", ())]
+    files |= {f"{target.name}.{module.SUFFIX}": module.header(programs, target) for module in wraps}
+    headers = list(files)
     files |= {target.file(function): c99.source(program, target) for function, program in programs.items()}
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = _tests(programs, target, list(cases))
@@ -89,7 +93,8 @@ def texts(
     files[f"{target.name}_selftest.c"] = render(c99.TEMPLATES, "selftest.c.j2", **checked)
     release = ".".join(re.findall(r"\d+", symgen.__version__)[:3])  # CMake takes numbers only
     sources = [target.file(function) for function in programs]
-    files["CMakeLists.txt"] = render(c99.TEMPLATES, "CMakeLists.txt.j2", **common, release=release, files=sources)
+    built = {"release": release, "files": sources, "headers": headers}
+    files["CMakeLists.txt"] = render(c99.TEMPLATES, "CMakeLists.txt.j2", **common, **built)
     files["README.md"] = render(c99.TEMPLATES, "README.md.j2", **common, **_readme(mechanism, programs, described))
     described["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -153,7 +158,9 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
             }
         )
     first = next(iter(programs.values()))
-    options = {key: _cell(str(value)) for key, value in described["options"].items() if value is not None and key != "name"}
+    said = {key: ", ".join(value) if isinstance(value, list) else str(value)
+            for key, value in described["options"].items() if value is not None and key != "name"}
+    options = {key: _cell(value) for key, value in said.items()}
     return {
         "robot": _cell(mechanism.name),
         "base": _cell(mechanism.base),
@@ -165,6 +172,8 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
         "wrench": options.get("wrench") if "wrench" in meanings else None,
         "example": {
             "symbol": described["functions"][first.function]["symbol"],
+            "function": first.function,
+            "answer": first.outputs[0].name if len(first.outputs) == 1 else "results",
             "arguments": [{"name": p.name, "size": p.size} for p in first.inputs],
             "results": [{"name": p.name, "size": p.size} for p in first.outputs],
         },

@@ -227,20 +227,31 @@ def programs(mechanism: Mechanism, functions: Iterable[str] | None = None, optio
     return {name: _program(mechanism, name, wanted[name], options) for name in FUNCTIONS if name in wanted}
 
 
+def wrappers(asked: Iterable[str]) -> list[str]:
+    """The wrappers of the C that are asked for, each once, in order; RequestError for one that there is not."""
+    from symgen import backends
+
+    return [name for name in sorted(set(asked)) if backends.wrapper(name)]
+
+
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
              real: str = "double", name: str | None = None, frame: str | None = None, payload: str | None = None,
-             trig: str = "libm", wrench: str | None = None) -> dict[str, Any]:
+             trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = ()) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
-    `functions` as in `requested`; `frame`, `payload` and `wrench` as in `program`; `name` prefixes every C name.
+    `functions` as in `requested`; `frame`, `payload` and `wrench` as in `program`; `name` prefixes every C name;
+    `wrap` names the wrappers of the C that are wanted besides ('cpp17').
     Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
     """
     from symgen import folder, selftest
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
+    wraps = wrappers(wrap)
     frame = frame or tip(mechanism)
     options = Options(real, frame, payload, trig, wrench)
     found = programs(mechanism, functions, options)                                 # → model → derivation → Programs
     cases = selftest.cases(mechanism, found, frame=frame, **options.at_run_time)    # the reference's answers
-    chosen = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time}
+    chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time}
+    if wraps:
+        chosen["wrap"] = wraps
     return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases)   # → C

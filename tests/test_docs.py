@@ -26,8 +26,8 @@ from tests.doc_samples import RUN, Reader, Sample, fits, samples
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-NOT_RUN = ("text", "{toctree}")
-"""Formulas and diagrams, and what Sphinx reads."""
+NOT_RUN = ("text", "{toctree}", "cpp")
+"""Formulas and diagrams, what Sphinx reads, and C++, whose sample in each folder tests/test_cpp17.py runs."""
 
 
 @cache

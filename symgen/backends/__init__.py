@@ -1,7 +1,8 @@
 """Target languages, one file each; a backend is found by its presence in this folder.
 
-A backend is a module with `source(program, target)` and `header(programs, target)`, both returning text. Its layout
-lives in `templates/<backend>/`; what is shared between backends lives in modules that start with an underscore.
+A backend is a module with `source(program, target)` and `header(programs, target)`, both returning text. One without
+`source` is a wrapper: its header, NAME.`SUFFIX`, calls the C of `c99`. The layout of a backend lives in
+`templates/<backend>/`; what is shared between backends lives in modules that start with an underscore.
 """
 
 from __future__ import annotations
@@ -25,6 +26,16 @@ def names() -> tuple[str, ...]:
 def find(name: str) -> ModuleType:
     """The backend module called `name`; RequestError suggests the nearest when there is none."""
     return import_module(f"{__name__}.{nearest(name, names(), 'backend')}")
+
+
+def wrappers() -> tuple[str, ...]:
+    """The backends that only call the C, in alphabetical order."""
+    return tuple(name for name in names() if not hasattr(find(name), "source"))
+
+
+def wrapper(name: str) -> ModuleType:
+    """The wrapper called `name`; RequestError suggests the nearest when there is none."""
+    return find(nearest(name, wrappers(), "wrapper of the C"))
 
 
 @cache

@@ -25,14 +25,16 @@ def arguments(parser: Parser) -> None:
     program_arguments(parser)
     parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
     parser.add_argument("--trig", default="libm", metavar="libm|macro", help="call sin and cos, or NAME_SIN and NAME_COS")
+    parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")
 
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next."""
-    from symgen.generation import generate
+    from symgen.generation import generate, wrappers
 
     if options.output == "" or options.name == "":
         raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
+    wrap = wrappers(options.wrap)
     mechanism = read(options)
     wanted = functions(options.functions)
     with Progress() as progress:
@@ -40,7 +42,7 @@ def run(options: Namespace) -> int:
         progress("writing the folder", 1, 1)
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = generate(mechanism, out, functions=wanted, real=options.real, name=options.name, frame=options.frame,
-                            payload=options.payload, trig=options.trig, wrench=options.wrench)
+                            payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap)
     warn(mechanism, options.robot)
     if wanted is None:
         _left_out(mechanism, manifest, options.payload)
