@@ -10,7 +10,7 @@ DEMO   := build/demo
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check golden bench judge reproduce docs clean
+.PHONY: help demo test check golden bench firmware-tools judge reproduce docs clean
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
@@ -18,6 +18,7 @@ help:
 	@echo "make check   ruff, and mypy --strict on symgen/"
 	@echo "make golden  rewrite generated/, the committed C of the built-in robots"
 	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
+	@echo "make firmware-tools  apt installs the compilers and emulators of symgen/targets/"
 	@echo "make reproduce  rewrite docs/reproduce/, the papers' results measured on this machine (five minutes)"
 	@echo "make judge   rewrite the table of Pinocchio's verdicts on example-robot-data"
 	@echo "make docs    the book under docs/, as HTML into build/docs"
@@ -48,6 +49,14 @@ golden: $(VENV)/demo.stamp
 
 bench: $(VENV)/test.stamp
 	@$(BIN)/symgen bench panda
+
+# Debian's names; those who are root need no sudo.
+FIRMWARE_TOOLS := gcc-arm-none-eabi libnewlib-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm \
+                  gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
+
+firmware-tools:
+	@as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	$$as_root apt-get update -q && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(FIRMWARE_TOOLS)
 
 judge: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.judges.example_robot_data --write

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import symgen
+from symgen import firmware
 from symgen.backends import c99, render, wrapper
 from symgen.backends._c_text import WIDTH, comment, literal
 from symgen.errors import RequestError
@@ -56,7 +57,7 @@ def write(
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
     `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …);
-    `trig` is heeded, and so is `wrap`, the wrappers of the C that are wanted besides. A folder that is there already is
+    `trig` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. A folder that is there already is
     replaced when symgen wrote it; files in it that symgen did not write are kept. Raises RequestError when something
     else stands there, or when the disk refuses.
     """
@@ -95,7 +96,10 @@ def texts(
     sources = [target.file(function) for function in programs]
     built = {"release": release, "files": sources, "headers": headers}
     files["CMakeLists.txt"] = render(c99.TEMPLATES, "CMakeLists.txt.j2", **common, **built)
-    files["README.md"] = render(c99.TEMPLATES, "README.md.j2", **common, **_readme(mechanism, programs, described))
+    said = _readme(mechanism, programs, described) | {"machine": chosen.get("target")}
+    files["README.md"] = render(c99.TEMPLATES, "README.md.j2", **common, **said)
+    if "target" in chosen:
+        files |= firmware.texts(target, chosen["target"], sources)
     described["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return files
@@ -278,6 +282,7 @@ def replace_folder(folder: Path, files: Mapping[str, str]) -> None:
         if folder.exists():
             os.rename(folder, old)
         for name in kept:
+            (new / name).parent.mkdir(exist_ok=True)
             os.rename(old / name, new / name)
         os.rename(new, folder)
     except BaseException as error:
@@ -294,6 +299,7 @@ def replace_folder(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def _write_file(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
@@ -314,19 +320,27 @@ def _foreign(folder: Path, files: Mapping[str, str]) -> list[str]:
         return []
     if not folder.is_dir():
         raise RequestError(f"{folder} is a file; choose a folder that does not exist yet")
-    present = sorted(path.name for path in folder.iterdir())
-    if not present:
+    if not any(folder.iterdir()):
         return []
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         own = {str(name) for name in manifest["files"]} if manifest["symgen"] else set()
     except (OSError, ValueError, TypeError, KeyError):
         raise RequestError(f"{folder} holds files that symgen did not write; choose another folder, or an empty one") from None
-    foreign = [name for name in present if name not in own]
-    clash = next((name for name in foreign if name in files), None)
+    foreign = [name for name in _present(folder, {name.partition("/")[0] for name in own if "/" in name}) if name not in own]
+    clash = next((name for name in foreign if name in files or any(file.startswith(f"{name}/") for file in files)), None)
     if clash is not None:
         raise RequestError(f"{folder / clash} was not written by symgen and would be replaced; move it away")
     return foreign
+
+
+def _present(folder: Path, shared: set[str]) -> list[str]:
+    """What stands in the folder; of a folder in it that holds files of symgen's (`shared`), what stands in that."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        inside = path.name in shared and path.is_dir() and not path.is_symlink()
+        found += [f"{path.name}/{child.name}" for child in sorted(path.iterdir())] if inside else [path.name]
+    return found
 
 
 def _refusal(folder: Path, error: OSError) -> RequestError:

@@ -236,22 +236,24 @@ def wrappers(asked: Iterable[str]) -> list[str]:
 
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
              real: str = "double", name: str | None = None, frame: str | None = None, payload: str | None = None,
-             trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = ()) -> dict[str, Any]:
+             trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = (), target: str | None = None) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
     `functions` as in `requested`; `frame`, `payload` and `wrench` as in `program`; `name` prefixes every C name;
-    `wrap` names the wrappers of the C that are wanted besides ('cpp17').
+    `wrap` names the wrappers of the C that are wanted besides ('cpp17'); `target` (`symgen.targets`) adds the folder
+    firmware/ for it.
     Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
     """
-    from symgen import folder, selftest
+    from symgen import folder, selftest, targets
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
     wraps = wrappers(wrap)
     frame = frame or tip(mechanism)
     options = Options(real, frame, payload, trig, wrench)
+    device = {} if target is None else {"target": nearest(target, targets.names(), "target")}
     found = programs(mechanism, functions, options)                                 # → model → derivation → Programs
     cases = selftest.cases(mechanism, found, frame=frame, **options.at_run_time)    # the reference's answers
-    chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time}
+    chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time, **device}
     if wraps:
         chosen["wrap"] = wraps
     return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases)   # → C

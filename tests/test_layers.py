@@ -47,10 +47,12 @@ ROOMS: dict[str, str] = {
     "backends": "errors functions ir mechanism symgen",
     "building": "backends errors ir",
     "solver": "backends building errors functions generation ir loading mechanism",
-    "folder": "backends canonical errors functions ir joints mechanism symgen",
+    "targets": "mechanism",
+    "firmware": "backends symgen targets",
+    "folder": "backends canonical errors firmware functions ir joints mechanism symgen",
     "selftest": "errors folder ir mechanism precision verification",
     "generation": "backends constants derivation errors folder functions ir linkage loading mechanism methods model passes "
-                  "regularity selftest",
+                  "regularity selftest targets",
     "inspection": "backends closed_forms constants derivation errors functions generation ir joints linkage loading mechanism "
                   "methods model passes quantities spatial tables",
     # the other road to the same numbers: nothing of the derivation is allowed here
@@ -77,7 +79,7 @@ ROOMS: dict[str, str] = {
               "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",
     "commands": "bench compare errors functions generation inspection loading mechanism plotting report reproduce show sparsity "
-                "tables verify",
+                "tables targets verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
     "symgen": "errors generation inspection loading mechanism solver verify",

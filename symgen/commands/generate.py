@@ -26,15 +26,19 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
     parser.add_argument("--trig", default="libm", metavar="libm|macro", help="call sin and cos, or NAME_SIN and NAME_COS")
     parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")
+    parser.add_argument("--target", metavar="TARGET", help="add firmware/, which runs the self-test on cortex-m4f, cortex-m7, "
+                                                            "rv32imafc (under QEMU) or host")
 
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next."""
+    from symgen import targets
     from symgen.generation import generate, wrappers
 
     if options.output == "" or options.name == "":
         raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
     wrap = wrappers(options.wrap)
+    slow = targets.slow(options.target, options.real) if options.target is not None else None
     mechanism = read(options)
     wanted = functions(options.functions)
     with Progress() as progress:
@@ -42,8 +46,10 @@ def run(options: Namespace) -> int:
         progress("writing the folder", 1, 1)
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = generate(mechanism, out, functions=wanted, real=options.real, name=options.name, frame=options.frame,
-                            payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap)
+                            payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target)
     warn(mechanism, options.robot)
+    if slow is not None:
+        print(f"symgen: warning: {slow}", file=sys.stderr)
     if wanted is None:
         _left_out(mechanism, manifest, options.payload)
     print(costs(manifest["functions"]))
@@ -84,8 +90,10 @@ def _next_steps(out: Path, manifest: dict[str, Any]) -> str:
     folder, build = shlex.quote(place), shlex.quote(place + "-build")
     made = len(manifest["functions"])
     count = "1 function" if made == 1 else f"{made} functions"
+    device = [f"  run it there: make -C {shlex.quote(f'{place}/firmware')} run"] if manifest["options"].get("target") else []
     return "\n".join((
         f"\nwrote {manifest['robot']}, {count} in C ({manifest['real']}), to {place}",
         f"  verify it:  symgen verify {folder}",
         f"  build it:   cmake -S {folder} -B {build} && cmake --build {build} && ctest --test-dir {build}",
+        *device,
     ))

@@ -1,0 +1,32 @@
+"""What the C is run on, one target a file; a target is found by its presence in this folder.
+
+A file declares `TARGET`, a `Machine`; the target's name is the file's, with hyphens. What targets share stands in
+modules that start with an underscore.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+from symgen.mechanism import nearest
+from symgen.targets._machine import Machine
+
+
+def names() -> tuple[str, ...]:
+    """The targets there are, in alphabetical order."""
+    return tuple(sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+
+
+def find(name: str) -> Machine:
+    """The target called `name`; RequestError suggests the nearest when there is none."""
+    module = nearest(name, names(), "target").replace("-", "_")
+    found: Machine = import_module(f"{__name__}.{module}").TARGET
+    return found
+
+
+def slow(name: str, real: str) -> str | None:
+    """Why `real` is a bad choice on a target, in one sentence; None when its FPU computes in it."""
+    if real == "float" or find(name).has_double:
+        return None
+    return f"the FPU of {name} is single-precision, and --real double runs in software: about 30 times slower than --real float"

@@ -1,0 +1,19 @@
+"""Arm's Cortex-M with a hardware FPU, on QEMU's models of the MPS2 boards."""
+
+from __future__ import annotations
+
+from symgen.targets._machine import PICOLIBC, SEMIHOSTED, Machine, memory
+
+
+def cortex_m(title: str, core: str, fpu: str, board: str, has_double: bool) -> Machine:
+    """A core, by GCC's names, on a board that has flash at 0 and RAM at 0x20000000."""
+    return Machine(
+        title=title,
+        prefix="arm-none-eabi-",
+        flags=(f"-mcpu={core}", "-mthumb", "-mfloat-abi=hard", f"-mfpu={fpu}", PICOLIBC),
+        link=memory(0, 0x20000000),
+        emulator=("qemu-system-arm", "-M", board, *SEMIHOSTED),
+        counter="systick",
+        has_double=has_double,
+        packages="gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm",
+    )

@@ -1,0 +1,43 @@
+"""What a target is: its compiler, its flags, and the machine of QEMU that stands in for the chip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Machine:
+    """`prefix` begins the names of the compiler and of binutils; `flags` choose the processor, `link` the memory.
+
+    `emulator` runs a program given behind it (empty: the program runs by itself). `counter` names the template of
+    `templates/firmware/` that reads what grows with every instruction (empty: there is none). `packages` are Debian's.
+    """
+
+    title: str
+    prefix: str
+    flags: tuple[str, ...]
+    link: tuple[str, ...]
+    emulator: tuple[str, ...]
+    counter: str
+    has_double: bool
+    packages: str
+
+    @property
+    def compiler(self) -> str:
+        """The name of the C compiler."""
+        return f"{self.prefix}gcc"
+
+
+SEMIHOSTED = ("-semihosting-config", "enable=on", "-monitor", "none", "-serial", "none", "-nographic", "-kernel")
+"""QEMU's options for a program that prints and exits through the debugger's calls."""
+
+
+PICOLIBC = "--specs=picolibc.specs"
+"""The C library's headers and, at the end, its start-up."""
+
+
+def memory(flash: int, ram: int) -> tuple[str, ...]:
+    """Picolibc's semihosting; code from `flash` and data from `ram` (addresses), 4 MiB each, of which 64 KiB are stack."""
+    places = {"__flash": flash, "__flash_size": 4 << 20, "__ram": ram, "__ram_size": 4 << 20, "__stack_size": 64 << 10}
+    symbols = (f"-Wl,--defsym={name}={value:#x}" for name, value in places.items())
+    return ("--oslib=semihost", "--crt0=semihost", *symbols)

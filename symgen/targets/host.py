@@ -1,0 +1,7 @@
+"""This machine, by its own compiler: the example without a chip."""
+
+from __future__ import annotations
+
+from symgen.targets._machine import Machine
+
+TARGET = Machine(title="this machine", prefix="", flags=(), link=(), emulator=(), counter="", has_double=True, packages="gcc")

@@ -1,0 +1,128 @@
+"""The generated C on bare metal: QEMU's boards run the self-test, and answer with the same bits at -O0 and -O2."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from symgen import generate, targets
+from symgen.cli import main
+from symgen.errors import RequestError
+
+ROBOTS = ("scara", "panda")
+
+
+def need(target: str) -> None:
+    """A tool that is missing fails on CI, and is a skip with a reason elsewhere."""
+    machine = targets.find(target)
+    wanted = ("make", machine.compiler, *machine.emulator[:1])
+    missing = [tool for tool in wanted if shutil.which(tool) is None]
+    if missing and os.environ.get("CI"):
+        pytest.fail(f"{target} needs {', '.join(missing)}")
+    if missing:
+        pytest.skip(f"{', '.join(missing)} is not installed: make firmware-tools")
+
+
+def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Both streams as one: QEMU writes what a program prints to its own stderr."""
+    command = ["make", "-s", "-j2", "-C", str(folder / "firmware"), *words]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          timeout=100)
+
+
+@pytest.fixture(scope="module", params=ROBOTS)
+def robot(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("target", targets.names())
+def test_the_self_test_passes_on_the_target(robot: str, target: str, tmp_path: Path) -> None:
+    need(target)
+    made = generate(robot, tmp_path / robot, real="float", target=target)
+    done = make(tmp_path / robot, "run")
+    assert done.returncode == 0, done.stdout
+    assert f"{len(made['functions'])} passed, 0 failed" in done.stdout
+
+
+PRINTED = "    int i, count = 0;\n"
+PRINTING = PRINTED + """    for (i = 0; i < size; ++i) {
+        union { float number; unsigned bits; } shown;
+        shown.number = got[i];
+        printf("%08x\\n", shown.bits);
+    }
+"""
+
+
+@pytest.mark.parametrize("target", ["cortex-m4f", "rv32imafc"])
+def test_every_optimization_gives_the_same_bits(robot: str, target: str, tmp_path: Path) -> None:
+    need(target)
+    generate(robot, tmp_path / robot, real="float", target=target, functions=["forward_dynamics", "inverse_mass_matrix"])
+    test = tmp_path / robot / f"{robot}_selftest.c"
+    test.write_text(test.read_text(encoding="utf-8").replace(PRINTED, PRINTING, 1), encoding="utf-8")
+    answers = []
+    for level in ("-O0", "-O2"):
+        done = make(tmp_path / robot, "run", f"OPTIMIZE={level}", f"BUILD={tmp_path / level}")
+        assert done.returncode == 0, done.stdout
+        answers.append(done.stdout)
+    assert len(re.findall(r"^[0-9a-f]{8}$", answers[0], re.MULTILINE)) > 100
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("target", targets.names())
+def test_a_wrong_number_fails_on_the_target(target: str, tmp_path: Path) -> None:
+    """The sign of one number that the function stores last."""
+    need(target)
+    generate("scara", tmp_path / "scara", real="float", target=target, functions=["forward_dynamics"])
+    source = tmp_path / "scara" / "scara_forward_dynamics.c"
+    text = source.read_text(encoding="utf-8")
+    spoilt = re.sub(r"(    a\[3\] = )(.*);", r"\1-(\2);", text)
+    assert spoilt != text
+    source.write_text(spoilt, encoding="utf-8")
+    done = make(tmp_path / "scara", "run")
+    assert done.returncode != 0
+    assert "forward_dynamics: FAILED" in done.stdout
+
+
+def test_an_unknown_target_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="cortex-m4f"):
+        generate("scara", tmp_path / "scara", target="cortex-m4", functions=["gravity_force"])
+    assert not any(tmp_path.iterdir())
+
+
+def test_only_a_target_brings_firmware_and_one_s_own_files_in_it_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "scara"
+    for target in ("cortex-m4f", "rv32imafc", None):
+        made = generate("scara", folder, target=target, functions=["gravity_force"])
+        assert ("firmware/Makefile" in made["files"]) == (target is not None)
+        assert (folder / "firmware" / "Makefile").exists() == (target is not None)
+        assert ("target" in made["options"]) == (target is not None)
+        assert ("firmware" in (folder / "README.md").read_text(encoding="utf-8")) == (target is not None)
+        if target is None:
+            break
+        (folder / "firmware" / "board.c").write_text(target, encoding="utf-8")
+    assert (folder / "firmware" / "board.c").read_text(encoding="utf-8") == "rv32imafc"
+    assert [path.name for path in (folder / "firmware").iterdir()] == ["board.c"]
+
+
+def test_a_folder_of_one_s_own_called_firmware_is_not_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "scara"
+    generate("scara", folder, functions=["gravity_force"])
+    (folder / "firmware").mkdir()
+    (folder / "firmware" / "board.c").write_text("mine", encoding="utf-8")
+    with pytest.raises(RequestError, match="firmware was not written by symgen"):
+        generate("scara", folder, target="host", functions=["gravity_force"])
+    assert (folder / "firmware" / "board.c").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(("target", "real", "warned"), [("cortex-m4f", "double", True), ("rv32imafc", "double", True),
+                                                        ("cortex-m7", "double", False), ("cortex-m4f", "float", False)])
+def test_double_on_a_single_precision_fpu_is_warned_of(target: str, real: str, warned: bool, tmp_path: Path,
+                                                       capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["generate", "scara", "-f", "gravity_force", "--target", target, "--real", real, "-o", str(tmp_path / "c")]
+    assert main(words) == 0
+    assert ("30 times slower" in capsys.readouterr().err) == warned
