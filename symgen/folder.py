@@ -57,9 +57,9 @@ def write(
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
     `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …);
-    `trig` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. A folder that is there already is
-    replaced when symgen wrote it; files in it that symgen did not write are kept. Raises RequestError when something
-    else stands there, or when the disk refuses.
+    `trig` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. A folder that is there
+    already is replaced when symgen wrote it; files in it that symgen did not write are kept. Raises RequestError when
+    something else stands there, or when the disk refuses.
     """
     files = texts(mechanism, programs, name=name, options=options, cases=cases)
     replace_folder(Path(folder), files)

@@ -236,7 +236,8 @@ def wrappers(asked: Iterable[str]) -> list[str]:
 
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
              real: str = "double", name: str | None = None, frame: str | None = None, payload: str | None = None,
-             trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = (), target: str | None = None) -> dict[str, Any]:
+             trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = (),
+             target: str | None = None) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
     `functions` as in `requested`; `frame`, `payload` and `wrench` as in `program`; `name` prefixes every C name;
