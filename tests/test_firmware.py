@@ -125,4 +125,4 @@ def test_double_on_a_single_precision_fpu_is_warned_of(target: str, real: str, w
                                                        capsys: pytest.CaptureFixture[str]) -> None:
     words = ["generate", "scara", "-f", "gravity_force", "--target", target, "--real", real, "-o", str(tmp_path / "c")]
     assert main(words) == 0
-    assert ("30 times slower" in capsys.readouterr().err) == warned
+    assert ("times slower" in capsys.readouterr().err) == warned

@@ -49,6 +49,8 @@ ROOMS: dict[str, str] = {
     "solver": "backends building errors functions generation ir loading mechanism",
     "targets": "mechanism",
     "firmware": "backends symgen targets",
+    "emulation": "errors targets",
+    "cost": "backends emulation errors firmware generation ir mechanism states targets",
     "folder": "backends canonical errors firmware functions ir joints mechanism symgen",
     "selftest": "errors folder ir mechanism precision verification",
     "generation": "backends constants derivation errors folder functions ir linkage loading mechanism methods model passes "
@@ -78,8 +80,8 @@ ROOMS: dict[str, str] = {
     "report": "arrays backends errors functions generation mechanism methods precision reference show states symgen "
               "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",
-    "commands": "bench compare errors functions generation inspection loading mechanism plotting report reproduce show sparsity "
-                "tables targets verify",
+    "commands": "bench compare cost errors functions generation inspection loading mechanism plotting report reproduce show "
+                "sparsity tables targets verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
     "symgen": "errors generation inspection loading mechanism solver verify",

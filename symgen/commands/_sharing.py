@@ -64,10 +64,10 @@ def function_arguments(parser: Parser) -> None:
                         help="a function, by METHOD or by that with the fewest operations; repeatable (default: every function)")
 
 
-def program_arguments(parser: Parser) -> None:
+def program_arguments(parser: Parser, real: str = "double") -> None:
     """-f, --real, --frame, --payload and --wrench."""
     function_arguments(parser)
-    parser.add_argument("--real", default="double", metavar="double|float", help="the type of the numbers in C (default double)")
+    parser.add_argument("--real", default=real, metavar="double|float", help=f"the type of the numbers in C (default {real})")
     parser.add_argument("--frame", metavar="LINK", help="the frame of forward_kinematics and jacobian (default: the last link)")
     parser.add_argument("--payload", metavar="LINK", help="a run-time load on this link, as one more argument payload[10]")
     parser.add_argument("--wrench", metavar="LINK",

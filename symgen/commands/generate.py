@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from symgen import targets
 from symgen.commands import Parser
 from symgen.commands._sharing import Progress, costs, functions, program_arguments, read, robot_arguments, warn
 from symgen.errors import RequestError
@@ -26,13 +27,12 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
     parser.add_argument("--trig", default="libm", metavar="libm|macro", help="call sin and cos, or NAME_SIN and NAME_COS")
     parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")
-    parser.add_argument("--target", metavar="TARGET", help="add firmware/, which runs the self-test on cortex-m4f, cortex-m7, "
-                                                            "rv32imafc (under QEMU) or host")
+    parser.add_argument("--target", metavar="TARGET",
+                        help=f"add firmware/, which runs the self-test on one of {', '.join(targets.names())}")
 
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next."""
-    from symgen import targets
     from symgen.generation import generate, wrappers
 
     if options.output == "" or options.name == "":

@@ -12,6 +12,8 @@ from importlib import import_module
 from symgen.mechanism import nearest
 from symgen.targets._machine import Machine
 
+__all__ = ["Machine", "find", "names", "slow"]
+
 
 def names() -> tuple[str, ...]:
     """The targets there are, in alphabetical order."""
@@ -27,6 +29,7 @@ def find(name: str) -> Machine:
 
 def slow(name: str, real: str) -> str | None:
     """Why `real` is a bad choice on a target, in one sentence; None when its FPU computes in it."""
-    if real == "float" or find(name).has_double:
+    times = find(name).double_in_software
+    if real == "float" or not times:
         return None
-    return f"the FPU of {name} is single-precision, and --real double runs in software: about 30 times slower than --real float"
+    return f"the FPU of {name} has single precision only: --real double runs in software, about {times} times slower than float"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from symgen.targets._machine import PICOLIBC, SEMIHOSTED, Machine, memory
 
 
-def cortex_m(title: str, core: str, fpu: str, board: str, has_double: bool) -> Machine:
+def cortex_m(title: str, core: str, fpu: str, board: str, double_in_software: int) -> Machine:
     """A core, by GCC's names, on a board that has flash at 0 and RAM at 0x20000000."""
     return Machine(
         title=title,
@@ -14,6 +14,6 @@ def cortex_m(title: str, core: str, fpu: str, board: str, has_double: bool) -> M
         link=memory(0, 0x20000000),
         emulator=("qemu-system-arm", "-M", board, *SEMIHOSTED),
         counter="systick",
-        has_double=has_double,
+        double_in_software=double_in_software,
         packages="gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm",
     )

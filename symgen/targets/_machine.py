@@ -10,7 +10,9 @@ class Machine:
     """`prefix` begins the names of the compiler and of binutils; `flags` choose the processor, `link` the memory.
 
     `emulator` runs a program given behind it (empty: the program runs by itself). `counter` names the template of
-    `templates/firmware/` that reads what grows with every instruction (empty: there is none). `packages` are Debian's.
+    `templates/firmware/` that reads what grows with every instruction (empty: there is none). `double_in_software` says how
+    many times the instructions of float double takes (measured on Panda's forward dynamics), 0 for an FPU that has it.
+    `packages` are Debian's.
     """
 
     title: str
@@ -19,7 +21,7 @@ class Machine:
     link: tuple[str, ...]
     emulator: tuple[str, ...]
     counter: str
-    has_double: bool
+    double_in_software: int
     packages: str
 
     @property

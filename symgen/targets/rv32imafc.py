@@ -11,6 +11,6 @@ TARGET = Machine(
     link=memory(0x80000000, 0x80400000),
     emulator=("qemu-system-riscv32", "-M", "virt", "-bios", "none", *SEMIHOSTED),
     counter="instret",
-    has_double=False,
+    double_in_software=60,
     packages="gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc",
 )
