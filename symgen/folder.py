@@ -252,7 +252,7 @@ def _wrapped(numbers: Sequence[str]) -> list[str]:
     lines: list[str] = []
     for k, number in enumerate(numbers):
         text = number + ("," if k + 1 < len(numbers) else "")
-        if lines and len(lines[-1]) + len(text) + 9 <= WIDTH:
+        if lines and len(lines[-1]) + len(text) + 13 <= WIDTH:
             lines[-1] += f" {text}"
         else:
             lines.append(text)

@@ -49,7 +49,7 @@ def test_the_self_test_passes_on_the_target(robot: str, target: str, tmp_path: P
     assert f"{len(made['functions'])} passed, 0 failed" in done.stdout
 
 
-PRINTED = "    int i, count = 0;\n"
+PRINTED = "    int count = 0;\n    int i;\n"
 PRINTING = PRINTED + """    for (i = 0; i < size; ++i) {
         union { float number; unsigned bits; } shown;
         shown.number = got[i];
@@ -63,7 +63,9 @@ def test_every_optimization_gives_the_same_bits(robot: str, target: str, tmp_pat
     need(target)
     generate(robot, tmp_path / robot, real="float", target=target, functions=["forward_dynamics", "inverse_mass_matrix"])
     test = tmp_path / robot / f"{robot}_selftest.c"
-    test.write_text(test.read_text(encoding="utf-8").replace(PRINTED, PRINTING, 1), encoding="utf-8")
+    text = test.read_text(encoding="utf-8")
+    assert PRINTED in text
+    test.write_text(text.replace(PRINTED, PRINTING, 1), encoding="utf-8")
     answers = []
     for level in ("-O0", "-O2"):
         done = make(tmp_path / robot, "run", f"OPTIMIZE={level}", f"BUILD={tmp_path / level}")

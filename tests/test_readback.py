@@ -35,15 +35,15 @@ def test_scrambled_programs_come_back(seed: int, real: str) -> None:
 
 
 PLANTED = {
-    "sign flipped": ("g_1 - k_2*", "g_1 + k_2*"),
+    "sign flipped": ("g_1 - (k_2*", "g_1 + (k_2*"),
     "sign added": ("= 0.7*s_2", "= -0.7*s_2"),
     "operands of a difference swapped": ("tau[0] - bias_1", "bias_1 - tau[0]"),
     "operands of a sum swapped": ("h_2 + 0.35", "0.35 + h_2"),
     "last digit of a literal": ("6.867*", "6.868*"),
     "seventeenth digit of a literal": ("6.867*", "6.8670000000000009*"),
-    "term dropped": ("M_1_1*0.35 - M_1_2*M_1_2", "M_1_1*0.35"),
-    "term doubled": ("k_2*(v[0]*v[0]) + g_2", "k_2*(v[0]*v[0]) + g_2 + g_2"),
-    "grouping changed": ("2.0*h_2 + 1.9 + 0.35", "2.0*h_2 + (1.9 + 0.35)"),
+    "term dropped": ("(M_1_1*0.35) - (M_1_2*M_1_2)", "(M_1_1*0.35)"),
+    "term doubled": ("(k_2*(v[0]*v[0])) + g_2", "(k_2*(v[0]*v[0])) + g_2 + g_2"),
+    "grouping changed": ("(2.0*h_2) + 1.9 + 0.35", "(2.0*h_2) + (1.9 + 0.35)"),
     "wrong argument": ("tau[1] - bias_2", "v[1] - bias_2"),
     "wrong element": ("tau[1] - bias_2", "tau[0] - bias_2"),
     "sine for cosine": ("cos(q[1])", "sin(q[1])"),

@@ -41,11 +41,11 @@ void panda_bias_force(const double q[panda_NQ], const double v[panda_NV], double
     const double neg_vdot_2_2 = 9.81*c_2;
 
     /* link 3 (panda_link3): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_3_1 = s_3*v[1] - c_3*neg_omega_2_1;
-    const double omega_3_2 = s_3*neg_omega_2_1 + c_3*v[1];
+    const double omega_3_1 = (s_3*v[1]) - (c_3*neg_omega_2_1);
+    const double omega_3_2 = (s_3*neg_omega_2_1) + (c_3*v[1]);
     const double omega_3_3 = neg_omega_2_2 + v[2];
-    const double omegadot_3_1 = omega_3_2*v[2] - c_3*neg_omegadot_2_1;
-    const double omegadot_3_2 = s_3*neg_omegadot_2_1 - omega_3_1*v[2];
+    const double omegadot_3_1 = (omega_3_2*v[2]) - (c_3*neg_omegadot_2_1);
+    const double omegadot_3_2 = (s_3*neg_omegadot_2_1) - (omega_3_1*v[2]);
     const double t5 = omega_3_1*omega_3_1;
     const double t6 = omega_3_2*omega_3_2;
     const double t7 = omega_3_3*omega_3_3;
@@ -61,17 +61,17 @@ void panda_bias_force(const double q[panda_NQ], const double v[panda_NV], double
     const double U_3_31 = t9 - omegadot_3_2;
     const double U_3_32 = t10 + omegadot_3_1;
     const double t11 = 0.316*neg_U_2_32;
-    const double t12 = neg_vdot_2_1 + 0.316*U_2_12;
-    const double neg_vdot_3_3 = 0.316*neg_U_2_22 - neg_vdot_2_2;
-    const double vdot_3_1 = s_3*t11 - c_3*t12;
-    const double vdot_3_2 = s_3*t12 + c_3*t11;
+    const double t12 = neg_vdot_2_1 + (0.316*U_2_12);
+    const double neg_vdot_3_3 = (0.316*neg_U_2_22) - neg_vdot_2_2;
+    const double vdot_3_1 = (s_3*t11) - (c_3*t12);
+    const double vdot_3_2 = (s_3*t12) + (c_3*t11);
 
     /* link 4 (panda_link4): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_4_1 = c_4*omega_3_1 + s_4*omega_3_3;
-    const double omega_4_2 = s_4*omega_3_1 - c_4*omega_3_3;
+    const double neg_omega_4_1 = (c_4*omega_3_1) + (s_4*omega_3_3);
+    const double omega_4_2 = (s_4*omega_3_1) - (c_4*omega_3_3);
     const double omega_4_3 = v[3] - omega_3_2;
-    const double omegadot_4_1 = s_4*omegadot_2_2 - c_4*omegadot_3_1 + omega_4_2*v[3];
-    const double omegadot_4_2 = s_4*omegadot_3_1 + c_4*omegadot_2_2 + neg_omega_4_1*v[3];
+    const double omegadot_4_1 = (s_4*omegadot_2_2) - (c_4*omegadot_3_1) + (omega_4_2*v[3]);
+    const double omegadot_4_2 = (s_4*omegadot_3_1) + (c_4*omegadot_2_2) + (neg_omega_4_1*v[3]);
     const double t13 = neg_omega_4_1*neg_omega_4_1;
     const double t14 = omega_4_2*omega_4_2;
     const double t15 = omega_4_3*omega_4_3;
@@ -86,18 +86,18 @@ void panda_bias_force(const double q[panda_NQ], const double v[panda_NV], double
     const double U_4_23 = t18 - omegadot_4_1;
     const double neg_U_4_31 = t17 + omegadot_4_2;
     const double U_4_32 = t18 + omegadot_4_1;
-    const double t19 = vdot_3_1 - 0.0825*neg_U_3_11;
-    const double neg_vdot_4_3 = vdot_3_2 + 0.0825*U_3_21;
-    const double t20 = 0.0825*U_3_31 - neg_vdot_3_3;
-    const double neg_vdot_4_1 = c_4*t19 + s_4*t20;
-    const double vdot_4_2 = s_4*t19 - c_4*t20;
+    const double t19 = vdot_3_1 - (0.0825*neg_U_3_11);
+    const double neg_vdot_4_3 = vdot_3_2 + (0.0825*U_3_21);
+    const double t20 = (0.0825*U_3_31) - neg_vdot_3_3;
+    const double neg_vdot_4_1 = (c_4*t19) + (s_4*t20);
+    const double vdot_4_2 = (s_4*t19) - (c_4*t20);
 
     /* link 5 (panda_link5): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_5_1 = c_5*neg_omega_4_1 - s_5*omega_4_3;
-    const double neg_omega_5_2 = s_5*neg_omega_4_1 + c_5*omega_4_3;
+    const double omega_5_1 = (c_5*neg_omega_4_1) - (s_5*omega_4_3);
+    const double neg_omega_5_2 = (s_5*neg_omega_4_1) + (c_5*omega_4_3);
     const double omega_5_3 = v[4] - omega_4_2;
-    const double omegadot_5_1 = s_5*omegadot_3_2 - c_5*omegadot_4_1 - neg_omega_5_2*v[4];
-    const double omegadot_5_2 = s_5*omegadot_4_1 + c_5*omegadot_3_2 - omega_5_1*v[4];
+    const double omegadot_5_1 = (s_5*omegadot_3_2) - (c_5*omegadot_4_1) - (neg_omega_5_2*v[4]);
+    const double omegadot_5_2 = (s_5*omegadot_4_1) + (c_5*omegadot_3_2) - (omega_5_1*v[4]);
     const double t21 = omega_5_1*omega_5_1;
     const double t22 = neg_omega_5_2*neg_omega_5_2;
     const double t23 = omega_5_3*omega_5_3;
@@ -112,18 +112,18 @@ void panda_bias_force(const double q[panda_NQ], const double v[panda_NV], double
     const double neg_U_5_23 = t26 + omegadot_5_1;
     const double U_5_31 = t25 - omegadot_5_2;
     const double U_5_32 = omegadot_5_1 - t26;
-    const double t27 = neg_vdot_4_1 + (0.0825*neg_U_4_11 + 0.384*U_4_12);
-    const double neg_vdot_5_3 = vdot_4_2 + (0.384*neg_U_4_22 - 0.0825*neg_U_4_21);
-    const double t28 = neg_vdot_4_3 + (0.0825*neg_U_4_31 + 0.384*U_4_32);
-    const double vdot_5_1 = c_5*t27 + s_5*t28;
-    const double vdot_5_2 = c_5*t28 - s_5*t27;
+    const double t27 = neg_vdot_4_1 + ((0.0825*neg_U_4_11) + (0.384*U_4_12));
+    const double neg_vdot_5_3 = vdot_4_2 + ((0.384*neg_U_4_22) - (0.0825*neg_U_4_21));
+    const double t28 = neg_vdot_4_3 + ((0.0825*neg_U_4_31) + (0.384*U_4_32));
+    const double vdot_5_1 = (c_5*t27) + (s_5*t28);
+    const double vdot_5_2 = (c_5*t28) - (s_5*t27);
 
     /* link 6 (panda_link6): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_6_1 = c_6*omega_5_1 + s_6*omega_5_3;
-    const double omega_6_2 = c_6*omega_5_3 - s_6*omega_5_1;
+    const double omega_6_1 = (c_6*omega_5_1) + (s_6*omega_5_3);
+    const double omega_6_2 = (c_6*omega_5_3) - (s_6*omega_5_1);
     const double omega_6_3 = neg_omega_5_2 + v[5];
-    const double omegadot_6_1 = c_6*omegadot_5_1 - s_6*omegadot_4_2 + omega_6_2*v[5];
-    const double neg_omegadot_6_2 = s_6*omegadot_5_1 + c_6*omegadot_4_2 + omega_6_1*v[5];
+    const double omegadot_6_1 = (c_6*omegadot_5_1) - (s_6*omegadot_4_2) + (omega_6_2*v[5]);
+    const double neg_omegadot_6_2 = (s_6*omegadot_5_1) + (c_6*omegadot_4_2) + (omega_6_1*v[5]);
     const double t29 = omega_6_1*omega_6_1;
     const double t30 = omega_6_2*omega_6_2;
     const double t31 = omega_6_3*omega_6_3;
@@ -138,15 +138,15 @@ void panda_bias_force(const double q[panda_NQ], const double v[panda_NV], double
     const double U_6_23 = t34 - omegadot_6_1;
     const double U_6_31 = t33 + neg_omegadot_6_2;
     const double U_6_32 = t34 + omegadot_6_1;
-    const double vdot_6_1 = c_6*vdot_5_1 - s_6*neg_vdot_5_3;
-    const double neg_vdot_6_2 = s_6*vdot_5_1 + c_6*neg_vdot_5_3;
+    const double vdot_6_1 = (c_6*vdot_5_1) - (s_6*neg_vdot_5_3);
+    const double neg_vdot_6_2 = (s_6*vdot_5_1) + (c_6*neg_vdot_5_3);
 
     /* link 7 (panda_link7): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_7_1 = c_7*omega_6_1 + s_7*omega_6_3;
-    const double omega_7_2 = c_7*omega_6_3 - s_7*omega_6_1;
+    const double omega_7_1 = (c_7*omega_6_1) + (s_7*omega_6_3);
+    const double omega_7_2 = (c_7*omega_6_3) - (s_7*omega_6_1);
     const double omega_7_3 = v[6] - omega_6_2;
-    const double omegadot_7_1 = c_7*omegadot_6_1 - s_7*omegadot_5_2 + omega_7_2*v[6];
-    const double neg_omegadot_7_2 = s_7*omegadot_6_1 + c_7*omegadot_5_2 + omega_7_1*v[6];
+    const double omegadot_7_1 = (c_7*omegadot_6_1) - (s_7*omegadot_5_2) + (omega_7_2*v[6]);
+    const double neg_omegadot_7_2 = (s_7*omegadot_6_1) + (c_7*omegadot_5_2) + (omega_7_1*v[6]);
     const double t35 = omega_7_1*omega_7_1;
     const double t36 = omega_7_2*omega_7_2;
     const double t37 = omega_7_3*omega_7_3;
@@ -160,99 +160,103 @@ void panda_bias_force(const double q[panda_NQ], const double v[panda_NV], double
     const double U_7_23 = t40 - omegadot_7_1;
     const double U_7_31 = t39 + neg_omegadot_7_2;
     const double U_7_32 = t40 + omegadot_7_1;
-    const double neg_vdot_7_3 = 0.088*U_6_21 - neg_vdot_6_2;
-    const double vdot_7_2 = c_7*(0.088*U_6_31 - vdot_5_2) - s_7*(vdot_6_1 - 0.088*neg_U_6_11);
+    const double neg_vdot_7_3 = (0.088*U_6_21) - neg_vdot_6_2;
+    const double vdot_7_2 = (c_7*((0.088*U_6_31) - vdot_5_2)) - (s_7*(vdot_6_1 - (0.088*neg_U_6_11)));
 
     /* link 7 (panda_link7): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_7_1 = 0.0032806082595733164*neg_U_7_11;
     const double F_7_2 = 0.0032806082595733164*U_7_21;
     const double F_7_3 = 0.0032806082595733164*U_7_31;
-    const double t41 = 0.0010874235301481356*U_7_31 - 0.001535882372017312*U_7_21;
-    const double N_7_1 = t41 + 0.0003863308944437672*(t37 - t36) + 0.0040023330519113*U_7_32;
-    const double t42 = 0.0003863308944437672*U_7_12 - 0.0010874235301481356*U_7_32;
-    const double t43 = 0.001535882372017312*U_7_23 - 0.0003863308944437672*U_7_13;
-    const double t44 = t43 + 0.0010874235301481356*(t36 - t35) + 0.0026818189154496457*U_7_21;
-    const double t45 = t42 + 0.001535882372017312*(t35 - t37) - 0.0026818189154496457*U_7_31;
-    const double N_7_2 = t45 + 0.0032806082595733164*neg_vdot_7_3;
-    const double N_7_3 = t44 - 0.0040023330519113*U_7_12 + 0.0032806082595733164*vdot_7_2;
+    const double t41 = (0.0010874235301481356*U_7_31) - (0.001535882372017312*U_7_21);
+    const double N_7_1 = t41 + (0.0003863308944437672*(t37 - t36)) + (0.0040023330519113*U_7_32);
+    const double t42 = (0.0003863308944437672*U_7_12) - (0.0010874235301481356*U_7_32);
+    const double t43 = (0.001535882372017312*U_7_23) - (0.0003863308944437672*U_7_13);
+    const double t44 = t43 + (0.0010874235301481356*(t36 - t35)) + (0.0026818189154496457*U_7_21);
+    const double t45 = t42 + (0.001535882372017312*(t35 - t37)) - (0.0026818189154496457*U_7_31);
+    const double N_7_2 = t45 + (0.0032806082595733164*neg_vdot_7_3);
+    const double N_7_3 = t44 - (0.0040023330519113*U_7_12) + (0.0032806082595733164*vdot_7_2);
 
     /* link 6 (panda_link6): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t46 = 0.014748570382675316*U_6_31 + 0.000103758917218685*U_6_21;
-    const double t47 = 0.014748570382675316*U_6_32 - 9.3569097314605e-05*U_6_12;
-    const double t48 = 0.000103758917218685*U_6_23 + 9.3569097314605e-05*U_6_13;
-    const double t49 = t48 - 0.014748570382675316*(t30 - t29) + 0.021522255370587554*U_6_21;
-    const double t50 = 0.028934422545659894*U_6_32 - (t46 + 9.3569097314605e-05*(t31 - t30));
-    const double t51 = t47 + 0.000103758917218685*(t29 - t31) - 0.021522255370587554*U_6_31;
-    const double t52 = 0.173804705569*vdot_6_1 - 0.231847552695*neg_vdot_6_2;
-    const double t53 = c_7*F_7_2 - s_7*neg_F_7_1;
-    const double N_6_1 = t50 + 0.173804705569*vdot_5_2 + (c_7*N_7_1 - s_7*N_7_2);
-    const double N_6_2 = t51 + 0.231847552695*vdot_5_2 - (N_7_3 + 0.088*t53);
-    const double N_6_3 = t49 - 0.028934422545659894*U_6_12 + t52 + (s_7*N_7_1 + c_7*N_7_2 - 0.088*F_7_3);
-    const double neg_F_6_1 = 0.231847552695*neg_U_6_11 + 0.173804705569*U_6_12 + (c_7*neg_F_7_1 + s_7*F_7_2);
-    const double F_6_2 = 0.231847552695*U_6_21 + 0.173804705569*neg_U_6_22 - F_7_3;
-    const double F_6_3 = 0.231847552695*U_6_31 - 0.173804705569*U_6_32 + t53;
+    const double t46 = (0.014748570382675316*U_6_31) + (0.000103758917218685*U_6_21);
+    const double t47 = (0.014748570382675316*U_6_32) - (9.3569097314605e-05*U_6_12);
+    const double t48 = (0.000103758917218685*U_6_23) + (9.3569097314605e-05*U_6_13);
+    const double t49 = t48 - (0.014748570382675316*(t30 - t29)) + (0.021522255370587554*U_6_21);
+    const double t50 = (0.028934422545659894*U_6_32) - (t46 + (9.3569097314605e-05*(t31 - t30)));
+    const double t51 = t47 + (0.000103758917218685*(t29 - t31)) - (0.021522255370587554*U_6_31);
+    const double t52 = (0.173804705569*vdot_6_1) - (0.231847552695*neg_vdot_6_2);
+    const double t53 = (c_7*F_7_2) - (s_7*neg_F_7_1);
+    const double N_6_1 = t50 + (0.173804705569*vdot_5_2) + ((c_7*N_7_1) - (s_7*N_7_2));
+    const double N_6_2 = t51 + (0.231847552695*vdot_5_2) - (N_7_3 + (0.088*t53));
+    const double t54 = t49 - (0.028934422545659894*U_6_12) + t52;
+    const double N_6_3 = t54 + ((s_7*N_7_1) + (c_7*N_7_2) - (0.088*F_7_3));
+    const double t55 = (0.231847552695*neg_U_6_11) + (0.173804705569*U_6_12);
+    const double neg_F_6_1 = t55 + ((c_7*neg_F_7_1) + (s_7*F_7_2));
+    const double F_6_2 = (0.231847552695*U_6_21) + (0.173804705569*neg_U_6_22) - F_7_3;
+    const double F_6_3 = (0.231847552695*U_6_31) - (0.173804705569*U_6_32) + t53;
 
     /* link 5 (panda_link5): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t54 = 0.00151524447332703*U_5_31 + 0.004600245517563106*neg_U_5_21;
-    const double t55 = 0.00216405205209813*U_5_12 + 0.00151524447332703*U_5_32;
-    const double t56 = 0.00216405205209813*U_5_13 - 0.004600245517563106*neg_U_5_23;
-    const double t57 = t56 + 0.00151524447332703*(t22 - t21) - 0.001451156065026714*neg_U_5_21;
-    const double t58 = t54 - 0.00216405205209813*(t23 - t22) + 0.010045187828321245*U_5_32;
-    const double t59 = 0.004600245517563106*(t21 - t23) - t55 - 0.001451156065026714*U_5_31;
-    const double t60 = 0.014653732538*vdot_5_2 + 0.067870631425*vdot_5_1;
-    const double N_5_1 = t58 - 0.067870631425*neg_vdot_5_3 + (c_6*N_6_1 - s_6*N_6_2);
-    const double N_5_2 = t59 - 0.014653732538*neg_vdot_5_3 - N_6_3;
-    const double N_5_3 = t57 - 0.010045187828321245*U_5_12 - t60 + (s_6*N_6_1 + c_6*N_6_2);
-    const double F_5_1 = 0.014653732538*neg_U_5_11 + 0.067870631425*U_5_12 - (c_6*neg_F_6_1 + s_6*F_6_2);
-    const double F_5_2 = 0.014653732538*neg_U_5_21 - 0.067870631425*neg_U_5_22 - F_6_3;
-    const double F_5_3 = 0.067870631425*U_5_32 - 0.014653732538*U_5_31 + (c_6*F_6_2 - s_6*neg_F_6_1);
+    const double t56 = (0.00151524447332703*U_5_31) + (0.004600245517563106*neg_U_5_21);
+    const double t57 = (0.00216405205209813*U_5_12) + (0.00151524447332703*U_5_32);
+    const double t58 = (0.00216405205209813*U_5_13) - (0.004600245517563106*neg_U_5_23);
+    const double t59 = t58 + (0.00151524447332703*(t22 - t21)) - (0.001451156065026714*neg_U_5_21);
+    const double t60 = t56 - (0.00216405205209813*(t23 - t22)) + (0.010045187828321245*U_5_32);
+    const double t61 = (0.004600245517563106*(t21 - t23)) - t57 - (0.001451156065026714*U_5_31);
+    const double t62 = (0.014653732538*vdot_5_2) + (0.067870631425*vdot_5_1);
+    const double N_5_1 = t60 - (0.067870631425*neg_vdot_5_3) + ((c_6*N_6_1) - (s_6*N_6_2));
+    const double N_5_2 = t61 - (0.014653732538*neg_vdot_5_3) - N_6_3;
+    const double N_5_3 = t59 - (0.010045187828321245*U_5_12) - t62 + ((s_6*N_6_1) + (c_6*N_6_2));
+    const double t63 = (0.014653732538*neg_U_5_11) + (0.067870631425*U_5_12);
+    const double F_5_1 = t63 - ((c_6*neg_F_6_1) + (s_6*F_6_2));
+    const double F_5_2 = (0.014653732538*neg_U_5_21) - (0.067870631425*neg_U_5_22) - F_6_3;
+    const double F_5_3 = (0.067870631425*U_5_32) - (0.014653732538*U_5_31) + ((c_6*F_6_2) - (s_6*neg_F_6_1));
 
     /* link 4 (panda_link4): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t61 = 0.16284087268546085*neg_U_4_31 + 0.0039053550262761*neg_U_4_21;
-    const double t62 = 0.16284087268546085*U_4_32 - 0.00164448757736927*U_4_12;
-    const double t63 = 0.0039053550262761*U_4_23 + 0.00164448757736927*U_4_13;
-    const double t64 = t63 - 0.16284087268546085*(t14 - t13) - 0.0510201361568155*neg_U_4_21;
-    const double t65 = t61 - 0.00164448757736927*(t15 - t14) + 0.6972920750309718*U_4_32;
-    const double t66 = t62 + 0.0039053550262761*(t13 - t15) + 0.0510201361568155*neg_U_4_31;
-    const double t67 = 0.55278027465*vdot_4_2 - 2.012523553603*neg_vdot_4_1;
-    const double t68 = N_5_1 - 0.384*F_5_2;
-    const double t69 = N_5_2 + 0.384*F_5_1;
-    const double t70 = s_5*F_5_1 + c_5*F_5_2;
-    const double N_4_1 = t65 + 2.012523553603*neg_vdot_4_3 + (s_5*t69 - c_5*t68);
-    const double N_4_2 = t66 + 0.55278027465*neg_vdot_4_3 + (0.0825*t70 - N_5_3);
-    const double N_4_3 = t64 - 0.6972920750309718*U_4_12 + t67 - (s_5*t68 + c_5*t69 + 0.0825*F_5_3);
-    const double F_4_1 = s_5*F_5_2 - c_5*F_5_1 - (0.55278027465*neg_U_4_11 + 2.012523553603*U_4_12);
-    const double F_4_2 = 2.012523553603*neg_U_4_22 - 0.55278027465*neg_U_4_21 - F_5_3;
-    const double neg_F_4_3 = 0.55278027465*neg_U_4_31 + 2.012523553603*U_4_32 + t70;
+    const double t64 = (0.16284087268546085*neg_U_4_31) + (0.0039053550262761*neg_U_4_21);
+    const double t65 = (0.16284087268546085*U_4_32) - (0.00164448757736927*U_4_12);
+    const double t66 = (0.0039053550262761*U_4_23) + (0.00164448757736927*U_4_13);
+    const double t67 = t66 - (0.16284087268546085*(t14 - t13)) - (0.0510201361568155*neg_U_4_21);
+    const double t68 = t64 - (0.00164448757736927*(t15 - t14)) + (0.6972920750309718*U_4_32);
+    const double t69 = t65 + (0.0039053550262761*(t13 - t15)) + (0.0510201361568155*neg_U_4_31);
+    const double t70 = (0.55278027465*vdot_4_2) - (2.012523553603*neg_vdot_4_1);
+    const double t71 = N_5_1 - (0.384*F_5_2);
+    const double t72 = N_5_2 + (0.384*F_5_1);
+    const double t73 = (s_5*F_5_1) + (c_5*F_5_2);
+    const double N_4_1 = t68 + (2.012523553603*neg_vdot_4_3) + ((s_5*t72) - (c_5*t71));
+    const double N_4_2 = t69 + (0.55278027465*neg_vdot_4_3) + ((0.0825*t73) - N_5_3);
+    const double N_4_3 = t67 - (0.6972920750309718*U_4_12) + t70 - ((s_5*t71) + (c_5*t72) + (0.0825*F_5_3));
+    const double F_4_1 = (s_5*F_5_2) - (c_5*F_5_1) - ((0.55278027465*neg_U_4_11) + (2.012523553603*U_4_12));
+    const double F_4_2 = (2.012523553603*neg_U_4_22) - (0.55278027465*neg_U_4_21) - F_5_3;
+    const double neg_F_4_3 = (0.55278027465*neg_U_4_31) + (2.012523553603*U_4_32) + t73;
 
     /* link 3 (panda_link3): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t71 = 0.000121912420950744*U_3_31 - 0.005487648106562256*U_3_21;
-    const double t72 = 0.004377257121839584*U_3_12 - 0.000121912420950744*U_3_32;
-    const double t73 = 0.005487648106562256*U_3_23 - 0.004377257121839584*U_3_13;
-    const double t74 = t73 + 0.000121912420950744*(t6 - t5) + 0.061602421026527694*U_3_21;
-    const double t75 = t71 + 0.004377257121839584*(t7 - t6) + 0.022178148964878235*U_3_32;
-    const double t76 = t72 + 0.005487648106562256*(t5 - t7) - 0.061602421026527694*U_3_31;
-    const double t77 = 0.746857959872*vdot_3_2 - 0.028227094878*vdot_3_1;
-    const double N_3_1 = t75 - 0.028227094878*neg_vdot_3_3 + (s_4*N_4_2 - c_4*N_4_1);
-    const double N_3_2 = t76 + 0.746857959872*neg_vdot_3_3 + (0.0825*(s_4*F_4_1 + c_4*F_4_2) - N_4_3);
-    const double t78 = 0.0825*neg_F_4_3 - (s_4*N_4_1 + c_4*N_4_2);
-    const double N_3_3 = t74 - 0.022178148964878235*U_3_12 + t77 + t78;
-    const double F_3_1 = 0.028227094878*U_3_12 - 0.746857959872*neg_U_3_11 + (s_4*F_4_2 - c_4*F_4_1);
-    const double F_3_2 = 0.746857959872*U_3_21 - 0.028227094878*neg_U_3_22 + neg_F_4_3;
+    const double t74 = (0.000121912420950744*U_3_31) - (0.005487648106562256*U_3_21);
+    const double t75 = (0.004377257121839584*U_3_12) - (0.000121912420950744*U_3_32);
+    const double t76 = (0.005487648106562256*U_3_23) - (0.004377257121839584*U_3_13);
+    const double t77 = t76 + (0.000121912420950744*(t6 - t5)) + (0.061602421026527694*U_3_21);
+    const double t78 = t74 + (0.004377257121839584*(t7 - t6)) + (0.022178148964878235*U_3_32);
+    const double t79 = t75 + (0.005487648106562256*(t5 - t7)) - (0.061602421026527694*U_3_31);
+    const double t80 = (0.746857959872*vdot_3_2) - (0.028227094878*vdot_3_1);
+    const double N_3_1 = t78 - (0.028227094878*neg_vdot_3_3) + ((s_4*N_4_2) - (c_4*N_4_1));
+    const double N_3_2 = t79 + (0.746857959872*neg_vdot_3_3) + ((0.0825*((s_4*F_4_1) + (c_4*F_4_2))) - N_4_3);
+    const double t81 = (0.0825*neg_F_4_3) - ((s_4*N_4_1) + (c_4*N_4_2));
+    const double N_3_3 = t77 - (0.022178148964878235*U_3_12) + t80 + t81;
+    const double F_3_1 = (0.028227094878*U_3_12) - (0.746857959872*neg_U_3_11) + ((s_4*F_4_2) - (c_4*F_4_1));
+    const double F_3_2 = (0.746857959872*U_3_21) - (0.028227094878*neg_U_3_22) + neg_F_4_3;
 
     /* link 2 (panda_link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t79 = 0.01026110182100817*U_2_12 - 0.00398335888393552*neg_U_2_31;
-    const double t80 = 0.00398335888393552*neg_U_2_32 - 0.0007689361029464*U_2_12;
-    const double t81 = N_3_1 - 0.316*F_3_2;
-    const double t82 = N_3_2 + 0.316*F_3_1;
-    const double t83 = t79 - 0.0007689361029464*(t4 - t3) - 1.032162061231881*neg_U_2_32;
-    const double N_2_1 = t83 + (c_3*t81 - s_3*t82);
-    const double N_2_2 = t80 - 0.01026110182100817*(t2 - t4) + 0.023077882494931805*neg_U_2_31 - N_3_3;
-    const double t84 = 0.00398335888393552*(t3 - t2) + U_2_12*(-1.0090841787369491);
-    const double N_2_3 = t84 + 0.002031994566*neg_vdot_2_2 - 3.344500043512*neg_vdot_2_1 + s_3*t81 + c_3*t82;
+    const double t82 = (0.01026110182100817*U_2_12) - (0.00398335888393552*neg_U_2_31);
+    const double t83 = (0.00398335888393552*neg_U_2_32) - (0.0007689361029464*U_2_12);
+    const double t84 = N_3_1 - (0.316*F_3_2);
+    const double t85 = N_3_2 + (0.316*F_3_1);
+    const double t86 = t82 - (0.0007689361029464*(t4 - t3)) - (1.032162061231881*neg_U_2_32);
+    const double N_2_1 = t86 + ((c_3*t84) - (s_3*t85));
+    const double N_2_2 = t83 - (0.01026110182100817*(t2 - t4)) + (0.023077882494931805*neg_U_2_31) - N_3_3;
+    const double t87 = (0.00398335888393552*(t3 - t2)) + (U_2_12*(-1.0090841787369491));
+    const double t88 = t87 + (0.002031994566*neg_vdot_2_2) - (3.344500043512*neg_vdot_2_1) + (s_3*t84);
+    const double N_2_3 = t88 + (c_3*t85);
 
     /* link 1 (panda_link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double neg_N_1_3 = s_2*N_2_1 + c_2*N_2_2;
+    const double neg_N_1_3 = (s_2*N_2_1) + (c_2*N_2_2);
     const double out_c_0 = -neg_N_1_3;
 
     c[0] = out_c_0;

@@ -41,11 +41,11 @@ void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double neg_vdot_2_2 = 9.81*c_2;
 
     /* link 3 (panda_link3): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_3_1 = s_3*v[1] - c_3*neg_omega_2_1;
-    const double omega_3_2 = s_3*neg_omega_2_1 + c_3*v[1];
+    const double omega_3_1 = (s_3*v[1]) - (c_3*neg_omega_2_1);
+    const double omega_3_2 = (s_3*neg_omega_2_1) + (c_3*v[1]);
     const double omega_3_3 = neg_omega_2_2 + v[2];
-    const double omegadot_3_1 = omega_3_2*v[2] - c_3*neg_omegadot_2_1;
-    const double omegadot_3_2 = s_3*neg_omegadot_2_1 - omega_3_1*v[2];
+    const double omegadot_3_1 = (omega_3_2*v[2]) - (c_3*neg_omegadot_2_1);
+    const double omegadot_3_2 = (s_3*neg_omegadot_2_1) - (omega_3_1*v[2]);
     const double t5 = omega_3_1*omega_3_1;
     const double t6 = omega_3_2*omega_3_2;
     const double t7 = omega_3_3*omega_3_3;
@@ -61,17 +61,17 @@ void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double U_3_31 = t9 - omegadot_3_2;
     const double U_3_32 = t10 + omegadot_3_1;
     const double t11 = 0.316*neg_U_2_32;
-    const double t12 = neg_vdot_2_1 + 0.316*U_2_12;
-    const double neg_vdot_3_3 = 0.316*neg_U_2_22 - neg_vdot_2_2;
-    const double vdot_3_1 = s_3*t11 - c_3*t12;
-    const double vdot_3_2 = s_3*t12 + c_3*t11;
+    const double t12 = neg_vdot_2_1 + (0.316*U_2_12);
+    const double neg_vdot_3_3 = (0.316*neg_U_2_22) - neg_vdot_2_2;
+    const double vdot_3_1 = (s_3*t11) - (c_3*t12);
+    const double vdot_3_2 = (s_3*t12) + (c_3*t11);
 
     /* link 4 (panda_link4): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_4_1 = c_4*omega_3_1 + s_4*omega_3_3;
-    const double omega_4_2 = s_4*omega_3_1 - c_4*omega_3_3;
+    const double neg_omega_4_1 = (c_4*omega_3_1) + (s_4*omega_3_3);
+    const double omega_4_2 = (s_4*omega_3_1) - (c_4*omega_3_3);
     const double omega_4_3 = v[3] - omega_3_2;
-    const double omegadot_4_1 = s_4*omegadot_2_2 - c_4*omegadot_3_1 + omega_4_2*v[3];
-    const double omegadot_4_2 = s_4*omegadot_3_1 + c_4*omegadot_2_2 + neg_omega_4_1*v[3];
+    const double omegadot_4_1 = (s_4*omegadot_2_2) - (c_4*omegadot_3_1) + (omega_4_2*v[3]);
+    const double omegadot_4_2 = (s_4*omegadot_3_1) + (c_4*omegadot_2_2) + (neg_omega_4_1*v[3]);
     const double t13 = neg_omega_4_1*neg_omega_4_1;
     const double t14 = omega_4_2*omega_4_2;
     const double t15 = omega_4_3*omega_4_3;
@@ -86,18 +86,18 @@ void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double U_4_23 = t18 - omegadot_4_1;
     const double neg_U_4_31 = t17 + omegadot_4_2;
     const double U_4_32 = t18 + omegadot_4_1;
-    const double t19 = vdot_3_1 - 0.0825*neg_U_3_11;
-    const double neg_vdot_4_3 = vdot_3_2 + 0.0825*U_3_21;
-    const double t20 = 0.0825*U_3_31 - neg_vdot_3_3;
-    const double neg_vdot_4_1 = c_4*t19 + s_4*t20;
-    const double vdot_4_2 = s_4*t19 - c_4*t20;
+    const double t19 = vdot_3_1 - (0.0825*neg_U_3_11);
+    const double neg_vdot_4_3 = vdot_3_2 + (0.0825*U_3_21);
+    const double t20 = (0.0825*U_3_31) - neg_vdot_3_3;
+    const double neg_vdot_4_1 = (c_4*t19) + (s_4*t20);
+    const double vdot_4_2 = (s_4*t19) - (c_4*t20);
 
     /* link 5 (panda_link5): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_5_1 = c_5*neg_omega_4_1 - s_5*omega_4_3;
-    const double neg_omega_5_2 = s_5*neg_omega_4_1 + c_5*omega_4_3;
+    const double omega_5_1 = (c_5*neg_omega_4_1) - (s_5*omega_4_3);
+    const double neg_omega_5_2 = (s_5*neg_omega_4_1) + (c_5*omega_4_3);
     const double omega_5_3 = v[4] - omega_4_2;
-    const double omegadot_5_1 = s_5*omegadot_3_2 - c_5*omegadot_4_1 - neg_omega_5_2*v[4];
-    const double omegadot_5_2 = s_5*omegadot_4_1 + c_5*omegadot_3_2 - omega_5_1*v[4];
+    const double omegadot_5_1 = (s_5*omegadot_3_2) - (c_5*omegadot_4_1) - (neg_omega_5_2*v[4]);
+    const double omegadot_5_2 = (s_5*omegadot_4_1) + (c_5*omegadot_3_2) - (omega_5_1*v[4]);
     const double t21 = omega_5_1*omega_5_1;
     const double t22 = neg_omega_5_2*neg_omega_5_2;
     const double t23 = omega_5_3*omega_5_3;
@@ -112,18 +112,18 @@ void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double neg_U_5_23 = t26 + omegadot_5_1;
     const double U_5_31 = t25 - omegadot_5_2;
     const double U_5_32 = omegadot_5_1 - t26;
-    const double t27 = neg_vdot_4_1 + (0.0825*neg_U_4_11 + 0.384*U_4_12);
-    const double neg_vdot_5_3 = vdot_4_2 + (0.384*neg_U_4_22 - 0.0825*neg_U_4_21);
-    const double t28 = neg_vdot_4_3 + (0.0825*neg_U_4_31 + 0.384*U_4_32);
-    const double vdot_5_1 = c_5*t27 + s_5*t28;
-    const double vdot_5_2 = c_5*t28 - s_5*t27;
+    const double t27 = neg_vdot_4_1 + ((0.0825*neg_U_4_11) + (0.384*U_4_12));
+    const double neg_vdot_5_3 = vdot_4_2 + ((0.384*neg_U_4_22) - (0.0825*neg_U_4_21));
+    const double t28 = neg_vdot_4_3 + ((0.0825*neg_U_4_31) + (0.384*U_4_32));
+    const double vdot_5_1 = (c_5*t27) + (s_5*t28);
+    const double vdot_5_2 = (c_5*t28) - (s_5*t27);
 
     /* link 6 (panda_link6): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_6_1 = c_6*omega_5_1 + s_6*omega_5_3;
-    const double omega_6_2 = c_6*omega_5_3 - s_6*omega_5_1;
+    const double omega_6_1 = (c_6*omega_5_1) + (s_6*omega_5_3);
+    const double omega_6_2 = (c_6*omega_5_3) - (s_6*omega_5_1);
     const double omega_6_3 = neg_omega_5_2 + v[5];
-    const double omegadot_6_1 = c_6*omegadot_5_1 - s_6*omegadot_4_2 + omega_6_2*v[5];
-    const double neg_omegadot_6_2 = s_6*omegadot_5_1 + c_6*omegadot_4_2 + omega_6_1*v[5];
+    const double omegadot_6_1 = (c_6*omegadot_5_1) - (s_6*omegadot_4_2) + (omega_6_2*v[5]);
+    const double neg_omegadot_6_2 = (s_6*omegadot_5_1) + (c_6*omegadot_4_2) + (omega_6_1*v[5]);
     const double t29 = omega_6_1*omega_6_1;
     const double t30 = omega_6_2*omega_6_2;
     const double t31 = omega_6_3*omega_6_3;
@@ -138,15 +138,15 @@ void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double U_6_23 = t34 - omegadot_6_1;
     const double U_6_31 = t33 + neg_omegadot_6_2;
     const double U_6_32 = t34 + omegadot_6_1;
-    const double vdot_6_1 = c_6*vdot_5_1 - s_6*neg_vdot_5_3;
-    const double neg_vdot_6_2 = s_6*vdot_5_1 + c_6*neg_vdot_5_3;
+    const double vdot_6_1 = (c_6*vdot_5_1) - (s_6*neg_vdot_5_3);
+    const double neg_vdot_6_2 = (s_6*vdot_5_1) + (c_6*neg_vdot_5_3);
 
     /* link 7 (panda_link7): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_7_1 = c_7*omega_6_1 + s_7*omega_6_3;
-    const double omega_7_2 = c_7*omega_6_3 - s_7*omega_6_1;
+    const double omega_7_1 = (c_7*omega_6_1) + (s_7*omega_6_3);
+    const double omega_7_2 = (c_7*omega_6_3) - (s_7*omega_6_1);
     const double omega_7_3 = v[6] - omega_6_2;
-    const double omegadot_7_1 = c_7*omegadot_6_1 - s_7*omegadot_5_2 + omega_7_2*v[6];
-    const double neg_omegadot_7_2 = s_7*omegadot_6_1 + c_7*omegadot_5_2 + omega_7_1*v[6];
+    const double omegadot_7_1 = (c_7*omegadot_6_1) - (s_7*omegadot_5_2) + (omega_7_2*v[6]);
+    const double neg_omegadot_7_2 = (s_7*omegadot_6_1) + (c_7*omegadot_5_2) + (omega_7_1*v[6]);
     const double t35 = omega_7_1*omega_7_1;
     const double t36 = omega_7_2*omega_7_2;
     const double t37 = omega_7_3*omega_7_3;
@@ -160,192 +160,197 @@ void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double U_7_23 = t40 - omegadot_7_1;
     const double U_7_31 = t39 + neg_omegadot_7_2;
     const double U_7_32 = t40 + omegadot_7_1;
-    const double neg_vdot_7_3 = 0.088*U_6_21 - neg_vdot_6_2;
-    const double vdot_7_2 = c_7*(0.088*U_6_31 - vdot_5_2) - s_7*(vdot_6_1 - 0.088*neg_U_6_11);
+    const double neg_vdot_7_3 = (0.088*U_6_21) - neg_vdot_6_2;
+    const double vdot_7_2 = (c_7*((0.088*U_6_31) - vdot_5_2)) - (s_7*(vdot_6_1 - (0.088*neg_U_6_11)));
 
     /* link 7 (panda_link7): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_7_1 = 0.0032806082595733164*neg_U_7_11;
     const double F_7_2 = 0.0032806082595733164*U_7_21;
     const double F_7_3 = 0.0032806082595733164*U_7_31;
-    const double t41 = 0.0010874235301481356*U_7_31 - 0.001535882372017312*U_7_21;
-    const double N_7_1 = t41 + 0.0003863308944437672*(t37 - t36) + 0.0040023330519113*U_7_32;
-    const double t42 = 0.0003863308944437672*U_7_12 - 0.0010874235301481356*U_7_32;
-    const double t43 = 0.001535882372017312*U_7_23 - 0.0003863308944437672*U_7_13;
-    const double t44 = t43 + 0.0010874235301481356*(t36 - t35) + 0.0026818189154496457*U_7_21;
-    const double t45 = t42 + 0.001535882372017312*(t35 - t37) - 0.0026818189154496457*U_7_31;
-    const double N_7_2 = t45 + 0.0032806082595733164*neg_vdot_7_3;
-    const double N_7_3 = t44 - 0.0040023330519113*U_7_12 + 0.0032806082595733164*vdot_7_2;
+    const double t41 = (0.0010874235301481356*U_7_31) - (0.001535882372017312*U_7_21);
+    const double N_7_1 = t41 + (0.0003863308944437672*(t37 - t36)) + (0.0040023330519113*U_7_32);
+    const double t42 = (0.0003863308944437672*U_7_12) - (0.0010874235301481356*U_7_32);
+    const double t43 = (0.001535882372017312*U_7_23) - (0.0003863308944437672*U_7_13);
+    const double t44 = t43 + (0.0010874235301481356*(t36 - t35)) + (0.0026818189154496457*U_7_21);
+    const double t45 = t42 + (0.001535882372017312*(t35 - t37)) - (0.0026818189154496457*U_7_31);
+    const double N_7_2 = t45 + (0.0032806082595733164*neg_vdot_7_3);
+    const double N_7_3 = t44 - (0.0040023330519113*U_7_12) + (0.0032806082595733164*vdot_7_2);
 
     /* link 6 (panda_link6): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t46 = 0.014748570382675316*U_6_31 + 0.000103758917218685*U_6_21;
-    const double t47 = 0.014748570382675316*U_6_32 - 9.3569097314605e-05*U_6_12;
-    const double t48 = 0.000103758917218685*U_6_23 + 9.3569097314605e-05*U_6_13;
-    const double t49 = t48 - 0.014748570382675316*(t30 - t29) + 0.021522255370587554*U_6_21;
-    const double t50 = 0.028934422545659894*U_6_32 - (t46 + 9.3569097314605e-05*(t31 - t30));
-    const double t51 = t47 + 0.000103758917218685*(t29 - t31) - 0.021522255370587554*U_6_31;
-    const double t52 = 0.173804705569*vdot_6_1 - 0.231847552695*neg_vdot_6_2;
-    const double t53 = c_7*F_7_2 - s_7*neg_F_7_1;
-    const double N_6_1 = t50 + 0.173804705569*vdot_5_2 + (c_7*N_7_1 - s_7*N_7_2);
-    const double N_6_2 = t51 + 0.231847552695*vdot_5_2 - (N_7_3 + 0.088*t53);
-    const double N_6_3 = t49 - 0.028934422545659894*U_6_12 + t52 + (s_7*N_7_1 + c_7*N_7_2 - 0.088*F_7_3);
-    const double neg_F_6_1 = 0.231847552695*neg_U_6_11 + 0.173804705569*U_6_12 + (c_7*neg_F_7_1 + s_7*F_7_2);
-    const double F_6_2 = 0.231847552695*U_6_21 + 0.173804705569*neg_U_6_22 - F_7_3;
-    const double F_6_3 = 0.231847552695*U_6_31 - 0.173804705569*U_6_32 + t53;
+    const double t46 = (0.014748570382675316*U_6_31) + (0.000103758917218685*U_6_21);
+    const double t47 = (0.014748570382675316*U_6_32) - (9.3569097314605e-05*U_6_12);
+    const double t48 = (0.000103758917218685*U_6_23) + (9.3569097314605e-05*U_6_13);
+    const double t49 = t48 - (0.014748570382675316*(t30 - t29)) + (0.021522255370587554*U_6_21);
+    const double t50 = (0.028934422545659894*U_6_32) - (t46 + (9.3569097314605e-05*(t31 - t30)));
+    const double t51 = t47 + (0.000103758917218685*(t29 - t31)) - (0.021522255370587554*U_6_31);
+    const double t52 = (0.173804705569*vdot_6_1) - (0.231847552695*neg_vdot_6_2);
+    const double t53 = (c_7*F_7_2) - (s_7*neg_F_7_1);
+    const double N_6_1 = t50 + (0.173804705569*vdot_5_2) + ((c_7*N_7_1) - (s_7*N_7_2));
+    const double N_6_2 = t51 + (0.231847552695*vdot_5_2) - (N_7_3 + (0.088*t53));
+    const double t54 = t49 - (0.028934422545659894*U_6_12) + t52;
+    const double N_6_3 = t54 + ((s_7*N_7_1) + (c_7*N_7_2) - (0.088*F_7_3));
+    const double t55 = (0.231847552695*neg_U_6_11) + (0.173804705569*U_6_12);
+    const double neg_F_6_1 = t55 + ((c_7*neg_F_7_1) + (s_7*F_7_2));
+    const double F_6_2 = (0.231847552695*U_6_21) + (0.173804705569*neg_U_6_22) - F_7_3;
+    const double F_6_3 = (0.231847552695*U_6_31) - (0.173804705569*U_6_32) + t53;
 
     /* link 5 (panda_link5): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t54 = 0.00151524447332703*U_5_31 + 0.004600245517563106*neg_U_5_21;
-    const double t55 = 0.00216405205209813*U_5_12 + 0.00151524447332703*U_5_32;
-    const double t56 = 0.00216405205209813*U_5_13 - 0.004600245517563106*neg_U_5_23;
-    const double t57 = t56 + 0.00151524447332703*(t22 - t21) - 0.001451156065026714*neg_U_5_21;
-    const double t58 = t54 - 0.00216405205209813*(t23 - t22) + 0.010045187828321245*U_5_32;
-    const double t59 = 0.004600245517563106*(t21 - t23) - t55 - 0.001451156065026714*U_5_31;
-    const double t60 = 0.014653732538*vdot_5_2 + 0.067870631425*vdot_5_1;
-    const double N_5_1 = t58 - 0.067870631425*neg_vdot_5_3 + (c_6*N_6_1 - s_6*N_6_2);
-    const double N_5_2 = t59 - 0.014653732538*neg_vdot_5_3 - N_6_3;
-    const double N_5_3 = t57 - 0.010045187828321245*U_5_12 - t60 + (s_6*N_6_1 + c_6*N_6_2);
-    const double F_5_1 = 0.014653732538*neg_U_5_11 + 0.067870631425*U_5_12 - (c_6*neg_F_6_1 + s_6*F_6_2);
-    const double F_5_2 = 0.014653732538*neg_U_5_21 - 0.067870631425*neg_U_5_22 - F_6_3;
-    const double F_5_3 = 0.067870631425*U_5_32 - 0.014653732538*U_5_31 + (c_6*F_6_2 - s_6*neg_F_6_1);
+    const double t56 = (0.00151524447332703*U_5_31) + (0.004600245517563106*neg_U_5_21);
+    const double t57 = (0.00216405205209813*U_5_12) + (0.00151524447332703*U_5_32);
+    const double t58 = (0.00216405205209813*U_5_13) - (0.004600245517563106*neg_U_5_23);
+    const double t59 = t58 + (0.00151524447332703*(t22 - t21)) - (0.001451156065026714*neg_U_5_21);
+    const double t60 = t56 - (0.00216405205209813*(t23 - t22)) + (0.010045187828321245*U_5_32);
+    const double t61 = (0.004600245517563106*(t21 - t23)) - t57 - (0.001451156065026714*U_5_31);
+    const double t62 = (0.014653732538*vdot_5_2) + (0.067870631425*vdot_5_1);
+    const double N_5_1 = t60 - (0.067870631425*neg_vdot_5_3) + ((c_6*N_6_1) - (s_6*N_6_2));
+    const double N_5_2 = t61 - (0.014653732538*neg_vdot_5_3) - N_6_3;
+    const double N_5_3 = t59 - (0.010045187828321245*U_5_12) - t62 + ((s_6*N_6_1) + (c_6*N_6_2));
+    const double t63 = (0.014653732538*neg_U_5_11) + (0.067870631425*U_5_12);
+    const double F_5_1 = t63 - ((c_6*neg_F_6_1) + (s_6*F_6_2));
+    const double F_5_2 = (0.014653732538*neg_U_5_21) - (0.067870631425*neg_U_5_22) - F_6_3;
+    const double F_5_3 = (0.067870631425*U_5_32) - (0.014653732538*U_5_31) + ((c_6*F_6_2) - (s_6*neg_F_6_1));
 
     /* link 4 (panda_link4): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t61 = 0.16284087268546085*neg_U_4_31 + 0.0039053550262761*neg_U_4_21;
-    const double t62 = 0.16284087268546085*U_4_32 - 0.00164448757736927*U_4_12;
-    const double t63 = 0.0039053550262761*U_4_23 + 0.00164448757736927*U_4_13;
-    const double t64 = t63 - 0.16284087268546085*(t14 - t13) - 0.0510201361568155*neg_U_4_21;
-    const double t65 = t61 - 0.00164448757736927*(t15 - t14) + 0.6972920750309718*U_4_32;
-    const double t66 = t62 + 0.0039053550262761*(t13 - t15) + 0.0510201361568155*neg_U_4_31;
-    const double t67 = 0.55278027465*vdot_4_2 - 2.012523553603*neg_vdot_4_1;
-    const double t68 = N_5_1 - 0.384*F_5_2;
-    const double t69 = N_5_2 + 0.384*F_5_1;
-    const double t70 = s_5*F_5_1 + c_5*F_5_2;
-    const double N_4_1 = t65 + 2.012523553603*neg_vdot_4_3 + (s_5*t69 - c_5*t68);
-    const double N_4_2 = t66 + 0.55278027465*neg_vdot_4_3 + (0.0825*t70 - N_5_3);
-    const double N_4_3 = t64 - 0.6972920750309718*U_4_12 + t67 - (s_5*t68 + c_5*t69 + 0.0825*F_5_3);
-    const double F_4_1 = s_5*F_5_2 - c_5*F_5_1 - (0.55278027465*neg_U_4_11 + 2.012523553603*U_4_12);
-    const double F_4_2 = 2.012523553603*neg_U_4_22 - 0.55278027465*neg_U_4_21 - F_5_3;
-    const double neg_F_4_3 = 0.55278027465*neg_U_4_31 + 2.012523553603*U_4_32 + t70;
+    const double t64 = (0.16284087268546085*neg_U_4_31) + (0.0039053550262761*neg_U_4_21);
+    const double t65 = (0.16284087268546085*U_4_32) - (0.00164448757736927*U_4_12);
+    const double t66 = (0.0039053550262761*U_4_23) + (0.00164448757736927*U_4_13);
+    const double t67 = t66 - (0.16284087268546085*(t14 - t13)) - (0.0510201361568155*neg_U_4_21);
+    const double t68 = t64 - (0.00164448757736927*(t15 - t14)) + (0.6972920750309718*U_4_32);
+    const double t69 = t65 + (0.0039053550262761*(t13 - t15)) + (0.0510201361568155*neg_U_4_31);
+    const double t70 = (0.55278027465*vdot_4_2) - (2.012523553603*neg_vdot_4_1);
+    const double t71 = N_5_1 - (0.384*F_5_2);
+    const double t72 = N_5_2 + (0.384*F_5_1);
+    const double t73 = (s_5*F_5_1) + (c_5*F_5_2);
+    const double N_4_1 = t68 + (2.012523553603*neg_vdot_4_3) + ((s_5*t72) - (c_5*t71));
+    const double N_4_2 = t69 + (0.55278027465*neg_vdot_4_3) + ((0.0825*t73) - N_5_3);
+    const double N_4_3 = t67 - (0.6972920750309718*U_4_12) + t70 - ((s_5*t71) + (c_5*t72) + (0.0825*F_5_3));
+    const double F_4_1 = (s_5*F_5_2) - (c_5*F_5_1) - ((0.55278027465*neg_U_4_11) + (2.012523553603*U_4_12));
+    const double F_4_2 = (2.012523553603*neg_U_4_22) - (0.55278027465*neg_U_4_21) - F_5_3;
+    const double neg_F_4_3 = (0.55278027465*neg_U_4_31) + (2.012523553603*U_4_32) + t73;
 
     /* link 3 (panda_link3): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t71 = 0.000121912420950744*U_3_31 - 0.005487648106562256*U_3_21;
-    const double t72 = 0.004377257121839584*U_3_12 - 0.000121912420950744*U_3_32;
-    const double t73 = 0.005487648106562256*U_3_23 - 0.004377257121839584*U_3_13;
-    const double t74 = t73 + 0.000121912420950744*(t6 - t5) + 0.061602421026527694*U_3_21;
-    const double t75 = t71 + 0.004377257121839584*(t7 - t6) + 0.022178148964878235*U_3_32;
-    const double t76 = t72 + 0.005487648106562256*(t5 - t7) - 0.061602421026527694*U_3_31;
-    const double t77 = 0.746857959872*vdot_3_2 - 0.028227094878*vdot_3_1;
-    const double N_3_1 = t75 - 0.028227094878*neg_vdot_3_3 + (s_4*N_4_2 - c_4*N_4_1);
-    const double N_3_2 = t76 + 0.746857959872*neg_vdot_3_3 + (0.0825*(s_4*F_4_1 + c_4*F_4_2) - N_4_3);
-    const double t78 = 0.0825*neg_F_4_3 - (s_4*N_4_1 + c_4*N_4_2);
-    const double N_3_3 = t74 - 0.022178148964878235*U_3_12 + t77 + t78;
-    const double F_3_1 = 0.028227094878*U_3_12 - 0.746857959872*neg_U_3_11 + (s_4*F_4_2 - c_4*F_4_1);
-    const double F_3_2 = 0.746857959872*U_3_21 - 0.028227094878*neg_U_3_22 + neg_F_4_3;
+    const double t74 = (0.000121912420950744*U_3_31) - (0.005487648106562256*U_3_21);
+    const double t75 = (0.004377257121839584*U_3_12) - (0.000121912420950744*U_3_32);
+    const double t76 = (0.005487648106562256*U_3_23) - (0.004377257121839584*U_3_13);
+    const double t77 = t76 + (0.000121912420950744*(t6 - t5)) + (0.061602421026527694*U_3_21);
+    const double t78 = t74 + (0.004377257121839584*(t7 - t6)) + (0.022178148964878235*U_3_32);
+    const double t79 = t75 + (0.005487648106562256*(t5 - t7)) - (0.061602421026527694*U_3_31);
+    const double t80 = (0.746857959872*vdot_3_2) - (0.028227094878*vdot_3_1);
+    const double N_3_1 = t78 - (0.028227094878*neg_vdot_3_3) + ((s_4*N_4_2) - (c_4*N_4_1));
+    const double N_3_2 = t79 + (0.746857959872*neg_vdot_3_3) + ((0.0825*((s_4*F_4_1) + (c_4*F_4_2))) - N_4_3);
+    const double t81 = (0.0825*neg_F_4_3) - ((s_4*N_4_1) + (c_4*N_4_2));
+    const double N_3_3 = t77 - (0.022178148964878235*U_3_12) + t80 + t81;
+    const double F_3_1 = (0.028227094878*U_3_12) - (0.746857959872*neg_U_3_11) + ((s_4*F_4_2) - (c_4*F_4_1));
+    const double F_3_2 = (0.746857959872*U_3_21) - (0.028227094878*neg_U_3_22) + neg_F_4_3;
 
     /* link 2 (panda_link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t79 = 0.01026110182100817*U_2_12 - 0.00398335888393552*neg_U_2_31;
-    const double t80 = 0.00398335888393552*neg_U_2_32 - 0.0007689361029464*U_2_12;
-    const double t81 = N_3_1 - 0.316*F_3_2;
-    const double t82 = N_3_2 + 0.316*F_3_1;
-    const double t83 = t79 - 0.0007689361029464*(t4 - t3) - 1.032162061231881*neg_U_2_32;
-    const double N_2_1 = t83 + (c_3*t81 - s_3*t82);
-    const double N_2_2 = t80 - 0.01026110182100817*(t2 - t4) + 0.023077882494931805*neg_U_2_31 - N_3_3;
-    const double t84 = 0.00398335888393552*(t3 - t2) + U_2_12*(-1.0090841787369491);
-    const double N_2_3 = t84 + 0.002031994566*neg_vdot_2_2 - 3.344500043512*neg_vdot_2_1 + s_3*t81 + c_3*t82;
+    const double t82 = (0.01026110182100817*U_2_12) - (0.00398335888393552*neg_U_2_31);
+    const double t83 = (0.00398335888393552*neg_U_2_32) - (0.0007689361029464*U_2_12);
+    const double t84 = N_3_1 - (0.316*F_3_2);
+    const double t85 = N_3_2 + (0.316*F_3_1);
+    const double t86 = t82 - (0.0007689361029464*(t4 - t3)) - (1.032162061231881*neg_U_2_32);
+    const double N_2_1 = t86 + ((c_3*t84) - (s_3*t85));
+    const double N_2_2 = t83 - (0.01026110182100817*(t2 - t4)) + (0.023077882494931805*neg_U_2_31) - N_3_3;
+    const double t87 = (0.00398335888393552*(t3 - t2)) + (U_2_12*(-1.0090841787369491));
+    const double t88 = t87 + (0.002031994566*neg_vdot_2_2) - (3.344500043512*neg_vdot_2_1) + (s_3*t84);
+    const double N_2_3 = t88 + (c_3*t85);
 
     /* link 1 (panda_link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double neg_N_1_3 = s_2*N_2_1 + c_2*N_2_2;
-    const double t85 = tau[6] - N_7_3;
+    const double neg_N_1_3 = (s_2*N_2_1) + (c_2*N_2_2);
+    const double t89 = tau[6] - N_7_3;
 
     /* link 6 (panda_link6): composite body, SA (15a-c) */
-    const double t86 = 0.0032806082595733164*c_7;
+    const double t90 = 0.0032806082595733164*c_7;
     const double h_6_3 = 0.0032806082595733164*s_7;
-    const double t87 = 0.002174847060296271*c_7 - 0.001320514136461655*s_7;
-    const double t88 = s_7*t87;
-    const double Sigma_6_33 = 0.0040023330519113 + t88;
-    const double t89 = 0.001535882372017312*c_7;
-    const double t90 = 0.0003863308944437672*s_7;
-    const double neg_M_7_6 = 0.001535882372017312*s_7 + 0.0003863308944437672*c_7;
-    const double h_6_1 = 0.231847552695 + t86;
-    const double Sigma_6_11 = 0.0242040742860372 - t88 + 0.176*t86;
-    const double neg_Sigma_6_12 = 0.014748570382675316 + (t89 - t90);
-    const double Sigma_6_13 = -0.0009836646129294507 + c_7*t87 + 0.088*h_6_3;
+    const double t91 = (0.002174847060296271*c_7) - (0.001320514136461655*s_7);
+    const double t92 = s_7*t91;
+    const double Sigma_6_33 = 0.0040023330519113 + t92;
+    const double t93 = 0.001535882372017312*c_7;
+    const double t94 = 0.0003863308944437672*s_7;
+    const double neg_M_7_6 = (0.001535882372017312*s_7) + (0.0003863308944437672*c_7);
+    const double h_6_1 = 0.231847552695 + t90;
+    const double Sigma_6_11 = 0.0242040742860372 - t92 + (0.176*t90);
+    const double neg_Sigma_6_12 = 0.014748570382675316 + (t93 - t94);
+    const double Sigma_6_13 = -0.0009836646129294507 + (c_7*t91) + (0.088*h_6_3);
     const double neg_Sigma_6_23 = 9.3569097314605e-05 + neg_M_7_6;
 
     /* link 5 (panda_link5): composite body, SA (15a-c) */
-    const double t91 = c_6*h_6_1 + 0.173804705569*s_6;
-    const double t92 = s_6*h_6_1;
-    const double t93 = 0.173804705569*c_6;
-    const double h_5_3 = t92 - t93;
-    const double t94 = s_6*(Sigma_6_11 - 0.028934422545659894) - c_6*(neg_Sigma_6_12 + neg_Sigma_6_12);
-    const double t95 = s_6*t94;
-    const double Sigma_5_33 = 0.028934422545659894 + t95;
-    const double t96 = c_6*Sigma_6_13 + s_6*neg_Sigma_6_23;
-    const double t97 = s_6*Sigma_6_13;
-    const double t98 = c_6*neg_Sigma_6_23;
-    const double h_5_1 = t91 - 0.014653732538;
+    const double t95 = (c_6*h_6_1) + (0.173804705569*s_6);
+    const double t96 = s_6*h_6_1;
+    const double t97 = 0.173804705569*c_6;
+    const double h_5_3 = t96 - t97;
+    const double t98 = s_6*(Sigma_6_11 - 0.028934422545659894);
+    const double t99 = t98 - (c_6*(neg_Sigma_6_12 + neg_Sigma_6_12));
+    const double t100 = s_6*t99;
+    const double Sigma_5_33 = 0.028934422545659894 + t100;
+    const double t101 = (c_6*Sigma_6_13) + (s_6*neg_Sigma_6_23);
+    const double t102 = s_6*Sigma_6_13;
+    const double t103 = c_6*neg_Sigma_6_23;
+    const double h_5_1 = t95 - 0.014653732538;
     const double h_5_2 = 0.067870631425 - h_6_3;
-    const double Sigma_5_11 = 0.001451156065026714 + (Sigma_6_11 - t95);
-    const double Sigma_5_12 = 0.00151524447332703 - t96;
-    const double Sigma_5_13 = 0.004600245517563106 + (c_6*t94 + neg_Sigma_6_12);
+    const double Sigma_5_11 = 0.001451156065026714 + (Sigma_6_11 - t100);
+    const double Sigma_5_12 = 0.00151524447332703 - t101;
+    const double Sigma_5_13 = 0.004600245517563106 + ((c_6*t99) + neg_Sigma_6_12);
     const double Sigma_5_22 = 0.010045187828321245 + Sigma_6_33;
-    const double neg_Sigma_5_23 = 0.00216405205209813 + (t97 - t98);
+    const double neg_Sigma_5_23 = 0.00216405205209813 + (t102 - t103);
 
     /* link 4 (panda_link4): composite body, SA (15a-c) */
-    const double t99 = 0.384*h_5_2;
-    const double t100 = Sigma_5_13 + 0.384*h_5_1;
-    const double t101 = t99 - neg_Sigma_5_23;
-    const double t102 = s_5*h_5_2 - c_5*h_5_1;
-    const double neg_h_4_3 = s_5*h_5_1 + c_5*h_5_2;
-    const double t103 = 0.0825*neg_h_4_3;
-    const double t104 = s_5*(Sigma_5_11 - Sigma_5_22) + c_5*(Sigma_5_12 + Sigma_5_12);
-    const double t105 = s_5*t104;
-    const double Sigma_4_33 = Sigma_5_22 + t105;
-    const double t106 = c_5*t100;
-    const double t107 = s_5*t100;
-    const double h_4_1 = 0.55278027465 + t102;
+    const double t104 = 0.384*h_5_2;
+    const double t105 = Sigma_5_13 + (0.384*h_5_1);
+    const double t106 = t104 - neg_Sigma_5_23;
+    const double t107 = (s_5*h_5_2) - (c_5*h_5_1);
+    const double neg_h_4_3 = (s_5*h_5_1) + (c_5*h_5_2);
+    const double t108 = 0.0825*neg_h_4_3;
+    const double t109 = (s_5*(Sigma_5_11 - Sigma_5_22)) + (c_5*(Sigma_5_12 + Sigma_5_12));
+    const double t110 = s_5*t109;
+    const double Sigma_4_33 = Sigma_5_22 + t110;
+    const double t111 = c_5*t105;
+    const double t112 = s_5*t105;
+    const double h_4_1 = 0.55278027465 + t107;
     const double neg_h_4_2 = 2.012523553603 + h_5_3;
-    const double Sigma_4_11 = 0.0510201361568155 + (Sigma_5_11 - t105 + 0.165*t102);
-    const double neg_Sigma_4_12 = 0.16284087268546085 + (s_5*t101 - t106 + 0.0825*h_5_3);
-    const double Sigma_4_13 = 0.0039053550262761 + (c_5*t104 - Sigma_5_12 - t103);
-    const double Sigma_4_22 = 0.6972920750309718 + (Sigma_5_33 + 0.768*h_5_3);
-    const double Sigma_4_23 = t107 + c_5*t101 - 0.00164448757736927;
+    const double Sigma_4_11 = 0.0510201361568155 + (Sigma_5_11 - t110 + (0.165*t107));
+    const double neg_Sigma_4_12 = 0.16284087268546085 + ((s_5*t106) - t111 + (0.0825*h_5_3));
+    const double Sigma_4_13 = 0.0039053550262761 + ((c_5*t109) - Sigma_5_12 - t108);
+    const double Sigma_4_22 = 0.6972920750309718 + (Sigma_5_33 + (0.768*h_5_3));
+    const double Sigma_4_23 = t112 + (c_5*t106) - 0.00164448757736927;
 
     /* link 3 (panda_link3): composite body, SA (15a-c) */
-    const double t108 = c_4*h_4_1 + s_4*neg_h_4_2;
-    const double t109 = s_4*h_4_1;
-    const double t110 = c_4*neg_h_4_2;
-    const double h_3_3 = t110 - t109;
-    const double t111 = c_4*(neg_Sigma_4_12 + neg_Sigma_4_12) - s_4*(Sigma_4_11 - Sigma_4_22);
-    const double t112 = s_4*t111;
-    const double Sigma_3_33 = Sigma_4_22 - t112;
-    const double t113 = c_4*Sigma_4_13;
-    const double t114 = s_4*Sigma_4_23;
-    const double M_4_3 = s_4*Sigma_4_13 + c_4*Sigma_4_23;
-    const double h_3_1 = 0.746857959872 - t108;
+    const double t113 = (c_4*h_4_1) + (s_4*neg_h_4_2);
+    const double t114 = s_4*h_4_1;
+    const double t115 = c_4*neg_h_4_2;
+    const double h_3_3 = t115 - t114;
+    const double t116 = (c_4*(neg_Sigma_4_12 + neg_Sigma_4_12)) - (s_4*(Sigma_4_11 - Sigma_4_22));
+    const double t117 = s_4*t116;
+    const double Sigma_3_33 = Sigma_4_22 - t117;
+    const double t118 = c_4*Sigma_4_13;
+    const double t119 = s_4*Sigma_4_23;
+    const double M_4_3 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
+    const double h_3_1 = 0.746857959872 - t113;
     const double h_3_2 = 0.028227094878 + neg_h_4_3;
-    const double Sigma_3_11 = 0.061602421026527694 + (Sigma_4_11 + t112 - 0.165*t108);
-    const double Sigma_3_12 = 0.000121912420950744 + (t103 - (t114 - t113));
-    const double Sigma_3_13 = 0.005487648106562256 + (neg_Sigma_4_12 - c_4*t111 + 0.0825*h_3_3);
+    const double Sigma_3_11 = 0.061602421026527694 + (Sigma_4_11 + t117 - (0.165*t113));
+    const double Sigma_3_12 = 0.000121912420950744 + (t108 - (t119 - t118));
+    const double Sigma_3_13 = 0.005487648106562256 + (neg_Sigma_4_12 - (c_4*t116) + (0.0825*h_3_3));
     const double Sigma_3_22 = 0.022178148964878235 + Sigma_4_33;
     const double Sigma_3_23 = 0.004377257121839584 + M_4_3;
 
     /* link 2 (panda_link2): composite body, SA (15a-c) */
-    const double t115 = Sigma_3_13 + 0.316*h_3_1;
-    const double t116 = Sigma_3_23 + 0.316*h_3_2;
-    const double t117 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
-    const double t118 = s_3*t117;
-    const double Sigma_2_33 = Sigma_3_22 + t118;
-    const double t119 = c_3*t115;
-    const double t120 = s_3*t116;
-    const double neg_M_3_2 = s_3*t115 + c_3*t116;
-    const double Sigma_2_11 = 0.023077882494931805 + (Sigma_3_11 - t118);
-    const double Sigma_2_12 = 0.00398335888393552 - (t119 - t120);
-    const double Sigma_2_13 = c_3*t117 - Sigma_3_12 - 0.01026110182100817;
-    const double Sigma_2_22 = 1.032162061231881 + (Sigma_3_33 + 0.632*h_3_3);
+    const double t120 = Sigma_3_13 + (0.316*h_3_1);
+    const double t121 = Sigma_3_23 + (0.316*h_3_2);
+    const double t122 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
+    const double t123 = s_3*t122;
+    const double Sigma_2_33 = Sigma_3_22 + t123;
+    const double t124 = c_3*t120;
+    const double t125 = s_3*t121;
+    const double neg_M_3_2 = (s_3*t120) + (c_3*t121);
+    const double Sigma_2_11 = 0.023077882494931805 + (Sigma_3_11 - t123);
+    const double Sigma_2_12 = 0.00398335888393552 - (t124 - t125);
+    const double Sigma_2_13 = (c_3*t122) - Sigma_3_12 - 0.01026110182100817;
+    const double Sigma_2_22 = 1.032162061231881 + (Sigma_3_33 + (0.632*h_3_3));
     const double neg_Sigma_2_23 = 0.0007689361029464 + neg_M_3_2;
 
     /* link 1 (panda_link1): composite body, SA (15a-c) */
-    const double t121 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.0062531379269375 + t121;
+    const double t126 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.0062531379269375 + (Sigma_2_11 - t126);
     const double Sigma_1_22 = 0.008006428067536875 + Sigma_2_33;
 
     /* link 1 (panda_link1): row of the mass matrix, SA (16) */
@@ -353,68 +358,68 @@ void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], 
 
     /* link 2 (panda_link2): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
-    const double M_2_1 = s_2*Sigma_2_13 - c_2*neg_Sigma_2_23;
+    const double M_2_1 = (s_2*Sigma_2_13) - (c_2*neg_Sigma_2_23);
 
     /* link 3 (panda_link3): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_1 = c_2*M_3_3 - s_2*(t120 - t119);
+    const double M_3_1 = (c_2*M_3_3) - (s_2*(t125 - t124));
 
     /* link 4 (panda_link4): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
-    const double t122 = t113 - t114;
-    const double t123 = 0.0825*t108 - M_4_4 + 0.316*(t109 - t110);
-    const double M_4_2 = s_3*t122 + c_3*t123;
-    const double M_4_1 = c_2*M_4_3 - s_2*(c_3*t122 - s_3*t123);
+    const double t127 = t118 - t119;
+    const double t128 = (0.0825*t113) - M_4_4 + (0.316*(t114 - t115));
+    const double M_4_2 = (s_3*t127) + (c_3*t128);
+    const double M_4_1 = (c_2*M_4_3) - (s_2*((c_3*t127) - (s_3*t128)));
 
     /* link 5 (panda_link5): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + Sigma_5_22;
-    const double t124 = neg_Sigma_5_23 - t99;
-    const double t125 = t106 + s_5*t124;
-    const double M_5_4 = t107 - c_5*t124;
-    const double t126 = 0.0825*t102;
-    const double t127 = M_5_5 + t126;
-    const double M_5_3 = c_4*t127 - s_4*t125 - t126;
-    const double t128 = 0.316*t102 - (c_4*t125 + s_4*t127);
-    const double t129 = neg_h_4_3*(0.0825*s_4 - 0.316*c_4) - M_5_4;
-    const double M_5_2 = s_3*t128 + c_3*t129;
-    const double M_5_1 = c_2*M_5_3 - s_2*(c_3*t128 - s_3*t129);
+    const double t129 = neg_Sigma_5_23 - t104;
+    const double t130 = t111 + (s_5*t129);
+    const double M_5_4 = t112 - (c_5*t129);
+    const double t131 = 0.0825*t107;
+    const double t132 = M_5_5 + t131;
+    const double M_5_3 = (c_4*t132) - (s_4*t130) - t131;
+    const double t133 = (0.316*t107) - ((c_4*t130) + (s_4*t132));
+    const double t134 = (neg_h_4_3*((0.0825*s_4) - (0.316*c_4))) - M_5_4;
+    const double M_5_2 = (s_3*t133) + (c_3*t134);
+    const double M_5_1 = (c_2*M_5_3) - (s_2*((c_3*t133) - (s_3*t134)));
 
     /* link 6 (panda_link6): row of the mass matrix, SA (16) */
     const double M_6_6 = Sigma_6_11 + 0.028934422545659894;
-    const double M_6_5 = t98 - t97;
-    const double t130 = t93 - t92;
-    const double t131 = 0.384*t130 - M_6_6;
-    const double t132 = c_5*t96 + s_5*t131;
-    const double t133 = c_5*t130;
-    const double t134 = s_5*t130;
-    const double t135 = 0.0825*t134;
-    const double t136 = t135 - M_6_5;
-    const double M_6_4 = s_5*t96 - c_5*t131 - 0.0825*t91;
-    const double M_6_3 = t135 - (s_4*t132 + c_4*t136);
-    const double t137 = s_4*t136 - c_4*t132 - 0.316*t134;
-    const double t138 = 0.316*(c_4*t133 - s_4*t91) - (M_6_4 + 0.0825*(s_4*t133 + c_4*t91));
-    const double M_6_2 = s_3*t137 + c_3*t138;
-    const double M_6_1 = c_2*M_6_3 - s_2*(c_3*t137 - s_3*t138);
+    const double M_6_5 = t103 - t102;
+    const double t135 = t97 - t96;
+    const double t136 = (0.384*t135) - M_6_6;
+    const double t137 = (c_5*t101) + (s_5*t136);
+    const double t138 = c_5*t135;
+    const double t139 = s_5*t135;
+    const double t140 = 0.0825*t139;
+    const double t141 = t140 - M_6_5;
+    const double M_6_4 = (s_5*t101) - (c_5*t136) - (0.0825*t95);
+    const double M_6_3 = t140 - ((s_4*t137) + (c_4*t141));
+    const double t142 = (s_4*t141) - (c_4*t137) - (0.316*t139);
+    const double t143 = (0.316*((c_4*t138) - (s_4*t95))) - (M_6_4 + (0.0825*((s_4*t138) + (c_4*t95))));
+    const double M_6_2 = (s_3*t142) + (c_3*t143);
+    const double M_6_1 = (c_2*M_6_3) - (s_2*((c_3*t142) - (s_3*t143)));
 
     /* link 7 (panda_link7): row of the mass matrix, SA (16) */
-    const double t139 = t90 - t89;
-    const double t140 = 0.006684151967360946 + 0.088*t86;
-    const double M_7_5 = s_6*t139 - c_6*t140;
-    const double t141 = c_6*h_6_3;
-    const double t142 = s_6*h_6_3;
-    const double t143 = c_6*t139 + s_6*t140 + 0.384*t86;
-    const double t144 = neg_M_7_6 - 0.384*t141;
-    const double t145 = s_5*t144 - c_5*t143;
-    const double t146 = c_5*t141 - s_5*t86;
-    const double t147 = s_5*t141 + c_5*t86;
-    const double t148 = 0.0825*t147;
-    const double t149 = M_7_5 + t148;
-    const double M_7_4 = 0.0825*t142 - (s_5*t143 + c_5*t144);
-    const double M_7_3 = c_4*t149 - s_4*t145 - t148;
-    const double t150 = 0.316*t147 - (c_4*t145 + s_4*t149);
-    const double t151 = 0.0825*(s_4*t146 + c_4*t142) - M_7_4 + 0.316*(s_4*t142 - c_4*t146);
-    const double M_7_2 = s_3*t150 + c_3*t151;
-    const double M_7_1 = c_2*M_7_3 - s_2*(c_3*t150 - s_3*t151);
+    const double t144 = t94 - t93;
+    const double t145 = 0.006684151967360946 + (0.088*t90);
+    const double M_7_5 = (s_6*t144) - (c_6*t145);
+    const double t146 = c_6*h_6_3;
+    const double t147 = s_6*h_6_3;
+    const double t148 = (c_6*t144) + (s_6*t145) + (0.384*t90);
+    const double t149 = neg_M_7_6 - (0.384*t146);
+    const double t150 = (s_5*t149) - (c_5*t148);
+    const double t151 = (c_5*t146) - (s_5*t90);
+    const double t152 = (s_5*t146) + (c_5*t90);
+    const double t153 = 0.0825*t152;
+    const double t154 = M_7_5 + t153;
+    const double M_7_4 = (0.0825*t147) - ((s_5*t148) + (c_5*t149));
+    const double M_7_3 = (c_4*t154) - (s_4*t150) - t153;
+    const double t155 = (0.316*t152) - ((c_4*t150) + (s_4*t154));
+    const double t156 = (0.0825*((s_4*t151) + (c_4*t147))) - M_7_4 + (0.316*((s_4*t147) - (c_4*t151)));
+    const double M_7_2 = (s_3*t155) + (c_3*t156);
+    const double M_7_1 = (c_2*M_7_3) - (s_2*((c_3*t155) - (s_3*t156)));
 
     /* link 7 (panda_link7): reverse Gaussian elimination, SA (26)-(30) */
     const double neg_alpha_6_7 = 149.60760989322966*neg_M_7_6;
@@ -423,103 +428,105 @@ void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double alpha_3_7 = 149.60760989322966*M_7_3;
     const double alpha_2_7 = 149.60760989322966*M_7_2;
     const double alpha_1_7 = 149.60760989322966*M_7_1;
-    const double D_6 = M_6_6 - neg_alpha_6_7*neg_M_7_6;
-    const double t152 = M_6_5 + neg_alpha_6_7*M_7_5;
-    const double t153 = M_6_4 + neg_alpha_6_7*M_7_4;
-    const double t154 = M_6_3 + neg_alpha_6_7*M_7_3;
-    const double t155 = M_6_2 + neg_alpha_6_7*M_7_2;
-    const double t156 = M_6_1 + neg_alpha_6_7*M_7_1;
+    const double D_6 = M_6_6 - (neg_alpha_6_7*neg_M_7_6);
+    const double t157 = M_6_5 + (neg_alpha_6_7*M_7_5);
+    const double t158 = M_6_4 + (neg_alpha_6_7*M_7_4);
+    const double t159 = M_6_3 + (neg_alpha_6_7*M_7_3);
+    const double t160 = M_6_2 + (neg_alpha_6_7*M_7_2);
+    const double t161 = M_6_1 + (neg_alpha_6_7*M_7_1);
 
     /* link 6 (panda_link6): reverse Gaussian elimination, SA (26)-(30) */
-    const double t157 = 1.0/D_6;
-    const double alpha_5_6 = t152*t157;
-    const double alpha_4_6 = t153*t157;
-    const double alpha_3_6 = t154*t157;
-    const double alpha_2_6 = t155*t157;
-    const double alpha_1_6 = t156*t157;
-    const double D_5 = M_5_5 - alpha_5_7*M_7_5 - alpha_5_6*t152;
-    const double t158 = M_5_4 - alpha_5_7*M_7_4 - alpha_5_6*t153;
-    const double t159 = M_5_3 - alpha_5_7*M_7_3 - alpha_5_6*t154;
-    const double t160 = M_5_2 - alpha_5_7*M_7_2 - alpha_5_6*t155;
-    const double t161 = M_5_1 - alpha_5_7*M_7_1 - alpha_5_6*t156;
+    const double t162 = 1.0/D_6;
+    const double alpha_5_6 = t157*t162;
+    const double alpha_4_6 = t158*t162;
+    const double alpha_3_6 = t159*t162;
+    const double alpha_2_6 = t160*t162;
+    const double alpha_1_6 = t161*t162;
+    const double D_5 = M_5_5 - (alpha_5_7*M_7_5) - (alpha_5_6*t157);
+    const double t163 = M_5_4 - (alpha_5_7*M_7_4) - (alpha_5_6*t158);
+    const double t164 = M_5_3 - (alpha_5_7*M_7_3) - (alpha_5_6*t159);
+    const double t165 = M_5_2 - (alpha_5_7*M_7_2) - (alpha_5_6*t160);
+    const double t166 = M_5_1 - (alpha_5_7*M_7_1) - (alpha_5_6*t161);
 
     /* link 5 (panda_link5): reverse Gaussian elimination, SA (26)-(30) */
-    const double t162 = 1.0/D_5;
-    const double alpha_4_5 = t158*t162;
-    const double alpha_3_5 = t159*t162;
-    const double alpha_2_5 = t160*t162;
-    const double alpha_1_5 = t161*t162;
-    const double D_4 = M_4_4 - alpha_4_7*M_7_4 - alpha_4_6*t153 - alpha_4_5*t158;
-    const double t163 = M_4_3 - alpha_4_7*M_7_3 - alpha_4_6*t154 - alpha_4_5*t159;
-    const double t164 = M_4_2 - alpha_4_7*M_7_2 - alpha_4_6*t155 - alpha_4_5*t160;
-    const double t165 = M_4_1 - alpha_4_7*M_7_1 - alpha_4_6*t156 - alpha_4_5*t161;
+    const double t167 = 1.0/D_5;
+    const double alpha_4_5 = t163*t167;
+    const double alpha_3_5 = t164*t167;
+    const double alpha_2_5 = t165*t167;
+    const double alpha_1_5 = t166*t167;
+    const double D_4 = M_4_4 - (alpha_4_7*M_7_4) - (alpha_4_6*t158) - (alpha_4_5*t163);
+    const double t168 = M_4_3 - (alpha_4_7*M_7_3) - (alpha_4_6*t159) - (alpha_4_5*t164);
+    const double t169 = M_4_2 - (alpha_4_7*M_7_2) - (alpha_4_6*t160) - (alpha_4_5*t165);
+    const double t170 = M_4_1 - (alpha_4_7*M_7_1) - (alpha_4_6*t161) - (alpha_4_5*t166);
 
     /* link 4 (panda_link4): reverse Gaussian elimination, SA (26)-(30) */
-    const double t166 = 1.0/D_4;
-    const double alpha_3_4 = t163*t166;
-    const double alpha_2_4 = t164*t166;
-    const double alpha_1_4 = t165*t166;
-    const double D_3 = M_3_3 - alpha_3_7*M_7_3 - alpha_3_6*t154 - alpha_3_5*t159 - alpha_3_4*t163;
-    const double t167 = neg_M_3_2 + alpha_3_7*M_7_2 + alpha_3_6*t155 + alpha_3_5*t160 + alpha_3_4*t164;
-    const double t168 = M_3_1 - alpha_3_7*M_7_1 - alpha_3_6*t156 - alpha_3_5*t161 - alpha_3_4*t165;
+    const double t171 = 1.0/D_4;
+    const double alpha_3_4 = t168*t171;
+    const double alpha_2_4 = t169*t171;
+    const double alpha_1_4 = t170*t171;
+    const double D_3 = M_3_3 - (alpha_3_7*M_7_3) - (alpha_3_6*t159) - (alpha_3_5*t164) - (alpha_3_4*t168);
+    const double t172 = neg_M_3_2 + (alpha_3_7*M_7_2) + (alpha_3_6*t160) + (alpha_3_5*t165);
+    const double t173 = t172 + (alpha_3_4*t169);
+    const double t174 = M_3_1 - (alpha_3_7*M_7_1) - (alpha_3_6*t161) - (alpha_3_5*t166);
+    const double t175 = t174 - (alpha_3_4*t170);
+    const double t176 = M_2_2 - (alpha_2_7*M_7_2) - (alpha_2_6*t160) - (alpha_2_5*t165);
+    const double t177 = M_2_1 - (alpha_2_7*M_7_1) - (alpha_2_6*t161) - (alpha_2_5*t166);
+    const double t178 = M_1_1 - (alpha_1_7*M_7_1) - (alpha_1_6*t161) - (alpha_1_5*t166);
 
     /* link 3 (panda_link3): reverse Gaussian elimination, SA (26)-(30) */
-    const double t169 = 1.0/D_3;
-    const double neg_alpha_2_3 = t167*t169;
-    const double alpha_1_3 = t168*t169;
-    const double t170 = M_2_2 - alpha_2_7*M_7_2 - alpha_2_6*t155 - alpha_2_5*t160 - alpha_2_4*t164;
-    const double D_2 = t170 - neg_alpha_2_3*t167;
-    const double t171 = M_2_1 - alpha_2_7*M_7_1 - alpha_2_6*t156 - alpha_2_5*t161 - alpha_2_4*t165;
-    const double t172 = t171 + neg_alpha_2_3*t168;
-    const double t173 = M_1_1 - alpha_1_7*M_7_1 - alpha_1_6*t156 - alpha_1_5*t161 - alpha_1_4*t165;
+    const double t179 = 1.0/D_3;
+    const double neg_alpha_2_3 = t173*t179;
+    const double alpha_1_3 = t175*t179;
+    const double D_2 = t176 - (alpha_2_4*t169) - (neg_alpha_2_3*t173);
+    const double t180 = t177 - (alpha_2_4*t170) + (neg_alpha_2_3*t175);
 
     /* link 2 (panda_link2): reverse Gaussian elimination, SA (26)-(30) */
-    const double t174 = 1.0/D_2;
-    const double alpha_1_2 = t172*t174;
-    const double D_1 = t173 - alpha_1_3*t168 - alpha_1_2*t172;
+    const double t181 = 1.0/D_2;
+    const double alpha_1_2 = t180*t181;
+    const double D_1 = t178 - (alpha_1_4*t170) - (alpha_1_3*t175) - (alpha_1_2*t180);
 
     /* link 7 (panda_link7): elimination applied to the right-hand side, SA (24) */
-    const double t175 = tau[5] - N_6_3 + neg_alpha_6_7*t85;
+    const double t182 = tau[5] - N_6_3 + (neg_alpha_6_7*t89);
 
     /* link 6 (panda_link6): elimination applied to the right-hand side, SA (24) */
-    const double t176 = tau[4] - N_5_3 - alpha_5_7*t85 - alpha_5_6*t175;
+    const double t183 = tau[4] - N_5_3 - (alpha_5_7*t89) - (alpha_5_6*t182);
 
     /* link 5 (panda_link5): elimination applied to the right-hand side, SA (24) */
-    const double t177 = tau[3] - N_4_3 - alpha_4_7*t85 - alpha_4_6*t175 - alpha_4_5*t176;
+    const double t184 = tau[3] - N_4_3 - (alpha_4_7*t89) - (alpha_4_6*t182) - (alpha_4_5*t183);
 
     /* link 4 (panda_link4): elimination applied to the right-hand side, SA (24) */
-    const double t178 = tau[2] - N_3_3 - alpha_3_7*t85 - alpha_3_6*t175 - alpha_3_5*t176;
-    const double t179 = t178 - alpha_3_4*t177;
-    const double t180 = tau[1] - N_2_3 - alpha_2_7*t85 - alpha_2_6*t175 - alpha_2_5*t176;
-    const double t181 = tau[0] + neg_N_1_3 - alpha_1_7*t85 - alpha_1_6*t175 - alpha_1_5*t176;
+    const double t185 = tau[2] - N_3_3 - (alpha_3_7*t89) - (alpha_3_6*t182) - (alpha_3_5*t183);
+    const double t186 = t185 - (alpha_3_4*t184);
+    const double t187 = tau[1] - N_2_3 - (alpha_2_7*t89) - (alpha_2_6*t182) - (alpha_2_5*t183);
+    const double t188 = tau[0] + neg_N_1_3 - (alpha_1_7*t89) - (alpha_1_6*t182) - (alpha_1_5*t183);
 
     /* link 3 (panda_link3): elimination applied to the right-hand side, SA (24) */
-    const double t182 = t180 - alpha_2_4*t177 + neg_alpha_2_3*t179;
+    const double t189 = t187 - (alpha_2_4*t184) + (neg_alpha_2_3*t186);
 
     /* link 1 (panda_link1): back substitution, SA (24) */
-    const double out_a_0 = (t181 - alpha_1_4*t177 - alpha_1_3*t179 - alpha_1_2*t182)/D_1;
+    const double out_a_0 = (t188 - (alpha_1_4*t184) - (alpha_1_3*t186) - (alpha_1_2*t189))/D_1;
 
     /* link 2 (panda_link2): back substitution, SA (24) */
-    const double out_a_1 = t182*t174 - alpha_1_2*out_a_0;
+    const double out_a_1 = (t189*t181) - (alpha_1_2*out_a_0);
 
     /* link 3 (panda_link3): back substitution, SA (24) */
-    const double out_a_2 = t179*t169 - alpha_1_3*out_a_0 + neg_alpha_2_3*out_a_1;
+    const double out_a_2 = (t186*t179) - (alpha_1_3*out_a_0) + (neg_alpha_2_3*out_a_1);
 
     /* link 4 (panda_link4): back substitution, SA (24) */
-    const double out_a_3 = t177*t166 - alpha_1_4*out_a_0 - alpha_2_4*out_a_1 - alpha_3_4*out_a_2;
+    const double out_a_3 = (t184*t171) - (alpha_1_4*out_a_0) - (alpha_2_4*out_a_1) - (alpha_3_4*out_a_2);
 
     /* link 5 (panda_link5): back substitution, SA (24) */
-    const double t183 = t176*t162 - alpha_1_5*out_a_0 - alpha_2_5*out_a_1 - alpha_3_5*out_a_2;
-    const double out_a_4 = t183 - alpha_4_5*out_a_3;
+    const double t190 = (t183*t167) - (alpha_1_5*out_a_0) - (alpha_2_5*out_a_1) - (alpha_3_5*out_a_2);
+    const double out_a_4 = t190 - (alpha_4_5*out_a_3);
 
     /* link 6 (panda_link6): back substitution, SA (24) */
-    const double t184 = t175*t157 - alpha_1_6*out_a_0 - alpha_2_6*out_a_1 - alpha_3_6*out_a_2;
-    const double out_a_5 = t184 - alpha_4_6*out_a_3 - alpha_5_6*out_a_4;
+    const double t191 = (t182*t162) - (alpha_1_6*out_a_0) - (alpha_2_6*out_a_1) - (alpha_3_6*out_a_2);
+    const double out_a_5 = t191 - (alpha_4_6*out_a_3) - (alpha_5_6*out_a_4);
 
     /* link 7 (panda_link7): back substitution, SA (24) */
-    const double t185 = 149.60760989322966*t85 - alpha_1_7*out_a_0 - alpha_2_7*out_a_1;
-    const double t186 = t185 - alpha_3_7*out_a_2 - alpha_4_7*out_a_3 - alpha_5_7*out_a_4;
-    const double out_a_6 = t186 + neg_alpha_6_7*out_a_5;
+    const double t192 = (149.60760989322966*t89) - (alpha_1_7*out_a_0) - (alpha_2_7*out_a_1);
+    const double t193 = t192 - (alpha_3_7*out_a_2) - (alpha_4_7*out_a_3) - (alpha_5_7*out_a_4);
+    const double out_a_6 = t193 + (neg_alpha_6_7*out_a_5);
 
     a[0] = out_a_0;
     a[1] = out_a_1;

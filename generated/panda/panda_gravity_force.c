@@ -27,25 +27,25 @@ void panda_gravity_force(const double q[panda_NQ], double g[panda_NV])
 
     /* link 6 (panda_link6): composite body, SA (15a-c) */
     const double h_6_3 = 0.0032806082595733164*s_7;
-    const double h_6_1 = 0.231847552695 + 0.0032806082595733164*c_7;
+    const double h_6_1 = 0.231847552695 + (0.0032806082595733164*c_7);
 
     /* link 5 (panda_link5): composite body, SA (15a-c) */
-    const double h_5_3 = s_6*h_6_1 - 0.173804705569*c_6;
-    const double h_5_1 = c_6*h_6_1 + 0.173804705569*s_6 - 0.014653732538;
+    const double h_5_3 = (s_6*h_6_1) - (0.173804705569*c_6);
+    const double h_5_1 = (c_6*h_6_1) + (0.173804705569*s_6) - 0.014653732538;
     const double h_5_2 = 0.067870631425 - h_6_3;
 
     /* link 4 (panda_link4): composite body, SA (15a-c) */
-    const double neg_h_4_3 = s_5*h_5_1 + c_5*h_5_2;
-    const double h_4_1 = 0.55278027465 + (s_5*h_5_2 - c_5*h_5_1);
+    const double neg_h_4_3 = (s_5*h_5_1) + (c_5*h_5_2);
+    const double h_4_1 = 0.55278027465 + ((s_5*h_5_2) - (c_5*h_5_1));
     const double neg_h_4_2 = 2.012523553603 + h_5_3;
 
     /* link 3 (panda_link3): composite body, SA (15a-c) */
-    const double h_3_3 = c_4*neg_h_4_2 - s_4*h_4_1;
-    const double h_3_1 = 0.746857959872 - (c_4*h_4_1 + s_4*neg_h_4_2);
+    const double h_3_3 = (c_4*neg_h_4_2) - (s_4*h_4_1);
+    const double h_3_1 = 0.746857959872 - ((c_4*h_4_1) + (s_4*neg_h_4_2));
     const double h_3_2 = 0.028227094878 + neg_h_4_3;
 
     /* link 2 (panda_link2): composite body, SA (15a-c) */
-    const double h_2_1 = c_3*h_3_1 - s_3*h_3_2 - 0.002031994566;
+    const double h_2_1 = (c_3*h_3_1) - (s_3*h_3_2) - 0.002031994566;
     const double neg_h_2_2 = 3.344500043512 + h_3_3;
 
     /* link 2 (panda_link2): gravity on the composite body */
@@ -55,26 +55,26 @@ void panda_gravity_force(const double q[panda_NQ], double g[panda_NV])
     /* link 3 (panda_link3): gravity on the composite body */
     const double neg_g_3_1 = c_3*neg_g_2_1;
     const double g_3_2 = s_3*neg_g_2_1;
-    const double out_g_2 = h_3_1*g_3_2 + h_3_2*neg_g_3_1;
+    const double out_g_2 = (h_3_1*g_3_2) + (h_3_2*neg_g_3_1);
 
     /* link 4 (panda_link4): gravity on the composite body */
-    const double g_4_1 = c_4*neg_g_3_1 - s_4*neg_g_2_2;
-    const double neg_g_4_2 = s_4*neg_g_3_1 + c_4*neg_g_2_2;
-    const double out_g_3 = neg_h_4_2*g_4_1 - h_4_1*neg_g_4_2;
+    const double g_4_1 = (c_4*neg_g_3_1) - (s_4*neg_g_2_2);
+    const double neg_g_4_2 = (s_4*neg_g_3_1) + (c_4*neg_g_2_2);
+    const double out_g_3 = (neg_h_4_2*g_4_1) - (h_4_1*neg_g_4_2);
 
     /* link 5 (panda_link5): gravity on the composite body */
-    const double g_5_1 = s_5*g_3_2 - c_5*g_4_1;
-    const double g_5_2 = s_5*g_4_1 + c_5*g_3_2;
-    const double out_g_4 = h_5_1*g_5_2 - h_5_2*g_5_1;
+    const double g_5_1 = (s_5*g_3_2) - (c_5*g_4_1);
+    const double g_5_2 = (s_5*g_4_1) + (c_5*g_3_2);
+    const double out_g_4 = (h_5_1*g_5_2) - (h_5_2*g_5_1);
 
     /* link 6 (panda_link6): gravity on the composite body */
-    const double g_6_1 = c_6*g_5_1 + s_6*neg_g_4_2;
-    const double g_6_2 = c_6*neg_g_4_2 - s_6*g_5_1;
-    const double out_g_5 = h_6_1*g_6_2 + 0.173804705569*g_6_1;
+    const double g_6_1 = (c_6*g_5_1) + (s_6*neg_g_4_2);
+    const double g_6_2 = (c_6*neg_g_4_2) - (s_6*g_5_1);
+    const double out_g_5 = (h_6_1*g_6_2) + (0.173804705569*g_6_1);
 
     /* link 7 (panda_link7): gravity on the composite body */
-    const double neg_g_7_2 = s_7*g_6_1 + c_7*g_5_2;
-    const double out_g_1 = -(h_2_1*neg_g_2_2 + neg_h_2_2*neg_g_2_1);
+    const double neg_g_7_2 = (s_7*g_6_1) + (c_7*g_5_2);
+    const double out_g_1 = -((h_2_1*neg_g_2_2) + (neg_h_2_2*neg_g_2_1));
     const double out_g_6 = -(0.0032806082595733164*neg_g_7_2);
 
     g[0] = 0.0;

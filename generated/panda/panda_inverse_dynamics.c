@@ -30,8 +30,8 @@ void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double neg_omega_2_2 = c_2*v[0];
     const double t2 = neg_omega_2_2*v[1];
     const double t3 = neg_omega_2_1*v[1];
-    const double neg_omegadot_2_1 = s_2*a[0] + t2;
-    const double omegadot_2_2 = t3 - c_2*a[0];
+    const double neg_omegadot_2_1 = (s_2*a[0]) + t2;
+    const double omegadot_2_2 = t3 - (c_2*a[0]);
     const double t4 = neg_omega_2_1*neg_omega_2_1;
     const double t5 = neg_omega_2_2*neg_omega_2_2;
     const double t6 = v[1]*v[1];
@@ -47,12 +47,12 @@ void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double neg_vdot_2_2 = 9.81*c_2;
 
     /* link 3 (panda_link3): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_3_1 = s_3*v[1] - c_3*neg_omega_2_1;
-    const double omega_3_2 = s_3*neg_omega_2_1 + c_3*v[1];
+    const double omega_3_1 = (s_3*v[1]) - (c_3*neg_omega_2_1);
+    const double omega_3_2 = (s_3*neg_omega_2_1) + (c_3*v[1]);
     const double omega_3_3 = neg_omega_2_2 + v[2];
     const double omegadot_3_3 = a[2] - omegadot_2_2;
-    const double omegadot_3_1 = s_3*a[1] - c_3*neg_omegadot_2_1 + omega_3_2*v[2];
-    const double omegadot_3_2 = s_3*neg_omegadot_2_1 + c_3*a[1] - omega_3_1*v[2];
+    const double omegadot_3_1 = (s_3*a[1]) - (c_3*neg_omegadot_2_1) + (omega_3_2*v[2]);
+    const double omegadot_3_2 = (s_3*neg_omegadot_2_1) + (c_3*a[1]) - (omega_3_1*v[2]);
     const double t8 = omega_3_1*omega_3_1;
     const double t9 = omega_3_2*omega_3_2;
     const double t10 = omega_3_3*omega_3_3;
@@ -68,18 +68,18 @@ void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double U_3_31 = t12 - omegadot_3_2;
     const double U_3_32 = t13 + omegadot_3_1;
     const double t14 = 0.316*neg_U_2_32;
-    const double t15 = neg_vdot_2_1 + 0.316*U_2_12;
-    const double neg_vdot_3_3 = 0.316*neg_U_2_22 - neg_vdot_2_2;
-    const double vdot_3_1 = s_3*t14 - c_3*t15;
-    const double vdot_3_2 = s_3*t15 + c_3*t14;
+    const double t15 = neg_vdot_2_1 + (0.316*U_2_12);
+    const double neg_vdot_3_3 = (0.316*neg_U_2_22) - neg_vdot_2_2;
+    const double vdot_3_1 = (s_3*t14) - (c_3*t15);
+    const double vdot_3_2 = (s_3*t15) + (c_3*t14);
 
     /* link 4 (panda_link4): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_4_1 = c_4*omega_3_1 + s_4*omega_3_3;
-    const double omega_4_2 = s_4*omega_3_1 - c_4*omega_3_3;
+    const double neg_omega_4_1 = (c_4*omega_3_1) + (s_4*omega_3_3);
+    const double omega_4_2 = (s_4*omega_3_1) - (c_4*omega_3_3);
     const double omega_4_3 = v[3] - omega_3_2;
     const double omegadot_4_3 = a[3] - omegadot_3_2;
-    const double omegadot_4_1 = omega_4_2*v[3] - (c_4*omegadot_3_1 + s_4*omegadot_3_3);
-    const double omegadot_4_2 = s_4*omegadot_3_1 - c_4*omegadot_3_3 + neg_omega_4_1*v[3];
+    const double omegadot_4_1 = (omega_4_2*v[3]) - ((c_4*omegadot_3_1) + (s_4*omegadot_3_3));
+    const double omegadot_4_2 = (s_4*omegadot_3_1) - (c_4*omegadot_3_3) + (neg_omega_4_1*v[3]);
     const double t16 = neg_omega_4_1*neg_omega_4_1;
     const double t17 = omega_4_2*omega_4_2;
     const double t18 = omega_4_3*omega_4_3;
@@ -94,19 +94,19 @@ void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double U_4_23 = t21 - omegadot_4_1;
     const double neg_U_4_31 = t20 + omegadot_4_2;
     const double U_4_32 = t21 + omegadot_4_1;
-    const double t22 = vdot_3_1 - 0.0825*neg_U_3_11;
-    const double neg_vdot_4_3 = vdot_3_2 + 0.0825*U_3_21;
-    const double t23 = 0.0825*U_3_31 - neg_vdot_3_3;
-    const double neg_vdot_4_1 = c_4*t22 + s_4*t23;
-    const double vdot_4_2 = s_4*t22 - c_4*t23;
+    const double t22 = vdot_3_1 - (0.0825*neg_U_3_11);
+    const double neg_vdot_4_3 = vdot_3_2 + (0.0825*U_3_21);
+    const double t23 = (0.0825*U_3_31) - neg_vdot_3_3;
+    const double neg_vdot_4_1 = (c_4*t22) + (s_4*t23);
+    const double vdot_4_2 = (s_4*t22) - (c_4*t23);
 
     /* link 5 (panda_link5): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_5_1 = c_5*neg_omega_4_1 - s_5*omega_4_3;
-    const double neg_omega_5_2 = s_5*neg_omega_4_1 + c_5*omega_4_3;
+    const double omega_5_1 = (c_5*neg_omega_4_1) - (s_5*omega_4_3);
+    const double neg_omega_5_2 = (s_5*neg_omega_4_1) + (c_5*omega_4_3);
     const double omega_5_3 = v[4] - omega_4_2;
     const double omegadot_5_3 = a[4] - omegadot_4_2;
-    const double neg_omegadot_5_1 = c_5*omegadot_4_1 + s_5*omegadot_4_3 + neg_omega_5_2*v[4];
-    const double omegadot_5_2 = s_5*omegadot_4_1 - c_5*omegadot_4_3 - omega_5_1*v[4];
+    const double neg_omegadot_5_1 = (c_5*omegadot_4_1) + (s_5*omegadot_4_3) + (neg_omega_5_2*v[4]);
+    const double omegadot_5_2 = (s_5*omegadot_4_1) - (c_5*omegadot_4_3) - (omega_5_1*v[4]);
     const double t24 = omega_5_1*omega_5_1;
     const double t25 = neg_omega_5_2*neg_omega_5_2;
     const double t26 = omega_5_3*omega_5_3;
@@ -121,19 +121,19 @@ void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double U_5_23 = neg_omegadot_5_1 - t29;
     const double U_5_31 = t28 - omegadot_5_2;
     const double neg_U_5_32 = t29 + neg_omegadot_5_1;
-    const double t30 = 0.384*neg_U_4_12 - 0.0825*neg_U_4_11 - neg_vdot_4_1;
-    const double neg_vdot_5_3 = vdot_4_2 + (0.0825*U_4_21 + 0.384*neg_U_4_22);
-    const double t31 = neg_vdot_4_3 + (0.0825*neg_U_4_31 + 0.384*U_4_32);
-    const double vdot_5_1 = s_5*t31 - c_5*t30;
-    const double vdot_5_2 = s_5*t30 + c_5*t31;
+    const double t30 = (0.384*neg_U_4_12) - (0.0825*neg_U_4_11) - neg_vdot_4_1;
+    const double neg_vdot_5_3 = vdot_4_2 + ((0.0825*U_4_21) + (0.384*neg_U_4_22));
+    const double t31 = neg_vdot_4_3 + ((0.0825*neg_U_4_31) + (0.384*U_4_32));
+    const double vdot_5_1 = (s_5*t31) - (c_5*t30);
+    const double vdot_5_2 = (s_5*t30) + (c_5*t31);
 
     /* link 6 (panda_link6): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_6_1 = c_6*omega_5_1 + s_6*omega_5_3;
-    const double omega_6_2 = c_6*omega_5_3 - s_6*omega_5_1;
+    const double omega_6_1 = (c_6*omega_5_1) + (s_6*omega_5_3);
+    const double omega_6_2 = (c_6*omega_5_3) - (s_6*omega_5_1);
     const double omega_6_3 = neg_omega_5_2 + v[5];
     const double omegadot_6_3 = a[5] - omegadot_5_2;
-    const double omegadot_6_1 = s_6*omegadot_5_3 - c_6*neg_omegadot_5_1 + omega_6_2*v[5];
-    const double omegadot_6_2 = s_6*neg_omegadot_5_1 + c_6*omegadot_5_3 - omega_6_1*v[5];
+    const double omegadot_6_1 = (s_6*omegadot_5_3) - (c_6*neg_omegadot_5_1) + (omega_6_2*v[5]);
+    const double omegadot_6_2 = (s_6*neg_omegadot_5_1) + (c_6*omegadot_5_3) - (omega_6_1*v[5]);
     const double t32 = omega_6_1*omega_6_1;
     const double t33 = omega_6_2*omega_6_2;
     const double t34 = omega_6_3*omega_6_3;
@@ -148,16 +148,16 @@ void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double U_6_23 = t37 - omegadot_6_1;
     const double U_6_31 = t36 - omegadot_6_2;
     const double U_6_32 = t37 + omegadot_6_1;
-    const double vdot_6_1 = c_6*vdot_5_1 - s_6*neg_vdot_5_3;
-    const double neg_vdot_6_2 = s_6*vdot_5_1 + c_6*neg_vdot_5_3;
+    const double vdot_6_1 = (c_6*vdot_5_1) - (s_6*neg_vdot_5_3);
+    const double neg_vdot_6_2 = (s_6*vdot_5_1) + (c_6*neg_vdot_5_3);
 
     /* link 7 (panda_link7): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_7_1 = c_7*omega_6_1 + s_7*omega_6_3;
-    const double omega_7_2 = c_7*omega_6_3 - s_7*omega_6_1;
+    const double omega_7_1 = (c_7*omega_6_1) + (s_7*omega_6_3);
+    const double omega_7_2 = (c_7*omega_6_3) - (s_7*omega_6_1);
     const double omega_7_3 = v[6] - omega_6_2;
     const double omegadot_7_3 = a[6] - omegadot_6_2;
-    const double omegadot_7_1 = c_7*omegadot_6_1 + s_7*omegadot_6_3 + omega_7_2*v[6];
-    const double omegadot_7_2 = c_7*omegadot_6_3 - s_7*omegadot_6_1 - omega_7_1*v[6];
+    const double omegadot_7_1 = (c_7*omegadot_6_1) + (s_7*omegadot_6_3) + (omega_7_2*v[6]);
+    const double omegadot_7_2 = (c_7*omegadot_6_3) - (s_7*omegadot_6_1) - (omega_7_1*v[6]);
     const double t38 = omega_7_1*omega_7_1;
     const double t39 = omega_7_2*omega_7_2;
     const double t40 = omega_7_3*omega_7_3;
@@ -171,100 +171,107 @@ void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], 
     const double U_7_23 = t43 - omegadot_7_1;
     const double U_7_31 = t42 - omegadot_7_2;
     const double U_7_32 = t43 + omegadot_7_1;
-    const double neg_vdot_7_3 = 0.088*U_6_21 - neg_vdot_6_2;
-    const double vdot_7_2 = c_7*(0.088*U_6_31 - vdot_5_2) - s_7*(vdot_6_1 - 0.088*neg_U_6_11);
+    const double neg_vdot_7_3 = (0.088*U_6_21) - neg_vdot_6_2;
+    const double vdot_7_2 = (c_7*((0.088*U_6_31) - vdot_5_2)) - (s_7*(vdot_6_1 - (0.088*neg_U_6_11)));
 
     /* link 7 (panda_link7): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_7_1 = 0.0032806082595733164*neg_U_7_11;
     const double F_7_2 = 0.0032806082595733164*U_7_21;
     const double F_7_3 = 0.0032806082595733164*U_7_31;
-    const double t44 = 0.0010874235301481356*U_7_31 - 0.001535882372017312*U_7_21;
-    const double N_7_1 = t44 + 0.0003863308944437672*(t40 - t39) + 0.0040023330519113*U_7_32;
-    const double t45 = 0.0003863308944437672*U_7_12 - 0.0010874235301481356*U_7_32;
-    const double t46 = 0.001535882372017312*U_7_23 - 0.0003863308944437672*U_7_13;
-    const double t47 = t46 + 0.0010874235301481356*(t39 - t38) + 0.0026818189154496457*U_7_21;
-    const double t48 = t45 + 0.001535882372017312*(t38 - t40) - 0.0026818189154496457*U_7_31;
-    const double N_7_2 = t48 + 0.0032806082595733164*neg_vdot_7_3;
-    const double N_7_3 = t47 - 0.0040023330519113*U_7_12 + 0.0032806082595733164*vdot_7_2;
+    const double t44 = (0.0010874235301481356*U_7_31) - (0.001535882372017312*U_7_21);
+    const double N_7_1 = t44 + (0.0003863308944437672*(t40 - t39)) + (0.0040023330519113*U_7_32);
+    const double t45 = (0.0003863308944437672*U_7_12) - (0.0010874235301481356*U_7_32);
+    const double t46 = (0.001535882372017312*U_7_23) - (0.0003863308944437672*U_7_13);
+    const double t47 = t46 + (0.0010874235301481356*(t39 - t38)) + (0.0026818189154496457*U_7_21);
+    const double t48 = t45 + (0.001535882372017312*(t38 - t40)) - (0.0026818189154496457*U_7_31);
+    const double N_7_2 = t48 + (0.0032806082595733164*neg_vdot_7_3);
+    const double N_7_3 = t47 - (0.0040023330519113*U_7_12) + (0.0032806082595733164*vdot_7_2);
 
     /* link 6 (panda_link6): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t49 = 0.014748570382675316*U_6_31 + 0.000103758917218685*U_6_21;
-    const double t50 = 0.014748570382675316*U_6_32 - 9.3569097314605e-05*U_6_12;
-    const double t51 = 0.000103758917218685*U_6_23 + 9.3569097314605e-05*U_6_13;
-    const double t52 = t51 - 0.014748570382675316*(t33 - t32) + 0.021522255370587554*U_6_21;
-    const double t53 = 0.028934422545659894*U_6_32 - (t49 + 9.3569097314605e-05*(t34 - t33));
-    const double t54 = t50 + 0.000103758917218685*(t32 - t34) - 0.021522255370587554*U_6_31;
-    const double t55 = 0.173804705569*vdot_6_1 - 0.231847552695*neg_vdot_6_2;
-    const double t56 = c_7*F_7_2 - s_7*neg_F_7_1;
-    const double N_6_1 = t53 + 0.173804705569*vdot_5_2 + (c_7*N_7_1 - s_7*N_7_2);
-    const double N_6_2 = t54 + 0.231847552695*vdot_5_2 - (N_7_3 + 0.088*t56);
-    const double N_6_3 = t52 - 0.028934422545659894*U_6_12 + t55 + (s_7*N_7_1 + c_7*N_7_2 - 0.088*F_7_3);
-    const double neg_F_6_1 = 0.231847552695*neg_U_6_11 + 0.173804705569*U_6_12 + (c_7*neg_F_7_1 + s_7*F_7_2);
-    const double F_6_2 = 0.231847552695*U_6_21 + 0.173804705569*neg_U_6_22 - F_7_3;
-    const double F_6_3 = 0.231847552695*U_6_31 - 0.173804705569*U_6_32 + t56;
+    const double t49 = (0.014748570382675316*U_6_31) + (0.000103758917218685*U_6_21);
+    const double t50 = (0.014748570382675316*U_6_32) - (9.3569097314605e-05*U_6_12);
+    const double t51 = (0.000103758917218685*U_6_23) + (9.3569097314605e-05*U_6_13);
+    const double t52 = t51 - (0.014748570382675316*(t33 - t32)) + (0.021522255370587554*U_6_21);
+    const double t53 = (0.028934422545659894*U_6_32) - (t49 + (9.3569097314605e-05*(t34 - t33)));
+    const double t54 = t50 + (0.000103758917218685*(t32 - t34)) - (0.021522255370587554*U_6_31);
+    const double t55 = (0.173804705569*vdot_6_1) - (0.231847552695*neg_vdot_6_2);
+    const double t56 = (c_7*F_7_2) - (s_7*neg_F_7_1);
+    const double N_6_1 = t53 + (0.173804705569*vdot_5_2) + ((c_7*N_7_1) - (s_7*N_7_2));
+    const double N_6_2 = t54 + (0.231847552695*vdot_5_2) - (N_7_3 + (0.088*t56));
+    const double t57 = t52 - (0.028934422545659894*U_6_12) + t55;
+    const double N_6_3 = t57 + ((s_7*N_7_1) + (c_7*N_7_2) - (0.088*F_7_3));
+    const double t58 = (0.231847552695*neg_U_6_11) + (0.173804705569*U_6_12);
+    const double neg_F_6_1 = t58 + ((c_7*neg_F_7_1) + (s_7*F_7_2));
+    const double F_6_2 = (0.231847552695*U_6_21) + (0.173804705569*neg_U_6_22) - F_7_3;
+    const double F_6_3 = (0.231847552695*U_6_31) - (0.173804705569*U_6_32) + t56;
 
     /* link 5 (panda_link5): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t57 = 0.00151524447332703*U_5_31 - 0.004600245517563106*U_5_21;
-    const double t58 = 0.00216405205209813*neg_U_5_12 + 0.00151524447332703*neg_U_5_32;
-    const double t59 = 0.004600245517563106*U_5_23 + 0.00216405205209813*U_5_13;
-    const double t60 = t59 + 0.00151524447332703*(t25 - t24) + 0.001451156065026714*U_5_21;
-    const double t61 = t57 - 0.00216405205209813*(t26 - t25) - 0.010045187828321245*neg_U_5_32;
-    const double t62 = t58 + 0.004600245517563106*(t24 - t26) - 0.001451156065026714*U_5_31;
-    const double t63 = 0.014653732538*vdot_5_2 + 0.067870631425*vdot_5_1;
-    const double N_5_1 = t61 - 0.067870631425*neg_vdot_5_3 + (c_6*N_6_1 - s_6*N_6_2);
-    const double N_5_2 = t62 - 0.014653732538*neg_vdot_5_3 - N_6_3;
-    const double N_5_3 = t60 + 0.010045187828321245*neg_U_5_12 - t63 + (s_6*N_6_1 + c_6*N_6_2);
-    const double F_5_1 = 0.014653732538*neg_U_5_11 - 0.067870631425*neg_U_5_12 - (c_6*neg_F_6_1 + s_6*F_6_2);
-    const double neg_F_5_2 = 0.014653732538*U_5_21 + 0.067870631425*neg_U_5_22 + F_6_3;
-    const double F_5_3 = c_6*F_6_2 - s_6*neg_F_6_1 - (0.014653732538*U_5_31 + 0.067870631425*neg_U_5_32);
+    const double t59 = (0.00151524447332703*U_5_31) - (0.004600245517563106*U_5_21);
+    const double t60 = (0.00216405205209813*neg_U_5_12) + (0.00151524447332703*neg_U_5_32);
+    const double t61 = (0.004600245517563106*U_5_23) + (0.00216405205209813*U_5_13);
+    const double t62 = t61 + (0.00151524447332703*(t25 - t24)) + (0.001451156065026714*U_5_21);
+    const double t63 = t59 - (0.00216405205209813*(t26 - t25)) - (0.010045187828321245*neg_U_5_32);
+    const double t64 = t60 + (0.004600245517563106*(t24 - t26)) - (0.001451156065026714*U_5_31);
+    const double t65 = (0.014653732538*vdot_5_2) + (0.067870631425*vdot_5_1);
+    const double N_5_1 = t63 - (0.067870631425*neg_vdot_5_3) + ((c_6*N_6_1) - (s_6*N_6_2));
+    const double N_5_2 = t64 - (0.014653732538*neg_vdot_5_3) - N_6_3;
+    const double N_5_3 = t62 + (0.010045187828321245*neg_U_5_12) - t65 + ((s_6*N_6_1) + (c_6*N_6_2));
+    const double t66 = (0.014653732538*neg_U_5_11) - (0.067870631425*neg_U_5_12);
+    const double F_5_1 = t66 - ((c_6*neg_F_6_1) + (s_6*F_6_2));
+    const double neg_F_5_2 = (0.014653732538*U_5_21) + (0.067870631425*neg_U_5_22) + F_6_3;
+    const double t67 = (0.014653732538*U_5_31) + (0.067870631425*neg_U_5_32);
+    const double F_5_3 = (c_6*F_6_2) - (s_6*neg_F_6_1) - t67;
 
     /* link 4 (panda_link4): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t64 = 0.16284087268546085*neg_U_4_31 - 0.0039053550262761*U_4_21;
-    const double t65 = 0.00164448757736927*neg_U_4_12 + 0.16284087268546085*U_4_32;
-    const double t66 = 0.0039053550262761*U_4_23 + 0.00164448757736927*U_4_13;
-    const double t67 = t66 - 0.16284087268546085*(t17 - t16) + 0.0510201361568155*U_4_21;
-    const double t68 = t64 - 0.00164448757736927*(t18 - t17) + 0.6972920750309718*U_4_32;
-    const double t69 = t65 + 0.0039053550262761*(t16 - t18) + 0.0510201361568155*neg_U_4_31;
-    const double t70 = 0.55278027465*vdot_4_2 - 2.012523553603*neg_vdot_4_1;
-    const double t71 = N_5_1 + 0.384*neg_F_5_2;
-    const double t72 = N_5_2 + 0.384*F_5_1;
-    const double t73 = c_5*neg_F_5_2 - s_5*F_5_1;
-    const double N_4_1 = t68 + 2.012523553603*neg_vdot_4_3 + (s_5*t72 - c_5*t71);
-    const double N_4_2 = t69 + 0.55278027465*neg_vdot_4_3 - (N_5_3 + 0.0825*t73);
-    const double N_4_3 = t67 + 0.6972920750309718*neg_U_4_12 + t70 - (s_5*t71 + c_5*t72 + 0.0825*F_5_3);
-    const double F_4_1 = 2.012523553603*neg_U_4_12 - 0.55278027465*neg_U_4_11 - (c_5*F_5_1 + s_5*neg_F_5_2);
-    const double F_4_2 = 0.55278027465*U_4_21 + 2.012523553603*neg_U_4_22 - F_5_3;
-    const double F_4_3 = t73 - (0.55278027465*neg_U_4_31 + 2.012523553603*U_4_32);
+    const double t68 = (0.16284087268546085*neg_U_4_31) - (0.0039053550262761*U_4_21);
+    const double t69 = (0.00164448757736927*neg_U_4_12) + (0.16284087268546085*U_4_32);
+    const double t70 = (0.0039053550262761*U_4_23) + (0.00164448757736927*U_4_13);
+    const double t71 = t70 - (0.16284087268546085*(t17 - t16)) + (0.0510201361568155*U_4_21);
+    const double t72 = t68 - (0.00164448757736927*(t18 - t17)) + (0.6972920750309718*U_4_32);
+    const double t73 = t69 + (0.0039053550262761*(t16 - t18)) + (0.0510201361568155*neg_U_4_31);
+    const double t74 = (0.55278027465*vdot_4_2) - (2.012523553603*neg_vdot_4_1);
+    const double t75 = N_5_1 + (0.384*neg_F_5_2);
+    const double t76 = N_5_2 + (0.384*F_5_1);
+    const double t77 = (c_5*neg_F_5_2) - (s_5*F_5_1);
+    const double N_4_1 = t72 + (2.012523553603*neg_vdot_4_3) + ((s_5*t76) - (c_5*t75));
+    const double N_4_2 = t73 + (0.55278027465*neg_vdot_4_3) - (N_5_3 + (0.0825*t77));
+    const double t78 = t71 + (0.6972920750309718*neg_U_4_12) + t74;
+    const double N_4_3 = t78 - ((s_5*t75) + (c_5*t76) + (0.0825*F_5_3));
+    const double t79 = (2.012523553603*neg_U_4_12) - (0.55278027465*neg_U_4_11);
+    const double F_4_1 = t79 - ((c_5*F_5_1) + (s_5*neg_F_5_2));
+    const double F_4_2 = (0.55278027465*U_4_21) + (2.012523553603*neg_U_4_22) - F_5_3;
+    const double F_4_3 = t77 - ((0.55278027465*neg_U_4_31) + (2.012523553603*U_4_32));
 
     /* link 3 (panda_link3): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t74 = 0.000121912420950744*U_3_31 - 0.005487648106562256*U_3_21;
-    const double t75 = 0.004377257121839584*U_3_12 - 0.000121912420950744*U_3_32;
-    const double t76 = 0.005487648106562256*U_3_23 - 0.004377257121839584*U_3_13;
-    const double t77 = t76 + 0.000121912420950744*(t9 - t8) + 0.061602421026527694*U_3_21;
-    const double t78 = t74 + 0.004377257121839584*(t10 - t9) + 0.022178148964878235*U_3_32;
-    const double t79 = t75 + 0.005487648106562256*(t8 - t10) - 0.061602421026527694*U_3_31;
-    const double t80 = 0.746857959872*vdot_3_2 - 0.028227094878*vdot_3_1;
-    const double N_3_1 = t78 - 0.028227094878*neg_vdot_3_3 + (s_4*N_4_2 - c_4*N_4_1);
-    const double N_3_2 = t79 + 0.746857959872*neg_vdot_3_3 + (0.0825*(s_4*F_4_1 + c_4*F_4_2) - N_4_3);
-    const double N_3_3 = t77 - 0.022178148964878235*U_3_12 + t80 - (s_4*N_4_1 + c_4*N_4_2 + 0.0825*F_4_3);
-    const double F_3_1 = 0.028227094878*U_3_12 - 0.746857959872*neg_U_3_11 + (s_4*F_4_2 - c_4*F_4_1);
-    const double F_3_2 = 0.746857959872*U_3_21 - 0.028227094878*neg_U_3_22 - F_4_3;
+    const double t80 = (0.000121912420950744*U_3_31) - (0.005487648106562256*U_3_21);
+    const double t81 = (0.004377257121839584*U_3_12) - (0.000121912420950744*U_3_32);
+    const double t82 = (0.005487648106562256*U_3_23) - (0.004377257121839584*U_3_13);
+    const double t83 = t82 + (0.000121912420950744*(t9 - t8)) + (0.061602421026527694*U_3_21);
+    const double t84 = t80 + (0.004377257121839584*(t10 - t9)) + (0.022178148964878235*U_3_32);
+    const double t85 = t81 + (0.005487648106562256*(t8 - t10)) - (0.061602421026527694*U_3_31);
+    const double t86 = (0.746857959872*vdot_3_2) - (0.028227094878*vdot_3_1);
+    const double N_3_1 = t84 - (0.028227094878*neg_vdot_3_3) + ((s_4*N_4_2) - (c_4*N_4_1));
+    const double N_3_2 = t85 + (0.746857959872*neg_vdot_3_3) + ((0.0825*((s_4*F_4_1) + (c_4*F_4_2))) - N_4_3);
+    const double t87 = (s_4*N_4_1) + (c_4*N_4_2) + (0.0825*F_4_3);
+    const double N_3_3 = t83 - (0.022178148964878235*U_3_12) + t86 - t87;
+    const double F_3_1 = (0.028227094878*U_3_12) - (0.746857959872*neg_U_3_11) + ((s_4*F_4_2) - (c_4*F_4_1));
+    const double F_3_2 = (0.746857959872*U_3_21) - (0.028227094878*neg_U_3_22) - F_4_3;
 
     /* link 2 (panda_link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t81 = 0.01026110182100817*U_2_21 - 0.00398335888393552*neg_U_2_31;
-    const double t82 = 0.00398335888393552*neg_U_2_32 - 0.0007689361029464*U_2_12;
-    const double t83 = 0.0007689361029464*U_2_13 - 0.01026110182100817*U_2_23;
-    const double t84 = t83 + 0.00398335888393552*(t5 - t4) + 0.023077882494931805*U_2_21;
-    const double t85 = 0.002031994566*neg_vdot_2_2 - 3.344500043512*neg_vdot_2_1;
-    const double t86 = N_3_1 - 0.316*F_3_2;
-    const double t87 = N_3_2 + 0.316*F_3_1;
-    const double t88 = t81 - 0.0007689361029464*(t6 - t5) - 1.032162061231881*neg_U_2_32;
-    const double N_2_1 = t88 + (c_3*t86 - s_3*t87);
-    const double N_2_2 = t82 - 0.01026110182100817*(t4 - t6) + 0.023077882494931805*neg_U_2_31 - N_3_3;
-    const double N_2_3 = t84 - 1.032162061231881*U_2_12 + t85 + (s_3*t86 + c_3*t87);
+    const double t88 = (0.01026110182100817*U_2_21) - (0.00398335888393552*neg_U_2_31);
+    const double t89 = (0.00398335888393552*neg_U_2_32) - (0.0007689361029464*U_2_12);
+    const double t90 = (0.0007689361029464*U_2_13) - (0.01026110182100817*U_2_23);
+    const double t91 = t90 + (0.00398335888393552*(t5 - t4)) + (0.023077882494931805*U_2_21);
+    const double t92 = (0.002031994566*neg_vdot_2_2) - (3.344500043512*neg_vdot_2_1);
+    const double t93 = N_3_1 - (0.316*F_3_2);
+    const double t94 = N_3_2 + (0.316*F_3_1);
+    const double t95 = t88 - (0.0007689361029464*(t6 - t5)) - (1.032162061231881*neg_U_2_32);
+    const double N_2_1 = t95 + ((c_3*t93) - (s_3*t94));
+    const double N_2_2 = t89 - (0.01026110182100817*(t4 - t6)) + (0.023077882494931805*neg_U_2_31) - N_3_3;
+    const double N_2_3 = t91 - (1.032162061231881*U_2_12) + t92 + ((s_3*t93) + (c_3*t94));
 
     /* link 1 (panda_link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_1_3 = a[0]*0.014259565994474374 - s_2*N_2_1 - c_2*N_2_2;
+    const double N_1_3 = (a[0]*0.014259565994474374) - (s_2*N_2_1) - (c_2*N_2_2);
 
     tau[0] = N_1_3;
     tau[1] = N_2_3;

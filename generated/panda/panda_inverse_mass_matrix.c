@@ -28,94 +28,95 @@ void panda_inverse_mass_matrix(const double q[panda_NQ], double Minv[panda_NV*pa
     /* link 6 (panda_link6): composite body, SA (15a-c) */
     const double t2 = 0.0032806082595733164*c_7;
     const double h_6_3 = 0.0032806082595733164*s_7;
-    const double t3 = 0.002174847060296271*c_7 - 0.001320514136461655*s_7;
+    const double t3 = (0.002174847060296271*c_7) - (0.001320514136461655*s_7);
     const double t4 = s_7*t3;
     const double Sigma_6_33 = 0.0040023330519113 + t4;
     const double t5 = 0.001535882372017312*c_7;
     const double t6 = 0.0003863308944437672*s_7;
-    const double neg_M_7_6 = 0.001535882372017312*s_7 + 0.0003863308944437672*c_7;
+    const double neg_M_7_6 = (0.001535882372017312*s_7) + (0.0003863308944437672*c_7);
     const double h_6_1 = 0.231847552695 + t2;
-    const double Sigma_6_11 = 0.0242040742860372 - t4 + 0.176*t2;
+    const double Sigma_6_11 = 0.0242040742860372 - t4 + (0.176*t2);
     const double neg_Sigma_6_12 = 0.014748570382675316 + (t5 - t6);
-    const double Sigma_6_13 = -0.0009836646129294507 + c_7*t3 + 0.088*h_6_3;
+    const double Sigma_6_13 = -0.0009836646129294507 + (c_7*t3) + (0.088*h_6_3);
     const double neg_Sigma_6_23 = 9.3569097314605e-05 + neg_M_7_6;
 
     /* link 5 (panda_link5): composite body, SA (15a-c) */
-    const double t7 = c_6*h_6_1 + 0.173804705569*s_6;
+    const double t7 = (c_6*h_6_1) + (0.173804705569*s_6);
     const double t8 = s_6*h_6_1;
     const double t9 = 0.173804705569*c_6;
     const double h_5_3 = t8 - t9;
-    const double t10 = s_6*(Sigma_6_11 - 0.028934422545659894) - c_6*(neg_Sigma_6_12 + neg_Sigma_6_12);
-    const double t11 = s_6*t10;
-    const double Sigma_5_33 = 0.028934422545659894 + t11;
-    const double t12 = c_6*Sigma_6_13 + s_6*neg_Sigma_6_23;
-    const double t13 = s_6*Sigma_6_13;
-    const double t14 = c_6*neg_Sigma_6_23;
+    const double t10 = s_6*(Sigma_6_11 - 0.028934422545659894);
+    const double t11 = t10 - (c_6*(neg_Sigma_6_12 + neg_Sigma_6_12));
+    const double t12 = s_6*t11;
+    const double Sigma_5_33 = 0.028934422545659894 + t12;
+    const double t13 = (c_6*Sigma_6_13) + (s_6*neg_Sigma_6_23);
+    const double t14 = s_6*Sigma_6_13;
+    const double t15 = c_6*neg_Sigma_6_23;
     const double h_5_1 = t7 - 0.014653732538;
     const double h_5_2 = 0.067870631425 - h_6_3;
-    const double Sigma_5_11 = 0.001451156065026714 + (Sigma_6_11 - t11);
-    const double Sigma_5_12 = 0.00151524447332703 - t12;
-    const double Sigma_5_13 = 0.004600245517563106 + (c_6*t10 + neg_Sigma_6_12);
+    const double Sigma_5_11 = 0.001451156065026714 + (Sigma_6_11 - t12);
+    const double Sigma_5_12 = 0.00151524447332703 - t13;
+    const double Sigma_5_13 = 0.004600245517563106 + ((c_6*t11) + neg_Sigma_6_12);
     const double Sigma_5_22 = 0.010045187828321245 + Sigma_6_33;
-    const double neg_Sigma_5_23 = 0.00216405205209813 + (t13 - t14);
+    const double neg_Sigma_5_23 = 0.00216405205209813 + (t14 - t15);
 
     /* link 4 (panda_link4): composite body, SA (15a-c) */
-    const double t15 = 0.384*h_5_2;
-    const double t16 = Sigma_5_13 + 0.384*h_5_1;
-    const double t17 = t15 - neg_Sigma_5_23;
-    const double t18 = s_5*h_5_2 - c_5*h_5_1;
-    const double neg_h_4_3 = s_5*h_5_1 + c_5*h_5_2;
-    const double t19 = 0.0825*neg_h_4_3;
-    const double t20 = s_5*(Sigma_5_11 - Sigma_5_22) + c_5*(Sigma_5_12 + Sigma_5_12);
-    const double t21 = s_5*t20;
-    const double Sigma_4_33 = Sigma_5_22 + t21;
-    const double t22 = c_5*t16;
-    const double t23 = s_5*t16;
-    const double h_4_1 = 0.55278027465 + t18;
+    const double t16 = 0.384*h_5_2;
+    const double t17 = Sigma_5_13 + (0.384*h_5_1);
+    const double t18 = t16 - neg_Sigma_5_23;
+    const double t19 = (s_5*h_5_2) - (c_5*h_5_1);
+    const double neg_h_4_3 = (s_5*h_5_1) + (c_5*h_5_2);
+    const double t20 = 0.0825*neg_h_4_3;
+    const double t21 = (s_5*(Sigma_5_11 - Sigma_5_22)) + (c_5*(Sigma_5_12 + Sigma_5_12));
+    const double t22 = s_5*t21;
+    const double Sigma_4_33 = Sigma_5_22 + t22;
+    const double t23 = c_5*t17;
+    const double t24 = s_5*t17;
+    const double h_4_1 = 0.55278027465 + t19;
     const double neg_h_4_2 = 2.012523553603 + h_5_3;
-    const double Sigma_4_11 = 0.0510201361568155 + (Sigma_5_11 - t21 + 0.165*t18);
-    const double neg_Sigma_4_12 = 0.16284087268546085 + (s_5*t17 - t22 + 0.0825*h_5_3);
-    const double Sigma_4_13 = 0.0039053550262761 + (c_5*t20 - Sigma_5_12 - t19);
-    const double Sigma_4_22 = 0.6972920750309718 + (Sigma_5_33 + 0.768*h_5_3);
-    const double Sigma_4_23 = t23 + c_5*t17 - 0.00164448757736927;
+    const double Sigma_4_11 = 0.0510201361568155 + (Sigma_5_11 - t22 + (0.165*t19));
+    const double neg_Sigma_4_12 = 0.16284087268546085 + ((s_5*t18) - t23 + (0.0825*h_5_3));
+    const double Sigma_4_13 = 0.0039053550262761 + ((c_5*t21) - Sigma_5_12 - t20);
+    const double Sigma_4_22 = 0.6972920750309718 + (Sigma_5_33 + (0.768*h_5_3));
+    const double Sigma_4_23 = t24 + (c_5*t18) - 0.00164448757736927;
 
     /* link 3 (panda_link3): composite body, SA (15a-c) */
-    const double t24 = c_4*h_4_1 + s_4*neg_h_4_2;
-    const double t25 = s_4*h_4_1;
-    const double t26 = c_4*neg_h_4_2;
-    const double h_3_3 = t26 - t25;
-    const double t27 = c_4*(neg_Sigma_4_12 + neg_Sigma_4_12) - s_4*(Sigma_4_11 - Sigma_4_22);
-    const double t28 = s_4*t27;
-    const double Sigma_3_33 = Sigma_4_22 - t28;
-    const double t29 = c_4*Sigma_4_13;
-    const double t30 = s_4*Sigma_4_23;
-    const double M_4_3 = s_4*Sigma_4_13 + c_4*Sigma_4_23;
-    const double h_3_1 = 0.746857959872 - t24;
+    const double t25 = (c_4*h_4_1) + (s_4*neg_h_4_2);
+    const double t26 = s_4*h_4_1;
+    const double t27 = c_4*neg_h_4_2;
+    const double h_3_3 = t27 - t26;
+    const double t28 = (c_4*(neg_Sigma_4_12 + neg_Sigma_4_12)) - (s_4*(Sigma_4_11 - Sigma_4_22));
+    const double t29 = s_4*t28;
+    const double Sigma_3_33 = Sigma_4_22 - t29;
+    const double t30 = c_4*Sigma_4_13;
+    const double t31 = s_4*Sigma_4_23;
+    const double M_4_3 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
+    const double h_3_1 = 0.746857959872 - t25;
     const double h_3_2 = 0.028227094878 + neg_h_4_3;
-    const double Sigma_3_11 = 0.061602421026527694 + (Sigma_4_11 + t28 - 0.165*t24);
-    const double Sigma_3_12 = 0.000121912420950744 + (t19 - (t30 - t29));
-    const double Sigma_3_13 = 0.005487648106562256 + (neg_Sigma_4_12 - c_4*t27 + 0.0825*h_3_3);
+    const double Sigma_3_11 = 0.061602421026527694 + (Sigma_4_11 + t29 - (0.165*t25));
+    const double Sigma_3_12 = 0.000121912420950744 + (t20 - (t31 - t30));
+    const double Sigma_3_13 = 0.005487648106562256 + (neg_Sigma_4_12 - (c_4*t28) + (0.0825*h_3_3));
     const double Sigma_3_22 = 0.022178148964878235 + Sigma_4_33;
     const double Sigma_3_23 = 0.004377257121839584 + M_4_3;
 
     /* link 2 (panda_link2): composite body, SA (15a-c) */
-    const double t31 = Sigma_3_13 + 0.316*h_3_1;
-    const double t32 = Sigma_3_23 + 0.316*h_3_2;
-    const double t33 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
-    const double t34 = s_3*t33;
-    const double Sigma_2_33 = Sigma_3_22 + t34;
-    const double t35 = c_3*t31;
-    const double t36 = s_3*t32;
-    const double neg_M_3_2 = s_3*t31 + c_3*t32;
-    const double Sigma_2_11 = 0.023077882494931805 + (Sigma_3_11 - t34);
-    const double Sigma_2_12 = 0.00398335888393552 - (t35 - t36);
-    const double Sigma_2_13 = c_3*t33 - Sigma_3_12 - 0.01026110182100817;
-    const double Sigma_2_22 = 1.032162061231881 + (Sigma_3_33 + 0.632*h_3_3);
+    const double t32 = Sigma_3_13 + (0.316*h_3_1);
+    const double t33 = Sigma_3_23 + (0.316*h_3_2);
+    const double t34 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
+    const double t35 = s_3*t34;
+    const double Sigma_2_33 = Sigma_3_22 + t35;
+    const double t36 = c_3*t32;
+    const double t37 = s_3*t33;
+    const double neg_M_3_2 = (s_3*t32) + (c_3*t33);
+    const double Sigma_2_11 = 0.023077882494931805 + (Sigma_3_11 - t35);
+    const double Sigma_2_12 = 0.00398335888393552 - (t36 - t37);
+    const double Sigma_2_13 = (c_3*t34) - Sigma_3_12 - 0.01026110182100817;
+    const double Sigma_2_22 = 1.032162061231881 + (Sigma_3_33 + (0.632*h_3_3));
     const double neg_Sigma_2_23 = 0.0007689361029464 + neg_M_3_2;
 
     /* link 1 (panda_link1): composite body, SA (15a-c) */
-    const double t37 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.0062531379269375 + t37;
+    const double t38 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.0062531379269375 + (Sigma_2_11 - t38);
     const double Sigma_1_22 = 0.008006428067536875 + Sigma_2_33;
 
     /* link 1 (panda_link1): row of the mass matrix, SA (16) */
@@ -123,68 +124,68 @@ void panda_inverse_mass_matrix(const double q[panda_NQ], double Minv[panda_NV*pa
 
     /* link 2 (panda_link2): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
-    const double M_2_1 = s_2*Sigma_2_13 - c_2*neg_Sigma_2_23;
+    const double M_2_1 = (s_2*Sigma_2_13) - (c_2*neg_Sigma_2_23);
 
     /* link 3 (panda_link3): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_1 = c_2*M_3_3 - s_2*(t36 - t35);
+    const double M_3_1 = (c_2*M_3_3) - (s_2*(t37 - t36));
 
     /* link 4 (panda_link4): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
-    const double t38 = t29 - t30;
-    const double t39 = 0.0825*t24 - M_4_4 + 0.316*(t25 - t26);
-    const double M_4_2 = s_3*t38 + c_3*t39;
-    const double M_4_1 = c_2*M_4_3 - s_2*(c_3*t38 - s_3*t39);
+    const double t39 = t30 - t31;
+    const double t40 = (0.0825*t25) - M_4_4 + (0.316*(t26 - t27));
+    const double M_4_2 = (s_3*t39) + (c_3*t40);
+    const double M_4_1 = (c_2*M_4_3) - (s_2*((c_3*t39) - (s_3*t40)));
 
     /* link 5 (panda_link5): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + Sigma_5_22;
-    const double t40 = neg_Sigma_5_23 - t15;
-    const double t41 = t22 + s_5*t40;
-    const double M_5_4 = t23 - c_5*t40;
-    const double t42 = 0.0825*t18;
-    const double t43 = M_5_5 + t42;
-    const double M_5_3 = c_4*t43 - s_4*t41 - t42;
-    const double t44 = 0.316*t18 - (c_4*t41 + s_4*t43);
-    const double t45 = neg_h_4_3*(0.0825*s_4 - 0.316*c_4) - M_5_4;
-    const double M_5_2 = s_3*t44 + c_3*t45;
-    const double M_5_1 = c_2*M_5_3 - s_2*(c_3*t44 - s_3*t45);
+    const double t41 = neg_Sigma_5_23 - t16;
+    const double t42 = t23 + (s_5*t41);
+    const double M_5_4 = t24 - (c_5*t41);
+    const double t43 = 0.0825*t19;
+    const double t44 = M_5_5 + t43;
+    const double M_5_3 = (c_4*t44) - (s_4*t42) - t43;
+    const double t45 = (0.316*t19) - ((c_4*t42) + (s_4*t44));
+    const double t46 = (neg_h_4_3*((0.0825*s_4) - (0.316*c_4))) - M_5_4;
+    const double M_5_2 = (s_3*t45) + (c_3*t46);
+    const double M_5_1 = (c_2*M_5_3) - (s_2*((c_3*t45) - (s_3*t46)));
 
     /* link 6 (panda_link6): row of the mass matrix, SA (16) */
     const double M_6_6 = Sigma_6_11 + 0.028934422545659894;
-    const double M_6_5 = t14 - t13;
-    const double t46 = t9 - t8;
-    const double t47 = 0.384*t46 - M_6_6;
-    const double t48 = c_5*t12 + s_5*t47;
-    const double t49 = c_5*t46;
-    const double t50 = s_5*t46;
-    const double t51 = 0.0825*t50;
-    const double t52 = t51 - M_6_5;
-    const double M_6_4 = s_5*t12 - c_5*t47 - 0.0825*t7;
-    const double M_6_3 = t51 - (s_4*t48 + c_4*t52);
-    const double t53 = s_4*t52 - c_4*t48 - 0.316*t50;
-    const double t54 = 0.316*(c_4*t49 - s_4*t7) - (M_6_4 + 0.0825*(s_4*t49 + c_4*t7));
-    const double M_6_2 = s_3*t53 + c_3*t54;
-    const double M_6_1 = c_2*M_6_3 - s_2*(c_3*t53 - s_3*t54);
+    const double M_6_5 = t15 - t14;
+    const double t47 = t9 - t8;
+    const double t48 = (0.384*t47) - M_6_6;
+    const double t49 = (c_5*t13) + (s_5*t48);
+    const double t50 = c_5*t47;
+    const double t51 = s_5*t47;
+    const double t52 = 0.0825*t51;
+    const double t53 = t52 - M_6_5;
+    const double M_6_4 = (s_5*t13) - (c_5*t48) - (0.0825*t7);
+    const double M_6_3 = t52 - ((s_4*t49) + (c_4*t53));
+    const double t54 = (s_4*t53) - (c_4*t49) - (0.316*t51);
+    const double t55 = (0.316*((c_4*t50) - (s_4*t7))) - (M_6_4 + (0.0825*((s_4*t50) + (c_4*t7))));
+    const double M_6_2 = (s_3*t54) + (c_3*t55);
+    const double M_6_1 = (c_2*M_6_3) - (s_2*((c_3*t54) - (s_3*t55)));
 
     /* link 7 (panda_link7): row of the mass matrix, SA (16) */
-    const double t55 = t6 - t5;
-    const double t56 = 0.006684151967360946 + 0.088*t2;
-    const double M_7_5 = s_6*t55 - c_6*t56;
-    const double t57 = c_6*h_6_3;
-    const double t58 = s_6*h_6_3;
-    const double t59 = c_6*t55 + s_6*t56 + 0.384*t2;
-    const double t60 = neg_M_7_6 - 0.384*t57;
-    const double t61 = s_5*t60 - c_5*t59;
-    const double t62 = c_5*t57 - s_5*t2;
-    const double t63 = s_5*t57 + c_5*t2;
-    const double t64 = 0.0825*t63;
-    const double t65 = M_7_5 + t64;
-    const double M_7_4 = 0.0825*t58 - (s_5*t59 + c_5*t60);
-    const double M_7_3 = c_4*t65 - s_4*t61 - t64;
-    const double t66 = 0.316*t63 - (c_4*t61 + s_4*t65);
-    const double t67 = 0.0825*(s_4*t62 + c_4*t58) - M_7_4 + 0.316*(s_4*t58 - c_4*t62);
-    const double M_7_2 = s_3*t66 + c_3*t67;
-    const double M_7_1 = c_2*M_7_3 - s_2*(c_3*t66 - s_3*t67);
+    const double t56 = t6 - t5;
+    const double t57 = 0.006684151967360946 + (0.088*t2);
+    const double M_7_5 = (s_6*t56) - (c_6*t57);
+    const double t58 = c_6*h_6_3;
+    const double t59 = s_6*h_6_3;
+    const double t60 = (c_6*t56) + (s_6*t57) + (0.384*t2);
+    const double t61 = neg_M_7_6 - (0.384*t58);
+    const double t62 = (s_5*t61) - (c_5*t60);
+    const double t63 = (c_5*t58) - (s_5*t2);
+    const double t64 = (s_5*t58) + (c_5*t2);
+    const double t65 = 0.0825*t64;
+    const double t66 = M_7_5 + t65;
+    const double M_7_4 = (0.0825*t59) - ((s_5*t60) + (c_5*t61));
+    const double M_7_3 = (c_4*t66) - (s_4*t62) - t65;
+    const double t67 = (0.316*t64) - ((c_4*t62) + (s_4*t66));
+    const double t68 = (0.0825*((s_4*t63) + (c_4*t59))) - M_7_4 + (0.316*((s_4*t59) - (c_4*t63)));
+    const double M_7_2 = (s_3*t67) + (c_3*t68);
+    const double M_7_1 = (c_2*M_7_3) - (s_2*((c_3*t67) - (s_3*t68)));
 
     /* link 7 (panda_link7): reverse Gaussian elimination, SA (26)-(30) */
     const double neg_alpha_6_7 = 149.60760989322966*neg_M_7_6;
@@ -193,133 +194,134 @@ void panda_inverse_mass_matrix(const double q[panda_NQ], double Minv[panda_NV*pa
     const double alpha_3_7 = 149.60760989322966*M_7_3;
     const double alpha_2_7 = 149.60760989322966*M_7_2;
     const double alpha_1_7 = 149.60760989322966*M_7_1;
-    const double D_6 = M_6_6 - neg_alpha_6_7*neg_M_7_6;
-    const double t68 = M_6_5 + neg_alpha_6_7*M_7_5;
-    const double t69 = M_6_4 + neg_alpha_6_7*M_7_4;
-    const double t70 = M_6_3 + neg_alpha_6_7*M_7_3;
-    const double t71 = M_6_2 + neg_alpha_6_7*M_7_2;
-    const double t72 = M_6_1 + neg_alpha_6_7*M_7_1;
+    const double D_6 = M_6_6 - (neg_alpha_6_7*neg_M_7_6);
+    const double t69 = M_6_5 + (neg_alpha_6_7*M_7_5);
+    const double t70 = M_6_4 + (neg_alpha_6_7*M_7_4);
+    const double t71 = M_6_3 + (neg_alpha_6_7*M_7_3);
+    const double t72 = M_6_2 + (neg_alpha_6_7*M_7_2);
+    const double t73 = M_6_1 + (neg_alpha_6_7*M_7_1);
 
     /* link 6 (panda_link6): reverse Gaussian elimination, SA (26)-(30) */
-    const double t73 = 1.0/D_6;
-    const double alpha_5_6 = t68*t73;
-    const double alpha_4_6 = t69*t73;
-    const double alpha_3_6 = t70*t73;
-    const double alpha_2_6 = t71*t73;
-    const double alpha_1_6 = t72*t73;
-    const double D_5 = M_5_5 - alpha_5_7*M_7_5 - alpha_5_6*t68;
-    const double t74 = M_5_4 - alpha_5_7*M_7_4 - alpha_5_6*t69;
-    const double t75 = M_5_3 - alpha_5_7*M_7_3 - alpha_5_6*t70;
-    const double t76 = M_5_2 - alpha_5_7*M_7_2 - alpha_5_6*t71;
-    const double t77 = M_5_1 - alpha_5_7*M_7_1 - alpha_5_6*t72;
+    const double t74 = 1.0/D_6;
+    const double alpha_5_6 = t69*t74;
+    const double alpha_4_6 = t70*t74;
+    const double alpha_3_6 = t71*t74;
+    const double alpha_2_6 = t72*t74;
+    const double alpha_1_6 = t73*t74;
+    const double D_5 = M_5_5 - (alpha_5_7*M_7_5) - (alpha_5_6*t69);
+    const double t75 = M_5_4 - (alpha_5_7*M_7_4) - (alpha_5_6*t70);
+    const double t76 = M_5_3 - (alpha_5_7*M_7_3) - (alpha_5_6*t71);
+    const double t77 = M_5_2 - (alpha_5_7*M_7_2) - (alpha_5_6*t72);
+    const double t78 = M_5_1 - (alpha_5_7*M_7_1) - (alpha_5_6*t73);
 
     /* link 5 (panda_link5): reverse Gaussian elimination, SA (26)-(30) */
-    const double t78 = 1.0/D_5;
-    const double alpha_4_5 = t74*t78;
-    const double alpha_3_5 = t75*t78;
-    const double alpha_2_5 = t76*t78;
-    const double alpha_1_5 = t77*t78;
-    const double D_4 = M_4_4 - alpha_4_7*M_7_4 - alpha_4_6*t69 - alpha_4_5*t74;
-    const double t79 = M_4_3 - alpha_4_7*M_7_3 - alpha_4_6*t70 - alpha_4_5*t75;
-    const double t80 = M_4_2 - alpha_4_7*M_7_2 - alpha_4_6*t71 - alpha_4_5*t76;
-    const double t81 = M_4_1 - alpha_4_7*M_7_1 - alpha_4_6*t72 - alpha_4_5*t77;
+    const double t79 = 1.0/D_5;
+    const double alpha_4_5 = t75*t79;
+    const double alpha_3_5 = t76*t79;
+    const double alpha_2_5 = t77*t79;
+    const double alpha_1_5 = t78*t79;
+    const double D_4 = M_4_4 - (alpha_4_7*M_7_4) - (alpha_4_6*t70) - (alpha_4_5*t75);
+    const double t80 = M_4_3 - (alpha_4_7*M_7_3) - (alpha_4_6*t71) - (alpha_4_5*t76);
+    const double t81 = M_4_2 - (alpha_4_7*M_7_2) - (alpha_4_6*t72) - (alpha_4_5*t77);
+    const double t82 = M_4_1 - (alpha_4_7*M_7_1) - (alpha_4_6*t73) - (alpha_4_5*t78);
 
     /* link 4 (panda_link4): reverse Gaussian elimination, SA (26)-(30) */
-    const double t82 = 1.0/D_4;
-    const double alpha_3_4 = t79*t82;
-    const double alpha_2_4 = t80*t82;
-    const double alpha_1_4 = t81*t82;
-    const double D_3 = M_3_3 - alpha_3_7*M_7_3 - alpha_3_6*t70 - alpha_3_5*t75 - alpha_3_4*t79;
-    const double t83 = neg_M_3_2 + alpha_3_7*M_7_2 + alpha_3_6*t71 + alpha_3_5*t76 + alpha_3_4*t80;
-    const double t84 = M_3_1 - alpha_3_7*M_7_1 - alpha_3_6*t72 - alpha_3_5*t77 - alpha_3_4*t81;
+    const double t83 = 1.0/D_4;
+    const double alpha_3_4 = t80*t83;
+    const double alpha_2_4 = t81*t83;
+    const double alpha_1_4 = t82*t83;
+    const double D_3 = M_3_3 - (alpha_3_7*M_7_3) - (alpha_3_6*t71) - (alpha_3_5*t76) - (alpha_3_4*t80);
+    const double t84 = neg_M_3_2 + (alpha_3_7*M_7_2) + (alpha_3_6*t72) + (alpha_3_5*t77);
+    const double t85 = t84 + (alpha_3_4*t81);
+    const double t86 = M_3_1 - (alpha_3_7*M_7_1) - (alpha_3_6*t73) - (alpha_3_5*t78) - (alpha_3_4*t82);
 
     /* link 3 (panda_link3): reverse Gaussian elimination, SA (26)-(30) */
-    const double t85 = 1.0/D_3;
-    const double neg_alpha_2_3 = t83*t85;
-    const double alpha_1_3 = t84*t85;
-    const double t86 = M_2_2 - alpha_2_7*M_7_2 - alpha_2_6*t71 - alpha_2_5*t76 - alpha_2_4*t80;
-    const double D_2 = t86 - neg_alpha_2_3*t83;
-    const double t87 = M_2_1 - alpha_2_7*M_7_1 - alpha_2_6*t72 - alpha_2_5*t77 - alpha_2_4*t81;
-    const double t88 = t87 + neg_alpha_2_3*t84;
-    const double t89 = M_1_1 - alpha_1_7*M_7_1 - alpha_1_6*t72 - alpha_1_5*t77 - alpha_1_4*t81;
+    const double t87 = 1.0/D_3;
+    const double neg_alpha_2_3 = t85*t87;
+    const double alpha_1_3 = t86*t87;
+    const double t88 = M_2_2 - (alpha_2_7*M_7_2) - (alpha_2_6*t72) - (alpha_2_5*t77) - (alpha_2_4*t81);
+    const double D_2 = t88 - (neg_alpha_2_3*t85);
+    const double t89 = M_2_1 - (alpha_2_7*M_7_1) - (alpha_2_6*t73) - (alpha_2_5*t78) - (alpha_2_4*t82);
+    const double t90 = t89 + (neg_alpha_2_3*t86);
+    const double t91 = M_1_1 - (alpha_1_7*M_7_1) - (alpha_1_6*t73) - (alpha_1_5*t78) - (alpha_1_4*t82);
 
     /* link 2 (panda_link2): reverse Gaussian elimination, SA (26)-(30) */
-    const double t90 = 1.0/D_2;
-    const double alpha_1_2 = t88*t90;
-    const double D_1 = t89 - alpha_1_3*t84 - alpha_1_2*t88;
+    const double t92 = 1.0/D_2;
+    const double alpha_1_2 = t90*t92;
+    const double D_1 = t91 - (alpha_1_3*t86) - (alpha_1_2*t90);
 
     /* link 1 (panda_link1): reverse Gaussian elimination, SA (26)-(30) */
     const double out_Minv_0_0 = 1.0/D_1;
 
     /* column 1 of the inverse */
-    const double t91 = alpha_1_2*out_Minv_0_0;
-    const double out_Minv_1_1 = t90 + alpha_1_2*t91;
+    const double t93 = alpha_1_2*out_Minv_0_0;
+    const double out_Minv_1_1 = t92 + (alpha_1_2*t93);
 
     /* column 2 of the inverse */
-    const double t92 = (alpha_1_3 + alpha_1_2*neg_alpha_2_3)*out_Minv_0_0;
-    const double out_Minv_1_2 = neg_alpha_2_3*t90 + alpha_1_2*t92;
-    const double out_Minv_2_2 = t85 + alpha_1_3*t92 + neg_alpha_2_3*out_Minv_1_2;
+    const double t94 = (alpha_1_3 + (alpha_1_2*neg_alpha_2_3))*out_Minv_0_0;
+    const double out_Minv_1_2 = (neg_alpha_2_3*t92) + (alpha_1_2*t94);
+    const double out_Minv_2_2 = t87 + (alpha_1_3*t94) + (neg_alpha_2_3*out_Minv_1_2);
 
     /* column 3 of the inverse */
-    const double t93 = alpha_2_4 + neg_alpha_2_3*alpha_3_4;
-    const double out_Minv_0_3 = (alpha_1_3*alpha_3_4 - alpha_1_4 + alpha_1_2*t93)*out_Minv_0_0;
-    const double t94 = t93*t90 + alpha_1_2*out_Minv_0_3;
-    const double t95 = alpha_3_4*t85 + alpha_1_3*out_Minv_0_3 + neg_alpha_2_3*t94;
-    const double out_Minv_3_3 = t82 - alpha_1_4*out_Minv_0_3 + alpha_2_4*t94 + alpha_3_4*t95;
+    const double t95 = alpha_2_4 + (neg_alpha_2_3*alpha_3_4);
+    const double out_Minv_0_3 = ((alpha_1_3*alpha_3_4) - alpha_1_4 + (alpha_1_2*t95))*out_Minv_0_0;
+    const double t96 = (t95*t92) + (alpha_1_2*out_Minv_0_3);
+    const double t97 = (alpha_3_4*t87) + (alpha_1_3*out_Minv_0_3) + (neg_alpha_2_3*t96);
+    const double out_Minv_3_3 = t83 - (alpha_1_4*out_Minv_0_3) + (alpha_2_4*t96) + (alpha_3_4*t97);
 
     /* column 4 of the inverse */
-    const double t96 = alpha_3_4*alpha_4_5 - alpha_3_5;
-    const double t97 = alpha_2_4*alpha_4_5 - alpha_2_5 + neg_alpha_2_3*t96;
-    const double t98 = alpha_1_4*alpha_4_5 - alpha_1_5 - alpha_1_3*t96 - alpha_1_2*t97;
-    const double out_Minv_0_4 = t98*out_Minv_0_0;
-    const double out_Minv_1_4 = t97*t90 - alpha_1_2*out_Minv_0_4;
-    const double out_Minv_2_4 = t96*t85 - alpha_1_3*out_Minv_0_4 + neg_alpha_2_3*out_Minv_1_4;
-    const double t99 = alpha_4_5*t82 + alpha_1_4*out_Minv_0_4 + alpha_2_4*out_Minv_1_4;
-    const double t100 = t99 + alpha_3_4*out_Minv_2_4;
-    const double t101 = t78 - alpha_1_5*out_Minv_0_4 - alpha_2_5*out_Minv_1_4 - alpha_3_5*out_Minv_2_4;
-    const double out_Minv_4_4 = t101 + alpha_4_5*t100;
+    const double t98 = (alpha_3_4*alpha_4_5) - alpha_3_5;
+    const double t99 = (alpha_2_4*alpha_4_5) - alpha_2_5 + (neg_alpha_2_3*t98);
+    const double t100 = (alpha_1_4*alpha_4_5) - alpha_1_5 - (alpha_1_3*t98) - (alpha_1_2*t99);
+    const double out_Minv_0_4 = t100*out_Minv_0_0;
+    const double out_Minv_1_4 = (t99*t92) - (alpha_1_2*out_Minv_0_4);
+    const double out_Minv_2_4 = (t98*t87) - (alpha_1_3*out_Minv_0_4) + (neg_alpha_2_3*out_Minv_1_4);
+    const double t101 = (alpha_4_5*t83) + (alpha_1_4*out_Minv_0_4) + (alpha_2_4*out_Minv_1_4);
+    const double t102 = t101 + (alpha_3_4*out_Minv_2_4);
+    const double t103 = t79 - (alpha_1_5*out_Minv_0_4) - (alpha_2_5*out_Minv_1_4);
+    const double out_Minv_4_4 = t103 - (alpha_3_5*out_Minv_2_4) + (alpha_4_5*t102);
 
     /* column 5 of the inverse */
-    const double t102 = alpha_4_5*alpha_5_6 - alpha_4_6;
-    const double t103 = alpha_3_5*alpha_5_6 - alpha_3_6 - alpha_3_4*t102;
-    const double t104 = alpha_2_5*alpha_5_6 - alpha_2_6 - alpha_2_4*t102 + neg_alpha_2_3*t103;
-    const double t105 = alpha_1_5*alpha_5_6 - alpha_1_6 - alpha_1_4*t102 - alpha_1_3*t103;
-    const double out_Minv_0_5 = (t105 - alpha_1_2*t104)*out_Minv_0_0;
-    const double out_Minv_1_5 = t104*t90 - alpha_1_2*out_Minv_0_5;
-    const double out_Minv_2_5 = t103*t85 - alpha_1_3*out_Minv_0_5 + neg_alpha_2_3*out_Minv_1_5;
-    const double t106 = t102*t82 - alpha_1_4*out_Minv_0_5 - alpha_2_4*out_Minv_1_5;
-    const double out_Minv_3_5 = t106 - alpha_3_4*out_Minv_2_5;
-    const double t107 = alpha_5_6*t78 + alpha_1_5*out_Minv_0_5 + alpha_2_5*out_Minv_1_5;
-    const double t108 = t107 + alpha_3_5*out_Minv_2_5 + alpha_4_5*out_Minv_3_5;
-    const double t109 = t73 - alpha_1_6*out_Minv_0_5 - alpha_2_6*out_Minv_1_5 - alpha_3_6*out_Minv_2_5;
-    const double out_Minv_5_5 = t109 - alpha_4_6*out_Minv_3_5 + alpha_5_6*t108;
+    const double t104 = (alpha_4_5*alpha_5_6) - alpha_4_6;
+    const double t105 = (alpha_3_5*alpha_5_6) - alpha_3_6 - (alpha_3_4*t104);
+    const double t106 = (alpha_2_5*alpha_5_6) - alpha_2_6 - (alpha_2_4*t104) + (neg_alpha_2_3*t105);
+    const double t107 = (alpha_1_5*alpha_5_6) - alpha_1_6 - (alpha_1_4*t104) - (alpha_1_3*t105);
+    const double out_Minv_0_5 = (t107 - (alpha_1_2*t106))*out_Minv_0_0;
+    const double out_Minv_1_5 = (t106*t92) - (alpha_1_2*out_Minv_0_5);
+    const double out_Minv_2_5 = (t105*t87) - (alpha_1_3*out_Minv_0_5) + (neg_alpha_2_3*out_Minv_1_5);
+    const double t108 = (t104*t83) - (alpha_1_4*out_Minv_0_5) - (alpha_2_4*out_Minv_1_5);
+    const double out_Minv_3_5 = t108 - (alpha_3_4*out_Minv_2_5);
+    const double t109 = (alpha_5_6*t79) + (alpha_1_5*out_Minv_0_5) + (alpha_2_5*out_Minv_1_5);
+    const double t110 = t109 + (alpha_3_5*out_Minv_2_5) + (alpha_4_5*out_Minv_3_5);
+    const double t111 = t74 - (alpha_1_6*out_Minv_0_5) - (alpha_2_6*out_Minv_1_5);
+    const double out_Minv_5_5 = t111 - (alpha_3_6*out_Minv_2_5) - (alpha_4_6*out_Minv_3_5) + (alpha_5_6*t110);
 
     /* column 6 of the inverse */
-    const double t110 = alpha_5_7 + alpha_5_6*neg_alpha_6_7;
-    const double t111 = alpha_4_5*t110 - (alpha_4_7 + alpha_4_6*neg_alpha_6_7);
-    const double t112 = alpha_3_5*t110 - (alpha_3_7 + alpha_3_6*neg_alpha_6_7) - alpha_3_4*t111;
-    const double t113 = alpha_2_5*t110 - (alpha_2_7 + alpha_2_6*neg_alpha_6_7) - alpha_2_4*t111;
-    const double t114 = t113 + neg_alpha_2_3*t112;
-    const double t115 = alpha_1_5*t110 - (alpha_1_7 + alpha_1_6*neg_alpha_6_7) - alpha_1_4*t111;
-    const double out_Minv_0_6 = (t115 - alpha_1_3*t112 - alpha_1_2*t114)*out_Minv_0_0;
-    const double out_Minv_1_6 = t114*t90 - alpha_1_2*out_Minv_0_6;
-    const double out_Minv_2_6 = t112*t85 - alpha_1_3*out_Minv_0_6 + neg_alpha_2_3*out_Minv_1_6;
-    const double t116 = t111*t82 - alpha_1_4*out_Minv_0_6 - alpha_2_4*out_Minv_1_6;
-    const double out_Minv_3_6 = t116 - alpha_3_4*out_Minv_2_6;
-    const double t117 = t110*t78 + alpha_1_5*out_Minv_0_6 + alpha_2_5*out_Minv_1_6;
-    const double t118 = t117 + alpha_3_5*out_Minv_2_6 + alpha_4_5*out_Minv_3_6;
-    const double t119 = neg_alpha_6_7*t73 - alpha_1_6*out_Minv_0_6 - alpha_2_6*out_Minv_1_6;
-    const double out_Minv_5_6 = t119 - alpha_3_6*out_Minv_2_6 - alpha_4_6*out_Minv_3_6 + alpha_5_6*t118;
-    const double t120 = 149.60760989322966 - alpha_1_7*out_Minv_0_6 - alpha_2_7*out_Minv_1_6;
-    const double t121 = t120 - alpha_3_7*out_Minv_2_6 - alpha_4_7*out_Minv_3_6 + alpha_5_7*t118;
-    const double out_Minv_6_6 = t121 + neg_alpha_6_7*out_Minv_5_6;
-    const double out_Minv_0_1 = -t91;
-    const double out_Minv_0_2 = -t92;
-    const double out_Minv_1_3 = -t94;
-    const double out_Minv_2_3 = -t95;
-    const double out_Minv_3_4 = -t100;
-    const double out_Minv_4_5 = -t108;
-    const double out_Minv_4_6 = -t118;
+    const double t112 = alpha_5_7 + (alpha_5_6*neg_alpha_6_7);
+    const double t113 = (alpha_4_5*t112) - (alpha_4_7 + (alpha_4_6*neg_alpha_6_7));
+    const double t114 = (alpha_3_5*t112) - (alpha_3_7 + (alpha_3_6*neg_alpha_6_7)) - (alpha_3_4*t113);
+    const double t115 = (alpha_2_5*t112) - (alpha_2_7 + (alpha_2_6*neg_alpha_6_7)) - (alpha_2_4*t113);
+    const double t116 = t115 + (neg_alpha_2_3*t114);
+    const double t117 = (alpha_1_5*t112) - (alpha_1_7 + (alpha_1_6*neg_alpha_6_7)) - (alpha_1_4*t113);
+    const double out_Minv_0_6 = (t117 - (alpha_1_3*t114) - (alpha_1_2*t116))*out_Minv_0_0;
+    const double out_Minv_1_6 = (t116*t92) - (alpha_1_2*out_Minv_0_6);
+    const double out_Minv_2_6 = (t114*t87) - (alpha_1_3*out_Minv_0_6) + (neg_alpha_2_3*out_Minv_1_6);
+    const double t118 = (t113*t83) - (alpha_1_4*out_Minv_0_6) - (alpha_2_4*out_Minv_1_6);
+    const double out_Minv_3_6 = t118 - (alpha_3_4*out_Minv_2_6);
+    const double t119 = (t112*t79) + (alpha_1_5*out_Minv_0_6) + (alpha_2_5*out_Minv_1_6);
+    const double t120 = t119 + (alpha_3_5*out_Minv_2_6) + (alpha_4_5*out_Minv_3_6);
+    const double t121 = (neg_alpha_6_7*t74) - (alpha_1_6*out_Minv_0_6) - (alpha_2_6*out_Minv_1_6);
+    const double out_Minv_5_6 = t121 - (alpha_3_6*out_Minv_2_6) - (alpha_4_6*out_Minv_3_6) + (alpha_5_6*t120);
+    const double t122 = 149.60760989322966 - (alpha_1_7*out_Minv_0_6) - (alpha_2_7*out_Minv_1_6);
+    const double t123 = t122 - (alpha_3_7*out_Minv_2_6) - (alpha_4_7*out_Minv_3_6) + (alpha_5_7*t120);
+    const double out_Minv_6_6 = t123 + (neg_alpha_6_7*out_Minv_5_6);
+    const double out_Minv_0_1 = -t93;
+    const double out_Minv_0_2 = -t94;
+    const double out_Minv_1_3 = -t96;
+    const double out_Minv_2_3 = -t97;
+    const double out_Minv_3_4 = -t102;
+    const double out_Minv_4_5 = -t110;
+    const double out_Minv_4_6 = -t120;
 
     Minv[0] = out_Minv_0_0;
     Minv[1] = out_Minv_0_1;

@@ -33,53 +33,53 @@ void panda_jacobian(const double q[panda_NQ], double J[6*panda_NV])
     /* link 3 (panda_link3): pose in the base */
     const double p_3_1 = 0.316*neg_R_2_12;
     const double p_3_2 = 0.316*neg_R_2_22;
-    const double p_3_3 = 0.333 + 0.316*c_2;
-    const double R_3_11 = c_3*R_2_11 - s_3*s_1;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*s_1;
-    const double R_3_21 = c_3*R_2_21 + s_3*c_1;
-    const double R_3_22 = c_3*c_1 - s_3*R_2_21;
+    const double p_3_3 = 0.333 + (0.316*c_2);
+    const double R_3_11 = (c_3*R_2_11) - (s_3*s_1);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*s_1);
+    const double R_3_21 = (c_3*R_2_21) + (s_3*c_1);
+    const double R_3_22 = (c_3*c_1) - (s_3*R_2_21);
     const double neg_R_3_31 = c_3*s_2;
     const double R_3_32 = s_3*s_2;
 
     /* link 4 (panda_link4): pose in the base */
-    const double p_4_1 = p_3_1 + 0.0825*R_3_11;
-    const double p_4_2 = p_3_2 + 0.0825*R_3_21;
-    const double p_4_3 = p_3_3 - 0.0825*neg_R_3_31;
-    const double neg_R_4_11 = c_4*R_3_11 + s_4*neg_R_2_12;
-    const double R_4_12 = s_4*R_3_11 - c_4*neg_R_2_12;
-    const double neg_R_4_21 = c_4*R_3_21 + s_4*neg_R_2_22;
-    const double R_4_22 = s_4*R_3_21 - c_4*neg_R_2_22;
-    const double R_4_31 = c_4*neg_R_3_31 - s_4*c_2;
-    const double neg_R_4_32 = s_4*neg_R_3_31 + c_4*c_2;
+    const double p_4_1 = p_3_1 + (0.0825*R_3_11);
+    const double p_4_2 = p_3_2 + (0.0825*R_3_21);
+    const double p_4_3 = p_3_3 - (0.0825*neg_R_3_31);
+    const double neg_R_4_11 = (c_4*R_3_11) + (s_4*neg_R_2_12);
+    const double R_4_12 = (s_4*R_3_11) - (c_4*neg_R_2_12);
+    const double neg_R_4_21 = (c_4*R_3_21) + (s_4*neg_R_2_22);
+    const double R_4_22 = (s_4*R_3_21) - (c_4*neg_R_2_22);
+    const double R_4_31 = (c_4*neg_R_3_31) - (s_4*c_2);
+    const double neg_R_4_32 = (s_4*neg_R_3_31) + (c_4*c_2);
 
     /* link 5 (panda_link5): pose in the base */
-    const double p_5_1 = p_4_1 - (0.0825*neg_R_4_11 + 0.384*R_4_12);
-    const double p_5_2 = p_4_2 - (0.0825*neg_R_4_21 + 0.384*R_4_22);
-    const double p_5_3 = p_4_3 + (0.0825*R_4_31 + 0.384*neg_R_4_32);
-    const double R_5_11 = c_5*neg_R_4_11 - s_5*neg_R_3_12;
-    const double neg_R_5_12 = s_5*neg_R_4_11 + c_5*neg_R_3_12;
-    const double R_5_21 = c_5*neg_R_4_21 + s_5*R_3_22;
-    const double R_5_22 = c_5*R_3_22 - s_5*neg_R_4_21;
-    const double R_5_31 = s_5*R_3_32 - c_5*R_4_31;
-    const double R_5_32 = s_5*R_4_31 + c_5*R_3_32;
+    const double p_5_1 = p_4_1 - ((0.0825*neg_R_4_11) + (0.384*R_4_12));
+    const double p_5_2 = p_4_2 - ((0.0825*neg_R_4_21) + (0.384*R_4_22));
+    const double p_5_3 = p_4_3 + ((0.0825*R_4_31) + (0.384*neg_R_4_32));
+    const double R_5_11 = (c_5*neg_R_4_11) - (s_5*neg_R_3_12);
+    const double neg_R_5_12 = (s_5*neg_R_4_11) + (c_5*neg_R_3_12);
+    const double R_5_21 = (c_5*neg_R_4_21) + (s_5*R_3_22);
+    const double R_5_22 = (c_5*R_3_22) - (s_5*neg_R_4_21);
+    const double R_5_31 = (s_5*R_3_32) - (c_5*R_4_31);
+    const double R_5_32 = (s_5*R_4_31) + (c_5*R_3_32);
 
     /* link 6 (panda_link6): pose in the base */
-    const double R_6_11 = c_6*R_5_11 - s_6*R_4_12;
-    const double neg_R_6_12 = s_6*R_5_11 + c_6*R_4_12;
-    const double R_6_21 = c_6*R_5_21 - s_6*R_4_22;
-    const double neg_R_6_22 = s_6*R_5_21 + c_6*R_4_22;
-    const double R_6_31 = c_6*R_5_31 + s_6*neg_R_4_32;
-    const double R_6_32 = c_6*neg_R_4_32 - s_6*R_5_31;
+    const double R_6_11 = (c_6*R_5_11) - (s_6*R_4_12);
+    const double neg_R_6_12 = (s_6*R_5_11) + (c_6*R_4_12);
+    const double R_6_21 = (c_6*R_5_21) - (s_6*R_4_22);
+    const double neg_R_6_22 = (s_6*R_5_21) + (c_6*R_4_22);
+    const double R_6_31 = (c_6*R_5_31) + (s_6*neg_R_4_32);
+    const double R_6_32 = (c_6*neg_R_4_32) - (s_6*R_5_31);
 
     /* link 7 (panda_link7): pose in the base */
-    const double p_7_1 = p_5_1 + 0.088*R_6_11;
-    const double p_7_2 = p_5_2 + 0.088*R_6_21;
-    const double p_7_3 = p_5_3 + 0.088*R_6_31;
+    const double p_7_1 = p_5_1 + (0.088*R_6_11);
+    const double p_7_2 = p_5_2 + (0.088*R_6_21);
+    const double p_7_3 = p_5_3 + (0.088*R_6_31);
 
     /* frame panda_hand_tcp */
-    const double out_J_4_0 = p_7_1 + 0.2104*neg_R_6_12;
-    const double t1 = p_7_2 + 0.2104*neg_R_6_22;
-    const double t2 = p_7_3 - 0.2104*R_6_32;
+    const double out_J_4_0 = p_7_1 + (0.2104*neg_R_6_12);
+    const double t1 = p_7_2 + (0.2104*neg_R_6_22);
+    const double t2 = p_7_3 - (0.2104*R_6_32);
 
     /* link 2 (panda_link2): column of the Jacobian, RK (3.13) */
     const double t3 = t2 - 0.333;
@@ -90,34 +90,34 @@ void panda_jacobian(const double q[panda_NQ], double J[6*panda_NV])
     const double t4 = out_J_4_0 - p_3_1;
     const double t5 = t1 - p_3_2;
     const double t6 = t2 - p_3_3;
-    const double out_J_3_2 = neg_R_2_22*t6 - c_2*t5;
-    const double out_J_4_2 = c_2*t4 - neg_R_2_12*t6;
-    const double out_J_5_2 = neg_R_2_12*t5 - neg_R_2_22*t4;
+    const double out_J_3_2 = (neg_R_2_22*t6) - (c_2*t5);
+    const double out_J_4_2 = (c_2*t4) - (neg_R_2_12*t6);
+    const double out_J_5_2 = (neg_R_2_12*t5) - (neg_R_2_22*t4);
 
     /* link 4 (panda_link4): column of the Jacobian, RK (3.13) */
     const double t7 = out_J_4_0 - p_4_1;
     const double t8 = t1 - p_4_2;
     const double t9 = t2 - p_4_3;
-    const double out_J_3_3 = R_3_32*t8 - R_3_22*t9;
-    const double out_J_5_3 = neg_R_3_12*t8 + R_3_22*t7;
+    const double out_J_3_3 = (R_3_32*t8) - (R_3_22*t9);
+    const double out_J_5_3 = (neg_R_3_12*t8) + (R_3_22*t7);
 
     /* link 5 (panda_link5): column of the Jacobian, RK (3.13) */
     const double t10 = out_J_4_0 - p_5_1;
     const double t11 = t1 - p_5_2;
     const double t12 = t2 - p_5_3;
-    const double out_J_4_4 = neg_R_4_32*t10 + R_4_12*t12;
-    const double out_J_5_4 = R_4_22*t10 - R_4_12*t11;
+    const double out_J_4_4 = (neg_R_4_32*t10) + (R_4_12*t12);
+    const double out_J_5_4 = (R_4_22*t10) - (R_4_12*t11);
 
     /* link 6 (panda_link6): column of the Jacobian, RK (3.13) */
-    const double out_J_3_5 = R_5_32*t11 - R_5_22*t12;
-    const double out_J_5_5 = neg_R_5_12*t11 + R_5_22*t10;
+    const double out_J_3_5 = (R_5_32*t11) - (R_5_22*t12);
+    const double out_J_5_5 = (neg_R_5_12*t11) + (R_5_22*t10);
 
     /* link 7 (panda_link7): column of the Jacobian, RK (3.13) */
     const double t13 = out_J_4_0 - p_7_1;
     const double t14 = t1 - p_7_2;
     const double t15 = t2 - p_7_3;
-    const double out_J_3_6 = neg_R_6_22*t15 + R_6_32*t14;
-    const double out_J_5_6 = neg_R_6_12*t14 - neg_R_6_22*t13;
+    const double out_J_3_6 = (neg_R_6_22*t15) + (R_6_32*t14);
+    const double out_J_5_6 = (neg_R_6_12*t14) - (neg_R_6_22*t13);
     const double out_J_0_1 = -s_1;
     const double out_J_0_4 = -R_4_12;
     const double out_J_1_3 = -R_3_22;
@@ -127,11 +127,11 @@ void panda_jacobian(const double q[panda_NQ], double J[6*panda_NV])
     const double out_J_2_5 = -R_5_32;
     const double out_J_2_6 = -R_6_32;
     const double out_J_3_0 = -t1;
-    const double out_J_3_4 = -(R_4_22*t12 + neg_R_4_32*t11);
-    const double out_J_4_3 = -(R_3_32*t7 + neg_R_3_12*t9);
-    const double out_J_4_5 = -(R_5_32*t10 + neg_R_5_12*t12);
-    const double out_J_4_6 = -(R_6_32*t13 + neg_R_6_12*t15);
-    const double out_J_5_1 = -(s_1*t1 + c_1*out_J_4_0);
+    const double out_J_3_4 = -((R_4_22*t12) + (neg_R_4_32*t11));
+    const double out_J_4_3 = -((R_3_32*t7) + (neg_R_3_12*t9));
+    const double out_J_4_5 = -((R_5_32*t10) + (neg_R_5_12*t12));
+    const double out_J_4_6 = -((R_6_32*t13) + (neg_R_6_12*t15));
+    const double out_J_5_1 = -((s_1*t1) + (c_1*out_J_4_0));
 
     J[0] = 0.0;
     J[1] = out_J_0_1;

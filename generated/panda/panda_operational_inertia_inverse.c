@@ -36,53 +36,53 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
     /* link 3 (panda_link3): pose in the base */
     const double p_3_1 = 0.316*neg_R_2_12;
     const double p_3_2 = 0.316*neg_R_2_22;
-    const double p_3_3 = 0.333 + 0.316*c_2;
-    const double R_3_11 = c_3*R_2_11 - s_3*s_1;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*s_1;
-    const double R_3_21 = c_3*R_2_21 + s_3*c_1;
-    const double R_3_22 = c_3*c_1 - s_3*R_2_21;
+    const double p_3_3 = 0.333 + (0.316*c_2);
+    const double R_3_11 = (c_3*R_2_11) - (s_3*s_1);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*s_1);
+    const double R_3_21 = (c_3*R_2_21) + (s_3*c_1);
+    const double R_3_22 = (c_3*c_1) - (s_3*R_2_21);
     const double neg_R_3_31 = c_3*s_2;
     const double R_3_32 = s_3*s_2;
 
     /* link 4 (panda_link4): pose in the base */
-    const double p_4_1 = p_3_1 + 0.0825*R_3_11;
-    const double p_4_2 = p_3_2 + 0.0825*R_3_21;
-    const double p_4_3 = p_3_3 - 0.0825*neg_R_3_31;
-    const double neg_R_4_11 = c_4*R_3_11 + s_4*neg_R_2_12;
-    const double R_4_12 = s_4*R_3_11 - c_4*neg_R_2_12;
-    const double neg_R_4_21 = c_4*R_3_21 + s_4*neg_R_2_22;
-    const double R_4_22 = s_4*R_3_21 - c_4*neg_R_2_22;
-    const double R_4_31 = c_4*neg_R_3_31 - s_4*c_2;
-    const double neg_R_4_32 = s_4*neg_R_3_31 + c_4*c_2;
+    const double p_4_1 = p_3_1 + (0.0825*R_3_11);
+    const double p_4_2 = p_3_2 + (0.0825*R_3_21);
+    const double p_4_3 = p_3_3 - (0.0825*neg_R_3_31);
+    const double neg_R_4_11 = (c_4*R_3_11) + (s_4*neg_R_2_12);
+    const double R_4_12 = (s_4*R_3_11) - (c_4*neg_R_2_12);
+    const double neg_R_4_21 = (c_4*R_3_21) + (s_4*neg_R_2_22);
+    const double R_4_22 = (s_4*R_3_21) - (c_4*neg_R_2_22);
+    const double R_4_31 = (c_4*neg_R_3_31) - (s_4*c_2);
+    const double neg_R_4_32 = (s_4*neg_R_3_31) + (c_4*c_2);
 
     /* link 5 (panda_link5): pose in the base */
-    const double p_5_1 = p_4_1 - (0.0825*neg_R_4_11 + 0.384*R_4_12);
-    const double p_5_2 = p_4_2 - (0.0825*neg_R_4_21 + 0.384*R_4_22);
-    const double p_5_3 = p_4_3 + (0.0825*R_4_31 + 0.384*neg_R_4_32);
-    const double R_5_11 = c_5*neg_R_4_11 - s_5*neg_R_3_12;
-    const double neg_R_5_12 = s_5*neg_R_4_11 + c_5*neg_R_3_12;
-    const double R_5_21 = c_5*neg_R_4_21 + s_5*R_3_22;
-    const double R_5_22 = c_5*R_3_22 - s_5*neg_R_4_21;
-    const double R_5_31 = s_5*R_3_32 - c_5*R_4_31;
-    const double R_5_32 = s_5*R_4_31 + c_5*R_3_32;
+    const double p_5_1 = p_4_1 - ((0.0825*neg_R_4_11) + (0.384*R_4_12));
+    const double p_5_2 = p_4_2 - ((0.0825*neg_R_4_21) + (0.384*R_4_22));
+    const double p_5_3 = p_4_3 + ((0.0825*R_4_31) + (0.384*neg_R_4_32));
+    const double R_5_11 = (c_5*neg_R_4_11) - (s_5*neg_R_3_12);
+    const double neg_R_5_12 = (s_5*neg_R_4_11) + (c_5*neg_R_3_12);
+    const double R_5_21 = (c_5*neg_R_4_21) + (s_5*R_3_22);
+    const double R_5_22 = (c_5*R_3_22) - (s_5*neg_R_4_21);
+    const double R_5_31 = (s_5*R_3_32) - (c_5*R_4_31);
+    const double R_5_32 = (s_5*R_4_31) + (c_5*R_3_32);
 
     /* link 6 (panda_link6): pose in the base */
-    const double R_6_11 = c_6*R_5_11 - s_6*R_4_12;
-    const double neg_R_6_12 = s_6*R_5_11 + c_6*R_4_12;
-    const double R_6_21 = c_6*R_5_21 - s_6*R_4_22;
-    const double neg_R_6_22 = s_6*R_5_21 + c_6*R_4_22;
-    const double R_6_31 = c_6*R_5_31 + s_6*neg_R_4_32;
-    const double R_6_32 = c_6*neg_R_4_32 - s_6*R_5_31;
+    const double R_6_11 = (c_6*R_5_11) - (s_6*R_4_12);
+    const double neg_R_6_12 = (s_6*R_5_11) + (c_6*R_4_12);
+    const double R_6_21 = (c_6*R_5_21) - (s_6*R_4_22);
+    const double neg_R_6_22 = (s_6*R_5_21) + (c_6*R_4_22);
+    const double R_6_31 = (c_6*R_5_31) + (s_6*neg_R_4_32);
+    const double R_6_32 = (c_6*neg_R_4_32) - (s_6*R_5_31);
 
     /* link 7 (panda_link7): pose in the base */
-    const double p_7_1 = p_5_1 + 0.088*R_6_11;
-    const double p_7_2 = p_5_2 + 0.088*R_6_21;
-    const double p_7_3 = p_5_3 + 0.088*R_6_31;
+    const double p_7_1 = p_5_1 + (0.088*R_6_11);
+    const double p_7_2 = p_5_2 + (0.088*R_6_21);
+    const double p_7_3 = p_5_3 + (0.088*R_6_31);
 
     /* frame panda_hand_tcp */
-    const double t2 = p_7_1 + 0.2104*neg_R_6_12;
-    const double t3 = p_7_2 + 0.2104*neg_R_6_22;
-    const double t4 = p_7_3 - 0.2104*R_6_32;
+    const double t2 = p_7_1 + (0.2104*neg_R_6_12);
+    const double t3 = p_7_2 + (0.2104*neg_R_6_22);
+    const double t4 = p_7_3 - (0.2104*R_6_32);
 
     /* link 2 (panda_link2): column of the Jacobian, RK (3.13) */
     const double t5 = t4 - 0.333;
@@ -106,101 +106,102 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
     const double t15 = t2 - p_7_1;
     const double t16 = t3 - p_7_2;
     const double t17 = t4 - p_7_3;
-    const double t18 = neg_R_6_22*t17 + R_6_32*t16;
-    const double t19 = R_6_32*t15 + neg_R_6_12*t17;
-    const double t20 = neg_R_6_12*t16 - neg_R_6_22*t15;
+    const double t18 = (neg_R_6_22*t17) + (R_6_32*t16);
+    const double t19 = (R_6_32*t15) + (neg_R_6_12*t17);
+    const double t20 = (neg_R_6_12*t16) - (neg_R_6_22*t15);
 
     /* link 6 (panda_link6): composite body, SA (15a-c) */
     const double t21 = 0.0032806082595733164*c_7;
     const double h_6_3 = 0.0032806082595733164*s_7;
-    const double t22 = 0.002174847060296271*c_7 - 0.001320514136461655*s_7;
+    const double t22 = (0.002174847060296271*c_7) - (0.001320514136461655*s_7);
     const double t23 = s_7*t22;
     const double Sigma_6_33 = 0.0040023330519113 + t23;
     const double t24 = 0.001535882372017312*c_7;
     const double t25 = 0.0003863308944437672*s_7;
-    const double neg_M_7_6 = 0.001535882372017312*s_7 + 0.0003863308944437672*c_7;
+    const double neg_M_7_6 = (0.001535882372017312*s_7) + (0.0003863308944437672*c_7);
     const double h_6_1 = 0.231847552695 + t21;
-    const double Sigma_6_11 = 0.0242040742860372 - t23 + 0.176*t21;
+    const double Sigma_6_11 = 0.0242040742860372 - t23 + (0.176*t21);
     const double neg_Sigma_6_12 = 0.014748570382675316 + (t24 - t25);
-    const double Sigma_6_13 = -0.0009836646129294507 + c_7*t22 + 0.088*h_6_3;
+    const double Sigma_6_13 = -0.0009836646129294507 + (c_7*t22) + (0.088*h_6_3);
     const double neg_Sigma_6_23 = 9.3569097314605e-05 + neg_M_7_6;
 
     /* link 5 (panda_link5): composite body, SA (15a-c) */
-    const double t26 = c_6*h_6_1 + 0.173804705569*s_6;
+    const double t26 = (c_6*h_6_1) + (0.173804705569*s_6);
     const double t27 = s_6*h_6_1;
     const double t28 = 0.173804705569*c_6;
     const double h_5_3 = t27 - t28;
-    const double t29 = s_6*(Sigma_6_11 - 0.028934422545659894) - c_6*(neg_Sigma_6_12 + neg_Sigma_6_12);
-    const double t30 = s_6*t29;
-    const double Sigma_5_33 = 0.028934422545659894 + t30;
-    const double t31 = c_6*Sigma_6_13 + s_6*neg_Sigma_6_23;
-    const double t32 = s_6*Sigma_6_13;
-    const double t33 = c_6*neg_Sigma_6_23;
+    const double t29 = s_6*(Sigma_6_11 - 0.028934422545659894);
+    const double t30 = t29 - (c_6*(neg_Sigma_6_12 + neg_Sigma_6_12));
+    const double t31 = s_6*t30;
+    const double Sigma_5_33 = 0.028934422545659894 + t31;
+    const double t32 = (c_6*Sigma_6_13) + (s_6*neg_Sigma_6_23);
+    const double t33 = s_6*Sigma_6_13;
+    const double t34 = c_6*neg_Sigma_6_23;
     const double h_5_1 = t26 - 0.014653732538;
     const double h_5_2 = 0.067870631425 - h_6_3;
-    const double Sigma_5_11 = 0.001451156065026714 + (Sigma_6_11 - t30);
-    const double Sigma_5_12 = 0.00151524447332703 - t31;
-    const double Sigma_5_13 = 0.004600245517563106 + (c_6*t29 + neg_Sigma_6_12);
+    const double Sigma_5_11 = 0.001451156065026714 + (Sigma_6_11 - t31);
+    const double Sigma_5_12 = 0.00151524447332703 - t32;
+    const double Sigma_5_13 = 0.004600245517563106 + ((c_6*t30) + neg_Sigma_6_12);
     const double Sigma_5_22 = 0.010045187828321245 + Sigma_6_33;
-    const double neg_Sigma_5_23 = 0.00216405205209813 + (t32 - t33);
+    const double neg_Sigma_5_23 = 0.00216405205209813 + (t33 - t34);
 
     /* link 4 (panda_link4): composite body, SA (15a-c) */
-    const double t34 = 0.384*h_5_2;
-    const double t35 = Sigma_5_13 + 0.384*h_5_1;
-    const double t36 = t34 - neg_Sigma_5_23;
-    const double t37 = s_5*h_5_2 - c_5*h_5_1;
-    const double neg_h_4_3 = s_5*h_5_1 + c_5*h_5_2;
-    const double t38 = 0.0825*neg_h_4_3;
-    const double t39 = s_5*(Sigma_5_11 - Sigma_5_22) + c_5*(Sigma_5_12 + Sigma_5_12);
-    const double t40 = s_5*t39;
-    const double Sigma_4_33 = Sigma_5_22 + t40;
-    const double t41 = c_5*t35;
-    const double t42 = s_5*t35;
-    const double h_4_1 = 0.55278027465 + t37;
+    const double t35 = 0.384*h_5_2;
+    const double t36 = Sigma_5_13 + (0.384*h_5_1);
+    const double t37 = t35 - neg_Sigma_5_23;
+    const double t38 = (s_5*h_5_2) - (c_5*h_5_1);
+    const double neg_h_4_3 = (s_5*h_5_1) + (c_5*h_5_2);
+    const double t39 = 0.0825*neg_h_4_3;
+    const double t40 = (s_5*(Sigma_5_11 - Sigma_5_22)) + (c_5*(Sigma_5_12 + Sigma_5_12));
+    const double t41 = s_5*t40;
+    const double Sigma_4_33 = Sigma_5_22 + t41;
+    const double t42 = c_5*t36;
+    const double t43 = s_5*t36;
+    const double h_4_1 = 0.55278027465 + t38;
     const double neg_h_4_2 = 2.012523553603 + h_5_3;
-    const double Sigma_4_11 = 0.0510201361568155 + (Sigma_5_11 - t40 + 0.165*t37);
-    const double neg_Sigma_4_12 = 0.16284087268546085 + (s_5*t36 - t41 + 0.0825*h_5_3);
-    const double Sigma_4_13 = 0.0039053550262761 + (c_5*t39 - Sigma_5_12 - t38);
-    const double Sigma_4_22 = 0.6972920750309718 + (Sigma_5_33 + 0.768*h_5_3);
-    const double Sigma_4_23 = t42 + c_5*t36 - 0.00164448757736927;
+    const double Sigma_4_11 = 0.0510201361568155 + (Sigma_5_11 - t41 + (0.165*t38));
+    const double neg_Sigma_4_12 = 0.16284087268546085 + ((s_5*t37) - t42 + (0.0825*h_5_3));
+    const double Sigma_4_13 = 0.0039053550262761 + ((c_5*t40) - Sigma_5_12 - t39);
+    const double Sigma_4_22 = 0.6972920750309718 + (Sigma_5_33 + (0.768*h_5_3));
+    const double Sigma_4_23 = t43 + (c_5*t37) - 0.00164448757736927;
 
     /* link 3 (panda_link3): composite body, SA (15a-c) */
-    const double t43 = c_4*h_4_1 + s_4*neg_h_4_2;
-    const double t44 = s_4*h_4_1;
-    const double t45 = c_4*neg_h_4_2;
-    const double h_3_3 = t45 - t44;
-    const double t46 = c_4*(neg_Sigma_4_12 + neg_Sigma_4_12) - s_4*(Sigma_4_11 - Sigma_4_22);
-    const double t47 = s_4*t46;
-    const double Sigma_3_33 = Sigma_4_22 - t47;
-    const double t48 = c_4*Sigma_4_13;
-    const double t49 = s_4*Sigma_4_23;
-    const double M_4_3 = s_4*Sigma_4_13 + c_4*Sigma_4_23;
-    const double h_3_1 = 0.746857959872 - t43;
+    const double t44 = (c_4*h_4_1) + (s_4*neg_h_4_2);
+    const double t45 = s_4*h_4_1;
+    const double t46 = c_4*neg_h_4_2;
+    const double h_3_3 = t46 - t45;
+    const double t47 = (c_4*(neg_Sigma_4_12 + neg_Sigma_4_12)) - (s_4*(Sigma_4_11 - Sigma_4_22));
+    const double t48 = s_4*t47;
+    const double Sigma_3_33 = Sigma_4_22 - t48;
+    const double t49 = c_4*Sigma_4_13;
+    const double t50 = s_4*Sigma_4_23;
+    const double M_4_3 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
+    const double h_3_1 = 0.746857959872 - t44;
     const double h_3_2 = 0.028227094878 + neg_h_4_3;
-    const double Sigma_3_11 = 0.061602421026527694 + (Sigma_4_11 + t47 - 0.165*t43);
-    const double Sigma_3_12 = 0.000121912420950744 + (t38 - (t49 - t48));
-    const double Sigma_3_13 = 0.005487648106562256 + (neg_Sigma_4_12 - c_4*t46 + 0.0825*h_3_3);
+    const double Sigma_3_11 = 0.061602421026527694 + (Sigma_4_11 + t48 - (0.165*t44));
+    const double Sigma_3_12 = 0.000121912420950744 + (t39 - (t50 - t49));
+    const double Sigma_3_13 = 0.005487648106562256 + (neg_Sigma_4_12 - (c_4*t47) + (0.0825*h_3_3));
     const double Sigma_3_22 = 0.022178148964878235 + Sigma_4_33;
     const double Sigma_3_23 = 0.004377257121839584 + M_4_3;
 
     /* link 2 (panda_link2): composite body, SA (15a-c) */
-    const double t50 = Sigma_3_13 + 0.316*h_3_1;
-    const double t51 = Sigma_3_23 + 0.316*h_3_2;
-    const double t52 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
-    const double t53 = s_3*t52;
-    const double Sigma_2_33 = Sigma_3_22 + t53;
-    const double t54 = c_3*t50;
-    const double t55 = s_3*t51;
-    const double neg_M_3_2 = s_3*t50 + c_3*t51;
-    const double Sigma_2_11 = 0.023077882494931805 + (Sigma_3_11 - t53);
-    const double Sigma_2_12 = 0.00398335888393552 - (t54 - t55);
-    const double Sigma_2_13 = c_3*t52 - Sigma_3_12 - 0.01026110182100817;
-    const double Sigma_2_22 = 1.032162061231881 + (Sigma_3_33 + 0.632*h_3_3);
+    const double t51 = Sigma_3_13 + (0.316*h_3_1);
+    const double t52 = Sigma_3_23 + (0.316*h_3_2);
+    const double t53 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
+    const double t54 = s_3*t53;
+    const double Sigma_2_33 = Sigma_3_22 + t54;
+    const double t55 = c_3*t51;
+    const double t56 = s_3*t52;
+    const double neg_M_3_2 = (s_3*t51) + (c_3*t52);
+    const double Sigma_2_11 = 0.023077882494931805 + (Sigma_3_11 - t54);
+    const double Sigma_2_12 = 0.00398335888393552 - (t55 - t56);
+    const double Sigma_2_13 = (c_3*t53) - Sigma_3_12 - 0.01026110182100817;
+    const double Sigma_2_22 = 1.032162061231881 + (Sigma_3_33 + (0.632*h_3_3));
     const double neg_Sigma_2_23 = 0.0007689361029464 + neg_M_3_2;
 
     /* link 1 (panda_link1): composite body, SA (15a-c) */
-    const double t56 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.0062531379269375 + t56;
+    const double t57 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.0062531379269375 + (Sigma_2_11 - t57);
     const double Sigma_1_22 = 0.008006428067536875 + Sigma_2_33;
 
     /* link 1 (panda_link1): row of the mass matrix, SA (16) */
@@ -208,68 +209,68 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
 
     /* link 2 (panda_link2): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
-    const double M_2_1 = s_2*Sigma_2_13 - c_2*neg_Sigma_2_23;
+    const double M_2_1 = (s_2*Sigma_2_13) - (c_2*neg_Sigma_2_23);
 
     /* link 3 (panda_link3): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_1 = c_2*M_3_3 - s_2*(t55 - t54);
+    const double M_3_1 = (c_2*M_3_3) - (s_2*(t56 - t55));
 
     /* link 4 (panda_link4): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
-    const double t57 = t48 - t49;
-    const double t58 = 0.0825*t43 - M_4_4 + 0.316*(t44 - t45);
-    const double M_4_2 = s_3*t57 + c_3*t58;
-    const double M_4_1 = c_2*M_4_3 - s_2*(c_3*t57 - s_3*t58);
+    const double t58 = t49 - t50;
+    const double t59 = (0.0825*t44) - M_4_4 + (0.316*(t45 - t46));
+    const double M_4_2 = (s_3*t58) + (c_3*t59);
+    const double M_4_1 = (c_2*M_4_3) - (s_2*((c_3*t58) - (s_3*t59)));
 
     /* link 5 (panda_link5): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + Sigma_5_22;
-    const double t59 = neg_Sigma_5_23 - t34;
-    const double t60 = t41 + s_5*t59;
-    const double M_5_4 = t42 - c_5*t59;
-    const double t61 = 0.0825*t37;
-    const double t62 = M_5_5 + t61;
-    const double M_5_3 = c_4*t62 - s_4*t60 - t61;
-    const double t63 = 0.316*t37 - (c_4*t60 + s_4*t62);
-    const double t64 = neg_h_4_3*(0.0825*s_4 - 0.316*c_4) - M_5_4;
-    const double M_5_2 = s_3*t63 + c_3*t64;
-    const double M_5_1 = c_2*M_5_3 - s_2*(c_3*t63 - s_3*t64);
+    const double t60 = neg_Sigma_5_23 - t35;
+    const double t61 = t42 + (s_5*t60);
+    const double M_5_4 = t43 - (c_5*t60);
+    const double t62 = 0.0825*t38;
+    const double t63 = M_5_5 + t62;
+    const double M_5_3 = (c_4*t63) - (s_4*t61) - t62;
+    const double t64 = (0.316*t38) - ((c_4*t61) + (s_4*t63));
+    const double t65 = (neg_h_4_3*((0.0825*s_4) - (0.316*c_4))) - M_5_4;
+    const double M_5_2 = (s_3*t64) + (c_3*t65);
+    const double M_5_1 = (c_2*M_5_3) - (s_2*((c_3*t64) - (s_3*t65)));
 
     /* link 6 (panda_link6): row of the mass matrix, SA (16) */
     const double M_6_6 = Sigma_6_11 + 0.028934422545659894;
-    const double M_6_5 = t33 - t32;
-    const double t65 = t28 - t27;
-    const double t66 = 0.384*t65 - M_6_6;
-    const double t67 = c_5*t31 + s_5*t66;
-    const double t68 = c_5*t65;
-    const double t69 = s_5*t65;
-    const double t70 = 0.0825*t69;
-    const double t71 = t70 - M_6_5;
-    const double M_6_4 = s_5*t31 - c_5*t66 - 0.0825*t26;
-    const double M_6_3 = t70 - (s_4*t67 + c_4*t71);
-    const double t72 = s_4*t71 - c_4*t67 - 0.316*t69;
-    const double t73 = 0.316*(c_4*t68 - s_4*t26) - (M_6_4 + 0.0825*(s_4*t68 + c_4*t26));
-    const double M_6_2 = s_3*t72 + c_3*t73;
-    const double M_6_1 = c_2*M_6_3 - s_2*(c_3*t72 - s_3*t73);
+    const double M_6_5 = t34 - t33;
+    const double t66 = t28 - t27;
+    const double t67 = (0.384*t66) - M_6_6;
+    const double t68 = (c_5*t32) + (s_5*t67);
+    const double t69 = c_5*t66;
+    const double t70 = s_5*t66;
+    const double t71 = 0.0825*t70;
+    const double t72 = t71 - M_6_5;
+    const double M_6_4 = (s_5*t32) - (c_5*t67) - (0.0825*t26);
+    const double M_6_3 = t71 - ((s_4*t68) + (c_4*t72));
+    const double t73 = (s_4*t72) - (c_4*t68) - (0.316*t70);
+    const double t74 = (0.316*((c_4*t69) - (s_4*t26))) - (M_6_4 + (0.0825*((s_4*t69) + (c_4*t26))));
+    const double M_6_2 = (s_3*t73) + (c_3*t74);
+    const double M_6_1 = (c_2*M_6_3) - (s_2*((c_3*t73) - (s_3*t74)));
 
     /* link 7 (panda_link7): row of the mass matrix, SA (16) */
-    const double t74 = t25 - t24;
-    const double t75 = 0.006684151967360946 + 0.088*t21;
-    const double M_7_5 = s_6*t74 - c_6*t75;
-    const double t76 = c_6*h_6_3;
-    const double t77 = s_6*h_6_3;
-    const double t78 = c_6*t74 + s_6*t75 + 0.384*t21;
-    const double t79 = neg_M_7_6 - 0.384*t76;
-    const double t80 = s_5*t79 - c_5*t78;
-    const double t81 = c_5*t76 - s_5*t21;
-    const double t82 = s_5*t76 + c_5*t21;
-    const double t83 = 0.0825*t82;
-    const double t84 = M_7_5 + t83;
-    const double M_7_4 = 0.0825*t77 - (s_5*t78 + c_5*t79);
-    const double M_7_3 = c_4*t84 - s_4*t80 - t83;
-    const double t85 = 0.316*t82 - (c_4*t80 + s_4*t84);
-    const double t86 = 0.0825*(s_4*t81 + c_4*t77) - M_7_4 + 0.316*(s_4*t77 - c_4*t81);
-    const double M_7_2 = s_3*t85 + c_3*t86;
-    const double M_7_1 = c_2*M_7_3 - s_2*(c_3*t85 - s_3*t86);
+    const double t75 = t25 - t24;
+    const double t76 = 0.006684151967360946 + (0.088*t21);
+    const double M_7_5 = (s_6*t75) - (c_6*t76);
+    const double t77 = c_6*h_6_3;
+    const double t78 = s_6*h_6_3;
+    const double t79 = (c_6*t75) + (s_6*t76) + (0.384*t21);
+    const double t80 = neg_M_7_6 - (0.384*t77);
+    const double t81 = (s_5*t80) - (c_5*t79);
+    const double t82 = (c_5*t77) - (s_5*t21);
+    const double t83 = (s_5*t77) + (c_5*t21);
+    const double t84 = 0.0825*t83;
+    const double t85 = M_7_5 + t84;
+    const double M_7_4 = (0.0825*t78) - ((s_5*t79) + (c_5*t80));
+    const double M_7_3 = (c_4*t85) - (s_4*t81) - t84;
+    const double t86 = (0.316*t83) - ((c_4*t81) + (s_4*t85));
+    const double t87 = (0.0825*((s_4*t82) + (c_4*t78))) - M_7_4 + (0.316*((s_4*t78) - (c_4*t82)));
+    const double M_7_2 = (s_3*t86) + (c_3*t87);
+    const double M_7_1 = (c_2*M_7_3) - (s_2*((c_3*t86) - (s_3*t87)));
 
     /* link 7 (panda_link7): reverse Gaussian elimination, SA (26)-(30) */
     const double neg_alpha_6_7 = 149.60760989322966*neg_M_7_6;
@@ -278,270 +279,275 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
     const double alpha_3_7 = 149.60760989322966*M_7_3;
     const double alpha_2_7 = 149.60760989322966*M_7_2;
     const double alpha_1_7 = 149.60760989322966*M_7_1;
-    const double D_6 = M_6_6 - neg_alpha_6_7*neg_M_7_6;
-    const double t87 = M_6_5 + neg_alpha_6_7*M_7_5;
-    const double t88 = M_6_4 + neg_alpha_6_7*M_7_4;
-    const double t89 = M_6_3 + neg_alpha_6_7*M_7_3;
-    const double t90 = M_6_2 + neg_alpha_6_7*M_7_2;
-    const double t91 = M_6_1 + neg_alpha_6_7*M_7_1;
+    const double D_6 = M_6_6 - (neg_alpha_6_7*neg_M_7_6);
+    const double t88 = M_6_5 + (neg_alpha_6_7*M_7_5);
+    const double t89 = M_6_4 + (neg_alpha_6_7*M_7_4);
+    const double t90 = M_6_3 + (neg_alpha_6_7*M_7_3);
+    const double t91 = M_6_2 + (neg_alpha_6_7*M_7_2);
+    const double t92 = M_6_1 + (neg_alpha_6_7*M_7_1);
 
     /* link 6 (panda_link6): reverse Gaussian elimination, SA (26)-(30) */
-    const double t92 = 1.0/D_6;
-    const double alpha_5_6 = t87*t92;
-    const double alpha_4_6 = t88*t92;
-    const double alpha_3_6 = t89*t92;
-    const double alpha_2_6 = t90*t92;
-    const double alpha_1_6 = t91*t92;
-    const double D_5 = M_5_5 - alpha_5_7*M_7_5 - alpha_5_6*t87;
-    const double t93 = M_5_4 - alpha_5_7*M_7_4 - alpha_5_6*t88;
-    const double t94 = M_5_3 - alpha_5_7*M_7_3 - alpha_5_6*t89;
-    const double t95 = M_5_2 - alpha_5_7*M_7_2 - alpha_5_6*t90;
-    const double t96 = M_5_1 - alpha_5_7*M_7_1 - alpha_5_6*t91;
+    const double t93 = 1.0/D_6;
+    const double alpha_5_6 = t88*t93;
+    const double alpha_4_6 = t89*t93;
+    const double alpha_3_6 = t90*t93;
+    const double alpha_2_6 = t91*t93;
+    const double alpha_1_6 = t92*t93;
+    const double D_5 = M_5_5 - (alpha_5_7*M_7_5) - (alpha_5_6*t88);
+    const double t94 = M_5_4 - (alpha_5_7*M_7_4) - (alpha_5_6*t89);
+    const double t95 = M_5_3 - (alpha_5_7*M_7_3) - (alpha_5_6*t90);
+    const double t96 = M_5_2 - (alpha_5_7*M_7_2) - (alpha_5_6*t91);
+    const double t97 = M_5_1 - (alpha_5_7*M_7_1) - (alpha_5_6*t92);
 
     /* link 5 (panda_link5): reverse Gaussian elimination, SA (26)-(30) */
-    const double t97 = 1.0/D_5;
-    const double alpha_4_5 = t93*t97;
-    const double alpha_3_5 = t94*t97;
-    const double alpha_2_5 = t95*t97;
-    const double alpha_1_5 = t96*t97;
-    const double D_4 = M_4_4 - alpha_4_7*M_7_4 - alpha_4_6*t88 - alpha_4_5*t93;
-    const double t98 = M_4_3 - alpha_4_7*M_7_3 - alpha_4_6*t89 - alpha_4_5*t94;
-    const double t99 = M_4_2 - alpha_4_7*M_7_2 - alpha_4_6*t90 - alpha_4_5*t95;
-    const double t100 = M_4_1 - alpha_4_7*M_7_1 - alpha_4_6*t91 - alpha_4_5*t96;
+    const double t98 = 1.0/D_5;
+    const double alpha_4_5 = t94*t98;
+    const double alpha_3_5 = t95*t98;
+    const double alpha_2_5 = t96*t98;
+    const double alpha_1_5 = t97*t98;
+    const double D_4 = M_4_4 - (alpha_4_7*M_7_4) - (alpha_4_6*t89) - (alpha_4_5*t94);
+    const double t99 = M_4_3 - (alpha_4_7*M_7_3) - (alpha_4_6*t90) - (alpha_4_5*t95);
+    const double t100 = M_4_2 - (alpha_4_7*M_7_2) - (alpha_4_6*t91) - (alpha_4_5*t96);
+    const double t101 = M_4_1 - (alpha_4_7*M_7_1) - (alpha_4_6*t92) - (alpha_4_5*t97);
 
     /* link 4 (panda_link4): reverse Gaussian elimination, SA (26)-(30) */
-    const double t101 = 1.0/D_4;
-    const double alpha_3_4 = t98*t101;
-    const double alpha_2_4 = t99*t101;
-    const double alpha_1_4 = t100*t101;
-    const double D_3 = M_3_3 - alpha_3_7*M_7_3 - alpha_3_6*t89 - alpha_3_5*t94 - alpha_3_4*t98;
-    const double t102 = neg_M_3_2 + alpha_3_7*M_7_2 + alpha_3_6*t90 + alpha_3_5*t95 + alpha_3_4*t99;
-    const double t103 = M_3_1 - alpha_3_7*M_7_1 - alpha_3_6*t91 - alpha_3_5*t96 - alpha_3_4*t100;
+    const double t102 = 1.0/D_4;
+    const double alpha_3_4 = t99*t102;
+    const double alpha_2_4 = t100*t102;
+    const double alpha_1_4 = t101*t102;
+    const double D_3 = M_3_3 - (alpha_3_7*M_7_3) - (alpha_3_6*t90) - (alpha_3_5*t95) - (alpha_3_4*t99);
+    const double t103 = neg_M_3_2 + (alpha_3_7*M_7_2) + (alpha_3_6*t91) + (alpha_3_5*t96);
+    const double t104 = t103 + (alpha_3_4*t100);
+    const double t105 = M_3_1 - (alpha_3_7*M_7_1) - (alpha_3_6*t92) - (alpha_3_5*t97) - (alpha_3_4*t101);
 
     /* link 3 (panda_link3): reverse Gaussian elimination, SA (26)-(30) */
-    const double t104 = 1.0/D_3;
-    const double neg_alpha_2_3 = t102*t104;
-    const double alpha_1_3 = t103*t104;
-    const double t105 = M_2_2 - alpha_2_7*M_7_2 - alpha_2_6*t90 - alpha_2_5*t95 - alpha_2_4*t99;
-    const double D_2 = t105 - neg_alpha_2_3*t102;
-    const double t106 = M_2_1 - alpha_2_7*M_7_1 - alpha_2_6*t91 - alpha_2_5*t96 - alpha_2_4*t100;
-    const double t107 = t106 + neg_alpha_2_3*t103;
-    const double t108 = M_1_1 - alpha_1_7*M_7_1 - alpha_1_6*t91 - alpha_1_5*t96 - alpha_1_4*t100;
+    const double t106 = 1.0/D_3;
+    const double neg_alpha_2_3 = t104*t106;
+    const double alpha_1_3 = t105*t106;
+    const double t107 = M_2_2 - (alpha_2_7*M_7_2) - (alpha_2_6*t91) - (alpha_2_5*t96) - (alpha_2_4*t100);
+    const double D_2 = t107 - (neg_alpha_2_3*t104);
+    const double t108 = M_2_1 - (alpha_2_7*M_7_1) - (alpha_2_6*t92) - (alpha_2_5*t97) - (alpha_2_4*t101);
+    const double t109 = t108 + (neg_alpha_2_3*t105);
+    const double t110 = M_1_1 - (alpha_1_7*M_7_1) - (alpha_1_6*t92) - (alpha_1_5*t97) - (alpha_1_4*t101);
 
     /* link 2 (panda_link2): reverse Gaussian elimination, SA (26)-(30) */
-    const double t109 = 1.0/D_2;
-    const double alpha_1_2 = t107*t109;
-    const double D_1 = t108 - alpha_1_3*t103 - alpha_1_2*t107;
+    const double t111 = 1.0/D_2;
+    const double alpha_1_2 = t109*t111;
+    const double D_1 = t110 - (alpha_1_3*t105) - (alpha_1_2*t109);
 
     /* link 1 (panda_link1): reverse Gaussian elimination, SA (26)-(30) */
-    const double t110 = 1.0/D_1;
+    const double t112 = 1.0/D_1;
 
     /* link 7 (panda_link7): elimination applied to the right-hand side, SA (24) */
-    const double t111 = neg_R_5_12 + neg_alpha_6_7*neg_R_6_12;
+    const double t113 = neg_R_5_12 + (neg_alpha_6_7*neg_R_6_12);
 
     /* link 6 (panda_link6): elimination applied to the right-hand side, SA (24) */
-    const double t112 = R_4_12 + alpha_5_7*neg_R_6_12 + alpha_5_6*t111;
+    const double t114 = R_4_12 + (alpha_5_7*neg_R_6_12) + (alpha_5_6*t113);
 
     /* link 5 (panda_link5): elimination applied to the right-hand side, SA (24) */
-    const double t113 = neg_R_3_12 - alpha_4_7*neg_R_6_12 - alpha_4_6*t111 + alpha_4_5*t112;
+    const double t115 = neg_R_3_12 - (alpha_4_7*neg_R_6_12) - (alpha_4_6*t113) + (alpha_4_5*t114);
 
     /* link 4 (panda_link4): elimination applied to the right-hand side, SA (24) */
-    const double t114 = neg_R_2_12 - alpha_3_7*neg_R_6_12 - alpha_3_6*t111 + alpha_3_5*t112;
-    const double t115 = t114 - alpha_3_4*t113;
+    const double t116 = neg_R_2_12 - (alpha_3_7*neg_R_6_12) - (alpha_3_6*t113) + (alpha_3_5*t114);
+    const double t117 = t116 - (alpha_3_4*t115);
+    const double t118 = (alpha_2_5*t114) - (s_1 + (alpha_2_7*neg_R_6_12) + (alpha_2_6*t113));
+    const double t119 = (alpha_1_5*t114) - ((alpha_1_7*neg_R_6_12) + (alpha_1_6*t113));
 
     /* link 3 (panda_link3): elimination applied to the right-hand side, SA (24) */
-    const double t116 = alpha_2_5*t112 - (s_1 + alpha_2_7*neg_R_6_12 + alpha_2_6*t111) - alpha_2_4*t113;
-    const double t117 = t116 + neg_alpha_2_3*t115;
-    const double t118 = alpha_1_5*t112 - (alpha_1_7*neg_R_6_12 + alpha_1_6*t111) - alpha_1_4*t113;
+    const double t120 = t118 - (alpha_2_4*t115) + (neg_alpha_2_3*t117);
 
     /* link 2 (panda_link2): elimination applied to the right-hand side, SA (24) */
-    const double t119 = t118 - alpha_1_3*t115 - alpha_1_2*t117;
+    const double t121 = t119 - (alpha_1_4*t115) - (alpha_1_3*t117) - (alpha_1_2*t120);
 
     /* link 7 (panda_link7): elimination applied to the right-hand side, SA (24) */
-    const double t120 = neg_alpha_6_7*neg_R_6_22 - R_5_22;
+    const double t122 = (neg_alpha_6_7*neg_R_6_22) - R_5_22;
 
     /* link 6 (panda_link6): elimination applied to the right-hand side, SA (24) */
-    const double t121 = R_4_22 + alpha_5_7*neg_R_6_22 + alpha_5_6*t120;
+    const double t123 = R_4_22 + (alpha_5_7*neg_R_6_22) + (alpha_5_6*t122);
 
     /* link 5 (panda_link5): elimination applied to the right-hand side, SA (24) */
-    const double t122 = alpha_4_5*t121 - (R_3_22 + alpha_4_7*neg_R_6_22 + alpha_4_6*t120);
+    const double t124 = (alpha_4_5*t123) - (R_3_22 + (alpha_4_7*neg_R_6_22) + (alpha_4_6*t122));
 
     /* link 4 (panda_link4): elimination applied to the right-hand side, SA (24) */
-    const double t123 = neg_R_2_22 - alpha_3_7*neg_R_6_22 - alpha_3_6*t120 + alpha_3_5*t121;
-    const double t124 = t123 - alpha_3_4*t122;
+    const double t125 = neg_R_2_22 - (alpha_3_7*neg_R_6_22) - (alpha_3_6*t122) + (alpha_3_5*t123);
+    const double t126 = t125 - (alpha_3_4*t124);
+    const double t127 = c_1 - (alpha_2_7*neg_R_6_22) - (alpha_2_6*t122) + (alpha_2_5*t123);
+    const double t128 = (alpha_1_5*t123) - ((alpha_1_7*neg_R_6_22) + (alpha_1_6*t122));
 
     /* link 3 (panda_link3): elimination applied to the right-hand side, SA (24) */
-    const double t125 = c_1 - alpha_2_7*neg_R_6_22 - alpha_2_6*t120 + alpha_2_5*t121 - alpha_2_4*t122;
-    const double t126 = t125 + neg_alpha_2_3*t124;
-    const double t127 = alpha_1_5*t121 - (alpha_1_7*neg_R_6_22 + alpha_1_6*t120) - alpha_1_4*t122;
+    const double t129 = t127 - (alpha_2_4*t124) + (neg_alpha_2_3*t126);
 
     /* link 2 (panda_link2): elimination applied to the right-hand side, SA (24) */
-    const double t128 = t127 - alpha_1_3*t124 - alpha_1_2*t126;
+    const double t130 = t128 - (alpha_1_4*t124) - (alpha_1_3*t126) - (alpha_1_2*t129);
 
     /* link 7 (panda_link7): elimination applied to the right-hand side, SA (24) */
-    const double t129 = R_5_32 + neg_alpha_6_7*R_6_32;
+    const double t131 = R_5_32 + (neg_alpha_6_7*R_6_32);
 
     /* link 6 (panda_link6): elimination applied to the right-hand side, SA (24) */
-    const double t130 = neg_R_4_32 + alpha_5_7*R_6_32 + alpha_5_6*t129;
+    const double t132 = neg_R_4_32 + (alpha_5_7*R_6_32) + (alpha_5_6*t131);
 
     /* link 5 (panda_link5): elimination applied to the right-hand side, SA (24) */
-    const double t131 = alpha_4_7*R_6_32 - R_3_32 + alpha_4_6*t129 - alpha_4_5*t130;
+    const double t133 = (alpha_4_7*R_6_32) - R_3_32 + (alpha_4_6*t131) - (alpha_4_5*t132);
 
     /* link 4 (panda_link4): elimination applied to the right-hand side, SA (24) */
-    const double t132 = c_2 + alpha_3_7*R_6_32 + alpha_3_6*t129 - alpha_3_5*t130 - alpha_3_4*t131;
+    const double t134 = c_2 + (alpha_3_7*R_6_32) + (alpha_3_6*t131) - (alpha_3_5*t132);
+    const double t135 = t134 - (alpha_3_4*t133);
+    const double t136 = 1.0 + (alpha_1_7*R_6_32) + (alpha_1_6*t131) - (alpha_1_5*t132);
 
     /* link 3 (panda_link3): elimination applied to the right-hand side, SA (24) */
-    const double t133 = alpha_2_7*R_6_32 + alpha_2_6*t129 - alpha_2_5*t130 - alpha_2_4*t131;
-    const double t134 = t133 + neg_alpha_2_3*t132;
-    const double t135 = 1.0 + alpha_1_7*R_6_32 + alpha_1_6*t129 - alpha_1_5*t130 - alpha_1_4*t131;
+    const double t137 = (alpha_2_7*R_6_32) + (alpha_2_6*t131) - (alpha_2_5*t132) - (alpha_2_4*t133);
+    const double t138 = t137 + (neg_alpha_2_3*t135);
 
     /* link 2 (panda_link2): elimination applied to the right-hand side, SA (24) */
-    const double t136 = t135 - alpha_1_3*t132 - alpha_1_2*t134;
+    const double t139 = t136 - (alpha_1_4*t133) - (alpha_1_3*t135) - (alpha_1_2*t138);
 
     /* link 7 (panda_link7): elimination applied to the right-hand side, SA (24) */
-    const double t137 = R_5_32*t13 - R_5_22*t14 + neg_alpha_6_7*t18;
+    const double t140 = (R_5_32*t13) - (R_5_22*t14) + (neg_alpha_6_7*t18);
 
     /* link 6 (panda_link6): elimination applied to the right-hand side, SA (24) */
-    const double t138 = R_4_22*t14 + neg_R_4_32*t13 + alpha_5_7*t18 + alpha_5_6*t137;
+    const double t141 = (R_4_22*t14) + (neg_R_4_32*t13) + (alpha_5_7*t18) + (alpha_5_6*t140);
 
     /* link 5 (panda_link5): elimination applied to the right-hand side, SA (24) */
-    const double t139 = R_3_32*t10 - R_3_22*t11 - alpha_4_7*t18 - alpha_4_6*t137 + alpha_4_5*t138;
+    const double t142 = (R_3_32*t10) - (R_3_22*t11) - (alpha_4_7*t18) - (alpha_4_6*t140);
+    const double t143 = t142 + (alpha_4_5*t141);
+    const double t144 = (neg_R_2_22*t8) - (c_2*t7) - (alpha_3_7*t18) - (alpha_3_6*t140);
 
     /* link 4 (panda_link4): elimination applied to the right-hand side, SA (24) */
-    const double t140 = neg_R_2_22*t8 - c_2*t7 - alpha_3_7*t18 - alpha_3_6*t137 + alpha_3_5*t138;
-    const double t141 = t140 - alpha_3_4*t139;
+    const double t145 = t144 + (alpha_3_5*t141) - (alpha_3_4*t143);
+    const double t146 = (c_1*t5) - (alpha_2_7*t18) - (alpha_2_6*t140) + (alpha_2_5*t141);
 
     /* link 3 (panda_link3): elimination applied to the right-hand side, SA (24) */
-    const double t142 = c_1*t5 - alpha_2_7*t18 - alpha_2_6*t137 + alpha_2_5*t138 - alpha_2_4*t139;
-    const double t143 = t142 + neg_alpha_2_3*t141;
-    const double t144 = alpha_1_5*t138 - (t3 + alpha_1_7*t18 + alpha_1_6*t137) - alpha_1_4*t139;
+    const double t147 = t146 - (alpha_2_4*t143) + (neg_alpha_2_3*t145);
+    const double t148 = (alpha_1_5*t141) - (t3 + (alpha_1_7*t18) + (alpha_1_6*t140)) - (alpha_1_4*t143);
 
     /* link 2 (panda_link2): elimination applied to the right-hand side, SA (24) */
-    const double t145 = t144 - alpha_1_3*t141 - alpha_1_2*t143;
+    const double t149 = t148 - (alpha_1_3*t145) - (alpha_1_2*t147);
 
     /* link 7 (panda_link7): elimination applied to the right-hand side, SA (24) */
-    const double t146 = R_5_32*t12 + neg_R_5_12*t14 + neg_alpha_6_7*t19;
+    const double t150 = (R_5_32*t12) + (neg_R_5_12*t14) + (neg_alpha_6_7*t19);
 
     /* link 6 (panda_link6): elimination applied to the right-hand side, SA (24) */
-    const double t147 = neg_R_4_32*t12 + R_4_12*t14 + alpha_5_7*t19 + alpha_5_6*t146;
+    const double t151 = (neg_R_4_32*t12) + (R_4_12*t14) + (alpha_5_7*t19) + (alpha_5_6*t150);
 
     /* link 5 (panda_link5): elimination applied to the right-hand side, SA (24) */
-    const double t148 = alpha_4_7*t19 - (R_3_32*t9 + neg_R_3_12*t11) + alpha_4_6*t146 - alpha_4_5*t147;
+    const double t152 = (alpha_4_7*t19) - ((R_3_32*t9) + (neg_R_3_12*t11)) + (alpha_4_6*t150);
+    const double t153 = t152 - (alpha_4_5*t151);
+    const double t154 = (c_2*t6) - (neg_R_2_12*t8) + (alpha_3_7*t19) + (alpha_3_6*t150);
 
     /* link 4 (panda_link4): elimination applied to the right-hand side, SA (24) */
-    const double t149 = c_2*t6 - neg_R_2_12*t8 + alpha_3_7*t19 + alpha_3_6*t146 - alpha_3_5*t147;
-    const double t150 = t149 - alpha_3_4*t148;
+    const double t155 = t154 - (alpha_3_5*t151) - (alpha_3_4*t153);
+    const double t156 = (s_1*t5) + (alpha_2_7*t19) + (alpha_2_6*t150) - (alpha_2_5*t151);
 
     /* link 3 (panda_link3): elimination applied to the right-hand side, SA (24) */
-    const double t151 = s_1*t5 + alpha_2_7*t19 + alpha_2_6*t146 - alpha_2_5*t147 - alpha_2_4*t148;
-    const double t152 = t151 + neg_alpha_2_3*t150;
-    const double t153 = t2 + alpha_1_7*t19 + alpha_1_6*t146 - alpha_1_5*t147 - alpha_1_4*t148;
+    const double t157 = t156 - (alpha_2_4*t153) + (neg_alpha_2_3*t155);
+    const double t158 = t2 + (alpha_1_7*t19) + (alpha_1_6*t150) - (alpha_1_5*t151) - (alpha_1_4*t153);
 
     /* link 2 (panda_link2): elimination applied to the right-hand side, SA (24) */
-    const double t154 = t153 - alpha_1_3*t150 - alpha_1_2*t152;
+    const double t159 = t158 - (alpha_1_3*t155) - (alpha_1_2*t157);
 
     /* link 7 (panda_link7): elimination applied to the right-hand side, SA (24) */
-    const double t155 = neg_R_5_12*t13 + R_5_22*t12 + neg_alpha_6_7*t20;
+    const double t160 = (neg_R_5_12*t13) + (R_5_22*t12) + (neg_alpha_6_7*t20);
 
     /* link 6 (panda_link6): elimination applied to the right-hand side, SA (24) */
-    const double t156 = R_4_22*t12 - R_4_12*t13 - alpha_5_7*t20 - alpha_5_6*t155;
+    const double t161 = (R_4_22*t12) - (R_4_12*t13) - (alpha_5_7*t20) - (alpha_5_6*t160);
 
     /* link 5 (panda_link5): elimination applied to the right-hand side, SA (24) */
-    const double t157 = neg_R_3_12*t10 + R_3_22*t9 - alpha_4_7*t20 - alpha_4_6*t155 - alpha_4_5*t156;
+    const double t162 = (neg_R_3_12*t10) + (R_3_22*t9) - (alpha_4_7*t20) - (alpha_4_6*t160);
+    const double t163 = t162 - (alpha_4_5*t161);
+    const double t164 = (neg_R_2_12*t7) - (neg_R_2_22*t6) - (alpha_3_7*t20) - (alpha_3_6*t160);
 
     /* link 4 (panda_link4): elimination applied to the right-hand side, SA (24) */
-    const double t158 = neg_R_2_12*t7 - neg_R_2_22*t6 - alpha_3_7*t20 - alpha_3_6*t155 - alpha_3_5*t156;
-    const double t159 = t158 - alpha_3_4*t157;
-    const double t160 = s_1*t3 + c_1*t2 + alpha_2_7*t20 + alpha_2_6*t155 + alpha_2_5*t156;
+    const double t165 = t164 - (alpha_3_5*t161) - (alpha_3_4*t163);
+    const double t166 = (s_1*t3) + (c_1*t2) + (alpha_2_7*t20) + (alpha_2_6*t160) + (alpha_2_5*t161);
 
     /* link 3 (panda_link3): elimination applied to the right-hand side, SA (24) */
-    const double t161 = neg_alpha_2_3*t159 - (t160 + alpha_2_4*t157);
-    const double t162 = alpha_1_7*t20 + alpha_1_6*t155 + alpha_1_5*t156 + alpha_1_4*t157;
+    const double t167 = (neg_alpha_2_3*t165) - (t166 + (alpha_2_4*t163));
+    const double t168 = (alpha_1_7*t20) + (alpha_1_6*t160) + (alpha_1_5*t161) + (alpha_1_4*t163);
 
     /* link 2 (panda_link2): elimination applied to the right-hand side, SA (24) */
-    const double t163 = t162 + alpha_1_3*t159 + alpha_1_2*t161;
+    const double t169 = t168 + (alpha_1_3*t165) + (alpha_1_2*t167);
 
     /* link 1 (panda_link1): elimination applied to the right-hand side, SA (24) */
-    const double t164 = t128*t110;
-    const double t165 = t126*t109;
-    const double t166 = t124*t104;
-    const double t167 = t122*t101;
-    const double t168 = t121*t97;
-    const double t169 = t120*t92;
-    const double t170 = 149.60760989322966*neg_R_6_22;
-    const double t171 = t136*t110;
-    const double t172 = t134*t109;
-    const double t173 = t132*t104;
-    const double t174 = t131*t101;
-    const double t175 = t130*t97;
-    const double t176 = t129*t92;
-    const double t177 = 149.60760989322966*R_6_32;
-    const double t178 = t145*t110;
-    const double t179 = t143*t109;
-    const double t180 = t141*t104;
-    const double t181 = t139*t101;
-    const double t182 = t138*t97;
-    const double t183 = t137*t92;
-    const double t184 = 149.60760989322966*t18;
-    const double t185 = t154*t110;
-    const double t186 = t152*t109;
-    const double t187 = t150*t104;
-    const double t188 = t148*t101;
-    const double t189 = t147*t97;
-    const double t190 = t146*t92;
-    const double t191 = 149.60760989322966*t19;
-    const double t192 = t163*t110;
-    const double t193 = t161*t109;
-    const double t194 = t159*t104;
-    const double t195 = t157*t101;
-    const double t196 = t156*t97;
-    const double t197 = t155*t92;
-    const double t198 = 149.60760989322966*t20;
+    const double t170 = t130*t112;
+    const double t171 = t129*t111;
+    const double t172 = t126*t106;
+    const double t173 = t124*t102;
+    const double t174 = t123*t98;
+    const double t175 = t122*t93;
+    const double t176 = 149.60760989322966*neg_R_6_22;
+    const double t177 = t139*t112;
+    const double t178 = t138*t111;
+    const double t179 = t135*t106;
+    const double t180 = t133*t102;
+    const double t181 = t132*t98;
+    const double t182 = t131*t93;
+    const double t183 = 149.60760989322966*R_6_32;
+    const double t184 = t149*t112;
+    const double t185 = t147*t111;
+    const double t186 = t145*t106;
+    const double t187 = t143*t102;
+    const double t188 = t141*t98;
+    const double t189 = t140*t93;
+    const double t190 = 149.60760989322966*t18;
+    const double t191 = t159*t112;
+    const double t192 = t157*t111;
+    const double t193 = t155*t106;
+    const double t194 = t153*t102;
+    const double t195 = t151*t98;
+    const double t196 = t150*t93;
+    const double t197 = 149.60760989322966*t19;
+    const double t198 = t169*t112;
+    const double t199 = t167*t111;
+    const double t200 = t165*t106;
+    const double t201 = t163*t102;
+    const double t202 = t161*t98;
+    const double t203 = t160*t93;
+    const double t204 = 149.60760989322966*t20;
 
     /* products of the rows of the Jacobian over the inverse of the mass matrix */
-    const double t199 = t119*(t119*t110) + t117*(t117*t109) + t115*(t115*t104) + t113*(t113*t101);
-    const double t200 = neg_R_6_12*(149.60760989322966*neg_R_6_12);
-    const double out_Lambda_inv_0_0 = t199 + t112*(t112*t97) + t111*(t111*t92) + t200;
-    const double t201 = t119*t164 + t117*t165 + t115*t166 + t113*t167 + t112*t168 + t111*t169;
-    const double out_Lambda_inv_0_1 = t201 + neg_R_6_12*t170;
-    const double t202 = t119*t171 + t117*t172 + t115*t173 + t113*t174 - t112*t175 - t111*t176;
-    const double out_Lambda_inv_0_2 = t202 - neg_R_6_12*t177;
-    const double t203 = t119*t178 + t117*t179 + t115*t180 + t113*t181 + t112*t182 + t111*t183;
-    const double out_Lambda_inv_0_3 = t203 + neg_R_6_12*t184;
-    const double t204 = t119*t185 + t117*t186 + t115*t187 + t113*t188 - t112*t189 - t111*t190;
-    const double out_Lambda_inv_0_4 = t204 - neg_R_6_12*t191;
-    const double t205 = t117*t193 - t119*t192 + t115*t194 + t113*t195 - t112*t196 + t111*t197;
-    const double out_Lambda_inv_0_5 = t205 + neg_R_6_12*t198;
-    const double t206 = t128*t164 + t126*t165 + t124*t166 + t122*t167 + t121*t168 + t120*t169;
-    const double out_Lambda_inv_1_1 = t206 + neg_R_6_22*t170;
-    const double t207 = t128*t171 + t126*t172 + t124*t173 + t122*t174 - t121*t175 - t120*t176;
-    const double out_Lambda_inv_1_2 = t207 - neg_R_6_22*t177;
-    const double t208 = t128*t178 + t126*t179 + t124*t180 + t122*t181 + t121*t182 + t120*t183;
-    const double out_Lambda_inv_1_3 = t208 + neg_R_6_22*t184;
-    const double t209 = t128*t185 + t126*t186 + t124*t187 + t122*t188 - t121*t189 - t120*t190;
-    const double out_Lambda_inv_1_4 = t209 - neg_R_6_22*t191;
-    const double t210 = t126*t193 - t128*t192 + t124*t194 + t122*t195 - t121*t196 + t120*t197;
-    const double out_Lambda_inv_1_5 = t210 + neg_R_6_22*t198;
-    const double t211 = t136*t171 + t134*t172 + t132*t173 + t131*t174 + t130*t175 + t129*t176;
-    const double out_Lambda_inv_2_2 = t211 + R_6_32*t177;
-    const double t212 = t136*t178 + t134*t179 + t132*t180 + t131*t181 - t130*t182 - t129*t183;
-    const double out_Lambda_inv_2_3 = t212 - R_6_32*t184;
-    const double t213 = t136*t185 + t134*t186 + t132*t187 + t131*t188 + t130*t189 + t129*t190;
-    const double out_Lambda_inv_2_4 = t213 + R_6_32*t191;
-    const double t214 = t134*t193 - t136*t192 + t132*t194 + t131*t195 + t130*t196 - t129*t197;
-    const double out_Lambda_inv_2_5 = t214 - R_6_32*t198;
-    const double t215 = t145*t178 + t143*t179 + t141*t180 + t139*t181 + t138*t182 + t137*t183;
-    const double out_Lambda_inv_3_3 = t215 + t18*t184;
-    const double t216 = t145*t185 + t143*t186 + t141*t187 + t139*t188 - t138*t189 - t137*t190;
-    const double out_Lambda_inv_3_4 = t216 - t18*t191;
-    const double t217 = t143*t193 - t145*t192 + t141*t194 + t139*t195 - t138*t196 + t137*t197;
-    const double out_Lambda_inv_3_5 = t217 + t18*t198;
-    const double t218 = t154*t185 + t152*t186 + t150*t187 + t148*t188 + t147*t189 + t146*t190;
-    const double out_Lambda_inv_4_4 = t218 + t19*t191;
-    const double t219 = t152*t193 - t154*t192 + t150*t194 + t148*t195 + t147*t196 - t146*t197;
-    const double out_Lambda_inv_4_5 = t219 - t19*t198;
-    const double t220 = t163*t192 + t161*t193 + t159*t194 + t157*t195 + t156*t196 + t155*t197;
-    const double out_Lambda_inv_5_5 = t220 + t20*t198;
+    const double t205 = (t121*(t121*t112)) + (t120*(t120*t111)) + (t117*(t117*t106));
+    const double t206 = t205 + (t115*(t115*t102)) + (t114*(t114*t98)) + (t113*(t113*t93));
+    const double out_Lambda_inv_0_0 = t206 + (neg_R_6_12*(149.60760989322966*neg_R_6_12));
+    const double t207 = (t121*t170) + (t120*t171) + (t117*t172) + (t115*t173) + (t114*t174);
+    const double out_Lambda_inv_0_1 = t207 + (t113*t175) + (neg_R_6_12*t176);
+    const double t208 = (t121*t177) + (t120*t178) + (t117*t179) + (t115*t180) - (t114*t181);
+    const double out_Lambda_inv_0_2 = t208 - (t113*t182) - (neg_R_6_12*t183);
+    const double t209 = (t121*t184) + (t120*t185) + (t117*t186) + (t115*t187) + (t114*t188);
+    const double out_Lambda_inv_0_3 = t209 + (t113*t189) + (neg_R_6_12*t190);
+    const double t210 = (t121*t191) + (t120*t192) + (t117*t193) + (t115*t194) - (t114*t195);
+    const double out_Lambda_inv_0_4 = t210 - (t113*t196) - (neg_R_6_12*t197);
+    const double t211 = (t120*t199) - (t121*t198) + (t117*t200) + (t115*t201) - (t114*t202);
+    const double out_Lambda_inv_0_5 = t211 + (t113*t203) + (neg_R_6_12*t204);
+    const double t212 = (t130*t170) + (t129*t171) + (t126*t172) + (t124*t173) + (t123*t174);
+    const double out_Lambda_inv_1_1 = t212 + (t122*t175) + (neg_R_6_22*t176);
+    const double t213 = (t130*t177) + (t129*t178) + (t126*t179) + (t124*t180) - (t123*t181);
+    const double out_Lambda_inv_1_2 = t213 - (t122*t182) - (neg_R_6_22*t183);
+    const double t214 = (t130*t184) + (t129*t185) + (t126*t186) + (t124*t187) + (t123*t188);
+    const double out_Lambda_inv_1_3 = t214 + (t122*t189) + (neg_R_6_22*t190);
+    const double t215 = (t130*t191) + (t129*t192) + (t126*t193) + (t124*t194) - (t123*t195);
+    const double out_Lambda_inv_1_4 = t215 - (t122*t196) - (neg_R_6_22*t197);
+    const double t216 = (t129*t199) - (t130*t198) + (t126*t200) + (t124*t201) - (t123*t202);
+    const double out_Lambda_inv_1_5 = t216 + (t122*t203) + (neg_R_6_22*t204);
+    const double t217 = (t139*t177) + (t138*t178) + (t135*t179) + (t133*t180) + (t132*t181);
+    const double out_Lambda_inv_2_2 = t217 + (t131*t182) + (R_6_32*t183);
+    const double t218 = (t139*t184) + (t138*t185) + (t135*t186) + (t133*t187) - (t132*t188);
+    const double out_Lambda_inv_2_3 = t218 - (t131*t189) - (R_6_32*t190);
+    const double t219 = (t139*t191) + (t138*t192) + (t135*t193) + (t133*t194) + (t132*t195);
+    const double out_Lambda_inv_2_4 = t219 + (t131*t196) + (R_6_32*t197);
+    const double t220 = (t138*t199) - (t139*t198) + (t135*t200) + (t133*t201) + (t132*t202);
+    const double out_Lambda_inv_2_5 = t220 - (t131*t203) - (R_6_32*t204);
+    const double t221 = (t149*t184) + (t147*t185) + (t145*t186) + (t143*t187) + (t141*t188);
+    const double out_Lambda_inv_3_3 = t221 + (t140*t189) + (t18*t190);
+    const double t222 = (t149*t191) + (t147*t192) + (t145*t193) + (t143*t194) - (t141*t195);
+    const double out_Lambda_inv_3_4 = t222 - (t140*t196) - (t18*t197);
+    const double t223 = (t147*t199) - (t149*t198) + (t145*t200) + (t143*t201) - (t141*t202);
+    const double out_Lambda_inv_3_5 = t223 + (t140*t203) + (t18*t204);
+    const double t224 = (t159*t191) + (t157*t192) + (t155*t193) + (t153*t194) + (t151*t195);
+    const double out_Lambda_inv_4_4 = t224 + (t150*t196) + (t19*t197);
+    const double t225 = (t157*t199) - (t159*t198) + (t155*t200) + (t153*t201) + (t151*t202);
+    const double out_Lambda_inv_4_5 = t225 - (t150*t203) - (t19*t204);
+    const double t226 = (t169*t198) + (t167*t199) + (t165*t200) + (t163*t201) + (t161*t202);
+    const double out_Lambda_inv_5_5 = t226 + (t160*t203) + (t20*t204);
 
     Lambda_inv[0] = out_Lambda_inv_0_0;
     Lambda_inv[1] = out_Lambda_inv_0_1;

@@ -24,7 +24,7 @@ void planar_arm_bias_force(const double q[planar_arm_NQ], const double v[planar_
     /* link 2 (link2): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_2_3 = v[0] + v[1];
     const double neg_U_2_11 = omega_2_3*omega_2_3;
-    const double vdot_2_2 = c_2*vdot_1_2 - s_2*(vdot_1_1 - neg_U_1_11);
+    const double vdot_2_2 = (c_2*vdot_1_2) - (s_2*(vdot_1_1 - neg_U_1_11));
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_2_1 = 0.25*neg_U_2_11;
@@ -32,7 +32,7 @@ void planar_arm_bias_force(const double q[planar_arm_NQ], const double v[planar_
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_1_2 = s_2*neg_F_2_1;
-    const double N_1_3 = 2.0*vdot_1_2 + (N_2_3 - neg_F_1_2);
+    const double N_1_3 = (2.0*vdot_1_2) + (N_2_3 - neg_F_1_2);
 
     c[0] = N_1_3;
     c[1] = N_2_3;

@@ -24,7 +24,7 @@ void planar_arm_forward_dynamics(const double q[planar_arm_NQ], const double v[p
     /* link 2 (link2): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_2_3 = v[0] + v[1];
     const double neg_U_2_11 = omega_2_3*omega_2_3;
-    const double vdot_2_2 = c_2*vdot_1_2 - s_2*(vdot_1_1 - neg_U_1_11);
+    const double vdot_2_2 = (c_2*vdot_1_2) - (s_2*(vdot_1_1 - neg_U_1_11));
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_2_1 = 0.25*neg_U_2_11;
@@ -32,25 +32,25 @@ void planar_arm_forward_dynamics(const double q[planar_arm_NQ], const double v[p
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_1_2 = s_2*neg_F_2_1;
-    const double N_1_3 = 2.0*vdot_1_2 + (N_2_3 - neg_F_1_2);
+    const double N_1_3 = (2.0*vdot_1_2) + (N_2_3 - neg_F_1_2);
     const double t1 = tau[1] - N_2_3;
 
     /* link 1 (link1): composite body, SA (15a-c) */
     const double t2 = 0.25*c_2;
-    const double M_1_1 = 1.75 + 2.0*t2;
+    const double M_1_1 = 1.75 + (2.0*t2);
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_1 = 0.08333333333333333 + t2;
 
     /* link 2 (link2): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_1_2 = 12.0*M_2_1;
-    const double D_1 = M_1_1 - alpha_1_2*M_2_1;
+    const double D_1 = M_1_1 - (alpha_1_2*M_2_1);
 
     /* link 1 (link1): back substitution, SA (24) */
-    const double out_a_0 = (tau[0] - N_1_3 - alpha_1_2*t1)/D_1;
+    const double out_a_0 = (tau[0] - N_1_3 - (alpha_1_2*t1))/D_1;
 
     /* link 2 (link2): back substitution, SA (24) */
-    const double out_a_1 = 12.0*t1 - alpha_1_2*out_a_0;
+    const double out_a_1 = (12.0*t1) - (alpha_1_2*out_a_0);
 
     a[0] = out_a_0;
     a[1] = out_a_1;

@@ -17,12 +17,12 @@ void planar_arm_forward_kinematics(const double q[planar_arm_NQ], double R[9], d
     const double s_2 = sin(q[1]);
 
     /* link 2 (link2): pose in the base */
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double neg_R_2_12 = s_2*c_1 + c_2*s_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
     /* frame link2 */
-    const double out_p_0 = c_1 + 0.5*R_2_11;
-    const double out_p_1 = s_1 + 0.5*neg_R_2_12;
+    const double out_p_0 = c_1 + (0.5*R_2_11);
+    const double out_p_1 = s_1 + (0.5*neg_R_2_12);
     const double out_R_0_1 = -neg_R_2_12;
 
     R[0] = R_2_11;

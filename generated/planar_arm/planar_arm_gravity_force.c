@@ -21,13 +21,13 @@ void planar_arm_gravity_force(const double q[planar_arm_NQ], double g[planar_arm
     const double vdot_1_2 = 9.81*c_1;
 
     /* link 2 (link2): velocity and acceleration, RK (2.2)-(2.5) */
-    const double vdot_2_2 = c_2*vdot_1_2 - s_2*vdot_1_1;
+    const double vdot_2_2 = (c_2*vdot_1_2) - (s_2*vdot_1_1);
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_2_3 = 0.25*vdot_2_2;
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_1_3 = 2.0*vdot_1_2 + N_2_3;
+    const double N_1_3 = (2.0*vdot_1_2) + N_2_3;
 
     g[0] = N_1_3;
     g[1] = N_2_3;

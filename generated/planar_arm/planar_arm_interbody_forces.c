@@ -22,7 +22,7 @@ void planar_arm_interbody_forces(const double q[planar_arm_NQ], const double v[p
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double t1 = 0.75*s_2;
     const double PB_1_31 = c_2*t1;
-    const double t2 = 0.25 + s_2*t1;
+    const double t2 = 0.25 + (s_2*t1);
     const double P_1_33 = 0.6666666666666666 + t2;
     const double PB_1_32 = 1.0 + t2;
     const double invD_1 = 1.0/P_1_33;
@@ -41,7 +41,7 @@ void planar_arm_interbody_forces(const double q[planar_arm_NQ], const double v[p
 
     /* link 2 (link2): filter, RK (5.16) */
     const double nu_2 = 12.0*tau[1];
-    const double z_1_5 = c_2*(3.0*tau[1] + 0.25*a_2_5) - s_2*(neg_z_2_4 + neg_a_2_4);
+    const double z_1_5 = (c_2*((3.0*tau[1]) + (0.25*a_2_5))) - (s_2*(neg_z_2_4 + neg_a_2_4));
     const double z_1_3 = tau[1] + z_1_5;
 
     /* link 1 (link1): filter, RK (5.16) */
@@ -49,36 +49,36 @@ void planar_arm_interbody_forces(const double q[planar_arm_NQ], const double v[p
     const double nu_1 = invD_1*epsilon_1;
 
     /* link 1 (link1): smoother, RK (5.17) */
-    const double thetaddot_1 = nu_1 - (G_1_4*a_1_4 + G_1_5*a_1_5);
+    const double thetaddot_1 = nu_1 - ((G_1_4*a_1_4) + (G_1_5*a_1_5));
 
     /* link 2 (link2): smoother, RK (5.17) */
     const double t4 = a_1_5 + thetaddot_1;
-    const double t5 = a_2_5 + (c_2*t4 - s_2*a_1_4);
-    const double thetaddot_2 = nu_2 - (thetaddot_1 + 3.0*t5);
+    const double t5 = a_2_5 + ((c_2*t4) - (s_2*a_1_4));
+    const double thetaddot_2 = nu_2 - (thetaddot_1 + (3.0*t5));
     const double t6 = thetaddot_1 + thetaddot_2;
 
     /* link 2 (link2): force across its joint, RK (2.29) */
-    const double f_2_3 = 0.08333333333333333*t6 + 0.25*t5;
-    const double f_2_5 = t5 + 0.25*t6;
-    const double f_2_4 = c_2*a_1_4 + s_2*t4 - neg_a_2_4 - neg_z_2_4;
-    const double t7 = s_2*f_2_4 + c_2*f_2_5;
+    const double f_2_3 = (0.08333333333333333*t6) + (0.25*t5);
+    const double f_2_5 = t5 + (0.25*t6);
+    const double f_2_4 = (c_2*a_1_4) + (s_2*t4) - neg_a_2_4 - neg_z_2_4;
+    const double t7 = (s_2*f_2_4) + (c_2*f_2_5);
 
     /* link 1 (link1): force across its joint, RK (2.29) */
-    const double f_1_3 = f_2_3 + t7 + (0.6666666666666666*thetaddot_1 + a_1_5);
-    const double f_1_4 = c_2*f_2_4 - s_2*f_2_5 - t3 + 2.0*a_1_4;
-    const double f_1_5 = t7 + (2.0*a_1_5 + thetaddot_1);
+    const double f_1_3 = f_2_3 + t7 + ((0.6666666666666666*thetaddot_1) + a_1_5);
+    const double f_1_4 = (c_2*f_2_4) - (s_2*f_2_5) - t3 + (2.0*a_1_4);
+    const double f_1_5 = t7 + ((2.0*a_1_5) + thetaddot_1);
 
     /* link 2 (link2): axes in the base */
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double neg_R_2_12 = s_2*c_1 + c_2*s_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
     /* link 1 (link1): force across its joint in the base */
-    const double out_F_0_3 = c_1*f_1_4 - s_1*f_1_5;
-    const double out_F_0_4 = s_1*f_1_4 + c_1*f_1_5;
+    const double out_F_0_3 = (c_1*f_1_4) - (s_1*f_1_5);
+    const double out_F_0_4 = (s_1*f_1_4) + (c_1*f_1_5);
 
     /* link 2 (link2): force across its joint in the base */
-    const double out_F_1_3 = R_2_11*f_2_4 - neg_R_2_12*f_2_5;
-    const double out_F_1_4 = neg_R_2_12*f_2_4 + R_2_11*f_2_5;
+    const double out_F_1_3 = (R_2_11*f_2_4) - (neg_R_2_12*f_2_5);
+    const double out_F_1_4 = (neg_R_2_12*f_2_4) + (R_2_11*f_2_5);
 
     F_[0] = 0.0;
     F_[1] = 0.0;

@@ -25,15 +25,16 @@ void planar_arm_inverse_dynamics(const double q[planar_arm_NQ], const double v[p
     const double omega_2_3 = v[0] + v[1];
     const double omegadot_2_3 = a[0] + a[1];
     const double neg_U_2_11 = omega_2_3*omega_2_3;
-    const double vdot_2_2 = c_2*(vdot_1_2 + a[0]) - s_2*(vdot_1_1 - neg_U_1_11);
+    const double vdot_2_2 = (c_2*(vdot_1_2 + a[0])) - (s_2*(vdot_1_1 - neg_U_1_11));
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_2_1 = 0.25*neg_U_2_11;
     const double F_2_2 = 0.25*omegadot_2_3;
-    const double N_2_3 = 0.08333333333333333*omegadot_2_3 + 0.25*vdot_2_2;
+    const double N_2_3 = (0.08333333333333333*omegadot_2_3) + (0.25*vdot_2_2);
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_1_3 = 1.6666666666666667*a[0] + 2.0*vdot_1_2 + (N_2_3 + (c_2*F_2_2 - s_2*neg_F_2_1));
+    const double t1 = (1.6666666666666667*a[0]) + (2.0*vdot_1_2);
+    const double N_1_3 = t1 + (N_2_3 + ((c_2*F_2_2) - (s_2*neg_F_2_1)));
 
     tau[0] = N_1_3;
     tau[1] = N_2_3;

@@ -15,21 +15,21 @@ void planar_arm_inverse_mass_matrix(const double q[planar_arm_NQ], double Minv[p
 
     /* link 1 (link1): composite body, SA (15a-c) */
     const double t1 = 0.25*c_2;
-    const double M_1_1 = 1.75 + 2.0*t1;
+    const double M_1_1 = 1.75 + (2.0*t1);
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_1 = 0.08333333333333333 + t1;
 
     /* link 2 (link2): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_1_2 = 12.0*M_2_1;
-    const double D_1 = M_1_1 - alpha_1_2*M_2_1;
+    const double D_1 = M_1_1 - (alpha_1_2*M_2_1);
 
     /* link 1 (link1): reverse Gaussian elimination, SA (26)-(30) */
     const double out_Minv_0_0 = 1.0/D_1;
 
     /* column 1 of the inverse */
     const double t2 = alpha_1_2*out_Minv_0_0;
-    const double out_Minv_1_1 = 12.0 + alpha_1_2*t2;
+    const double out_Minv_1_1 = 12.0 + (alpha_1_2*t2);
     const double out_Minv_0_1 = -t2;
 
     Minv[0] = out_Minv_0_0;

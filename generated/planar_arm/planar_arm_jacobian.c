@@ -17,12 +17,12 @@ void planar_arm_jacobian(const double q[planar_arm_NQ], double J[6*planar_arm_NV
     const double s_2 = sin(q[1]);
 
     /* link 2 (link2): pose in the base */
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double R_2_21 = c_2*s_1 + s_2*c_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double R_2_21 = (c_2*s_1) + (s_2*c_1);
 
     /* frame link2 */
-    const double out_J_4_0 = c_1 + 0.5*R_2_11;
-    const double t1 = s_1 + 0.5*R_2_21;
+    const double out_J_4_0 = c_1 + (0.5*R_2_11);
+    const double t1 = s_1 + (0.5*R_2_21);
 
     /* link 2 (link2): column of the Jacobian, RK (3.13) */
     const double out_J_4_1 = out_J_4_0 - c_1;

@@ -30,8 +30,8 @@ void planar_arm_link_accelerations(const double q[planar_arm_NQ], const double v
     const double neg_f_2_4 = omega_2_3*(0.25*omega_2_3);
 
     /* link 2 (link2): accelerations without those of the joints, RK (5.8) */
-    const double zeta_2_4 = c_2*a_1_4 + s_2*a_1_5 - neg_a_2_4;
-    const double zeta_2_5 = c_2*a_1_5 - s_2*a_1_4 + a_2_5;
+    const double zeta_2_4 = (c_2*a_1_4) + (s_2*a_1_5) - neg_a_2_4;
+    const double zeta_2_5 = (c_2*a_1_5) - (s_2*a_1_4) + a_2_5;
 
     /* link 2 (link2): bias-free joint moment, RK (4.17) */
     const double f_2_3 = 0.25*zeta_2_5;
@@ -39,7 +39,7 @@ void planar_arm_link_accelerations(const double q[planar_arm_NQ], const double v
     const double neg_f_1_5 = s_2*neg_f_2_4;
 
     /* link 1 (link1): bias-free joint moment, RK (4.17) */
-    const double f_1_3 = f_2_3 - neg_f_1_5 + 2.0*a_1_5;
+    const double f_1_3 = f_2_3 - neg_f_1_5 + (2.0*a_1_5);
     const double Tprime_1 = tau[0] - f_1_3;
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
@@ -51,34 +51,34 @@ void planar_arm_link_accelerations(const double q[planar_arm_NQ], const double v
     const double nu_2 = 12.0*Tprime_2;
 
     /* link 1 (link1): filtered joint moments, RK (4.20) */
-    const double epsilon_1 = Tprime_1 - (Tprime_2 + c_2*(3.0*Tprime_2));
+    const double epsilon_1 = Tprime_1 - (Tprime_2 + (c_2*(3.0*Tprime_2)));
     const double nu_1 = epsilon_1/P_1_33;
 
     /* link 2 (link2): smoothed joint accelerations, RK (4.22) */
     const double lambda_2_4 = s_2*nu_1;
     const double lambda_2_5 = c_2*nu_1;
-    const double thetaddot_2 = nu_2 - (nu_1 + 3.0*lambda_2_5);
+    const double thetaddot_2 = nu_2 - (nu_1 + (3.0*lambda_2_5));
     const double lambda_2_3 = nu_1 + thetaddot_2;
     const double t2 = lambda_2_4 + zeta_2_4;
     const double t3 = lambda_2_5 + zeta_2_5;
 
     /* link 2 (link2): axes in the base */
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double neg_R_2_12 = s_2*c_1 + c_2*s_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
     /* link 1 (link1): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_0_3 = c_1*a_1_4 - s_1*a_1_5;
-    const double out_alpha_0_4 = s_1*a_1_4 + c_1*a_1_5 - 9.81;
+    const double out_alpha_0_3 = (c_1*a_1_4) - (s_1*a_1_5);
+    const double out_alpha_0_4 = (s_1*a_1_4) + (c_1*a_1_5) - 9.81;
 
     /* link 2 (link2): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_1_3 = R_2_11*t2 - neg_R_2_12*t3;
-    const double out_alpha_1_4 = neg_R_2_12*t2 + R_2_11*t3 - 9.81;
+    const double out_alpha_1_3 = (R_2_11*t2) - (neg_R_2_12*t3);
+    const double out_alpha_1_4 = (neg_R_2_12*t2) + (R_2_11*t3) - 9.81;
 
     /* acceleration of frame link2, RK (5.7) */
-    const double t4 = t3 + 0.5*lambda_2_3;
-    const double t5 = t2 - omega_2_3*(0.5*omega_2_3);
-    const double out_alpha_tip_3 = R_2_11*t5 - neg_R_2_12*t4;
-    const double out_alpha_tip_4 = neg_R_2_12*t5 + R_2_11*t4 - 9.81;
+    const double t4 = t3 + (0.5*lambda_2_3);
+    const double t5 = t2 - (omega_2_3*(0.5*omega_2_3));
+    const double out_alpha_tip_3 = (R_2_11*t5) - (neg_R_2_12*t4);
+    const double out_alpha_tip_4 = (neg_R_2_12*t5) + (R_2_11*t4) - 9.81;
 
     alpha[0] = 0.0;
     alpha[1] = 0.0;

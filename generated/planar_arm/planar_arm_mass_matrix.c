@@ -15,7 +15,7 @@ void planar_arm_mass_matrix(const double q[planar_arm_NQ], double M[planar_arm_N
 
     /* link 1 (link1): composite body, SA (15a-c) */
     const double t1 = 0.25*c_2;
-    const double M_1_1 = 1.75 + 2.0*t1;
+    const double M_1_1 = 1.75 + (2.0*t1);
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_1 = 0.08333333333333333 + t1;

@@ -14,7 +14,7 @@ void planar_arm_mass_matrix_determinant(const double q[planar_arm_NQ], double de
     const double s_2 = sin(q[1]);
 
     /* link 1 (link1): articulated body, SA (32)-(35) */
-    const double Mhat_1_33 = 0.9166666666666666 + s_2*(0.75*s_2);
+    const double Mhat_1_33 = 0.9166666666666666 + (s_2*(0.75*s_2));
     const double out_det = 0.08333333333333333*Mhat_1_33;
 
     det[0] = out_det;

@@ -15,20 +15,20 @@ void planar_arm_mass_matrix_solve(const double q[planar_arm_NQ], const double b[
 
     /* link 1 (link1): composite body, SA (15a-c) */
     const double t1 = 0.25*c_2;
-    const double M_1_1 = 1.75 + 2.0*t1;
+    const double M_1_1 = 1.75 + (2.0*t1);
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_1 = 0.08333333333333333 + t1;
 
     /* link 2 (link2): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_1_2 = 12.0*M_2_1;
-    const double D_1 = M_1_1 - alpha_1_2*M_2_1;
+    const double D_1 = M_1_1 - (alpha_1_2*M_2_1);
 
     /* link 1 (link1): back substitution, SA (24) */
-    const double out_x_0 = (b[0] - alpha_1_2*b[1])/D_1;
+    const double out_x_0 = (b[0] - (alpha_1_2*b[1]))/D_1;
 
     /* link 2 (link2): back substitution, SA (24) */
-    const double out_x_1 = 12.0*b[1] - alpha_1_2*out_x_0;
+    const double out_x_1 = (12.0*b[1]) - (alpha_1_2*out_x_0);
 
     x[0] = out_x_0;
     x[1] = out_x_1;

@@ -17,12 +17,12 @@ void planar_arm_operational_inertia_inverse(const double q[planar_arm_NQ], doubl
     const double s_2 = sin(q[1]);
 
     /* link 2 (link2): pose in the base */
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double R_2_21 = c_2*s_1 + s_2*c_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double R_2_21 = (c_2*s_1) + (s_2*c_1);
 
     /* frame link2 */
-    const double t1 = c_1 + 0.5*R_2_11;
-    const double t2 = s_1 + 0.5*R_2_21;
+    const double t1 = c_1 + (0.5*R_2_11);
+    const double t2 = s_1 + (0.5*R_2_21);
 
     /* link 2 (link2): column of the Jacobian, RK (3.13) */
     const double t3 = t1 - c_1;
@@ -30,14 +30,14 @@ void planar_arm_operational_inertia_inverse(const double q[planar_arm_NQ], doubl
 
     /* link 1 (link1): composite body, SA (15a-c) */
     const double t5 = 0.25*c_2;
-    const double M_1_1 = 1.75 + 2.0*t5;
+    const double M_1_1 = 1.75 + (2.0*t5);
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_1 = 0.08333333333333333 + t5;
 
     /* link 2 (link2): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_1_2 = 12.0*M_2_1;
-    const double D_1 = M_1_1 - alpha_1_2*M_2_1;
+    const double D_1 = M_1_1 - (alpha_1_2*M_2_1);
 
     /* link 1 (link1): reverse Gaussian elimination, SA (26)-(30) */
     const double t6 = 1.0/D_1;
@@ -46,10 +46,10 @@ void planar_arm_operational_inertia_inverse(const double q[planar_arm_NQ], doubl
     const double t7 = 1.0 - alpha_1_2;
 
     /* link 2 (link2): elimination applied to the right-hand side, SA (24) */
-    const double t8 = alpha_1_2*t4 - t2;
+    const double t8 = (alpha_1_2*t4) - t2;
 
     /* link 2 (link2): elimination applied to the right-hand side, SA (24) */
-    const double t9 = t1 - alpha_1_2*t3;
+    const double t9 = t1 - (alpha_1_2*t3);
 
     /* link 1 (link1): elimination applied to the right-hand side, SA (24) */
     const double t10 = t8*t6;
@@ -58,12 +58,12 @@ void planar_arm_operational_inertia_inverse(const double q[planar_arm_NQ], doubl
     const double t13 = 12.0*t3;
 
     /* products of the rows of the Jacobian over the inverse of the mass matrix */
-    const double out_Lambda_inv_2_2 = t7*(t7*t6) + 12.0;
-    const double out_Lambda_inv_2_3 = t7*t10 - t11;
-    const double out_Lambda_inv_2_4 = t7*t12 + t13;
-    const double out_Lambda_inv_3_3 = t8*t10 + t4*t11;
-    const double out_Lambda_inv_3_4 = t8*t12 - t4*t13;
-    const double out_Lambda_inv_4_4 = t9*t12 + t3*t13;
+    const double out_Lambda_inv_2_2 = (t7*(t7*t6)) + 12.0;
+    const double out_Lambda_inv_2_3 = (t7*t10) - t11;
+    const double out_Lambda_inv_2_4 = (t7*t12) + t13;
+    const double out_Lambda_inv_3_3 = (t8*t10) + (t4*t11);
+    const double out_Lambda_inv_3_4 = (t8*t12) - (t4*t13);
+    const double out_Lambda_inv_4_4 = (t9*t12) + (t3*t13);
 
     Lambda_inv[0] = 0.0;
     Lambda_inv[1] = 0.0;

@@ -15,10 +15,13 @@
 /* How many numbers are off by more than the tolerance; what is not a number is off. */
 static int wrong(const double *got, const double *want, int size, double tolerance)
 {
-    int i, count = 0;
-    for (i = 0; i < size; ++i)
-        if (!(fabs(got[i] - want[i]) <= tolerance))
+    int count = 0;
+    int i;
+    for (i = 0; i < size; ++i) {
+        if (!(fabs(got[i] - want[i]) <= tolerance)) {
             ++count;
+        }
+    }
     return count;
 }
 
@@ -26,70 +29,72 @@ static int wrong(const double *got, const double *want, int size, double toleran
 static void spoil(double *x, int size)
 {
     int i;
-    for (i = 0; i < size; ++i)
+    for (i = 0; i < size; ++i) {
         x[i] = 1e300;
+    }
 }
 
 static void copy(double *to, const double *from, int size)
 {
     int i;
-    for (i = 0; i < size; ++i)
+    for (i = 0; i < size; ++i) {
         to[i] = from[i];
+    }
 }
-
-static const double inverse_dynamics_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double inverse_dynamics_v[3][2] = {
-    {
-        0.2685546875, -1.337890625
-    },
-    {
-        -0.6328125, -0.44140625
-    },
-    {
-        1.140625, -1.884765625
-    }
-};
-static const double inverse_dynamics_a[3][2] = {
-    {
-        0.447265625, 1.97265625
-    },
-    {
-        0.169921875, -1.7265625
-    },
-    {
-        -1.1044921875, 1.6279296875
-    }
-};
-static const double inverse_dynamics_tau[3][2] = {
-    {
-        3.716178397298932, 0.11266393186930318
-    },
-    {
-        -16.37011039852143, 2.2832019856936023
-    },
-    {
-        -9.417797269515823, 2.29861702378445
-    }
-};
-static const double inverse_dynamics_tau_tolerance[3] = {
-    7.108616075388055e-14, 5.166600844565873e-14, 8.557721277987398e-14
-};
 
 static int test_inverse_dynamics(void)
 {
+    static const double inverse_dynamics_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double inverse_dynamics_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double inverse_dynamics_a[3][2] = {
+        {
+            0.447265625, 1.97265625
+        },
+        {
+            0.169921875, -1.7265625
+        },
+        {
+            -1.1044921875, 1.6279296875
+        }
+    };
+    static const double inverse_dynamics_tau[3][2] = {
+        {
+            3.716178397298932, 0.11266393186930318
+        },
+        {
+            -16.37011039852143, 2.2832019856936023
+        },
+        {
+            -9.417797269515823, 2.29861702378445
+        }
+    };
+    static const double inverse_dynamics_tau_tolerance[3] = {
+        7.108616075388055e-14, 5.166600844565873e-14, 8.557721277987398e-14
+    };
     static double tau[2];
     static double shared[2];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(tau, 2);
         planar_arm_inverse_dynamics(inverse_dynamics_q[i], inverse_dynamics_v[i], inverse_dynamics_a[i], tau);
@@ -113,59 +118,59 @@ static int test_inverse_dynamics(void)
     return count;
 }
 
-static const double forward_dynamics_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double forward_dynamics_v[3][2] = {
-    {
-        0.2685546875, -1.337890625
-    },
-    {
-        -0.6328125, -0.44140625
-    },
-    {
-        1.140625, -1.884765625
-    }
-};
-static const double forward_dynamics_tau[3][2] = {
-    {
-        9.7275390625, 2.36328125
-    },
-    {
-        11.7744140625, 5.341796875
-    },
-    {
-        -17.8291015625, -19.564453125
-    }
-};
-static const double forward_dynamics_a[3][2] = {
-    {
-        -2.568695083803357, 40.861439072043446
-    },
-    {
-        37.1695921524155, 108.38184566288054
-    },
-    {
-        -9.865694190250537, -262.7653258214593
-    }
-};
-static const double forward_dynamics_a_tolerance[3] = {
-    1.6151108796399322e-11, 1.204582231971246e-11, 1.993315920898868e-11
-};
-
 static int test_forward_dynamics(void)
 {
+    static const double forward_dynamics_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double forward_dynamics_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double forward_dynamics_tau[3][2] = {
+        {
+            9.7275390625, 2.36328125
+        },
+        {
+            11.7744140625, 5.341796875
+        },
+        {
+            -17.8291015625, -19.564453125
+        }
+    };
+    static const double forward_dynamics_a[3][2] = {
+        {
+            -2.568695083803357, 40.861439072043446
+        },
+        {
+            37.1695921524155, 108.38184566288054
+        },
+        {
+            -9.865694190250537, -262.7653258214593
+        }
+    };
+    static const double forward_dynamics_a_tolerance[3] = {
+        1.6151108796399322e-11, 1.204582231971246e-11, 1.993315920898868e-11
+    };
     static double a[2];
     static double shared[2];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(a, 2);
         planar_arm_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], forward_dynamics_tau[i], a);
@@ -189,48 +194,48 @@ static int test_forward_dynamics(void)
     return count;
 }
 
-static const double bias_force_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double bias_force_v[3][2] = {
-    {
-        0.2685546875, -1.337890625
-    },
-    {
-        -0.6328125, -0.44140625
-    },
-    {
-        1.140625, -1.884765625
-    }
-};
-static const double bias_force_c[3][2] = {
-    {
-        2.0667342362735357, -0.19855763915265348
-    },
-    {
-        -16.868417715640476, 2.4551751493904668
-    },
-    {
-        -7.680272780479827, 2.141562623776965
-    }
-};
-static const double bias_force_c_tolerance[3] = {
-    6.098771339310275e-14, 4.5891537707551827e-14, 7.303195468359719e-14
-};
-
 static int test_bias_force(void)
 {
+    static const double bias_force_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double bias_force_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double bias_force_c[3][2] = {
+        {
+            2.0667342362735357, -0.19855763915265348
+        },
+        {
+            -16.868417715640476, 2.4551751493904668
+        },
+        {
+            -7.680272780479827, 2.141562623776965
+        }
+    };
+    static const double bias_force_c_tolerance[3] = {
+        6.098771339310275e-14, 4.5891537707551827e-14, 7.303195468359719e-14
+    };
     static double c[2];
     static double shared[2];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(c, 2);
         planar_arm_bias_force(bias_force_q[i], bias_force_v[i], c);
@@ -249,37 +254,37 @@ static int test_bias_force(void)
     return count;
 }
 
-static const double gravity_force_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double gravity_force_g[3][2] = {
-    {
-        2.1202532980790223, -0.20216043339249673
-    },
-    {
-        -16.84895458344733, 2.444831283505269
-    },
-    {
-        -7.509945191865543, 2.4381053944573456
-    }
-};
-static const double gravity_force_g_tolerance[3] = {
-    4.4030516189292436e-14, 3.434248965778694e-14, 3.775387369959863e-14
-};
-
 static int test_gravity_force(void)
 {
+    static const double gravity_force_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double gravity_force_g[3][2] = {
+        {
+            2.1202532980790223, -0.20216043339249673
+        },
+        {
+            -16.84895458344733, 2.444831283505269
+        },
+        {
+            -7.509945191865543, 2.4381053944573456
+        }
+    };
+    static const double gravity_force_g_tolerance[3] = {
+        4.4030516189292436e-14, 3.434248965778694e-14, 3.775387369959863e-14
+    };
     static double g[2];
     static double shared[2];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(g, 2);
         planar_arm_gravity_force(gravity_force_q[i], g);
@@ -293,37 +298,37 @@ static int test_gravity_force(void)
     return count;
 }
 
-static const double mass_matrix_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double mass_matrix_M[3][4] = {
-    {
-        2.2399165446571336, 0.3282916056619002, 0.3282916056619002, 0.08333333333333333
-    },
-    {
-        1.2526760196292428, -0.16532865685204529, -0.16532865685204529, 0.08333333333333333
-    },
-    {
-        1.5445940955950521, -0.019369618869140594, -0.019369618869140594, 0.08333333333333333
-    }
-};
-static const double mass_matrix_M_tolerance[3] = {
-    3.602245416004428e-15, 2.067765389583839e-15, 2.5214972265219633e-15
-};
-
 static int test_mass_matrix(void)
 {
+    static const double mass_matrix_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double mass_matrix_M[3][4] = {
+        {
+            2.2399165446571336, 0.3282916056619002, 0.3282916056619002, 0.08333333333333333
+        },
+        {
+            1.2526760196292428, -0.16532865685204529, -0.16532865685204529, 0.08333333333333333
+        },
+        {
+            1.5445940955950521, -0.019369618869140594, -0.019369618869140594, 0.08333333333333333
+        }
+    };
+    static const double mass_matrix_M_tolerance[3] = {
+        3.602245416004428e-15, 2.067765389583839e-15, 2.5214972265219633e-15
+    };
     static double M[4];
     static double shared[4];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(M, 4);
         planar_arm_mass_matrix(mass_matrix_q[i], M);
@@ -337,63 +342,63 @@ static int test_mass_matrix(void)
     return count;
 }
 
-static const double mass_matrix_and_bias_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double mass_matrix_and_bias_v[3][2] = {
-    {
-        0.2685546875, -1.337890625
-    },
-    {
-        -0.6328125, -0.44140625
-    },
-    {
-        1.140625, -1.884765625
-    }
-};
-static const double mass_matrix_and_bias_M[3][4] = {
-    {
-        2.2399165446571336, 0.3282916056619002, 0.3282916056619002, 0.08333333333333333
-    },
-    {
-        1.2526760196292428, -0.16532865685204529, -0.16532865685204529, 0.08333333333333333
-    },
-    {
-        1.5445940955950521, -0.019369618869140594, -0.019369618869140594, 0.08333333333333333
-    }
-};
-static const double mass_matrix_and_bias_M_tolerance[3] = {
-    5.660671368006958e-15, 3.2493456122031755e-15, 3.962352784534513e-15
-};
-static const double mass_matrix_and_bias_c[3][2] = {
-    {
-        2.0667342362735357, -0.19855763915265348
-    },
-    {
-        -16.868417715640476, 2.4551751493904668
-    },
-    {
-        -7.680272780479827, 2.141562623776965
-    }
-};
-static const double mass_matrix_and_bias_c_tolerance[3] = {
-    6.098771339310275e-14, 4.5891537707551827e-14, 7.303195468359719e-14
-};
-
 static int test_mass_matrix_and_bias(void)
 {
+    static const double mass_matrix_and_bias_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double mass_matrix_and_bias_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double mass_matrix_and_bias_M[3][4] = {
+        {
+            2.2399165446571336, 0.3282916056619002, 0.3282916056619002, 0.08333333333333333
+        },
+        {
+            1.2526760196292428, -0.16532865685204529, -0.16532865685204529, 0.08333333333333333
+        },
+        {
+            1.5445940955950521, -0.019369618869140594, -0.019369618869140594, 0.08333333333333333
+        }
+    };
+    static const double mass_matrix_and_bias_M_tolerance[3] = {
+        5.660671368006958e-15, 3.2493456122031755e-15, 3.962352784534513e-15
+    };
+    static const double mass_matrix_and_bias_c[3][2] = {
+        {
+            2.0667342362735357, -0.19855763915265348
+        },
+        {
+            -16.868417715640476, 2.4551751493904668
+        },
+        {
+            -7.680272780479827, 2.141562623776965
+        }
+    };
+    static const double mass_matrix_and_bias_c_tolerance[3] = {
+        6.098771339310275e-14, 4.5891537707551827e-14, 7.303195468359719e-14
+    };
     static double M[4];
     static double c[2];
     static double shared[4];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(M, 4);
         spoil(c, 2);
@@ -424,37 +429,37 @@ static int test_mass_matrix_and_bias(void)
     return count;
 }
 
-static const double inverse_mass_matrix_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double inverse_mass_matrix_Minv[3][4] = {
-    {
-        1.0563990264934355, -4.161683191526379, -4.161683191526379, 28.39494788642803
-    },
-    {
-        1.0814631096066905, 2.1455621201557245, 2.1455621201557245, 16.25667484221567
-    },
-    {
-        0.6493118972472602, 0.15092308772253613, 0.15092308772253613, 12.035079872252872
-    }
-};
-static const double inverse_mass_matrix_Minv_tolerance[3] = {
-    7.857650612943727e-12, 1.3861252613712625e-12, 6.703981529986572e-13
-};
-
 static int test_inverse_mass_matrix(void)
 {
+    static const double inverse_mass_matrix_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double inverse_mass_matrix_Minv[3][4] = {
+        {
+            1.0563990264934355, -4.161683191526379, -4.161683191526379, 28.39494788642803
+        },
+        {
+            1.0814631096066905, 2.1455621201557245, 2.1455621201557245, 16.25667484221567
+        },
+        {
+            0.6493118972472602, 0.15092308772253613, 0.15092308772253613, 12.035079872252872
+        }
+    };
+    static const double inverse_mass_matrix_Minv_tolerance[3] = {
+        7.857650612943727e-12, 1.3861252613712625e-12, 6.703981529986572e-13
+    };
     static double Minv[4];
     static double shared[4];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(Minv, 4);
         planar_arm_inverse_mass_matrix(inverse_mass_matrix_q[i], Minv);
@@ -468,48 +473,48 @@ static int test_inverse_mass_matrix(void)
     return count;
 }
 
-static const double mass_matrix_solve_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double mass_matrix_solve_b[3][2] = {
-    {
-        -1.62109375, -1.8232421875
-    },
-    {
-        0.3330078125, 1.5830078125
-    },
-    {
-        -1.76171875, -0.1845703125
-    }
-};
-static const double mass_matrix_solve_x[3][2] = {
-    {
-        5.875234506445943, -45.024388287136084
-    },
-    {
-        3.7565772628401475, 26.44893222871553
-    },
-    {
-        -1.1717608654429852, -2.4872024864328597
-    }
-};
-static const double mass_matrix_solve_x_tolerance[3] = {
-    1.0189041662108816e-11, 1.916604043277842e-12, 1.8350807554462365e-13
-};
-
 static int test_mass_matrix_solve(void)
 {
+    static const double mass_matrix_solve_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double mass_matrix_solve_b[3][2] = {
+        {
+            -1.62109375, -1.8232421875
+        },
+        {
+            0.3330078125, 1.5830078125
+        },
+        {
+            -1.76171875, -0.1845703125
+        }
+    };
+    static const double mass_matrix_solve_x[3][2] = {
+        {
+            5.875234506445943, -45.024388287136084
+        },
+        {
+            3.7565772628401475, 26.44893222871553
+        },
+        {
+            -1.1717608654429852, -2.4872024864328597
+        }
+    };
+    static const double mass_matrix_solve_x_tolerance[3] = {
+        1.0189041662108816e-11, 1.916604043277842e-12, 1.8350807554462365e-13
+    };
     static double x[2];
     static double shared[2];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(x, 2);
         planar_arm_mass_matrix_solve(mass_matrix_solve_q[i], mass_matrix_solve_b[i], x);
@@ -528,37 +533,37 @@ static int test_mass_matrix_solve(void)
     return count;
 }
 
-static const double mass_matrix_determinant_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double mass_matrix_determinant_det[3][1] = {
-    {
-        0.07888433370669257
-    },
-    {
-        0.07705610352593555
-    },
-    {
-        0.12834099249778524
-    }
-};
-static const double mass_matrix_determinant_det_tolerance[3] = {
-    9.30550472281619e-15, 9.08983953580091e-15, 1.5139605745541528e-14
-};
-
 static int test_mass_matrix_determinant(void)
 {
+    static const double mass_matrix_determinant_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double mass_matrix_determinant_det[3][1] = {
+        {
+            0.07888433370669257
+        },
+        {
+            0.07705610352593555
+        },
+        {
+            0.12834099249778524
+        }
+    };
+    static const double mass_matrix_determinant_det_tolerance[3] = {
+        9.30550472281619e-15, 9.08983953580091e-15, 1.5139605745541528e-14
+    };
     static double det[1];
     static double shared[2];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(det, 1);
         planar_arm_mass_matrix_determinant(mass_matrix_determinant_q[i], det);
@@ -572,37 +577,37 @@ static int test_mass_matrix_determinant(void)
     return count;
 }
 
-static const double mass_matrix_log_determinant_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double mass_matrix_log_determinant_logdet[3][1] = {
-    {
-        -2.5397726296962646
-    },
-    {
-        -2.563221505221171
-    },
-    {
-        -2.0530645533424265
-    }
-};
-static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
-    2.6088723590305895e-14, 1.4884959823188218e-14, 1.0390300451150244e-14
-};
-
 static int test_mass_matrix_log_determinant(void)
 {
+    static const double mass_matrix_log_determinant_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double mass_matrix_log_determinant_logdet[3][1] = {
+        {
+            -2.5397726296962646
+        },
+        {
+            -2.563221505221171
+        },
+        {
+            -2.0530645533424265
+        }
+    };
+    static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
+        2.6088723590305895e-14, 1.4884959823188218e-14, 1.0390300451150244e-14
+    };
     static double logdet[1];
     static double shared[2];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(logdet, 1);
         planar_arm_mass_matrix_log_determinant(mass_matrix_log_determinant_q[i], logdet);
@@ -616,37 +621,37 @@ static int test_mass_matrix_log_determinant(void)
     return count;
 }
 
-static const double mass_matrix_log_determinant_gradient_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double mass_matrix_log_determinant_gradient_grad[3][2] = {
-    {
-        0.0, 0.3102453848155605
-    },
-    {
-        0.0, -0.16671133875078764
-    },
-    {
-        0.0, 0.36479518593302424
-    }
-};
-static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
-    5.131339817773616e-14, 2.3036108206763323e-14, 1.692937512747987e-14
-};
-
 static int test_mass_matrix_log_determinant_gradient(void)
 {
+    static const double mass_matrix_log_determinant_gradient_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double mass_matrix_log_determinant_gradient_grad[3][2] = {
+        {
+            0.0, 0.3102453848155605
+        },
+        {
+            0.0, -0.16671133875078764
+        },
+        {
+            0.0, 0.36479518593302424
+        }
+    };
+    static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
+        5.131339817773616e-14, 2.3036108206763323e-14, 1.692937512747987e-14
+    };
     static double grad[2];
     static double shared[2];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(grad, 2);
         planar_arm_mass_matrix_log_determinant_gradient(mass_matrix_log_determinant_gradient_q[i], grad);
@@ -660,46 +665,46 @@ static int test_mass_matrix_log_determinant_gradient(void)
     return count;
 }
 
-static const double operational_inertia_inverse_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double operational_inertia_inverse_Lambda_inv[3][36] = {
-    {
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 21.12798052986871,
-        -7.444586436348636, -1.2383650044597116, 0.0, 0.0, 0.0, -7.444586436348636, 3.214743407401627,
-        0.3658237471515979, 0.0, 0.0, 0.0, -1.2383650044597116, 0.3658237471515979, 0.08099057493608265, 0.0,
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    },
-    {
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 21.62926219213381,
-        -0.2685504230630853, 7.607444119040592, 0.0, 0.0, 0.0, -0.2685504230630853, 0.023120408923914593,
-        -0.20160002825204332, 0.0, 0.0, 0.0, 7.607444119040592, -0.20160002825204332, 3.2559041846716252, 0.0,
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    },
-    {
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 12.986237944945206,
-        -1.3922087128282044, 6.049260399474284, 0.0, 0.0, 0.0, -1.3922087128282044, 0.5950023444263665,
-        -0.38630360726831586, 0.0, 0.0, 0.0, 6.049260399474284, -0.38630360726831586, 2.9721230574087936, 0.0,
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    }
-};
-static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
-    6.2218646142555315e-12, 2.263904886436452e-12, 9.410094454458694e-13
-};
-
 static int test_operational_inertia_inverse(void)
 {
+    static const double operational_inertia_inverse_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double operational_inertia_inverse_Lambda_inv[3][36] = {
+        {
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 21.12798052986871,
+            -7.444586436348636, -1.2383650044597116, 0.0, 0.0, 0.0, -7.444586436348636, 3.214743407401627,
+            0.3658237471515979, 0.0, 0.0, 0.0, -1.2383650044597116, 0.3658237471515979, 0.08099057493608265,
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 21.62926219213381,
+            -0.2685504230630853, 7.607444119040592, 0.0, 0.0, 0.0, -0.2685504230630853, 0.023120408923914593,
+            -0.20160002825204332, 0.0, 0.0, 0.0, 7.607444119040592, -0.20160002825204332, 3.2559041846716252,
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 12.986237944945206,
+            -1.3922087128282044, 6.049260399474284, 0.0, 0.0, 0.0, -1.3922087128282044, 0.5950023444263665,
+            -0.38630360726831586, 0.0, 0.0, 0.0, 6.049260399474284, -0.38630360726831586, 2.9721230574087936,
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        }
+    };
+    static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
+        6.2218646142555315e-12, 2.263904886436452e-12, 9.410094454458694e-13
+    };
     static double Lambda_inv[36];
     static double shared[36];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(Lambda_inv, 36);
         planar_arm_operational_inertia_inverse(operational_inertia_inverse_q[i], Lambda_inv);
@@ -713,77 +718,77 @@ static int test_operational_inertia_inverse(void)
     return count;
 }
 
-static const double link_accelerations_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double link_accelerations_v[3][2] = {
-    {
-        0.2685546875, -1.337890625
-    },
-    {
-        -0.6328125, -0.44140625
-    },
-    {
-        1.140625, -1.884765625
-    }
-};
-static const double link_accelerations_tau[3][2] = {
-    {
-        9.7275390625, 2.36328125
-    },
-    {
-        11.7744140625, 5.341796875
-    },
-    {
-        -17.8291015625, -19.564453125
-    }
-};
-static const double link_accelerations_alpha[3][12] = {
-    {
-        0.0, 0.0, -2.568695083803357, 0.0, 0.0, 0.0, 0.0, 0.0, 38.29274398824008, 2.542099095107121,
-        -0.3756702707271691, 0.0
-    },
-    {
-        0.0, 0.0, 37.1695921524155, 0.0, 0.0, 0.0, 0.0, 0.0, 145.55143781529603, 7.14360930866963,
-        -36.478867695614106, 0.0
-    },
-    {
-        0.0, 0.0, -9.865694190250537, 0.0, 0.0, 0.0, 0.0, 0.0, -272.6310200117099, 9.163152988706004,
-        3.880878280513619, 0.0
-    }
-};
-static const double link_accelerations_alpha_tolerance[3] = {
-    7.58487323848957e-11, 5.6557682682991686e-11, 9.379599598659356e-11
-};
-static const double link_accelerations_alpha_tip[3][6] = {
-    {
-        0.0, 0.0, 38.29274398824008, -16.491985798784054, -2.5237063606830503, 0.0
-    },
-    {
-        0.0, 0.0, 145.55143781529603, 0.817768832560818, 36.02369710449511, 0.0
-    },
-    {
-        0.0, 0.0, -272.6310200117099, 23.635373068457085, -131.66450073542902, 0.0
-    }
-};
-static const double link_accelerations_alpha_tip_tolerance[3] = {
-    7.58487323848957e-11, 5.6557682682991686e-11, 9.379599598659356e-11
-};
-
 static int test_link_accelerations(void)
 {
+    static const double link_accelerations_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double link_accelerations_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double link_accelerations_tau[3][2] = {
+        {
+            9.7275390625, 2.36328125
+        },
+        {
+            11.7744140625, 5.341796875
+        },
+        {
+            -17.8291015625, -19.564453125
+        }
+    };
+    static const double link_accelerations_alpha[3][12] = {
+        {
+            0.0, 0.0, -2.568695083803357, 0.0, 0.0, 0.0, 0.0, 0.0, 38.29274398824008, 2.542099095107121,
+            -0.3756702707271691, 0.0
+        },
+        {
+            0.0, 0.0, 37.1695921524155, 0.0, 0.0, 0.0, 0.0, 0.0, 145.55143781529603, 7.14360930866963,
+            -36.478867695614106, 0.0
+        },
+        {
+            0.0, 0.0, -9.865694190250537, 0.0, 0.0, 0.0, 0.0, 0.0, -272.6310200117099, 9.163152988706004,
+            3.880878280513619, 0.0
+        }
+    };
+    static const double link_accelerations_alpha_tolerance[3] = {
+        7.58487323848957e-11, 5.6557682682991686e-11, 9.379599598659356e-11
+    };
+    static const double link_accelerations_alpha_tip[3][6] = {
+        {
+            0.0, 0.0, 38.29274398824008, -16.491985798784054, -2.5237063606830503, 0.0
+        },
+        {
+            0.0, 0.0, 145.55143781529603, 0.817768832560818, 36.02369710449511, 0.0
+        },
+        {
+            0.0, 0.0, -272.6310200117099, 23.635373068457085, -131.66450073542902, 0.0
+        }
+    };
+    static const double link_accelerations_alpha_tip_tolerance[3] = {
+        7.58487323848957e-11, 5.6557682682991686e-11, 9.379599598659356e-11
+    };
     static double alpha[12];
     static double alpha_tip[6];
     static double shared[12];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(alpha, 12);
         spoil(alpha_tip, 6);
@@ -824,77 +829,77 @@ static int test_link_accelerations(void)
     return count;
 }
 
-static const double interbody_forces_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double interbody_forces_v[3][2] = {
-    {
-        0.2685546875, -1.337890625
-    },
-    {
-        -0.6328125, -0.44140625
-    },
-    {
-        1.140625, -1.884765625
-    }
-};
-static const double interbody_forces_tau[3][2] = {
-    {
-        9.7275390625, 2.36328125
-    },
-    {
-        11.7744140625, 5.341796875
-    },
-    {
-        -17.8291015625, -19.564453125
-    }
-};
-static const double interbody_forces_F[3][12] = {
-    {
-        0.0, 0.0, 9.7275390625, -4.432844256731345, 27.60464141356772, 0.0, 0.0, 0.0, 2.36328125,
-        -6.974943351838466, 8.36031168429489, 0.0
-    },
-    {
-        0.0, 0.0, 11.7744140625, 11.124298379284854, -7.2764529911736, 0.0, 0.0, 0.0, 5.341796875,
-        3.980689070615224, 9.582414704440506, 0.0
-    },
-    {
-        0.0, 0.0, -17.8291015625, 25.56241601728755, -30.580932946944074, 0.0, 0.0, 0.0, -19.564453125,
-        16.399263028581544, -54.08181122745769, 0.0
-    }
-};
-static const double interbody_forces_F_tolerance[3] = {
-    9.268699127907452e-11, 5.034206234488385e-11, 8.952668272109356e-11
-};
-static const double interbody_forces_a[3][2] = {
-    {
-        -2.568695083803357, 40.861439072043446
-    },
-    {
-        37.1695921524155, 108.38184566288054
-    },
-    {
-        -9.865694190250537, -262.7653258214593
-    }
-};
-static const double interbody_forces_a_tolerance[3] = {
-    2.9273884693473774e-11, 2.1833052954478834e-11, 3.6128851066291984e-11
-};
-
 static int test_interbody_forces(void)
 {
+    static const double interbody_forces_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double interbody_forces_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double interbody_forces_tau[3][2] = {
+        {
+            9.7275390625, 2.36328125
+        },
+        {
+            11.7744140625, 5.341796875
+        },
+        {
+            -17.8291015625, -19.564453125
+        }
+    };
+    static const double interbody_forces_F[3][12] = {
+        {
+            0.0, 0.0, 9.7275390625, -4.432844256731345, 27.60464141356772, 0.0, 0.0, 0.0, 2.36328125,
+            -6.974943351838466, 8.36031168429489, 0.0
+        },
+        {
+            0.0, 0.0, 11.7744140625, 11.124298379284854, -7.2764529911736, 0.0, 0.0, 0.0, 5.341796875,
+            3.980689070615224, 9.582414704440506, 0.0
+        },
+        {
+            0.0, 0.0, -17.8291015625, 25.56241601728755, -30.580932946944074, 0.0, 0.0, 0.0, -19.564453125,
+            16.399263028581544, -54.08181122745769, 0.0
+        }
+    };
+    static const double interbody_forces_F_tolerance[3] = {
+        9.268699127907452e-11, 5.034206234488385e-11, 8.952668272109356e-11
+    };
+    static const double interbody_forces_a[3][2] = {
+        {
+            -2.568695083803357, 40.861439072043446
+        },
+        {
+            37.1695921524155, 108.38184566288054
+        },
+        {
+            -9.865694190250537, -262.7653258214593
+        }
+    };
+    static const double interbody_forces_a_tolerance[3] = {
+        2.9273884693473774e-11, 2.1833052954478834e-11, 3.6128851066291984e-11
+    };
     static double F_[12];
     static double a[2];
     static double shared[12];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(F_, 12);
         spoil(a, 2);
@@ -935,55 +940,55 @@ static int test_interbody_forces(void)
     return count;
 }
 
-static const double forward_kinematics_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double forward_kinematics_R[3][9] = {
-    {
-        -0.08243035000713425, -0.9965968279087092, 0.0, 0.9965968279087092, -0.08243035000713425, 0.0, 0.0,
-        0.0, 1.0
-    },
-    {
-        0.9968731023466948, -0.07901909780348174, 0.0, 0.07901909780348174, 0.9968731023466948, 0.0, 0.0, 0.0,
-        1.0
-    },
-    {
-        0.9941306399418331, -0.10818627791379676, 0.0, 0.10818627791379676, 0.9941306399418331, 0.0, 0.0, 0.0,
-        1.0
-    }
-};
-static const double forward_kinematics_R_tolerance[3] = {
-    2.6645352591003757e-15, 2.6645352591003757e-15, 2.6645352591003757e-15
-};
-static const double forward_kinematics_p[3][3] = {
-    {
-        0.07715453608060817, 1.4912680063880046, 0.0
-    },
-    {
-        -0.4849368365408523, -0.14208555107482318, 0.0
-    },
-    {
-        -0.009970897476733196, 0.916017888686467, 0.0
-    }
-};
-static const double forward_kinematics_p_tolerance[3] = {
-    2.6645352591003757e-15, 2.6645352591003757e-15, 2.6645352591003757e-15
-};
-
 static int test_forward_kinematics(void)
 {
+    static const double forward_kinematics_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double forward_kinematics_R[3][9] = {
+        {
+            -0.08243035000713425, -0.9965968279087092, 0.0, 0.9965968279087092, -0.08243035000713425, 0.0,
+            0.0, 0.0, 1.0
+        },
+        {
+            0.9968731023466948, -0.07901909780348174, 0.0, 0.07901909780348174, 0.9968731023466948, 0.0, 0.0,
+            0.0, 1.0
+        },
+        {
+            0.9941306399418331, -0.10818627791379676, 0.0, 0.10818627791379676, 0.9941306399418331, 0.0, 0.0,
+            0.0, 1.0
+        }
+    };
+    static const double forward_kinematics_R_tolerance[3] = {
+        2.6645352591003757e-15, 2.6645352591003757e-15, 2.6645352591003757e-15
+    };
+    static const double forward_kinematics_p[3][3] = {
+        {
+            0.07715453608060817, 1.4912680063880046, 0.0
+        },
+        {
+            -0.4849368365408523, -0.14208555107482318, 0.0
+        },
+        {
+            -0.009970897476733196, 0.916017888686467, 0.0
+        }
+    };
+    static const double forward_kinematics_p_tolerance[3] = {
+        2.6645352591003757e-15, 2.6645352591003757e-15, 2.6645352591003757e-15
+    };
     static double R[9];
     static double p[3];
     static double shared[9];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(R, 9);
         spoil(p, 3);
@@ -1004,40 +1009,40 @@ static int test_forward_kinematics(void)
     return count;
 }
 
-static const double jacobian_q[3][2] = {
-    {
-        1.4521484375, 0.201171875
-    },
-    {
-        -2.958984375, 3.0380859375
-    },
-    {
-        2.1025390625, -1.994140625
-    }
-};
-static const double jacobian_J[3][12] = {
-    {
-        0.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.4912680063880046, -0.4982984139543546, 0.07715453608060817,
-        -0.041215175003567125, 0.0, 0.0
-    },
-    {
-        0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.14208555107482318, -0.03950954890174087, -0.4849368365408523,
-        0.4984365511733474, 0.0, 0.0
-    },
-    {
-        0.0, 0.0, 0.0, 0.0, 1.0, 1.0, -0.916017888686467, -0.05409313895689838, -0.009970897476733196,
-        0.4970653199709166, 0.0, 0.0
-    }
-};
-static const double jacobian_J_tolerance[3] = {
-    2.9976021664879227e-15, 2.9976021664879227e-15, 2.9976021664879227e-15
-};
-
 static int test_jacobian(void)
 {
+    static const double jacobian_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double jacobian_J[3][12] = {
+        {
+            0.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.4912680063880046, -0.4982984139543546, 0.07715453608060817,
+            -0.041215175003567125, 0.0, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.14208555107482318, -0.03950954890174087, -0.4849368365408523,
+            0.4984365511733474, 0.0, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.0, 1.0, 1.0, -0.916017888686467, -0.05409313895689838, -0.009970897476733196,
+            0.4970653199709166, 0.0, 0.0
+        }
+    };
+    static const double jacobian_J_tolerance[3] = {
+        2.9976021664879227e-15, 2.9976021664879227e-15, 2.9976021664879227e-15
+    };
     static double J[12];
     static double shared[12];
-    int i, count = 0;
+    int count = 0;
+    int i;
     for (i = 0; i < 3; ++i) {
         spoil(J, 12);
         planar_arm_jacobian(jacobian_q[i], J);
@@ -1058,12 +1063,13 @@ static int report(const char *function, int states, int count)
     (void)function;
     (void)states;
 #else
-    if (count == 0)
-        printf("%s: passed (%d states)\n", function, states);
-    else
-        printf("%s: FAILED (%d numbers are wrong over %d states)\n", function, count, states);
+    if (count == 0) {
+        (void)printf("%s: passed (%d states)\n", function, states);
+    } else {
+        (void)printf("%s: FAILED (%d numbers are wrong over %d states)\n", function, count, states);
+    }
 #endif
-    return count == 0;
+    return (count == 0) ? 1 : 0;
 }
 
 int main(void)
@@ -1087,7 +1093,7 @@ int main(void)
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
 #ifndef planar_arm_NO_STDIO
-    printf("%d passed, %d failed\n", passed, total - passed);
+    (void)printf("%d passed, %d failed\n", passed, total - passed);
 #endif
-    return passed == total ? 0 : 1;
+    return (passed == total) ? 0 : 1;
 }

@@ -33,58 +33,58 @@ void planar_point_mass_bias_force(const double q[planar_point_mass_NQ], const do
     const double omega_2_3 = v[0] + v[1];
     const double neg_U_2_11 = omega_2_3*omega_2_3;
     const double t1 = vdot_1_1 - neg_U_1_11;
-    const double vdot_2_1 = c_2*t1 + s_2*vdot_1_2;
-    const double vdot_2_2 = c_2*vdot_1_2 - s_2*t1;
+    const double vdot_2_1 = (c_2*t1) + (s_2*vdot_1_2);
+    const double vdot_2_2 = (c_2*vdot_1_2) - (s_2*t1);
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_3_3 = omega_2_3 + v[2];
     const double neg_U_3_11 = omega_3_3*omega_3_3;
     const double t2 = vdot_2_1 - neg_U_2_11;
-    const double vdot_3_1 = c_3*t2 + s_3*vdot_2_2;
-    const double vdot_3_2 = c_3*vdot_2_2 - s_3*t2;
+    const double vdot_3_1 = (c_3*t2) + (s_3*vdot_2_2);
+    const double vdot_3_2 = (c_3*vdot_2_2) - (s_3*t2);
 
     /* link 4 (link4): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_4_3 = omega_3_3 + v[3];
     const double neg_U_4_11 = omega_4_3*omega_4_3;
     const double t3 = vdot_3_1 - neg_U_3_11;
-    const double vdot_4_1 = c_4*t3 + s_4*vdot_3_2;
-    const double vdot_4_2 = c_4*vdot_3_2 - s_4*t3;
+    const double vdot_4_1 = (c_4*t3) + (s_4*vdot_3_2);
+    const double vdot_4_2 = (c_4*vdot_3_2) - (s_4*t3);
 
     /* link 5 (link5): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_5_3 = omega_4_3 + v[4];
     const double neg_U_5_11 = omega_5_3*omega_5_3;
     const double t4 = vdot_4_1 - neg_U_4_11;
-    const double vdot_5_1 = c_5*t4 + s_5*vdot_4_2;
-    const double vdot_5_2 = c_5*vdot_4_2 - s_5*t4;
+    const double vdot_5_1 = (c_5*t4) + (s_5*vdot_4_2);
+    const double vdot_5_2 = (c_5*vdot_4_2) - (s_5*t4);
 
     /* link 6 (link6): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_6_3 = omega_5_3 + v[5];
     const double neg_U_6_11 = omega_6_3*omega_6_3;
-    const double vdot_6_2 = c_6*vdot_5_2 - s_6*(vdot_5_1 - neg_U_5_11);
+    const double vdot_6_2 = (c_6*vdot_5_2) - (s_6*(vdot_5_1 - neg_U_5_11));
 
     /* link 5 (link5): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_5_2 = s_6*neg_U_6_11;
-    const double N_5_3 = 2.0*vdot_5_2 + (vdot_6_2 - neg_F_5_2);
-    const double neg_F_5_1 = 2.0*neg_U_5_11 + c_6*neg_U_6_11;
+    const double N_5_3 = (2.0*vdot_5_2) + (vdot_6_2 - neg_F_5_2);
+    const double neg_F_5_1 = (2.0*neg_U_5_11) + (c_6*neg_U_6_11);
 
     /* link 4 (link4): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double neg_F_4_2 = s_5*neg_F_5_1 + c_5*neg_F_5_2;
-    const double N_4_3 = 3.0*vdot_4_2 + (N_5_3 - neg_F_4_2);
-    const double F_4_1 = s_5*neg_F_5_2 - c_5*neg_F_5_1 - 3.0*neg_U_4_11;
+    const double neg_F_4_2 = (s_5*neg_F_5_1) + (c_5*neg_F_5_2);
+    const double N_4_3 = (3.0*vdot_4_2) + (N_5_3 - neg_F_4_2);
+    const double F_4_1 = (s_5*neg_F_5_2) - (c_5*neg_F_5_1) - (3.0*neg_U_4_11);
 
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double F_3_2 = s_4*F_4_1 - c_4*neg_F_4_2;
-    const double N_3_3 = 4.0*vdot_3_2 + (N_4_3 + F_3_2);
-    const double F_3_1 = c_4*F_4_1 + s_4*neg_F_4_2 - 4.0*neg_U_3_11;
+    const double F_3_2 = (s_4*F_4_1) - (c_4*neg_F_4_2);
+    const double N_3_3 = (4.0*vdot_3_2) + (N_4_3 + F_3_2);
+    const double F_3_1 = (c_4*F_4_1) + (s_4*neg_F_4_2) - (4.0*neg_U_3_11);
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double F_2_2 = s_3*F_3_1 + c_3*F_3_2;
-    const double N_2_3 = 5.0*vdot_2_2 + (N_3_3 + F_2_2);
-    const double F_2_1 = c_3*F_3_1 - s_3*F_3_2 - 5.0*neg_U_2_11;
+    const double F_2_2 = (s_3*F_3_1) + (c_3*F_3_2);
+    const double N_2_3 = (5.0*vdot_2_2) + (N_3_3 + F_2_2);
+    const double F_2_1 = (c_3*F_3_1) - (s_3*F_3_2) - (5.0*neg_U_2_11);
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double F_1_2 = s_2*F_2_1 + c_2*F_2_2;
-    const double N_1_3 = 6.0*vdot_1_2 + (N_2_3 + F_1_2);
+    const double F_1_2 = (s_2*F_2_1) + (c_2*F_2_2);
+    const double N_1_3 = (6.0*vdot_1_2) + (N_2_3 + F_1_2);
 
     c[0] = N_1_3;
     c[1] = N_2_3;

@@ -33,66 +33,66 @@ void planar_point_mass_forward_dynamics(const double q[planar_point_mass_NQ], co
     const double omega_2_3 = v[0] + v[1];
     const double neg_U_2_11 = omega_2_3*omega_2_3;
     const double t1 = vdot_1_1 - neg_U_1_11;
-    const double vdot_2_1 = c_2*t1 + s_2*vdot_1_2;
-    const double vdot_2_2 = c_2*vdot_1_2 - s_2*t1;
+    const double vdot_2_1 = (c_2*t1) + (s_2*vdot_1_2);
+    const double vdot_2_2 = (c_2*vdot_1_2) - (s_2*t1);
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_3_3 = omega_2_3 + v[2];
     const double neg_U_3_11 = omega_3_3*omega_3_3;
     const double t2 = vdot_2_1 - neg_U_2_11;
-    const double vdot_3_1 = c_3*t2 + s_3*vdot_2_2;
-    const double vdot_3_2 = c_3*vdot_2_2 - s_3*t2;
+    const double vdot_3_1 = (c_3*t2) + (s_3*vdot_2_2);
+    const double vdot_3_2 = (c_3*vdot_2_2) - (s_3*t2);
 
     /* link 4 (link4): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_4_3 = omega_3_3 + v[3];
     const double neg_U_4_11 = omega_4_3*omega_4_3;
     const double t3 = vdot_3_1 - neg_U_3_11;
-    const double vdot_4_1 = c_4*t3 + s_4*vdot_3_2;
-    const double vdot_4_2 = c_4*vdot_3_2 - s_4*t3;
+    const double vdot_4_1 = (c_4*t3) + (s_4*vdot_3_2);
+    const double vdot_4_2 = (c_4*vdot_3_2) - (s_4*t3);
 
     /* link 5 (link5): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_5_3 = omega_4_3 + v[4];
     const double neg_U_5_11 = omega_5_3*omega_5_3;
     const double t4 = vdot_4_1 - neg_U_4_11;
-    const double vdot_5_1 = c_5*t4 + s_5*vdot_4_2;
-    const double vdot_5_2 = c_5*vdot_4_2 - s_5*t4;
+    const double vdot_5_1 = (c_5*t4) + (s_5*vdot_4_2);
+    const double vdot_5_2 = (c_5*vdot_4_2) - (s_5*t4);
 
     /* link 6 (link6): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_6_3 = omega_5_3 + v[5];
     const double neg_U_6_11 = omega_6_3*omega_6_3;
     const double t5 = vdot_5_1 - neg_U_5_11;
-    const double vdot_6_1 = c_6*t5 + s_6*vdot_5_2;
-    const double vdot_6_2 = c_6*vdot_5_2 - s_6*t5;
+    const double vdot_6_1 = (c_6*t5) + (s_6*vdot_5_2);
+    const double vdot_6_2 = (c_6*vdot_5_2) - (s_6*t5);
 
     /* link 6 (link6): force and moment, RK (2.6), (2.9)-(2.13) */
     const double F_6_1 = vdot_6_1 - neg_U_6_11;
 
     /* link 5 (link5): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t6 = s_6*F_6_1 + c_6*vdot_6_2;
+    const double t6 = (s_6*F_6_1) + (c_6*vdot_6_2);
     const double N_5_3 = vdot_5_2 + (vdot_6_2 + t6);
-    const double F_5_1 = t5 + (c_6*F_6_1 - s_6*vdot_6_2);
+    const double F_5_1 = t5 + ((c_6*F_6_1) - (s_6*vdot_6_2));
     const double F_5_2 = vdot_5_2 + t6;
 
     /* link 4 (link4): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t7 = s_5*F_5_1 + c_5*F_5_2;
+    const double t7 = (s_5*F_5_1) + (c_5*F_5_2);
     const double N_4_3 = vdot_4_2 + (N_5_3 + t7);
-    const double F_4_1 = t4 + (c_5*F_5_1 - s_5*F_5_2);
+    const double F_4_1 = t4 + ((c_5*F_5_1) - (s_5*F_5_2));
     const double F_4_2 = vdot_4_2 + t7;
 
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t8 = s_4*F_4_1 + c_4*F_4_2;
+    const double t8 = (s_4*F_4_1) + (c_4*F_4_2);
     const double N_3_3 = vdot_3_2 + (N_4_3 + t8);
-    const double F_3_1 = t3 + (c_4*F_4_1 - s_4*F_4_2);
+    const double F_3_1 = t3 + ((c_4*F_4_1) - (s_4*F_4_2));
     const double F_3_2 = vdot_3_2 + t8;
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t9 = s_3*F_3_1 + c_3*F_3_2;
+    const double t9 = (s_3*F_3_1) + (c_3*F_3_2);
     const double N_2_3 = vdot_2_2 + (N_3_3 + t9);
-    const double F_2_1 = t2 + (c_3*F_3_1 - s_3*F_3_2);
+    const double F_2_1 = t2 + ((c_3*F_3_1) - (s_3*F_3_2));
     const double F_2_2 = vdot_2_2 + t9;
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_1_3 = vdot_1_2 + (N_2_3 + (s_2*F_2_1 + c_2*F_2_2));
+    const double N_1_3 = vdot_1_2 + (N_2_3 + ((s_2*F_2_1) + (c_2*F_2_2)));
     const double t10 = tau[1] - N_2_3;
     const double t11 = tau[2] - N_3_3;
     const double t12 = tau[3] - N_4_3;
@@ -101,27 +101,27 @@ void planar_point_mass_forward_dynamics(const double q[planar_point_mass_NQ], co
 
     /* link 6 (link6): hard block eliminated, LC (13) */
     const double t15 = 0.5*c_6;
-    const double D_5_1 = 2.0 - c_6*t15;
+    const double D_5_1 = 2.0 - (c_6*t15);
 
     /* link 5 (link5): hard block eliminated, LC (13) */
     const double invD_5_1 = 1.0/D_5_1;
     const double t16 = c_5*invD_5_1;
-    const double D_4_1 = 2.0 - c_5*t16;
+    const double D_4_1 = 2.0 - (c_5*t16);
 
     /* link 4 (link4): hard block eliminated, LC (13) */
     const double invD_4_1 = 1.0/D_4_1;
     const double t17 = c_4*invD_4_1;
-    const double D_3_1 = 2.0 - c_4*t17;
+    const double D_3_1 = 2.0 - (c_4*t17);
 
     /* link 3 (link3): hard block eliminated, LC (13) */
     const double invD_3_1 = 1.0/D_3_1;
     const double t18 = c_3*invD_3_1;
-    const double D_2_1 = 2.0 - c_3*t18;
+    const double D_2_1 = 2.0 - (c_3*t18);
 
     /* link 2 (link2): hard block eliminated, LC (13) */
     const double invD_2_1 = 1.0/D_2_1;
     const double t19 = c_2*invD_2_1;
-    const double D_1_1 = 1.0 - c_2*t19;
+    const double D_1_1 = 1.0 - (c_2*t19);
 
     /* link 1 (link1): hard block eliminated, LC (13) */
     const double t20 = tau[0] - N_1_3 - t10;
@@ -132,44 +132,44 @@ void planar_point_mass_forward_dynamics(const double q[planar_point_mass_NQ], co
     const double t25 = s_6*t24;
 
     /* link 6 (link6): forces of the hard coordinates, LC (13) */
-    const double t26 = s_6*t14 - s_5*t23 - t15*t25;
+    const double t26 = (s_6*t14) - (s_5*t23) - (t15*t25);
 
     /* link 5 (link5): forces of the hard coordinates, LC (13) */
-    const double t27 = s_5*t24 - s_4*t22 + t16*t26;
+    const double t27 = (s_5*t24) - (s_4*t22) + (t16*t26);
 
     /* link 4 (link4): forces of the hard coordinates, LC (13) */
-    const double t28 = s_4*t23 - s_3*t21 + t17*t27;
+    const double t28 = (s_4*t23) - (s_3*t21) + (t17*t27);
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
-    const double t29 = s_3*t22 - s_2*t20 + t18*t28;
+    const double t29 = (s_3*t22) - (s_2*t20) + (t18*t28);
 
     /* link 1 (link1): forces of the hard coordinates, back, LC (13) */
-    const double e_1_1 = (s_2*t21 + t19*t29)/D_1_1;
+    const double e_1_1 = ((s_2*t21) + (t19*t29))/D_1_1;
 
     /* link 2 (link2): forces of the hard coordinates, back, LC (13) */
-    const double e_2_1 = t29*invD_2_1 + t19*e_1_1;
+    const double e_2_1 = (t29*invD_2_1) + (t19*e_1_1);
 
     /* link 3 (link3): forces of the hard coordinates, back, LC (13) */
-    const double e_3_1 = t28*invD_3_1 + t18*e_2_1;
+    const double e_3_1 = (t28*invD_3_1) + (t18*e_2_1);
 
     /* link 4 (link4): forces of the hard coordinates, back, LC (13) */
-    const double e_4_1 = t27*invD_4_1 + t17*e_3_1;
+    const double e_4_1 = (t27*invD_4_1) + (t17*e_3_1);
 
     /* link 5 (link5): forces of the hard coordinates, back, LC (13) */
-    const double e_5_1 = t26*invD_5_1 + t16*e_4_1;
+    const double e_5_1 = (t26*invD_5_1) + (t16*e_4_1);
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
-    const double e_6_1 = t15*e_5_1 - 0.5*t25;
-    const double out_a_0 = t20 - c_2*t21 + s_2*e_2_1;
-    const double t30 = 2.0*t21 - c_2*t20 - c_3*t22 - s_2*e_1_1 + s_3*e_3_1;
-    const double t31 = 2.0*t22 - c_3*t21 - c_4*t23 - s_3*e_2_1 + s_4*e_4_1;
-    const double t32 = 2.0*t23 - c_4*t22 - c_5*t24 - s_4*e_3_1 + s_5*e_5_1;
-    const double t33 = 2.0*t24 - c_5*t23 - c_6*t14 - s_5*e_4_1 + s_6*e_6_1;
+    const double e_6_1 = (t15*e_5_1) - (0.5*t25);
+    const double out_a_0 = t20 - (c_2*t21) + (s_2*e_2_1);
+    const double t30 = (2.0*t21) - (c_2*t20) - (c_3*t22) - (s_2*e_1_1) + (s_3*e_3_1);
+    const double t31 = (2.0*t22) - (c_3*t21) - (c_4*t23) - (s_3*e_2_1) + (s_4*e_4_1);
+    const double t32 = (2.0*t23) - (c_4*t22) - (c_5*t24) - (s_4*e_3_1) + (s_5*e_5_1);
+    const double t33 = (2.0*t24) - (c_5*t23) - (c_6*t14) - (s_5*e_4_1) + (s_6*e_6_1);
     const double out_a_1 = t30 - out_a_0;
     const double out_a_2 = t31 - t30;
     const double out_a_3 = t32 - t31;
     const double out_a_4 = t33 - t32;
-    const double out_a_5 = 2.0*t14 - c_6*t24 - s_6*e_5_1 - t33;
+    const double out_a_5 = (2.0*t14) - (c_6*t24) - (s_6*e_5_1) - t33;
 
     a[0] = out_a_0;
     a[1] = out_a_1;

@@ -29,38 +29,38 @@ void planar_point_mass_gravity_force(const double q[planar_point_mass_NQ], doubl
     const double vdot_1_2 = 9.81*c_1;
 
     /* link 2 (link2): velocity and acceleration, RK (2.2)-(2.5) */
-    const double vdot_2_1 = c_2*vdot_1_1 + s_2*vdot_1_2;
-    const double vdot_2_2 = c_2*vdot_1_2 - s_2*vdot_1_1;
+    const double vdot_2_1 = (c_2*vdot_1_1) + (s_2*vdot_1_2);
+    const double vdot_2_2 = (c_2*vdot_1_2) - (s_2*vdot_1_1);
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
-    const double vdot_3_1 = c_3*vdot_2_1 + s_3*vdot_2_2;
-    const double vdot_3_2 = c_3*vdot_2_2 - s_3*vdot_2_1;
+    const double vdot_3_1 = (c_3*vdot_2_1) + (s_3*vdot_2_2);
+    const double vdot_3_2 = (c_3*vdot_2_2) - (s_3*vdot_2_1);
 
     /* link 4 (link4): velocity and acceleration, RK (2.2)-(2.5) */
-    const double vdot_4_1 = c_4*vdot_3_1 + s_4*vdot_3_2;
-    const double vdot_4_2 = c_4*vdot_3_2 - s_4*vdot_3_1;
+    const double vdot_4_1 = (c_4*vdot_3_1) + (s_4*vdot_3_2);
+    const double vdot_4_2 = (c_4*vdot_3_2) - (s_4*vdot_3_1);
 
     /* link 5 (link5): velocity and acceleration, RK (2.2)-(2.5) */
-    const double vdot_5_1 = c_5*vdot_4_1 + s_5*vdot_4_2;
-    const double vdot_5_2 = c_5*vdot_4_2 - s_5*vdot_4_1;
+    const double vdot_5_1 = (c_5*vdot_4_1) + (s_5*vdot_4_2);
+    const double vdot_5_2 = (c_5*vdot_4_2) - (s_5*vdot_4_1);
 
     /* link 6 (link6): velocity and acceleration, RK (2.2)-(2.5) */
-    const double vdot_6_2 = c_6*vdot_5_2 - s_6*vdot_5_1;
+    const double vdot_6_2 = (c_6*vdot_5_2) - (s_6*vdot_5_1);
 
     /* link 5 (link5): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_5_3 = 2.0*vdot_5_2 + vdot_6_2;
+    const double N_5_3 = (2.0*vdot_5_2) + vdot_6_2;
 
     /* link 4 (link4): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_4_3 = 3.0*vdot_4_2 + N_5_3;
+    const double N_4_3 = (3.0*vdot_4_2) + N_5_3;
 
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_3_3 = 4.0*vdot_3_2 + N_4_3;
+    const double N_3_3 = (4.0*vdot_3_2) + N_4_3;
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_2_3 = 5.0*vdot_2_2 + N_3_3;
+    const double N_2_3 = (5.0*vdot_2_2) + N_3_3;
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_1_3 = 6.0*vdot_1_2 + N_2_3;
+    const double N_1_3 = (6.0*vdot_1_2) + N_2_3;
 
     g[0] = N_1_3;
     g[1] = N_2_3;

@@ -47,53 +47,53 @@ void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], co
     const double invD_5 = 1.0/P_5_33;
     const double G_5_3 = P_5_33*invD_5;
     const double G_5_4 = PB_5_31*invD_5;
-    const double t2 = PC_5_11 - PB_5_31*G_5_4;
-    const double t3 = PB_5_31 - P_5_33*G_5_4;
-    const double t4 = P_5_33 - P_5_33*G_5_3;
+    const double t2 = PC_5_11 - (PB_5_31*G_5_4);
+    const double t3 = PB_5_31 - (P_5_33*G_5_4);
+    const double t4 = P_5_33 - (P_5_33*G_5_3);
 
     /* link 4 (link4): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t5 = s_5*(t2 - t4) + c_5*(t3 + t3);
+    const double t5 = (s_5*(t2 - t4)) + (c_5*(t3 + t3));
     const double t6 = s_5*t5;
-    const double PB_4_31 = c_5*t5 - t3;
+    const double PB_4_31 = (c_5*t5) - t3;
     const double P_4_33 = 1.0 + (t4 + t6);
     const double PC_4_11 = 1.0 + (t2 - t6);
     const double invD_4 = 1.0/P_4_33;
     const double G_4_3 = P_4_33*invD_4;
     const double G_4_4 = PB_4_31*invD_4;
-    const double t7 = PC_4_11 - PB_4_31*G_4_4;
-    const double t8 = PB_4_31 - P_4_33*G_4_4;
-    const double t9 = P_4_33 - P_4_33*G_4_3;
+    const double t7 = PC_4_11 - (PB_4_31*G_4_4);
+    const double t8 = PB_4_31 - (P_4_33*G_4_4);
+    const double t9 = P_4_33 - (P_4_33*G_4_3);
 
     /* link 3 (link3): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t10 = s_4*(t7 - t9) + c_4*(t8 + t8);
+    const double t10 = (s_4*(t7 - t9)) + (c_4*(t8 + t8));
     const double t11 = s_4*t10;
-    const double PB_3_31 = c_4*t10 - t8;
+    const double PB_3_31 = (c_4*t10) - t8;
     const double P_3_33 = 1.0 + (t9 + t11);
     const double PC_3_11 = 1.0 + (t7 - t11);
     const double invD_3 = 1.0/P_3_33;
     const double G_3_3 = P_3_33*invD_3;
     const double G_3_4 = PB_3_31*invD_3;
-    const double t12 = PC_3_11 - PB_3_31*G_3_4;
-    const double t13 = PB_3_31 - P_3_33*G_3_4;
-    const double t14 = P_3_33 - P_3_33*G_3_3;
+    const double t12 = PC_3_11 - (PB_3_31*G_3_4);
+    const double t13 = PB_3_31 - (P_3_33*G_3_4);
+    const double t14 = P_3_33 - (P_3_33*G_3_3);
 
     /* link 2 (link2): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t15 = s_3*(t12 - t14) + c_3*(t13 + t13);
+    const double t15 = (s_3*(t12 - t14)) + (c_3*(t13 + t13));
     const double t16 = s_3*t15;
-    const double PB_2_31 = c_3*t15 - t13;
+    const double PB_2_31 = (c_3*t15) - t13;
     const double P_2_33 = 1.0 + (t14 + t16);
     const double PC_2_11 = 1.0 + (t12 - t16);
     const double invD_2 = 1.0/P_2_33;
     const double G_2_3 = P_2_33*invD_2;
     const double G_2_4 = PB_2_31*invD_2;
-    const double t17 = PC_2_11 - PB_2_31*G_2_4;
-    const double t18 = PB_2_31 - P_2_33*G_2_4;
-    const double t19 = P_2_33 - P_2_33*G_2_3;
+    const double t17 = PC_2_11 - (PB_2_31*G_2_4);
+    const double t18 = PB_2_31 - (P_2_33*G_2_4);
+    const double t19 = P_2_33 - (P_2_33*G_2_3);
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t20 = s_2*(t17 - t19) + c_2*(t18 + t18);
-    const double PB_1_31 = c_2*t20 - t18;
-    const double P_1_33 = 1.0 + (t19 + s_2*t20);
+    const double t20 = (s_2*(t17 - t19)) + (c_2*(t18 + t18));
+    const double PB_1_31 = (c_2*t20) - t18;
+    const double P_1_33 = 1.0 + (t19 + (s_2*t20));
     const double invD_1 = 1.0/P_1_33;
     const double G_1_4 = PB_1_31*invD_1;
     const double G_1_5 = P_1_33*invD_1;
@@ -130,46 +130,46 @@ void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], co
 
     /* link 6 (link6): filter, RK (5.16) */
     const double t26 = neg_z_6_4 + neg_a_6_4;
-    const double z_5_5 = c_6*tau[5] - s_6*t26;
+    const double z_5_5 = (c_6*tau[5]) - (s_6*t26);
     const double z_5_3 = tau[5] + z_5_5;
-    const double neg_z_5_4 = t25 + (c_6*t26 + s_6*tau[5]);
+    const double neg_z_5_4 = t25 + ((c_6*t26) + (s_6*tau[5]));
 
     /* link 5 (link5): filter, RK (5.16) */
     const double epsilon_5 = tau[4] - z_5_3;
     const double nu_5 = invD_5*epsilon_5;
     const double t27 = G_5_3*epsilon_5;
-    const double t28 = G_5_4*epsilon_5 - neg_z_5_4 + (t3*a_5_5 - t2*neg_a_5_4);
-    const double t29 = z_5_5 + t27 + (t4*a_5_5 - t3*neg_a_5_4);
-    const double z_4_5 = s_5*t28 + c_5*t29;
+    const double t28 = (G_5_4*epsilon_5) - neg_z_5_4 + ((t3*a_5_5) - (t2*neg_a_5_4));
+    const double t29 = z_5_5 + t27 + ((t4*a_5_5) - (t3*neg_a_5_4));
+    const double z_4_5 = (s_5*t28) + (c_5*t29);
     const double z_4_3 = z_5_3 + t27 + z_4_5;
-    const double z_4_4 = c_5*t28 - s_5*t29 - t24;
+    const double z_4_4 = (c_5*t28) - (s_5*t29) - t24;
 
     /* link 4 (link4): filter, RK (5.16) */
     const double epsilon_4 = tau[3] - z_4_3;
     const double nu_4 = invD_4*epsilon_4;
     const double t30 = G_4_3*epsilon_4;
-    const double t31 = z_4_4 + G_4_4*epsilon_4 + (t8*a_4_5 - t7*neg_a_4_4);
-    const double t32 = z_4_5 + t30 + (t9*a_4_5 - t8*neg_a_4_4);
-    const double z_3_5 = s_4*t31 + c_4*t32;
+    const double t31 = z_4_4 + (G_4_4*epsilon_4) + ((t8*a_4_5) - (t7*neg_a_4_4));
+    const double t32 = z_4_5 + t30 + ((t9*a_4_5) - (t8*neg_a_4_4));
+    const double z_3_5 = (s_4*t31) + (c_4*t32);
     const double z_3_3 = z_4_3 + t30 + z_3_5;
-    const double z_3_4 = c_4*t31 - s_4*t32 - t23;
+    const double z_3_4 = (c_4*t31) - (s_4*t32) - t23;
 
     /* link 3 (link3): filter, RK (5.16) */
     const double epsilon_3 = tau[2] - z_3_3;
     const double nu_3 = invD_3*epsilon_3;
     const double t33 = G_3_3*epsilon_3;
-    const double t34 = z_3_4 + G_3_4*epsilon_3 + (t13*a_3_5 - t12*neg_a_3_4);
-    const double t35 = z_3_5 + t33 + (t14*a_3_5 - t13*neg_a_3_4);
-    const double z_2_5 = s_3*t34 + c_3*t35;
+    const double t34 = z_3_4 + (G_3_4*epsilon_3) + ((t13*a_3_5) - (t12*neg_a_3_4));
+    const double t35 = z_3_5 + t33 + ((t14*a_3_5) - (t13*neg_a_3_4));
+    const double z_2_5 = (s_3*t34) + (c_3*t35);
     const double z_2_3 = z_3_3 + t33 + z_2_5;
-    const double z_2_4 = c_3*t34 - s_3*t35 - t22;
+    const double z_2_4 = (c_3*t34) - (s_3*t35) - t22;
 
     /* link 2 (link2): filter, RK (5.16) */
     const double epsilon_2 = tau[1] - z_2_3;
     const double nu_2 = invD_2*epsilon_2;
     const double t36 = G_2_3*epsilon_2;
-    const double t37 = s_2*(z_2_4 + G_2_4*epsilon_2 + (t18*a_2_5 - t17*neg_a_2_4));
-    const double z_1_5 = t37 + c_2*(z_2_5 + t36 + (t19*a_2_5 - t18*neg_a_2_4));
+    const double t37 = s_2*(z_2_4 + (G_2_4*epsilon_2) + ((t18*a_2_5) - (t17*neg_a_2_4)));
+    const double z_1_5 = t37 + (c_2*(z_2_5 + t36 + ((t19*a_2_5) - (t18*neg_a_2_4))));
     const double z_1_3 = z_2_3 + t36 + z_1_5;
 
     /* link 1 (link1): filter, RK (5.16) */
@@ -177,118 +177,118 @@ void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], co
     const double nu_1 = invD_1*epsilon_1;
 
     /* link 1 (link1): smoother, RK (5.17) */
-    const double thetaddot_1 = nu_1 - (G_1_4*a_1_4 + G_1_5*a_1_5);
+    const double thetaddot_1 = nu_1 - ((G_1_4*a_1_4) + (G_1_5*a_1_5));
 
     /* link 2 (link2): smoother, RK (5.17) */
     const double t38 = a_1_5 + thetaddot_1;
-    const double t39 = c_2*a_1_4 + s_2*t38 - neg_a_2_4;
-    const double t40 = a_2_5 + (c_2*t38 - s_2*a_1_4);
-    const double thetaddot_2 = nu_2 - G_2_3*(thetaddot_1 + t40) - G_2_4*t39;
+    const double t39 = (c_2*a_1_4) + (s_2*t38) - neg_a_2_4;
+    const double t40 = a_2_5 + ((c_2*t38) - (s_2*a_1_4));
+    const double thetaddot_2 = nu_2 - (G_2_3*(thetaddot_1 + t40)) - (G_2_4*t39);
     const double t41 = thetaddot_1 + thetaddot_2;
 
     /* link 3 (link3): smoother, RK (5.17) */
     const double t42 = t40 + t41;
-    const double t43 = c_3*t39 + s_3*t42 - neg_a_3_4;
-    const double t44 = a_3_5 + (c_3*t42 - s_3*t39);
-    const double thetaddot_3 = nu_3 - G_3_3*(t41 + t44) - G_3_4*t43;
+    const double t43 = (c_3*t39) + (s_3*t42) - neg_a_3_4;
+    const double t44 = a_3_5 + ((c_3*t42) - (s_3*t39));
+    const double thetaddot_3 = nu_3 - (G_3_3*(t41 + t44)) - (G_3_4*t43);
     const double t45 = t41 + thetaddot_3;
 
     /* link 4 (link4): smoother, RK (5.17) */
     const double t46 = t44 + t45;
-    const double t47 = c_4*t43 + s_4*t46 - neg_a_4_4;
-    const double t48 = a_4_5 + (c_4*t46 - s_4*t43);
-    const double thetaddot_4 = nu_4 - G_4_3*(t45 + t48) - G_4_4*t47;
+    const double t47 = (c_4*t43) + (s_4*t46) - neg_a_4_4;
+    const double t48 = a_4_5 + ((c_4*t46) - (s_4*t43));
+    const double thetaddot_4 = nu_4 - (G_4_3*(t45 + t48)) - (G_4_4*t47);
     const double t49 = t45 + thetaddot_4;
 
     /* link 5 (link5): smoother, RK (5.17) */
     const double t50 = t48 + t49;
-    const double t51 = c_5*t47 + s_5*t50 - neg_a_5_4;
-    const double t52 = a_5_5 + (c_5*t50 - s_5*t47);
-    const double thetaddot_5 = nu_5 - G_5_3*(t49 + t52) - G_5_4*t51;
+    const double t51 = (c_5*t47) + (s_5*t50) - neg_a_5_4;
+    const double t52 = a_5_5 + ((c_5*t50) - (s_5*t47));
+    const double thetaddot_5 = nu_5 - (G_5_3*(t49 + t52)) - (G_5_4*t51);
     const double t53 = t49 + thetaddot_5;
 
     /* link 6 (link6): smoother, RK (5.17) */
     const double t54 = t52 + t53;
-    const double t55 = a_6_5 + (c_6*t54 - s_6*t51);
+    const double t55 = a_6_5 + ((c_6*t54) - (s_6*t51));
     const double thetaddot_6 = tau[5] - (t53 + t55);
 
     /* link 6 (link6): force across its joint, RK (2.29) */
     const double f_6_3 = t53 + thetaddot_6 + t55;
-    const double f_6_4 = c_6*t51 + s_6*t54 - neg_a_6_4 - neg_z_6_4;
-    const double t56 = s_6*f_6_4 + c_6*f_6_3;
+    const double f_6_4 = (c_6*t51) + (s_6*t54) - neg_a_6_4 - neg_z_6_4;
+    const double t56 = (s_6*f_6_4) + (c_6*f_6_3);
 
     /* link 5 (link5): force across its joint, RK (2.29) */
     const double f_5_3 = f_6_3 + t56 + t54;
-    const double f_5_4 = c_6*f_6_4 - s_6*f_6_3 - t25 + t51;
+    const double f_5_4 = (c_6*f_6_4) - (s_6*f_6_3) - t25 + t51;
     const double f_5_5 = t56 + t54;
-    const double t57 = s_5*f_5_4 + c_5*f_5_5;
+    const double t57 = (s_5*f_5_4) + (c_5*f_5_5);
 
     /* link 4 (link4): force across its joint, RK (2.29) */
     const double f_4_3 = f_5_3 + t57 + t50;
-    const double f_4_4 = c_5*f_5_4 - s_5*f_5_5 - t24 + t47;
+    const double f_4_4 = (c_5*f_5_4) - (s_5*f_5_5) - t24 + t47;
     const double f_4_5 = t57 + t50;
-    const double t58 = s_4*f_4_4 + c_4*f_4_5;
+    const double t58 = (s_4*f_4_4) + (c_4*f_4_5);
 
     /* link 3 (link3): force across its joint, RK (2.29) */
     const double f_3_3 = f_4_3 + t58 + t46;
-    const double f_3_4 = c_4*f_4_4 - s_4*f_4_5 - t23 + t43;
+    const double f_3_4 = (c_4*f_4_4) - (s_4*f_4_5) - t23 + t43;
     const double f_3_5 = t58 + t46;
-    const double t59 = s_3*f_3_4 + c_3*f_3_5;
+    const double t59 = (s_3*f_3_4) + (c_3*f_3_5);
 
     /* link 2 (link2): force across its joint, RK (2.29) */
     const double f_2_3 = f_3_3 + t59 + t42;
-    const double f_2_4 = c_3*f_3_4 - s_3*f_3_5 - t22 + t39;
+    const double f_2_4 = (c_3*f_3_4) - (s_3*f_3_5) - t22 + t39;
     const double f_2_5 = t59 + t42;
-    const double t60 = s_2*f_2_4 + c_2*f_2_5;
+    const double t60 = (s_2*f_2_4) + (c_2*f_2_5);
 
     /* link 1 (link1): force across its joint, RK (2.29) */
     const double f_1_3 = f_2_3 + t60 + t38;
-    const double f_1_4 = c_2*f_2_4 - s_2*f_2_5 - t21 + a_1_4;
+    const double f_1_4 = (c_2*f_2_4) - (s_2*f_2_5) - t21 + a_1_4;
     const double f_1_5 = t60 + t38;
 
     /* link 2 (link2): axes in the base */
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double neg_R_2_12 = s_2*c_1 + c_2*s_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
     /* link 3 (link3): axes in the base */
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
 
     /* link 4 (link4): axes in the base */
-    const double R_4_11 = c_4*R_3_11 - s_4*neg_R_3_12;
-    const double neg_R_4_12 = s_4*R_3_11 + c_4*neg_R_3_12;
+    const double R_4_11 = (c_4*R_3_11) - (s_4*neg_R_3_12);
+    const double neg_R_4_12 = (s_4*R_3_11) + (c_4*neg_R_3_12);
 
     /* link 5 (link5): axes in the base */
-    const double R_5_11 = c_5*R_4_11 - s_5*neg_R_4_12;
-    const double neg_R_5_12 = s_5*R_4_11 + c_5*neg_R_4_12;
+    const double R_5_11 = (c_5*R_4_11) - (s_5*neg_R_4_12);
+    const double neg_R_5_12 = (s_5*R_4_11) + (c_5*neg_R_4_12);
 
     /* link 6 (link6): axes in the base */
-    const double R_6_11 = c_6*R_5_11 - s_6*neg_R_5_12;
-    const double neg_R_6_12 = s_6*R_5_11 + c_6*neg_R_5_12;
+    const double R_6_11 = (c_6*R_5_11) - (s_6*neg_R_5_12);
+    const double neg_R_6_12 = (s_6*R_5_11) + (c_6*neg_R_5_12);
 
     /* link 1 (link1): force across its joint in the base */
-    const double out_F_0_3 = c_1*f_1_4 - s_1*f_1_5;
-    const double out_F_0_4 = s_1*f_1_4 + c_1*f_1_5;
+    const double out_F_0_3 = (c_1*f_1_4) - (s_1*f_1_5);
+    const double out_F_0_4 = (s_1*f_1_4) + (c_1*f_1_5);
 
     /* link 2 (link2): force across its joint in the base */
-    const double out_F_1_3 = R_2_11*f_2_4 - neg_R_2_12*f_2_5;
-    const double out_F_1_4 = neg_R_2_12*f_2_4 + R_2_11*f_2_5;
+    const double out_F_1_3 = (R_2_11*f_2_4) - (neg_R_2_12*f_2_5);
+    const double out_F_1_4 = (neg_R_2_12*f_2_4) + (R_2_11*f_2_5);
 
     /* link 3 (link3): force across its joint in the base */
-    const double out_F_2_3 = R_3_11*f_3_4 - neg_R_3_12*f_3_5;
-    const double out_F_2_4 = neg_R_3_12*f_3_4 + R_3_11*f_3_5;
+    const double out_F_2_3 = (R_3_11*f_3_4) - (neg_R_3_12*f_3_5);
+    const double out_F_2_4 = (neg_R_3_12*f_3_4) + (R_3_11*f_3_5);
 
     /* link 4 (link4): force across its joint in the base */
-    const double out_F_3_3 = R_4_11*f_4_4 - neg_R_4_12*f_4_5;
-    const double out_F_3_4 = neg_R_4_12*f_4_4 + R_4_11*f_4_5;
+    const double out_F_3_3 = (R_4_11*f_4_4) - (neg_R_4_12*f_4_5);
+    const double out_F_3_4 = (neg_R_4_12*f_4_4) + (R_4_11*f_4_5);
 
     /* link 5 (link5): force across its joint in the base */
-    const double out_F_4_3 = R_5_11*f_5_4 - neg_R_5_12*f_5_5;
-    const double out_F_4_4 = neg_R_5_12*f_5_4 + R_5_11*f_5_5;
+    const double out_F_4_3 = (R_5_11*f_5_4) - (neg_R_5_12*f_5_5);
+    const double out_F_4_4 = (neg_R_5_12*f_5_4) + (R_5_11*f_5_5);
 
     /* link 6 (link6): force across its joint in the base */
-    const double out_F_5_3 = R_6_11*f_6_4 - neg_R_6_12*f_6_3;
-    const double out_F_5_4 = neg_R_6_12*f_6_4 + R_6_11*f_6_3;
+    const double out_F_5_3 = (R_6_11*f_6_4) - (neg_R_6_12*f_6_3);
+    const double out_F_5_4 = (neg_R_6_12*f_6_4) + (R_6_11*f_6_3);
 
     F_[0] = 0.0;
     F_[1] = 0.0;

@@ -35,8 +35,8 @@ void planar_point_mass_inverse_dynamics(const double q[planar_point_mass_NQ], co
     const double neg_U_2_11 = omega_2_3*omega_2_3;
     const double t1 = vdot_1_1 - neg_U_1_11;
     const double t2 = vdot_1_2 + a[0];
-    const double vdot_2_1 = c_2*t1 + s_2*t2;
-    const double vdot_2_2 = c_2*t2 - s_2*t1;
+    const double vdot_2_1 = (c_2*t1) + (s_2*t2);
+    const double vdot_2_2 = (c_2*t2) - (s_2*t1);
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_3_3 = omega_2_3 + v[2];
@@ -44,8 +44,8 @@ void planar_point_mass_inverse_dynamics(const double q[planar_point_mass_NQ], co
     const double neg_U_3_11 = omega_3_3*omega_3_3;
     const double t3 = vdot_2_1 - neg_U_2_11;
     const double t4 = vdot_2_2 + omegadot_2_3;
-    const double vdot_3_1 = c_3*t3 + s_3*t4;
-    const double vdot_3_2 = c_3*t4 - s_3*t3;
+    const double vdot_3_1 = (c_3*t3) + (s_3*t4);
+    const double vdot_3_2 = (c_3*t4) - (s_3*t3);
 
     /* link 4 (link4): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_4_3 = omega_3_3 + v[3];
@@ -53,8 +53,8 @@ void planar_point_mass_inverse_dynamics(const double q[planar_point_mass_NQ], co
     const double neg_U_4_11 = omega_4_3*omega_4_3;
     const double t5 = vdot_3_1 - neg_U_3_11;
     const double t6 = vdot_3_2 + omegadot_3_3;
-    const double vdot_4_1 = c_4*t5 + s_4*t6;
-    const double vdot_4_2 = c_4*t6 - s_4*t5;
+    const double vdot_4_1 = (c_4*t5) + (s_4*t6);
+    const double vdot_4_2 = (c_4*t6) - (s_4*t5);
 
     /* link 5 (link5): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_5_3 = omega_4_3 + v[4];
@@ -62,48 +62,48 @@ void planar_point_mass_inverse_dynamics(const double q[planar_point_mass_NQ], co
     const double neg_U_5_11 = omega_5_3*omega_5_3;
     const double t7 = vdot_4_1 - neg_U_4_11;
     const double t8 = vdot_4_2 + omegadot_4_3;
-    const double vdot_5_1 = c_5*t7 + s_5*t8;
-    const double vdot_5_2 = c_5*t8 - s_5*t7;
+    const double vdot_5_1 = (c_5*t7) + (s_5*t8);
+    const double vdot_5_2 = (c_5*t8) - (s_5*t7);
 
     /* link 6 (link6): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_6_3 = omega_5_3 + v[5];
     const double omegadot_6_3 = omegadot_5_3 + a[5];
     const double neg_U_6_11 = omega_6_3*omega_6_3;
-    const double vdot_6_2 = c_6*(vdot_5_2 + omegadot_5_3) - s_6*(vdot_5_1 - neg_U_5_11);
+    const double vdot_6_2 = (c_6*(vdot_5_2 + omegadot_5_3)) - (s_6*(vdot_5_1 - neg_U_5_11));
 
     /* link 6 (link6): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_6_3 = omegadot_6_3 + vdot_6_2;
 
     /* link 5 (link5): force and moment, RK (2.6), (2.9)-(2.13) */
     const double t9 = 2.0*omegadot_5_3;
-    const double t10 = c_6*omegadot_6_3 - s_6*neg_U_6_11;
-    const double N_5_3 = t9 + 2.0*vdot_5_2 + (N_6_3 + t10);
-    const double neg_F_5_1 = 2.0*neg_U_5_11 + (c_6*neg_U_6_11 + s_6*omegadot_6_3);
+    const double t10 = (c_6*omegadot_6_3) - (s_6*neg_U_6_11);
+    const double N_5_3 = t9 + (2.0*vdot_5_2) + (N_6_3 + t10);
+    const double neg_F_5_1 = (2.0*neg_U_5_11) + ((c_6*neg_U_6_11) + (s_6*omegadot_6_3));
     const double F_5_2 = t9 + t10;
 
     /* link 4 (link4): force and moment, RK (2.6), (2.9)-(2.13) */
     const double t11 = 3.0*omegadot_4_3;
-    const double t12 = c_5*F_5_2 - s_5*neg_F_5_1;
-    const double N_4_3 = t11 + 3.0*vdot_4_2 + (N_5_3 + t12);
-    const double neg_F_4_1 = 3.0*neg_U_4_11 + (c_5*neg_F_5_1 + s_5*F_5_2);
+    const double t12 = (c_5*F_5_2) - (s_5*neg_F_5_1);
+    const double N_4_3 = t11 + (3.0*vdot_4_2) + (N_5_3 + t12);
+    const double neg_F_4_1 = (3.0*neg_U_4_11) + ((c_5*neg_F_5_1) + (s_5*F_5_2));
     const double F_4_2 = t11 + t12;
 
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
     const double t13 = 4.0*omegadot_3_3;
-    const double t14 = c_4*F_4_2 - s_4*neg_F_4_1;
-    const double N_3_3 = t13 + 4.0*vdot_3_2 + (N_4_3 + t14);
-    const double neg_F_3_1 = 4.0*neg_U_3_11 + (c_4*neg_F_4_1 + s_4*F_4_2);
+    const double t14 = (c_4*F_4_2) - (s_4*neg_F_4_1);
+    const double N_3_3 = t13 + (4.0*vdot_3_2) + (N_4_3 + t14);
+    const double neg_F_3_1 = (4.0*neg_U_3_11) + ((c_4*neg_F_4_1) + (s_4*F_4_2));
     const double F_3_2 = t13 + t14;
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
     const double t15 = 5.0*omegadot_2_3;
-    const double t16 = c_3*F_3_2 - s_3*neg_F_3_1;
-    const double N_2_3 = t15 + 5.0*vdot_2_2 + (N_3_3 + t16);
-    const double neg_F_2_1 = 5.0*neg_U_2_11 + (c_3*neg_F_3_1 + s_3*F_3_2);
+    const double t16 = (c_3*F_3_2) - (s_3*neg_F_3_1);
+    const double N_2_3 = t15 + (5.0*vdot_2_2) + (N_3_3 + t16);
+    const double neg_F_2_1 = (5.0*neg_U_2_11) + ((c_3*neg_F_3_1) + (s_3*F_3_2));
     const double F_2_2 = t15 + t16;
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_1_3 = 6.0*t2 + N_2_3 + c_2*F_2_2 - s_2*neg_F_2_1;
+    const double N_1_3 = (6.0*t2) + N_2_3 + (c_2*F_2_2) - (s_2*neg_F_2_1);
 
     tau[0] = N_1_3;
     tau[1] = N_2_3;

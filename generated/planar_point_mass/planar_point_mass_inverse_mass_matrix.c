@@ -24,27 +24,27 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
 
     /* link 6 (link6): hard block eliminated, LC (13) */
     const double t1 = 0.5*c_6;
-    const double D_5_1 = 2.0 - c_6*t1;
+    const double D_5_1 = 2.0 - (c_6*t1);
 
     /* link 5 (link5): hard block eliminated, LC (13) */
     const double invD_5_1 = 1.0/D_5_1;
     const double t2 = c_5*invD_5_1;
-    const double D_4_1 = 2.0 - c_5*t2;
+    const double D_4_1 = 2.0 - (c_5*t2);
 
     /* link 4 (link4): hard block eliminated, LC (13) */
     const double invD_4_1 = 1.0/D_4_1;
     const double t3 = c_4*invD_4_1;
-    const double D_3_1 = 2.0 - c_4*t3;
+    const double D_3_1 = 2.0 - (c_4*t3);
 
     /* link 3 (link3): hard block eliminated, LC (13) */
     const double invD_3_1 = 1.0/D_3_1;
     const double t4 = c_3*invD_3_1;
-    const double D_2_1 = 2.0 - c_3*t4;
+    const double D_2_1 = 2.0 - (c_3*t4);
 
     /* link 2 (link2): hard block eliminated, LC (13) */
     const double invD_2_1 = 1.0/D_2_1;
     const double t5 = c_2*invD_2_1;
-    const double D_1_1 = 1.0 - c_2*t5;
+    const double D_1_1 = 1.0 - (c_2*t5);
 
     /* link 1 (link1): hard block eliminated, LC (13) */
     const double invD_1_1 = 1.0/D_1_1;
@@ -53,78 +53,78 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     const double neg_e_1_1 = t5*s_2*invD_1_1;
 
     /* link 2 (link2): forces of the hard coordinates, back, LC (13) */
-    const double neg_e_2_1 = s_2*invD_2_1 + t5*neg_e_1_1;
+    const double neg_e_2_1 = (s_2*invD_2_1) + (t5*neg_e_1_1);
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
-    const double out_Minv_0_0 = 1.0 - s_2*neg_e_2_1;
+    const double out_Minv_0_0 = 1.0 - (s_2*neg_e_2_1);
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
-    const double t6 = s_2 - t4*s_3;
+    const double t6 = s_2 - (t4*s_3);
 
     /* link 1 (link1): forces of the hard coordinates, back, LC (13) */
-    const double e_1_1 = (s_2 + t5*t6)*invD_1_1;
+    const double e_1_1 = (s_2 + (t5*t6))*invD_1_1;
 
     /* link 2 (link2): forces of the hard coordinates, back, LC (13) */
-    const double e_2_1 = t6*invD_2_1 + t5*e_1_1;
+    const double e_2_1 = (t6*invD_2_1) + (t5*e_1_1);
 
     /* link 3 (link3): forces of the hard coordinates, back, LC (13) */
-    const double e_3_1 = t4*e_2_1 - s_3*invD_3_1;
+    const double e_3_1 = (t4*e_2_1) - (s_3*invD_3_1);
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
-    const double out_Minv_0_1 = s_2*e_2_1 - (1.0 + c_2);
-    const double out_Minv_1_1 = 2.0 + c_2 - s_2*e_1_1 + s_3*e_3_1 - out_Minv_0_1;
+    const double out_Minv_0_1 = (s_2*e_2_1) - (1.0 + c_2);
+    const double out_Minv_1_1 = 2.0 + c_2 - (s_2*e_1_1) + (s_3*e_3_1) - out_Minv_0_1;
     const double t7 = 2.0 + c_3;
 
     /* link 4 (link4): forces of the hard coordinates, LC (13) */
-    const double t8 = s_3 - t3*s_4;
+    const double t8 = s_3 - (t3*s_4);
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
-    const double t9 = s_3 + t4*t8;
+    const double t9 = s_3 + (t4*t8);
 
     /* link 1 (link1): forces of the hard coordinates, back, LC (13) */
-    const double t10 = (t5*t9 - s_2)*invD_1_1;
+    const double t10 = ((t5*t9) - s_2)*invD_1_1;
 
     /* link 2 (link2): forces of the hard coordinates, back, LC (13) */
-    const double t11 = t9*invD_2_1 + t5*t10;
+    const double t11 = (t9*invD_2_1) + (t5*t10);
 
     /* link 3 (link3): forces of the hard coordinates, back, LC (13) */
-    const double t12 = t8*invD_3_1 + t4*t11;
+    const double t12 = (t8*invD_3_1) + (t4*t11);
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
-    const double out_Minv_0_2 = c_2 + s_2*t11;
-    const double t13 = s_3*t12 - (t7 + s_2*t10);
+    const double out_Minv_0_2 = c_2 + (s_2*t11);
+    const double t13 = (s_3*t12) - (t7 + (s_2*t10));
     const double out_Minv_1_2 = t13 - out_Minv_0_2;
-    const double out_Minv_2_2 = t7 - s_3*t11 + s_4*(t3*t12 - s_4*invD_4_1) - t13;
+    const double out_Minv_2_2 = t7 - (s_3*t11) + (s_4*((t3*t12) - (s_4*invD_4_1))) - t13;
     const double t14 = 2.0 + c_4;
 
     /* link 5 (link5): forces of the hard coordinates, LC (13) */
-    const double t15 = s_4 - t2*s_5;
+    const double t15 = s_4 - (t2*s_5);
 
     /* link 4 (link4): forces of the hard coordinates, LC (13) */
-    const double t16 = s_4 + t3*t15;
+    const double t16 = s_4 + (t3*t15);
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
-    const double t17 = t4*t16 - s_3;
+    const double t17 = (t4*t16) - s_3;
 
     /* link 1 (link1): forces of the hard coordinates, back, LC (13) */
     const double t18 = t5*t17*invD_1_1;
 
     /* link 2 (link2): forces of the hard coordinates, back, LC (13) */
-    const double t19 = t17*invD_2_1 + t5*t18;
+    const double t19 = (t17*invD_2_1) + (t5*t18);
 
     /* link 3 (link3): forces of the hard coordinates, back, LC (13) */
-    const double t20 = t16*invD_3_1 + t4*t19;
+    const double t20 = (t16*invD_3_1) + (t4*t19);
 
     /* link 4 (link4): forces of the hard coordinates, back, LC (13) */
-    const double t21 = t15*invD_4_1 + t3*t20;
+    const double t21 = (t15*invD_4_1) + (t3*t20);
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_0_3 = s_2*t19;
-    const double t22 = c_3 - s_2*t18 + s_3*t20;
-    const double t23 = s_4*t21 - (t14 + s_3*t19);
+    const double t22 = c_3 - (s_2*t18) + (s_3*t20);
+    const double t23 = (s_4*t21) - (t14 + (s_3*t19));
     const double out_Minv_1_3 = t22 - out_Minv_0_3;
     const double out_Minv_2_3 = t23 - t22;
-    const double out_Minv_3_3 = t14 - s_4*t20 + s_5*(t2*t21 - s_5*invD_5_1) - t23;
+    const double out_Minv_3_3 = t14 - (s_4*t20) + (s_5*((t2*t21) - (s_5*invD_5_1))) - t23;
     const double t24 = 2.0 + c_5;
 
     /* link 6 (link6): forces of the hard coordinates, LC (13) */
@@ -132,10 +132,10 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     const double t26 = s_5 - t25;
 
     /* link 5 (link5): forces of the hard coordinates, LC (13) */
-    const double t27 = s_5 + t2*t26;
+    const double t27 = s_5 + (t2*t26);
 
     /* link 4 (link4): forces of the hard coordinates, LC (13) */
-    const double t28 = t3*t27 - s_4;
+    const double t28 = (t3*t27) - s_4;
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
     const double t29 = t4*t28;
@@ -144,34 +144,34 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     const double t30 = t5*t29*invD_1_1;
 
     /* link 2 (link2): forces of the hard coordinates, back, LC (13) */
-    const double t31 = t29*invD_2_1 + t5*t30;
+    const double t31 = (t29*invD_2_1) + (t5*t30);
 
     /* link 3 (link3): forces of the hard coordinates, back, LC (13) */
-    const double t32 = t28*invD_3_1 + t4*t31;
+    const double t32 = (t28*invD_3_1) + (t4*t31);
 
     /* link 4 (link4): forces of the hard coordinates, back, LC (13) */
-    const double t33 = t27*invD_4_1 + t3*t32;
+    const double t33 = (t27*invD_4_1) + (t3*t32);
 
     /* link 5 (link5): forces of the hard coordinates, back, LC (13) */
-    const double t34 = t26*invD_5_1 + t2*t33;
+    const double t34 = (t26*invD_5_1) + (t2*t33);
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double t35 = 0.5*s_6;
     const double out_Minv_0_4 = s_2*t31;
-    const double t36 = s_3*t32 - s_2*t30;
-    const double t37 = c_4 - s_3*t31 + s_4*t33;
-    const double t38 = s_5*t34 - (t24 + s_4*t32);
+    const double t36 = (s_3*t32) - (s_2*t30);
+    const double t37 = c_4 - (s_3*t31) + (s_4*t33);
+    const double t38 = (s_5*t34) - (t24 + (s_4*t32));
     const double out_Minv_1_4 = t36 - out_Minv_0_4;
     const double out_Minv_2_4 = t37 - t36;
     const double out_Minv_3_4 = t38 - t37;
-    const double out_Minv_4_4 = t24 - s_5*t33 + s_6*(t1*t34 - t35) - t38;
+    const double out_Minv_4_4 = t24 - (s_5*t33) + (s_6*((t1*t34) - t35)) - t38;
     const double t39 = 2.0 + c_6;
 
     /* link 6 (link6): forces of the hard coordinates, LC (13) */
     const double t40 = s_6 + t25;
 
     /* link 5 (link5): forces of the hard coordinates, LC (13) */
-    const double t41 = t2*t40 - s_5;
+    const double t41 = (t2*t40) - s_5;
 
     /* link 4 (link4): forces of the hard coordinates, LC (13) */
     const double t42 = t3*t41;
@@ -183,28 +183,28 @@ void planar_point_mass_inverse_mass_matrix(const double q[planar_point_mass_NQ],
     const double t44 = t5*t43*invD_1_1;
 
     /* link 2 (link2): forces of the hard coordinates, back, LC (13) */
-    const double t45 = t43*invD_2_1 + t5*t44;
+    const double t45 = (t43*invD_2_1) + (t5*t44);
 
     /* link 3 (link3): forces of the hard coordinates, back, LC (13) */
-    const double t46 = t42*invD_3_1 + t4*t45;
+    const double t46 = (t42*invD_3_1) + (t4*t45);
 
     /* link 4 (link4): forces of the hard coordinates, back, LC (13) */
-    const double t47 = t41*invD_4_1 + t3*t46;
+    const double t47 = (t41*invD_4_1) + (t3*t46);
 
     /* link 5 (link5): forces of the hard coordinates, back, LC (13) */
-    const double t48 = t40*invD_5_1 + t2*t47;
+    const double t48 = (t40*invD_5_1) + (t2*t47);
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
     const double out_Minv_0_5 = s_2*t45;
-    const double t49 = s_3*t46 - s_2*t44;
-    const double t50 = s_4*t47 - s_3*t45;
-    const double t51 = c_5 - s_4*t46 + s_5*t48;
-    const double t52 = s_6*(t35 + t1*t48) - (t39 + s_5*t47);
+    const double t49 = (s_3*t46) - (s_2*t44);
+    const double t50 = (s_4*t47) - (s_3*t45);
+    const double t51 = c_5 - (s_4*t46) + (s_5*t48);
+    const double t52 = (s_6*(t35 + (t1*t48))) - (t39 + (s_5*t47));
     const double out_Minv_1_5 = t49 - out_Minv_0_5;
     const double out_Minv_2_5 = t50 - t49;
     const double out_Minv_3_5 = t51 - t50;
     const double out_Minv_4_5 = t52 - t51;
-    const double out_Minv_5_5 = t39 - s_6*t48 - t52;
+    const double out_Minv_5_5 = t39 - (s_6*t48) - t52;
 
     Minv[0] = out_Minv_0_0;
     Minv[1] = out_Minv_0_1;

@@ -25,32 +25,32 @@ void planar_point_mass_jacobian(const double q[planar_point_mass_NQ], double J[6
     const double s_6 = sin(q[5]);
 
     /* link 2 (link2): pose in the base */
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double neg_R_2_12 = s_2*c_1 + c_2*s_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
     /* link 3 (link3): pose in the base */
     const double p_3_1 = c_1 + R_2_11;
     const double p_3_2 = s_1 + neg_R_2_12;
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
 
     /* link 4 (link4): pose in the base */
     const double p_4_1 = p_3_1 + R_3_11;
     const double p_4_2 = p_3_2 + neg_R_3_12;
-    const double R_4_11 = c_4*R_3_11 - s_4*neg_R_3_12;
-    const double neg_R_4_12 = s_4*R_3_11 + c_4*neg_R_3_12;
+    const double R_4_11 = (c_4*R_3_11) - (s_4*neg_R_3_12);
+    const double neg_R_4_12 = (s_4*R_3_11) + (c_4*neg_R_3_12);
 
     /* link 5 (link5): pose in the base */
     const double p_5_1 = p_4_1 + R_4_11;
     const double p_5_2 = p_4_2 + neg_R_4_12;
-    const double R_5_11 = c_5*R_4_11 - s_5*neg_R_4_12;
-    const double neg_R_5_12 = s_5*R_4_11 + c_5*neg_R_4_12;
+    const double R_5_11 = (c_5*R_4_11) - (s_5*neg_R_4_12);
+    const double neg_R_5_12 = (s_5*R_4_11) + (c_5*neg_R_4_12);
 
     /* link 6 (link6): pose in the base */
     const double p_6_1 = p_5_1 + R_5_11;
     const double p_6_2 = p_5_2 + neg_R_5_12;
-    const double R_6_11 = c_6*R_5_11 - s_6*neg_R_5_12;
-    const double R_6_21 = c_6*neg_R_5_12 + s_6*R_5_11;
+    const double R_6_11 = (c_6*R_5_11) - (s_6*neg_R_5_12);
+    const double R_6_21 = (c_6*neg_R_5_12) + (s_6*R_5_11);
 
     /* frame link6 */
     const double out_J_4_0 = p_6_1 + R_6_11;

@@ -70,55 +70,55 @@ void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], 
     const double neg_f_6_4 = omega_6_3*omega_6_3;
 
     /* link 2 (link2): accelerations without those of the joints, RK (5.8) */
-    const double zeta_2_4 = c_2*a_1_4 + s_2*a_1_5 - neg_a_2_4;
-    const double zeta_2_5 = c_2*a_1_5 - s_2*a_1_4 + a_2_5;
+    const double zeta_2_4 = (c_2*a_1_4) + (s_2*a_1_5) - neg_a_2_4;
+    const double zeta_2_5 = (c_2*a_1_5) - (s_2*a_1_4) + a_2_5;
 
     /* link 3 (link3): accelerations without those of the joints, RK (5.8) */
-    const double zeta_3_4 = c_3*zeta_2_4 + s_3*zeta_2_5 - neg_a_3_4;
-    const double zeta_3_5 = c_3*zeta_2_5 - s_3*zeta_2_4 + a_3_5;
+    const double zeta_3_4 = (c_3*zeta_2_4) + (s_3*zeta_2_5) - neg_a_3_4;
+    const double zeta_3_5 = (c_3*zeta_2_5) - (s_3*zeta_2_4) + a_3_5;
 
     /* link 4 (link4): accelerations without those of the joints, RK (5.8) */
-    const double zeta_4_4 = c_4*zeta_3_4 + s_4*zeta_3_5 - neg_a_4_4;
-    const double zeta_4_5 = c_4*zeta_3_5 - s_4*zeta_3_4 + a_4_5;
+    const double zeta_4_4 = (c_4*zeta_3_4) + (s_4*zeta_3_5) - neg_a_4_4;
+    const double zeta_4_5 = (c_4*zeta_3_5) - (s_4*zeta_3_4) + a_4_5;
 
     /* link 5 (link5): accelerations without those of the joints, RK (5.8) */
-    const double zeta_5_4 = c_5*zeta_4_4 + s_5*zeta_4_5 - neg_a_5_4;
-    const double zeta_5_5 = c_5*zeta_4_5 - s_5*zeta_4_4 + a_5_5;
+    const double zeta_5_4 = (c_5*zeta_4_4) + (s_5*zeta_4_5) - neg_a_5_4;
+    const double zeta_5_5 = (c_5*zeta_4_5) - (s_5*zeta_4_4) + a_5_5;
 
     /* link 6 (link6): accelerations without those of the joints, RK (5.8) */
-    const double zeta_6_4 = c_6*zeta_5_4 + s_6*zeta_5_5 - neg_a_6_4;
-    const double zeta_6_5 = c_6*zeta_5_5 - s_6*zeta_5_4 + a_6_5;
+    const double zeta_6_4 = (c_6*zeta_5_4) + (s_6*zeta_5_5) - neg_a_6_4;
+    const double zeta_6_5 = (c_6*zeta_5_5) - (s_6*zeta_5_4) + a_6_5;
 
     /* link 6 (link6): bias-free joint moment, RK (4.17) */
     const double Tprime_6 = tau[5] - zeta_6_5;
     const double neg_f_5_5 = s_6*neg_f_6_4;
 
     /* link 5 (link5): bias-free joint moment, RK (4.17) */
-    const double f_5_3 = zeta_6_5 - neg_f_5_5 + 2.0*zeta_5_5;
-    const double neg_f_5_4 = c_6*neg_f_6_4 + omega_5_3*(2.0*omega_5_3);
+    const double f_5_3 = zeta_6_5 - neg_f_5_5 + (2.0*zeta_5_5);
+    const double neg_f_5_4 = (c_6*neg_f_6_4) + (omega_5_3*(2.0*omega_5_3));
     const double Tprime_5 = tau[4] - f_5_3;
-    const double neg_f_4_5 = s_5*neg_f_5_4 + c_5*neg_f_5_5;
+    const double neg_f_4_5 = (s_5*neg_f_5_4) + (c_5*neg_f_5_5);
 
     /* link 4 (link4): bias-free joint moment, RK (4.17) */
-    const double f_4_3 = f_5_3 - neg_f_4_5 + 3.0*zeta_4_5;
-    const double f_4_4 = s_5*neg_f_5_5 - c_5*neg_f_5_4 - omega_4_3*(3.0*omega_4_3);
+    const double f_4_3 = f_5_3 - neg_f_4_5 + (3.0*zeta_4_5);
+    const double f_4_4 = (s_5*neg_f_5_5) - (c_5*neg_f_5_4) - (omega_4_3*(3.0*omega_4_3));
     const double Tprime_4 = tau[3] - f_4_3;
-    const double f_3_5 = s_4*f_4_4 - c_4*neg_f_4_5;
+    const double f_3_5 = (s_4*f_4_4) - (c_4*neg_f_4_5);
 
     /* link 3 (link3): bias-free joint moment, RK (4.17) */
-    const double f_3_3 = f_4_3 + f_3_5 + 4.0*zeta_3_5;
-    const double f_3_4 = c_4*f_4_4 + s_4*neg_f_4_5 - omega_3_3*(4.0*omega_3_3);
+    const double f_3_3 = f_4_3 + f_3_5 + (4.0*zeta_3_5);
+    const double f_3_4 = (c_4*f_4_4) + (s_4*neg_f_4_5) - (omega_3_3*(4.0*omega_3_3));
     const double Tprime_3 = tau[2] - f_3_3;
-    const double f_2_5 = s_3*f_3_4 + c_3*f_3_5;
+    const double f_2_5 = (s_3*f_3_4) + (c_3*f_3_5);
 
     /* link 2 (link2): bias-free joint moment, RK (4.17) */
-    const double f_2_3 = f_3_3 + f_2_5 + 5.0*zeta_2_5;
-    const double f_2_4 = c_3*f_3_4 - s_3*f_3_5 - omega_2_3*(5.0*omega_2_3);
+    const double f_2_3 = f_3_3 + f_2_5 + (5.0*zeta_2_5);
+    const double f_2_4 = (c_3*f_3_4) - (s_3*f_3_5) - (omega_2_3*(5.0*omega_2_3));
     const double Tprime_2 = tau[1] - f_2_3;
-    const double f_1_5 = s_2*f_2_4 + c_2*f_2_5;
+    const double f_1_5 = (s_2*f_2_4) + (c_2*f_2_5);
 
     /* link 1 (link1): bias-free joint moment, RK (4.17) */
-    const double f_1_3 = f_2_3 + f_1_5 + 6.0*a_1_5;
+    const double f_1_3 = f_2_3 + f_1_5 + (6.0*a_1_5);
     const double Tprime_1 = tau[0] - f_1_3;
 
     /* link 5 (link5): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
@@ -129,53 +129,53 @@ void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], 
     const double invD_5 = 1.0/P_5_33;
     const double G_5_3 = P_5_33*invD_5;
     const double G_5_4 = PB_5_31*invD_5;
-    const double t6 = neg_PC_5_11 + PB_5_31*G_5_4;
-    const double t7 = PB_5_31 - P_5_33*G_5_4;
-    const double t8 = PC_5_22 - P_5_33*G_5_3;
+    const double t6 = neg_PC_5_11 + (PB_5_31*G_5_4);
+    const double t7 = PB_5_31 - (P_5_33*G_5_4);
+    const double t8 = PC_5_22 - (P_5_33*G_5_3);
 
     /* link 4 (link4): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t9 = c_5*(t7 + t7) - s_5*(t6 + t8);
+    const double t9 = (c_5*(t7 + t7)) - (s_5*(t6 + t8));
     const double t10 = s_5*t9;
     const double neg_PC_4_11 = t6 + t10;
     const double PC_4_22 = t8 + t10;
-    const double PB_4_31 = c_5*t9 - t7;
+    const double PB_4_31 = (c_5*t9) - t7;
     const double P_4_33 = 3.0 + PC_4_22;
     const double invD_4 = 1.0/P_4_33;
     const double G_4_3 = P_4_33*invD_4;
     const double G_4_4 = PB_4_31*invD_4;
-    const double t11 = neg_PC_4_11 + PB_4_31*G_4_4;
-    const double t12 = PB_4_31 - P_4_33*G_4_4;
-    const double t13 = PC_4_22 - P_4_33*G_4_3;
+    const double t11 = neg_PC_4_11 + (PB_4_31*G_4_4);
+    const double t12 = PB_4_31 - (P_4_33*G_4_4);
+    const double t13 = PC_4_22 - (P_4_33*G_4_3);
 
     /* link 3 (link3): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t14 = c_4*(t12 + t12) - s_4*(t11 + t13);
+    const double t14 = (c_4*(t12 + t12)) - (s_4*(t11 + t13));
     const double t15 = s_4*t14;
     const double neg_PC_3_11 = t11 + t15;
     const double PC_3_22 = t13 + t15;
-    const double PB_3_31 = c_4*t14 - t12;
+    const double PB_3_31 = (c_4*t14) - t12;
     const double P_3_33 = 4.0 + PC_3_22;
     const double invD_3 = 1.0/P_3_33;
     const double G_3_3 = P_3_33*invD_3;
     const double G_3_4 = PB_3_31*invD_3;
-    const double t16 = neg_PC_3_11 + PB_3_31*G_3_4;
-    const double t17 = PB_3_31 - P_3_33*G_3_4;
-    const double t18 = PC_3_22 - P_3_33*G_3_3;
+    const double t16 = neg_PC_3_11 + (PB_3_31*G_3_4);
+    const double t17 = PB_3_31 - (P_3_33*G_3_4);
+    const double t18 = PC_3_22 - (P_3_33*G_3_3);
 
     /* link 2 (link2): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t19 = c_3*(t17 + t17) - s_3*(t16 + t18);
+    const double t19 = (c_3*(t17 + t17)) - (s_3*(t16 + t18));
     const double t20 = s_3*t19;
     const double neg_PC_2_11 = t16 + t20;
     const double PC_2_22 = t18 + t20;
-    const double PB_2_31 = c_3*t19 - t17;
+    const double PB_2_31 = (c_3*t19) - t17;
     const double P_2_33 = 5.0 + PC_2_22;
     const double invD_2 = 1.0/P_2_33;
     const double G_2_3 = P_2_33*invD_2;
     const double G_2_4 = PB_2_31*invD_2;
-    const double t21 = PB_2_31 - P_2_33*G_2_4;
-    const double t22 = PC_2_22 - P_2_33*G_2_3;
+    const double t21 = PB_2_31 - (P_2_33*G_2_4);
+    const double t22 = PC_2_22 - (P_2_33*G_2_3);
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double PC_1_22 = t22 + s_2*(c_2*(t21 + t21) - s_2*(neg_PC_2_11 + PB_2_31*G_2_4 + t22));
+    const double PC_1_22 = t22 + (s_2*((c_2*(t21 + t21)) - (s_2*(neg_PC_2_11 + (PB_2_31*G_2_4) + t22))));
     const double P_1_33 = 6.0 + PC_1_22;
 
     /* link 6 (link6): filtered joint moments, RK (4.20) */
@@ -186,70 +186,70 @@ void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], 
     const double epsilon_5 = Tprime_5 - t24;
     const double nu_5 = invD_5*epsilon_5;
     const double t25 = G_5_3*epsilon_5;
-    const double t26 = G_5_4*epsilon_5 - s_6*Tprime_6;
+    const double t26 = (G_5_4*epsilon_5) - (s_6*Tprime_6);
     const double t27 = t23 + t25;
-    const double t28 = s_5*t26 + c_5*t27;
+    const double t28 = (s_5*t26) + (c_5*t27);
     const double t29 = t24 + t25 + t28;
 
     /* link 4 (link4): filtered joint moments, RK (4.20) */
     const double epsilon_4 = Tprime_4 - t29;
     const double nu_4 = invD_4*epsilon_4;
     const double t30 = G_4_3*epsilon_4;
-    const double t31 = c_5*t26 - s_5*t27 + G_4_4*epsilon_4;
+    const double t31 = (c_5*t26) - (s_5*t27) + (G_4_4*epsilon_4);
     const double t32 = t28 + t30;
-    const double t33 = s_4*t31 + c_4*t32;
+    const double t33 = (s_4*t31) + (c_4*t32);
     const double t34 = t29 + t30 + t33;
 
     /* link 3 (link3): filtered joint moments, RK (4.20) */
     const double epsilon_3 = Tprime_3 - t34;
     const double nu_3 = invD_3*epsilon_3;
     const double t35 = G_3_3*epsilon_3;
-    const double t36 = c_4*t31 - s_4*t32 + G_3_4*epsilon_3;
+    const double t36 = (c_4*t31) - (s_4*t32) + (G_3_4*epsilon_3);
     const double t37 = t33 + t35;
-    const double t38 = s_3*t36 + c_3*t37;
+    const double t38 = (s_3*t36) + (c_3*t37);
     const double t39 = t34 + t35 + t38;
 
     /* link 2 (link2): filtered joint moments, RK (4.20) */
     const double epsilon_2 = Tprime_2 - t39;
     const double nu_2 = invD_2*epsilon_2;
     const double t40 = G_2_3*epsilon_2;
+    const double t41 = (s_2*((c_3*t36) - (s_3*t37) + (G_2_4*epsilon_2))) + (c_2*(t38 + t40));
 
     /* link 1 (link1): filtered joint moments, RK (4.20) */
-    const double t41 = t39 + t40 + (s_2*(c_3*t36 - s_3*t37 + G_2_4*epsilon_2) + c_2*(t38 + t40));
-    const double epsilon_1 = Tprime_1 - t41;
+    const double epsilon_1 = Tprime_1 - (t39 + t40 + t41);
     const double nu_1 = epsilon_1/P_1_33;
 
     /* link 2 (link2): smoothed joint accelerations, RK (4.22) */
     const double lambda_2_4 = s_2*nu_1;
     const double lambda_2_5 = c_2*nu_1;
-    const double thetaddot_2 = nu_2 - G_2_3*(nu_1 + lambda_2_5) - G_2_4*lambda_2_4;
+    const double thetaddot_2 = nu_2 - (G_2_3*(nu_1 + lambda_2_5)) - (G_2_4*lambda_2_4);
     const double lambda_2_3 = nu_1 + thetaddot_2;
 
     /* link 3 (link3): smoothed joint accelerations, RK (4.22) */
     const double t42 = lambda_2_5 + lambda_2_3;
-    const double lambda_3_4 = c_3*lambda_2_4 + s_3*t42;
-    const double lambda_3_5 = c_3*t42 - s_3*lambda_2_4;
-    const double thetaddot_3 = nu_3 - G_3_3*(lambda_2_3 + lambda_3_5) - G_3_4*lambda_3_4;
+    const double lambda_3_4 = (c_3*lambda_2_4) + (s_3*t42);
+    const double lambda_3_5 = (c_3*t42) - (s_3*lambda_2_4);
+    const double thetaddot_3 = nu_3 - (G_3_3*(lambda_2_3 + lambda_3_5)) - (G_3_4*lambda_3_4);
     const double lambda_3_3 = lambda_2_3 + thetaddot_3;
 
     /* link 4 (link4): smoothed joint accelerations, RK (4.22) */
     const double t43 = lambda_3_5 + lambda_3_3;
-    const double lambda_4_4 = c_4*lambda_3_4 + s_4*t43;
-    const double lambda_4_5 = c_4*t43 - s_4*lambda_3_4;
-    const double thetaddot_4 = nu_4 - G_4_3*(lambda_3_3 + lambda_4_5) - G_4_4*lambda_4_4;
+    const double lambda_4_4 = (c_4*lambda_3_4) + (s_4*t43);
+    const double lambda_4_5 = (c_4*t43) - (s_4*lambda_3_4);
+    const double thetaddot_4 = nu_4 - (G_4_3*(lambda_3_3 + lambda_4_5)) - (G_4_4*lambda_4_4);
     const double lambda_4_3 = lambda_3_3 + thetaddot_4;
 
     /* link 5 (link5): smoothed joint accelerations, RK (4.22) */
     const double t44 = lambda_4_5 + lambda_4_3;
-    const double lambda_5_4 = c_5*lambda_4_4 + s_5*t44;
-    const double lambda_5_5 = c_5*t44 - s_5*lambda_4_4;
-    const double thetaddot_5 = nu_5 - G_5_3*(lambda_4_3 + lambda_5_5) - G_5_4*lambda_5_4;
+    const double lambda_5_4 = (c_5*lambda_4_4) + (s_5*t44);
+    const double lambda_5_5 = (c_5*t44) - (s_5*lambda_4_4);
+    const double thetaddot_5 = nu_5 - (G_5_3*(lambda_4_3 + lambda_5_5)) - (G_5_4*lambda_5_4);
     const double lambda_5_3 = lambda_4_3 + thetaddot_5;
 
     /* link 6 (link6): smoothed joint accelerations, RK (4.22) */
     const double t45 = lambda_5_5 + lambda_5_3;
-    const double lambda_6_4 = c_6*lambda_5_4 + s_6*t45;
-    const double lambda_6_5 = c_6*t45 - s_6*lambda_5_4;
+    const double lambda_6_4 = (c_6*lambda_5_4) + (s_6*t45);
+    const double lambda_6_5 = (c_6*t45) - (s_6*lambda_5_4);
     const double thetaddot_6 = Tprime_6 - (lambda_5_3 + lambda_6_5);
     const double lambda_6_3 = lambda_5_3 + thetaddot_6;
     const double t46 = lambda_2_4 + zeta_2_4;
@@ -264,54 +264,54 @@ void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], 
     const double t55 = lambda_6_5 + zeta_6_5;
 
     /* link 2 (link2): axes in the base */
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double neg_R_2_12 = s_2*c_1 + c_2*s_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
     /* link 3 (link3): axes in the base */
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
 
     /* link 4 (link4): axes in the base */
-    const double R_4_11 = c_4*R_3_11 - s_4*neg_R_3_12;
-    const double neg_R_4_12 = s_4*R_3_11 + c_4*neg_R_3_12;
+    const double R_4_11 = (c_4*R_3_11) - (s_4*neg_R_3_12);
+    const double neg_R_4_12 = (s_4*R_3_11) + (c_4*neg_R_3_12);
 
     /* link 5 (link5): axes in the base */
-    const double R_5_11 = c_5*R_4_11 - s_5*neg_R_4_12;
-    const double neg_R_5_12 = s_5*R_4_11 + c_5*neg_R_4_12;
+    const double R_5_11 = (c_5*R_4_11) - (s_5*neg_R_4_12);
+    const double neg_R_5_12 = (s_5*R_4_11) + (c_5*neg_R_4_12);
 
     /* link 6 (link6): axes in the base */
-    const double R_6_11 = c_6*R_5_11 - s_6*neg_R_5_12;
-    const double neg_R_6_12 = s_6*R_5_11 + c_6*neg_R_5_12;
+    const double R_6_11 = (c_6*R_5_11) - (s_6*neg_R_5_12);
+    const double neg_R_6_12 = (s_6*R_5_11) + (c_6*neg_R_5_12);
 
     /* link 1 (link1): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_0_3 = c_1*a_1_4 - s_1*a_1_5;
-    const double out_alpha_0_4 = s_1*a_1_4 + c_1*a_1_5 - 9.81;
+    const double out_alpha_0_3 = (c_1*a_1_4) - (s_1*a_1_5);
+    const double out_alpha_0_4 = (s_1*a_1_4) + (c_1*a_1_5) - 9.81;
 
     /* link 2 (link2): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_1_3 = R_2_11*t46 - neg_R_2_12*t47;
-    const double out_alpha_1_4 = neg_R_2_12*t46 + R_2_11*t47 - 9.81;
+    const double out_alpha_1_3 = (R_2_11*t46) - (neg_R_2_12*t47);
+    const double out_alpha_1_4 = (neg_R_2_12*t46) + (R_2_11*t47) - 9.81;
 
     /* link 3 (link3): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_2_3 = R_3_11*t48 - neg_R_3_12*t49;
-    const double out_alpha_2_4 = neg_R_3_12*t48 + R_3_11*t49 - 9.81;
+    const double out_alpha_2_3 = (R_3_11*t48) - (neg_R_3_12*t49);
+    const double out_alpha_2_4 = (neg_R_3_12*t48) + (R_3_11*t49) - 9.81;
 
     /* link 4 (link4): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_3_3 = R_4_11*t50 - neg_R_4_12*t51;
-    const double out_alpha_3_4 = neg_R_4_12*t50 + R_4_11*t51 - 9.81;
+    const double out_alpha_3_3 = (R_4_11*t50) - (neg_R_4_12*t51);
+    const double out_alpha_3_4 = (neg_R_4_12*t50) + (R_4_11*t51) - 9.81;
 
     /* link 5 (link5): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_4_3 = R_5_11*t52 - neg_R_5_12*t53;
-    const double out_alpha_4_4 = neg_R_5_12*t52 + R_5_11*t53 - 9.81;
+    const double out_alpha_4_3 = (R_5_11*t52) - (neg_R_5_12*t53);
+    const double out_alpha_4_4 = (neg_R_5_12*t52) + (R_5_11*t53) - 9.81;
 
     /* link 6 (link6): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_5_3 = R_6_11*t54 - neg_R_6_12*t55;
-    const double out_alpha_5_4 = neg_R_6_12*t54 + R_6_11*t55 - 9.81;
+    const double out_alpha_5_3 = (R_6_11*t54) - (neg_R_6_12*t55);
+    const double out_alpha_5_4 = (neg_R_6_12*t54) + (R_6_11*t55) - 9.81;
 
     /* acceleration of frame link6, RK (5.7) */
     const double t56 = t55 + lambda_6_3;
     const double t57 = t54 - neg_f_6_4;
-    const double out_alpha_tip_3 = R_6_11*t57 - neg_R_6_12*t56;
-    const double out_alpha_tip_4 = neg_R_6_12*t57 + R_6_11*t56 - 9.81;
+    const double out_alpha_tip_3 = (R_6_11*t57) - (neg_R_6_12*t56);
+    const double out_alpha_tip_4 = (neg_R_6_12*t57) + (R_6_11*t56) - 9.81;
 
     alpha[0] = 0.0;
     alpha[1] = 0.0;

@@ -24,70 +24,70 @@ void planar_point_mass_mass_matrix(const double q[planar_point_mass_NQ], double 
 
     /* link 5 (link5): composite body, SA (15a-c) */
     const double h_5_1 = 2.0 + c_6;
-    const double M_5_5 = 3.0 + 2.0*c_6;
+    const double M_5_5 = 3.0 + (2.0*c_6);
 
     /* link 4 (link4): composite body, SA (15a-c) */
     const double t1 = s_5*s_6;
-    const double t2 = c_5*h_5_1 - t1;
+    const double t2 = (c_5*h_5_1) - t1;
     const double t3 = c_5*s_6;
-    const double h_4_2 = s_5*h_5_1 + t3;
+    const double h_4_2 = (s_5*h_5_1) + t3;
     const double h_4_1 = 3.0 + t2;
-    const double M_4_4 = 3.0 + (M_5_5 + 2.0*t2);
+    const double M_4_4 = 3.0 + (M_5_5 + (2.0*t2));
 
     /* link 3 (link3): composite body, SA (15a-c) */
     const double t4 = s_4*h_4_2;
-    const double t5 = c_4*h_4_1 - t4;
+    const double t5 = (c_4*h_4_1) - t4;
     const double t6 = c_4*h_4_2;
-    const double h_3_2 = s_4*h_4_1 + t6;
+    const double h_3_2 = (s_4*h_4_1) + t6;
     const double h_3_1 = 4.0 + t5;
-    const double M_3_3 = 4.0 + (M_4_4 + 2.0*t5);
+    const double M_3_3 = 4.0 + (M_4_4 + (2.0*t5));
 
     /* link 2 (link2): composite body, SA (15a-c) */
     const double t7 = s_3*h_3_2;
-    const double t8 = c_3*h_3_1 - t7;
+    const double t8 = (c_3*h_3_1) - t7;
     const double t9 = c_3*h_3_2;
-    const double h_2_2 = s_3*h_3_1 + t9;
+    const double h_2_2 = (s_3*h_3_1) + t9;
     const double h_2_1 = 5.0 + t8;
-    const double M_2_2 = 5.0 + (M_3_3 + 2.0*t8);
+    const double M_2_2 = 5.0 + (M_3_3 + (2.0*t8));
 
     /* link 1 (link1): composite body, SA (15a-c) */
     const double t10 = s_2*h_2_2;
-    const double t11 = c_2*h_2_1 - t10;
-    const double M_1_1 = 6.0 + (M_2_2 + 2.0*t11);
+    const double t11 = (c_2*h_2_1) - t10;
+    const double M_1_1 = 6.0 + (M_2_2 + (2.0*t11));
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_1 = M_2_2 + t11;
 
     /* link 3 (link3): row of the mass matrix, SA (16) */
     const double M_3_2 = M_3_3 + t8;
-    const double M_3_1 = M_3_2 + (c_2*t8 - t10);
+    const double M_3_1 = M_3_2 + ((c_2*t8) - t10);
 
     /* link 4 (link4): row of the mass matrix, SA (16) */
     const double M_4_3 = M_4_4 + t5;
-    const double t12 = c_3*t5 - t7;
+    const double t12 = (c_3*t5) - t7;
     const double M_4_2 = M_4_3 + t12;
-    const double M_4_1 = M_4_2 + (c_2*t12 - s_2*(t9 + s_3*t5));
+    const double M_4_1 = M_4_2 + ((c_2*t12) - (s_2*(t9 + (s_3*t5))));
 
     /* link 5 (link5): row of the mass matrix, SA (16) */
     const double M_5_4 = M_5_5 + t2;
-    const double t13 = t6 + s_4*t2;
-    const double t14 = c_4*t2 - t4;
+    const double t13 = t6 + (s_4*t2);
+    const double t14 = (c_4*t2) - t4;
     const double M_5_3 = M_5_4 + t14;
-    const double t15 = c_3*t14 - s_3*t13;
+    const double t15 = (c_3*t14) - (s_3*t13);
     const double M_5_2 = M_5_3 + t15;
-    const double M_5_1 = M_5_2 + (c_2*t15 - s_2*(c_3*t13 + s_3*t14));
+    const double M_5_1 = M_5_2 + ((c_2*t15) - (s_2*((c_3*t13) + (s_3*t14))));
 
     /* link 6 (link6): row of the mass matrix, SA (16) */
     const double M_6_5 = 1.0 + c_6;
-    const double t16 = t3 + s_5*c_6;
-    const double t17 = c_5*c_6 - t1;
+    const double t16 = t3 + (s_5*c_6);
+    const double t17 = (c_5*c_6) - t1;
     const double M_6_4 = M_6_5 + t17;
-    const double t18 = c_4*t16 + s_4*t17;
-    const double t19 = c_4*t17 - s_4*t16;
+    const double t18 = (c_4*t16) + (s_4*t17);
+    const double t19 = (c_4*t17) - (s_4*t16);
     const double M_6_3 = M_6_4 + t19;
-    const double t20 = c_3*t19 - s_3*t18;
+    const double t20 = (c_3*t19) - (s_3*t18);
     const double M_6_2 = M_6_3 + t20;
-    const double M_6_1 = M_6_2 + (c_2*t20 - s_2*(c_3*t18 + s_3*t19));
+    const double M_6_1 = M_6_2 + ((c_2*t20) - (s_2*((c_3*t18) + (s_3*t19))));
 
     M[0] = M_1_1;
     M[1] = M_2_1;

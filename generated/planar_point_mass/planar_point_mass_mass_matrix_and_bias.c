@@ -33,125 +33,125 @@ void planar_point_mass_mass_matrix_and_bias(const double q[planar_point_mass_NQ]
     const double omega_2_3 = v[0] + v[1];
     const double neg_U_2_11 = omega_2_3*omega_2_3;
     const double t1 = vdot_1_1 - neg_U_1_11;
-    const double vdot_2_1 = c_2*t1 + s_2*vdot_1_2;
-    const double vdot_2_2 = c_2*vdot_1_2 - s_2*t1;
+    const double vdot_2_1 = (c_2*t1) + (s_2*vdot_1_2);
+    const double vdot_2_2 = (c_2*vdot_1_2) - (s_2*t1);
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_3_3 = omega_2_3 + v[2];
     const double neg_U_3_11 = omega_3_3*omega_3_3;
     const double t2 = vdot_2_1 - neg_U_2_11;
-    const double vdot_3_1 = c_3*t2 + s_3*vdot_2_2;
-    const double vdot_3_2 = c_3*vdot_2_2 - s_3*t2;
+    const double vdot_3_1 = (c_3*t2) + (s_3*vdot_2_2);
+    const double vdot_3_2 = (c_3*vdot_2_2) - (s_3*t2);
 
     /* link 4 (link4): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_4_3 = omega_3_3 + v[3];
     const double neg_U_4_11 = omega_4_3*omega_4_3;
     const double t3 = vdot_3_1 - neg_U_3_11;
-    const double vdot_4_1 = c_4*t3 + s_4*vdot_3_2;
-    const double vdot_4_2 = c_4*vdot_3_2 - s_4*t3;
+    const double vdot_4_1 = (c_4*t3) + (s_4*vdot_3_2);
+    const double vdot_4_2 = (c_4*vdot_3_2) - (s_4*t3);
 
     /* link 5 (link5): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_5_3 = omega_4_3 + v[4];
     const double neg_U_5_11 = omega_5_3*omega_5_3;
     const double t4 = vdot_4_1 - neg_U_4_11;
-    const double vdot_5_1 = c_5*t4 + s_5*vdot_4_2;
-    const double vdot_5_2 = c_5*vdot_4_2 - s_5*t4;
+    const double vdot_5_1 = (c_5*t4) + (s_5*vdot_4_2);
+    const double vdot_5_2 = (c_5*vdot_4_2) - (s_5*t4);
 
     /* link 6 (link6): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_6_3 = omega_5_3 + v[5];
     const double neg_U_6_11 = omega_6_3*omega_6_3;
-    const double vdot_6_2 = c_6*vdot_5_2 - s_6*(vdot_5_1 - neg_U_5_11);
+    const double vdot_6_2 = (c_6*vdot_5_2) - (s_6*(vdot_5_1 - neg_U_5_11));
 
     /* link 5 (link5): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_5_2 = s_6*neg_U_6_11;
-    const double N_5_3 = 2.0*vdot_5_2 + (vdot_6_2 - neg_F_5_2);
-    const double neg_F_5_1 = 2.0*neg_U_5_11 + c_6*neg_U_6_11;
+    const double N_5_3 = (2.0*vdot_5_2) + (vdot_6_2 - neg_F_5_2);
+    const double neg_F_5_1 = (2.0*neg_U_5_11) + (c_6*neg_U_6_11);
 
     /* link 4 (link4): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double neg_F_4_2 = s_5*neg_F_5_1 + c_5*neg_F_5_2;
-    const double N_4_3 = 3.0*vdot_4_2 + (N_5_3 - neg_F_4_2);
-    const double F_4_1 = s_5*neg_F_5_2 - c_5*neg_F_5_1 - 3.0*neg_U_4_11;
+    const double neg_F_4_2 = (s_5*neg_F_5_1) + (c_5*neg_F_5_2);
+    const double N_4_3 = (3.0*vdot_4_2) + (N_5_3 - neg_F_4_2);
+    const double F_4_1 = (s_5*neg_F_5_2) - (c_5*neg_F_5_1) - (3.0*neg_U_4_11);
 
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double F_3_2 = s_4*F_4_1 - c_4*neg_F_4_2;
-    const double N_3_3 = 4.0*vdot_3_2 + (N_4_3 + F_3_2);
-    const double F_3_1 = c_4*F_4_1 + s_4*neg_F_4_2 - 4.0*neg_U_3_11;
+    const double F_3_2 = (s_4*F_4_1) - (c_4*neg_F_4_2);
+    const double N_3_3 = (4.0*vdot_3_2) + (N_4_3 + F_3_2);
+    const double F_3_1 = (c_4*F_4_1) + (s_4*neg_F_4_2) - (4.0*neg_U_3_11);
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double F_2_2 = s_3*F_3_1 + c_3*F_3_2;
-    const double N_2_3 = 5.0*vdot_2_2 + (N_3_3 + F_2_2);
-    const double F_2_1 = c_3*F_3_1 - s_3*F_3_2 - 5.0*neg_U_2_11;
+    const double F_2_2 = (s_3*F_3_1) + (c_3*F_3_2);
+    const double N_2_3 = (5.0*vdot_2_2) + (N_3_3 + F_2_2);
+    const double F_2_1 = (c_3*F_3_1) - (s_3*F_3_2) - (5.0*neg_U_2_11);
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double F_1_2 = s_2*F_2_1 + c_2*F_2_2;
-    const double N_1_3 = 6.0*vdot_1_2 + (N_2_3 + F_1_2);
+    const double F_1_2 = (s_2*F_2_1) + (c_2*F_2_2);
+    const double N_1_3 = (6.0*vdot_1_2) + (N_2_3 + F_1_2);
 
     /* link 5 (link5): composite body, SA (15a-c) */
     const double h_5_1 = 2.0 + c_6;
-    const double M_5_5 = 3.0 + 2.0*c_6;
+    const double M_5_5 = 3.0 + (2.0*c_6);
 
     /* link 4 (link4): composite body, SA (15a-c) */
     const double t5 = s_5*s_6;
-    const double t6 = c_5*h_5_1 - t5;
+    const double t6 = (c_5*h_5_1) - t5;
     const double t7 = c_5*s_6;
-    const double h_4_2 = s_5*h_5_1 + t7;
+    const double h_4_2 = (s_5*h_5_1) + t7;
     const double h_4_1 = 3.0 + t6;
-    const double M_4_4 = 3.0 + (M_5_5 + 2.0*t6);
+    const double M_4_4 = 3.0 + (M_5_5 + (2.0*t6));
 
     /* link 3 (link3): composite body, SA (15a-c) */
     const double t8 = s_4*h_4_2;
-    const double t9 = c_4*h_4_1 - t8;
+    const double t9 = (c_4*h_4_1) - t8;
     const double t10 = c_4*h_4_2;
-    const double h_3_2 = s_4*h_4_1 + t10;
+    const double h_3_2 = (s_4*h_4_1) + t10;
     const double h_3_1 = 4.0 + t9;
-    const double M_3_3 = 4.0 + (M_4_4 + 2.0*t9);
+    const double M_3_3 = 4.0 + (M_4_4 + (2.0*t9));
 
     /* link 2 (link2): composite body, SA (15a-c) */
     const double t11 = s_3*h_3_2;
-    const double t12 = c_3*h_3_1 - t11;
+    const double t12 = (c_3*h_3_1) - t11;
     const double t13 = c_3*h_3_2;
-    const double h_2_2 = s_3*h_3_1 + t13;
+    const double h_2_2 = (s_3*h_3_1) + t13;
     const double h_2_1 = 5.0 + t12;
-    const double M_2_2 = 5.0 + (M_3_3 + 2.0*t12);
+    const double M_2_2 = 5.0 + (M_3_3 + (2.0*t12));
 
     /* link 1 (link1): composite body, SA (15a-c) */
     const double t14 = s_2*h_2_2;
-    const double t15 = c_2*h_2_1 - t14;
-    const double M_1_1 = 6.0 + (M_2_2 + 2.0*t15);
+    const double t15 = (c_2*h_2_1) - t14;
+    const double M_1_1 = 6.0 + (M_2_2 + (2.0*t15));
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_1 = M_2_2 + t15;
 
     /* link 3 (link3): row of the mass matrix, SA (16) */
     const double M_3_2 = M_3_3 + t12;
-    const double M_3_1 = M_3_2 + (c_2*t12 - t14);
+    const double M_3_1 = M_3_2 + ((c_2*t12) - t14);
 
     /* link 4 (link4): row of the mass matrix, SA (16) */
     const double M_4_3 = M_4_4 + t9;
-    const double t16 = c_3*t9 - t11;
+    const double t16 = (c_3*t9) - t11;
     const double M_4_2 = M_4_3 + t16;
-    const double M_4_1 = M_4_2 + (c_2*t16 - s_2*(t13 + s_3*t9));
+    const double M_4_1 = M_4_2 + ((c_2*t16) - (s_2*(t13 + (s_3*t9))));
 
     /* link 5 (link5): row of the mass matrix, SA (16) */
     const double M_5_4 = M_5_5 + t6;
-    const double t17 = t10 + s_4*t6;
-    const double t18 = c_4*t6 - t8;
+    const double t17 = t10 + (s_4*t6);
+    const double t18 = (c_4*t6) - t8;
     const double M_5_3 = M_5_4 + t18;
-    const double t19 = c_3*t18 - s_3*t17;
+    const double t19 = (c_3*t18) - (s_3*t17);
     const double M_5_2 = M_5_3 + t19;
-    const double M_5_1 = M_5_2 + (c_2*t19 - s_2*(c_3*t17 + s_3*t18));
+    const double M_5_1 = M_5_2 + ((c_2*t19) - (s_2*((c_3*t17) + (s_3*t18))));
 
     /* link 6 (link6): row of the mass matrix, SA (16) */
     const double M_6_5 = 1.0 + c_6;
-    const double t20 = t7 + s_5*c_6;
-    const double t21 = c_5*c_6 - t5;
+    const double t20 = t7 + (s_5*c_6);
+    const double t21 = (c_5*c_6) - t5;
     const double M_6_4 = M_6_5 + t21;
-    const double t22 = c_4*t20 + s_4*t21;
-    const double t23 = c_4*t21 - s_4*t20;
+    const double t22 = (c_4*t20) + (s_4*t21);
+    const double t23 = (c_4*t21) - (s_4*t20);
     const double M_6_3 = M_6_4 + t23;
-    const double t24 = c_3*t23 - s_3*t22;
+    const double t24 = (c_3*t23) - (s_3*t22);
     const double M_6_2 = M_6_3 + t24;
-    const double M_6_1 = M_6_2 + (c_2*t24 - s_2*(c_3*t22 + s_3*t23));
+    const double M_6_1 = M_6_2 + ((c_2*t24) - (s_2*((c_3*t22) + (s_3*t23))));
 
     M[0] = M_1_1;
     M[1] = M_2_1;

@@ -18,19 +18,19 @@ void planar_point_mass_mass_matrix_log_determinant(const double q[planar_point_m
     const double c_6 = cos(q[5]);
 
     /* link 6 (link6): hard block eliminated, LC (13) */
-    const double D_5_1 = 2.0 - c_6*(0.5*c_6);
+    const double D_5_1 = 2.0 - (c_6*(0.5*c_6));
 
     /* link 5 (link5): hard block eliminated, LC (13) */
-    const double D_4_1 = 2.0 - c_5*(c_5/D_5_1);
+    const double D_4_1 = 2.0 - (c_5*(c_5/D_5_1));
 
     /* link 4 (link4): hard block eliminated, LC (13) */
-    const double D_3_1 = 2.0 - c_4*(c_4/D_4_1);
+    const double D_3_1 = 2.0 - (c_4*(c_4/D_4_1));
 
     /* link 3 (link3): hard block eliminated, LC (13) */
-    const double D_2_1 = 2.0 - c_3*(c_3/D_3_1);
+    const double D_2_1 = 2.0 - (c_3*(c_3/D_3_1));
 
     /* link 2 (link2): hard block eliminated, LC (13) */
-    const double D_1_1 = 1.0 - c_2*(c_2/D_2_1);
+    const double D_1_1 = 1.0 - (c_2*(c_2/D_2_1));
 
     /* link 1 (link1): hard block eliminated, LC (13) */
     const double t1 = log(D_5_1) + log(D_4_1) + log(D_3_1) + log(D_2_1) + log(D_1_1);

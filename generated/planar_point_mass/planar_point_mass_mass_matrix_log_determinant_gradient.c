@@ -24,39 +24,39 @@ void planar_point_mass_mass_matrix_log_determinant_gradient(const double q[plana
 
     /* link 6 (link6): hard block eliminated, LC (13) */
     const double t1 = 0.5*c_6;
-    const double D_5_1 = 2.0 - c_6*t1;
+    const double D_5_1 = 2.0 - (c_6*t1);
 
     /* link 5 (link5): hard block eliminated, LC (13) */
     const double invD_5_1 = 1.0/D_5_1;
     const double t2 = c_5*invD_5_1;
-    const double D_4_1 = 2.0 - c_5*t2;
+    const double D_4_1 = 2.0 - (c_5*t2);
 
     /* link 4 (link4): hard block eliminated, LC (13) */
     const double invD_4_1 = 1.0/D_4_1;
     const double t3 = c_4*invD_4_1;
-    const double D_3_1 = 2.0 - c_4*t3;
+    const double D_3_1 = 2.0 - (c_4*t3);
 
     /* link 3 (link3): hard block eliminated, LC (13) */
     const double invD_3_1 = 1.0/D_3_1;
     const double t4 = c_3*invD_3_1;
-    const double D_2_1 = 2.0 - c_3*t4;
+    const double D_2_1 = 2.0 - (c_3*t4);
 
     /* link 2 (link2): hard block eliminated, LC (13) */
     const double invD_2_1 = 1.0/D_2_1;
     const double t5 = c_2*invD_2_1;
-    const double D_1_1 = 1.0 - c_2*t5;
+    const double D_1_1 = 1.0 - (c_2*t5);
 
     /* link 2 (link2): inverse of the hard block, LC (8) */
     const double t6 = t5/D_1_1;
 
     /* link 3 (link3): inverse of the hard block, LC (8) */
-    const double t7 = t4*(invD_2_1 + t6*t5);
+    const double t7 = t4*(invD_2_1 + (t6*t5));
 
     /* link 4 (link4): inverse of the hard block, LC (8) */
-    const double t8 = t3*(invD_3_1 + t7*t4);
+    const double t8 = t3*(invD_3_1 + (t7*t4));
 
     /* link 5 (link5): inverse of the hard block, LC (8) */
-    const double t9 = t2*(invD_4_1 + t8*t3);
+    const double t9 = t2*(invD_4_1 + (t8*t3));
 
     /* link 2 (link2): slope of ln det M, LC (8) */
     const double t10 = t6*s_2;
@@ -75,7 +75,7 @@ void planar_point_mass_mass_matrix_log_determinant_gradient(const double q[plana
     const double slope_5 = t13 + t13;
 
     /* link 6 (link6): slope of ln det M, LC (8) */
-    const double t14 = t1*(invD_5_1 + t9*t2)*s_6;
+    const double t14 = t1*(invD_5_1 + (t9*t2))*s_6;
     const double slope_6 = t14 + t14;
 
     grad[0] = 0.0;

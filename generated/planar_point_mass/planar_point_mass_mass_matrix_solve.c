@@ -24,27 +24,27 @@ void planar_point_mass_mass_matrix_solve(const double q[planar_point_mass_NQ], c
 
     /* link 6 (link6): hard block eliminated, LC (13) */
     const double t1 = 0.5*c_6;
-    const double D_5_1 = 2.0 - c_6*t1;
+    const double D_5_1 = 2.0 - (c_6*t1);
 
     /* link 5 (link5): hard block eliminated, LC (13) */
     const double invD_5_1 = 1.0/D_5_1;
     const double t2 = c_5*invD_5_1;
-    const double D_4_1 = 2.0 - c_5*t2;
+    const double D_4_1 = 2.0 - (c_5*t2);
 
     /* link 4 (link4): hard block eliminated, LC (13) */
     const double invD_4_1 = 1.0/D_4_1;
     const double t3 = c_4*invD_4_1;
-    const double D_3_1 = 2.0 - c_4*t3;
+    const double D_3_1 = 2.0 - (c_4*t3);
 
     /* link 3 (link3): hard block eliminated, LC (13) */
     const double invD_3_1 = 1.0/D_3_1;
     const double t4 = c_3*invD_3_1;
-    const double D_2_1 = 2.0 - c_3*t4;
+    const double D_2_1 = 2.0 - (c_3*t4);
 
     /* link 2 (link2): hard block eliminated, LC (13) */
     const double invD_2_1 = 1.0/D_2_1;
     const double t5 = c_2*invD_2_1;
-    const double D_1_1 = 1.0 - c_2*t5;
+    const double D_1_1 = 1.0 - (c_2*t5);
 
     /* link 1 (link1): hard block eliminated, LC (13) */
     const double t6 = b[0] - b[1];
@@ -55,44 +55,44 @@ void planar_point_mass_mass_matrix_solve(const double q[planar_point_mass_NQ], c
     const double t11 = s_6*t10;
 
     /* link 6 (link6): forces of the hard coordinates, LC (13) */
-    const double t12 = s_6*b[5] - s_5*t9 - t1*t11;
+    const double t12 = (s_6*b[5]) - (s_5*t9) - (t1*t11);
 
     /* link 5 (link5): forces of the hard coordinates, LC (13) */
-    const double t13 = s_5*t10 - s_4*t8 + t2*t12;
+    const double t13 = (s_5*t10) - (s_4*t8) + (t2*t12);
 
     /* link 4 (link4): forces of the hard coordinates, LC (13) */
-    const double t14 = s_4*t9 - s_3*t7 + t3*t13;
+    const double t14 = (s_4*t9) - (s_3*t7) + (t3*t13);
 
     /* link 3 (link3): forces of the hard coordinates, LC (13) */
-    const double t15 = s_3*t8 - s_2*t6 + t4*t14;
+    const double t15 = (s_3*t8) - (s_2*t6) + (t4*t14);
 
     /* link 1 (link1): forces of the hard coordinates, back, LC (13) */
-    const double e_1_1 = (s_2*t7 + t5*t15)/D_1_1;
+    const double e_1_1 = ((s_2*t7) + (t5*t15))/D_1_1;
 
     /* link 2 (link2): forces of the hard coordinates, back, LC (13) */
-    const double e_2_1 = t15*invD_2_1 + t5*e_1_1;
+    const double e_2_1 = (t15*invD_2_1) + (t5*e_1_1);
 
     /* link 3 (link3): forces of the hard coordinates, back, LC (13) */
-    const double e_3_1 = t14*invD_3_1 + t4*e_2_1;
+    const double e_3_1 = (t14*invD_3_1) + (t4*e_2_1);
 
     /* link 4 (link4): forces of the hard coordinates, back, LC (13) */
-    const double e_4_1 = t13*invD_4_1 + t3*e_3_1;
+    const double e_4_1 = (t13*invD_4_1) + (t3*e_3_1);
 
     /* link 5 (link5): forces of the hard coordinates, back, LC (13) */
-    const double e_5_1 = t12*invD_5_1 + t2*e_4_1;
+    const double e_5_1 = (t12*invD_5_1) + (t2*e_4_1);
 
     /* link 6 (link6): forces of the hard coordinates, back, LC (13) */
-    const double e_6_1 = t1*e_5_1 - 0.5*t11;
-    const double out_x_0 = t6 - c_2*t7 + s_2*e_2_1;
-    const double t16 = 2.0*t7 - c_2*t6 - c_3*t8 - s_2*e_1_1 + s_3*e_3_1;
-    const double t17 = 2.0*t8 - c_3*t7 - c_4*t9 - s_3*e_2_1 + s_4*e_4_1;
-    const double t18 = 2.0*t9 - c_4*t8 - c_5*t10 - s_4*e_3_1 + s_5*e_5_1;
-    const double t19 = 2.0*t10 - c_5*t9 - c_6*b[5] - s_5*e_4_1 + s_6*e_6_1;
+    const double e_6_1 = (t1*e_5_1) - (0.5*t11);
+    const double out_x_0 = t6 - (c_2*t7) + (s_2*e_2_1);
+    const double t16 = (2.0*t7) - (c_2*t6) - (c_3*t8) - (s_2*e_1_1) + (s_3*e_3_1);
+    const double t17 = (2.0*t8) - (c_3*t7) - (c_4*t9) - (s_3*e_2_1) + (s_4*e_4_1);
+    const double t18 = (2.0*t9) - (c_4*t8) - (c_5*t10) - (s_4*e_3_1) + (s_5*e_5_1);
+    const double t19 = (2.0*t10) - (c_5*t9) - (c_6*b[5]) - (s_5*e_4_1) + (s_6*e_6_1);
     const double out_x_1 = t16 - out_x_0;
     const double out_x_2 = t17 - t16;
     const double out_x_3 = t18 - t17;
     const double out_x_4 = t19 - t18;
-    const double out_x_5 = 2.0*b[5] - c_6*t10 - s_6*e_5_1 - t19;
+    const double out_x_5 = (2.0*b[5]) - (c_6*t10) - (s_6*e_5_1) - t19;
 
     x[0] = out_x_0;
     x[1] = out_x_1;

@@ -32,53 +32,53 @@ void planar_point_mass_operational_inertia_inverse(const double q[planar_point_m
     const double invD_5 = 1.0/P_5_33;
     const double G_5_4 = PB_5_31*invD_5;
     const double G_5_5 = P_5_33*invD_5;
-    const double t1 = neg_PC_5_11 + PB_5_31*G_5_4;
-    const double t2 = PB_5_31 - P_5_33*G_5_4;
-    const double t3 = PC_5_22 - P_5_33*G_5_5;
+    const double t1 = neg_PC_5_11 + (PB_5_31*G_5_4);
+    const double t2 = PB_5_31 - (P_5_33*G_5_4);
+    const double t3 = PC_5_22 - (P_5_33*G_5_5);
 
     /* link 4 (link4): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t4 = c_5*(t2 + t2) - s_5*(t1 + t3);
+    const double t4 = (c_5*(t2 + t2)) - (s_5*(t1 + t3));
     const double t5 = s_5*t4;
     const double neg_PC_4_11 = t1 + t5;
     const double PC_4_22 = t3 + t5;
-    const double PB_4_31 = c_5*t4 - t2;
+    const double PB_4_31 = (c_5*t4) - t2;
     const double P_4_33 = 3.0 + PC_4_22;
     const double invD_4 = 1.0/P_4_33;
     const double G_4_4 = PB_4_31*invD_4;
     const double G_4_5 = P_4_33*invD_4;
-    const double t6 = neg_PC_4_11 + PB_4_31*G_4_4;
-    const double t7 = PB_4_31 - P_4_33*G_4_4;
-    const double t8 = PC_4_22 - P_4_33*G_4_5;
+    const double t6 = neg_PC_4_11 + (PB_4_31*G_4_4);
+    const double t7 = PB_4_31 - (P_4_33*G_4_4);
+    const double t8 = PC_4_22 - (P_4_33*G_4_5);
 
     /* link 3 (link3): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t9 = c_4*(t7 + t7) - s_4*(t6 + t8);
+    const double t9 = (c_4*(t7 + t7)) - (s_4*(t6 + t8));
     const double t10 = s_4*t9;
     const double neg_PC_3_11 = t6 + t10;
     const double PC_3_22 = t8 + t10;
-    const double PB_3_31 = c_4*t9 - t7;
+    const double PB_3_31 = (c_4*t9) - t7;
     const double P_3_33 = 4.0 + PC_3_22;
     const double invD_3 = 1.0/P_3_33;
     const double G_3_4 = PB_3_31*invD_3;
     const double G_3_5 = P_3_33*invD_3;
-    const double t11 = neg_PC_3_11 + PB_3_31*G_3_4;
-    const double t12 = PB_3_31 - P_3_33*G_3_4;
-    const double t13 = PC_3_22 - P_3_33*G_3_5;
+    const double t11 = neg_PC_3_11 + (PB_3_31*G_3_4);
+    const double t12 = PB_3_31 - (P_3_33*G_3_4);
+    const double t13 = PC_3_22 - (P_3_33*G_3_5);
 
     /* link 2 (link2): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t14 = c_3*(t12 + t12) - s_3*(t11 + t13);
+    const double t14 = (c_3*(t12 + t12)) - (s_3*(t11 + t13));
     const double t15 = s_3*t14;
     const double neg_PC_2_11 = t11 + t15;
     const double PC_2_22 = t13 + t15;
-    const double PB_2_31 = c_3*t14 - t12;
+    const double PB_2_31 = (c_3*t14) - t12;
     const double P_2_33 = 5.0 + PC_2_22;
     const double invD_2 = 1.0/P_2_33;
     const double G_2_4 = PB_2_31*invD_2;
     const double G_2_5 = P_2_33*invD_2;
-    const double t16 = PB_2_31 - P_2_33*G_2_4;
-    const double t17 = PC_2_22 - P_2_33*G_2_5;
+    const double t16 = PB_2_31 - (P_2_33*G_2_4);
+    const double t17 = PC_2_22 - (P_2_33*G_2_5);
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double PC_1_22 = t17 + s_2*(c_2*(t16 + t16) - s_2*(neg_PC_2_11 + PB_2_31*G_2_4 + t17));
+    const double PC_1_22 = t17 + (s_2*((c_2*(t16 + t16)) - (s_2*(neg_PC_2_11 + (PB_2_31*G_2_4) + t17))));
     const double P_1_33 = 6.0 + PC_1_22;
     const double invD_1 = 1.0/P_1_33;
 
@@ -87,100 +87,100 @@ void planar_point_mass_operational_inertia_inverse(const double q[planar_point_m
     const double OmegaC_2_11 = s_2*t18;
     const double OmegaC_2_12 = c_2*t18;
     const double OmegaC_2_22 = invD_1 - OmegaC_2_11;
-    const double neg_OmegaB_2_31 = OmegaC_2_11*G_2_4 + OmegaC_2_12*G_2_5;
-    const double neg_OmegaB_2_32 = OmegaC_2_12*G_2_4 + OmegaC_2_22*G_2_5;
-    const double Omega_2_33 = invD_2 + G_2_4*neg_OmegaB_2_31 + G_2_5*neg_OmegaB_2_32;
+    const double neg_OmegaB_2_31 = (OmegaC_2_11*G_2_4) + (OmegaC_2_12*G_2_5);
+    const double neg_OmegaB_2_32 = (OmegaC_2_12*G_2_4) + (OmegaC_2_22*G_2_5);
+    const double Omega_2_33 = invD_2 + (G_2_4*neg_OmegaB_2_31) + (G_2_5*neg_OmegaB_2_32);
 
     /* link 3 (link3): what a wrench on the link moves, from RK (3.13), (4.16), (5.4) */
     const double t19 = OmegaC_2_12 - neg_OmegaB_2_31;
     const double t20 = OmegaC_2_22 - neg_OmegaB_2_32 + (Omega_2_33 - neg_OmegaB_2_32);
-    const double t21 = c_3*(t19 + t19) - s_3*(OmegaC_2_11 - t20);
+    const double t21 = (c_3*(t19 + t19)) - (s_3*(OmegaC_2_11 - t20));
     const double t22 = s_3*t21;
     const double OmegaC_3_11 = OmegaC_2_11 + t22;
     const double OmegaC_3_22 = t20 - t22;
-    const double OmegaC_3_12 = c_3*t21 - t19;
-    const double neg_OmegaB_3_31 = OmegaC_3_11*G_3_4 + OmegaC_3_12*G_3_5;
-    const double neg_OmegaB_3_32 = OmegaC_3_12*G_3_4 + OmegaC_3_22*G_3_5;
-    const double Omega_3_33 = invD_3 + G_3_4*neg_OmegaB_3_31 + G_3_5*neg_OmegaB_3_32;
+    const double OmegaC_3_12 = (c_3*t21) - t19;
+    const double neg_OmegaB_3_31 = (OmegaC_3_11*G_3_4) + (OmegaC_3_12*G_3_5);
+    const double neg_OmegaB_3_32 = (OmegaC_3_12*G_3_4) + (OmegaC_3_22*G_3_5);
+    const double Omega_3_33 = invD_3 + (G_3_4*neg_OmegaB_3_31) + (G_3_5*neg_OmegaB_3_32);
 
     /* link 4 (link4): what a wrench on the link moves, from RK (3.13), (4.16), (5.4) */
     const double t23 = OmegaC_3_12 - neg_OmegaB_3_31;
     const double t24 = OmegaC_3_22 - neg_OmegaB_3_32 + (Omega_3_33 - neg_OmegaB_3_32);
-    const double t25 = c_4*(t23 + t23) - s_4*(OmegaC_3_11 - t24);
+    const double t25 = (c_4*(t23 + t23)) - (s_4*(OmegaC_3_11 - t24));
     const double t26 = s_4*t25;
     const double OmegaC_4_11 = OmegaC_3_11 + t26;
     const double OmegaC_4_22 = t24 - t26;
-    const double OmegaC_4_12 = c_4*t25 - t23;
-    const double neg_OmegaB_4_31 = OmegaC_4_11*G_4_4 + OmegaC_4_12*G_4_5;
-    const double neg_OmegaB_4_32 = OmegaC_4_12*G_4_4 + OmegaC_4_22*G_4_5;
-    const double Omega_4_33 = invD_4 + G_4_4*neg_OmegaB_4_31 + G_4_5*neg_OmegaB_4_32;
+    const double OmegaC_4_12 = (c_4*t25) - t23;
+    const double neg_OmegaB_4_31 = (OmegaC_4_11*G_4_4) + (OmegaC_4_12*G_4_5);
+    const double neg_OmegaB_4_32 = (OmegaC_4_12*G_4_4) + (OmegaC_4_22*G_4_5);
+    const double Omega_4_33 = invD_4 + (G_4_4*neg_OmegaB_4_31) + (G_4_5*neg_OmegaB_4_32);
 
     /* link 5 (link5): what a wrench on the link moves, from RK (3.13), (4.16), (5.4) */
     const double t27 = OmegaC_4_12 - neg_OmegaB_4_31;
     const double t28 = OmegaC_4_22 - neg_OmegaB_4_32 + (Omega_4_33 - neg_OmegaB_4_32);
-    const double t29 = c_5*(t27 + t27) - s_5*(OmegaC_4_11 - t28);
+    const double t29 = (c_5*(t27 + t27)) - (s_5*(OmegaC_4_11 - t28));
     const double t30 = s_5*t29;
     const double OmegaC_5_11 = OmegaC_4_11 + t30;
     const double OmegaC_5_22 = t28 - t30;
-    const double OmegaC_5_12 = c_5*t29 - t27;
-    const double neg_OmegaB_5_31 = OmegaC_5_11*G_5_4 + OmegaC_5_12*G_5_5;
-    const double neg_OmegaB_5_32 = OmegaC_5_12*G_5_4 + OmegaC_5_22*G_5_5;
-    const double Omega_5_33 = invD_5 + G_5_4*neg_OmegaB_5_31 + G_5_5*neg_OmegaB_5_32;
+    const double OmegaC_5_12 = (c_5*t29) - t27;
+    const double neg_OmegaB_5_31 = (OmegaC_5_11*G_5_4) + (OmegaC_5_12*G_5_5);
+    const double neg_OmegaB_5_32 = (OmegaC_5_12*G_5_4) + (OmegaC_5_22*G_5_5);
+    const double Omega_5_33 = invD_5 + (G_5_4*neg_OmegaB_5_31) + (G_5_5*neg_OmegaB_5_32);
 
     /* link 6 (link6): what a wrench on the link moves, from RK (3.13), (4.16), (5.4) */
     const double t31 = OmegaC_5_12 - neg_OmegaB_5_31;
     const double t32 = OmegaC_5_22 - neg_OmegaB_5_32 + (Omega_5_33 - neg_OmegaB_5_32);
-    const double t33 = c_6*(t31 + t31) - s_6*(OmegaC_5_11 - t32);
+    const double t33 = (c_6*(t31 + t31)) - (s_6*(OmegaC_5_11 - t32));
     const double t34 = s_6*t33;
     const double OmegaC_6_11 = OmegaC_5_11 + t34;
     const double neg_OmegaB_6_32 = t32 - t34;
-    const double neg_OmegaB_6_31 = c_6*t33 - t31;
+    const double neg_OmegaB_6_31 = (c_6*t33) - t31;
     const double Omega_6_33 = 1.0 + neg_OmegaB_6_32;
 
     /* frame link6, in the axes of the base */
     const double t35 = Omega_6_33 - neg_OmegaB_6_32;
-    const double t36 = c_6*neg_OmegaB_6_31 + s_6*t35;
-    const double t37 = c_6*t35 - s_6*neg_OmegaB_6_31;
+    const double t36 = (c_6*neg_OmegaB_6_31) + (s_6*t35);
+    const double t37 = (c_6*t35) - (s_6*neg_OmegaB_6_31);
     const double t38 = s_6*(OmegaC_6_11 - t35);
     const double t39 = s_6*t38;
     const double t40 = c_6*t38;
     const double t41 = OmegaC_6_11 - t39;
     const double t42 = t35 + t39;
-    const double t43 = c_5*t36 + s_5*t37;
-    const double t44 = c_5*t37 - s_5*t36;
-    const double t45 = s_5*(t41 - t42) + c_5*(t40 + t40);
+    const double t43 = (c_5*t36) + (s_5*t37);
+    const double t44 = (c_5*t37) - (s_5*t36);
+    const double t45 = (s_5*(t41 - t42)) + (c_5*(t40 + t40));
     const double t46 = s_5*t45;
     const double t47 = t41 - t46;
     const double t48 = t42 + t46;
-    const double t49 = c_5*t45 - t40;
-    const double t50 = c_4*t43 + s_4*t44;
-    const double t51 = c_4*t44 - s_4*t43;
-    const double t52 = s_4*(t47 - t48) + c_4*(t49 + t49);
+    const double t49 = (c_5*t45) - t40;
+    const double t50 = (c_4*t43) + (s_4*t44);
+    const double t51 = (c_4*t44) - (s_4*t43);
+    const double t52 = (s_4*(t47 - t48)) + (c_4*(t49 + t49));
     const double t53 = s_4*t52;
     const double t54 = t47 - t53;
     const double t55 = t48 + t53;
-    const double t56 = c_4*t52 - t49;
-    const double t57 = c_3*t50 + s_3*t51;
-    const double t58 = c_3*t51 - s_3*t50;
-    const double t59 = s_3*(t54 - t55) + c_3*(t56 + t56);
+    const double t56 = (c_4*t52) - t49;
+    const double t57 = (c_3*t50) + (s_3*t51);
+    const double t58 = (c_3*t51) - (s_3*t50);
+    const double t59 = (s_3*(t54 - t55)) + (c_3*(t56 + t56));
     const double t60 = s_3*t59;
     const double t61 = t54 - t60;
     const double t62 = t55 + t60;
-    const double t63 = c_3*t59 - t56;
-    const double t64 = c_2*t57 + s_2*t58;
-    const double t65 = c_2*t58 - s_2*t57;
-    const double t66 = s_2*(t61 - t62) + c_2*(t63 + t63);
+    const double t63 = (c_3*t59) - t56;
+    const double t64 = (c_2*t57) + (s_2*t58);
+    const double t65 = (c_2*t58) - (s_2*t57);
+    const double t66 = (s_2*(t61 - t62)) + (c_2*(t63 + t63));
     const double t67 = s_2*t66;
     const double t68 = t61 - t67;
     const double t69 = t62 + t67;
-    const double t70 = c_2*t66 - t63;
-    const double out_Lambda_inv_2_4 = c_1*t65 - s_1*t64;
-    const double t71 = s_1*(t68 - t69) + c_1*(t70 + t70);
+    const double t70 = (c_2*t66) - t63;
+    const double out_Lambda_inv_2_4 = (c_1*t65) - (s_1*t64);
+    const double t71 = (s_1*(t68 - t69)) + (c_1*(t70 + t70));
     const double t72 = s_1*t71;
     const double out_Lambda_inv_3_3 = t68 - t72;
     const double out_Lambda_inv_4_4 = t69 + t72;
-    const double out_Lambda_inv_3_4 = c_1*t71 - t70;
-    const double out_Lambda_inv_2_3 = -(c_1*t64 + s_1*t65);
+    const double out_Lambda_inv_3_4 = (c_1*t71) - t70;
+    const double out_Lambda_inv_2_3 = -((c_1*t64) + (s_1*t65));
 
     Lambda_inv[0] = 0.0;
     Lambda_inv[1] = 0.0;

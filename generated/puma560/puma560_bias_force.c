@@ -43,11 +43,11 @@ void puma560_bias_force(const double q[puma560_NQ], const double v[puma560_NV], 
     const double neg_vdot_2_2 = 9.81*c_2;
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_3_1 = c_3*neg_omega_2_1 + s_3*neg_omega_2_2;
-    const double omega_3_2 = s_3*neg_omega_2_1 - c_3*neg_omega_2_2;
+    const double neg_omega_3_1 = (c_3*neg_omega_2_1) + (s_3*neg_omega_2_2);
+    const double omega_3_2 = (s_3*neg_omega_2_1) - (c_3*neg_omega_2_2);
     const double omega_3_3 = v[1] + v[2];
-    const double omegadot_3_1 = s_3*omegadot_2_2 - c_3*neg_omegadot_2_1 + omega_3_2*v[2];
-    const double omegadot_3_2 = s_3*neg_omegadot_2_1 + c_3*omegadot_2_2 + neg_omega_3_1*v[2];
+    const double omegadot_3_1 = (s_3*omegadot_2_2) - (c_3*neg_omegadot_2_1) + (omega_3_2*v[2]);
+    const double omegadot_3_2 = (s_3*neg_omegadot_2_1) + (c_3*omegadot_2_2) + (neg_omega_3_1*v[2]);
     const double t4 = neg_omega_3_1*neg_omega_3_1;
     const double t5 = omega_3_2*omega_3_2;
     const double t6 = omega_3_3*omega_3_3;
@@ -57,55 +57,55 @@ void puma560_bias_force(const double q[puma560_NQ], const double v[puma560_NV], 
     const double U_3_13 = omegadot_3_2 - t7;
     const double neg_U_3_22 = t4 + t6;
     const double neg_U_3_31 = t7 + omegadot_3_2;
-    const double U_3_32 = omega_3_2*omega_3_3 + omegadot_3_1;
-    const double t8 = neg_vdot_2_1 + 0.4318*neg_U_2_11;
-    const double t9 = 0.4318*U_2_12 - neg_vdot_2_2;
-    const double neg_vdot_3_3 = neg_vdot_2_3 + 0.4318*neg_U_2_31;
-    const double vdot_3_1 = s_3*t9 - c_3*t8;
-    const double vdot_3_2 = s_3*t8 + c_3*t9;
+    const double U_3_32 = (omega_3_2*omega_3_3) + omegadot_3_1;
+    const double t8 = neg_vdot_2_1 + (0.4318*neg_U_2_11);
+    const double t9 = (0.4318*U_2_12) - neg_vdot_2_2;
+    const double neg_vdot_3_3 = neg_vdot_2_3 + (0.4318*neg_U_2_31);
+    const double vdot_3_1 = (s_3*t9) - (c_3*t8);
+    const double vdot_3_2 = (s_3*t8) + (c_3*t9);
 
     /* link 4 (link4): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_4_1 = c_4*neg_omega_3_1 - s_4*omega_3_3;
-    const double neg_omega_4_2 = s_4*neg_omega_3_1 + c_4*omega_3_3;
+    const double omega_4_1 = (c_4*neg_omega_3_1) - (s_4*omega_3_3);
+    const double neg_omega_4_2 = (s_4*neg_omega_3_1) + (c_4*omega_3_3);
     const double omega_4_3 = v[3] - omega_3_2;
-    const double neg_omegadot_4_1 = c_4*omegadot_3_1 + neg_omega_4_2*v[3];
-    const double omegadot_4_2 = s_4*omegadot_3_1 - omega_4_1*v[3];
+    const double neg_omegadot_4_1 = (c_4*omegadot_3_1) + (neg_omega_4_2*v[3]);
+    const double omegadot_4_2 = (s_4*omegadot_3_1) - (omega_4_1*v[3]);
     const double t10 = omega_4_1*neg_omega_4_2;
     const double U_4_12 = omegadot_3_2 - t10;
     const double neg_U_4_21 = t10 + omegadot_3_2;
-    const double U_4_31 = omega_4_1*omega_4_3 - omegadot_4_2;
-    const double neg_U_4_32 = neg_omega_4_2*omega_4_3 + neg_omegadot_4_1;
-    const double t11 = vdot_3_1 + (0.0203*neg_U_3_11 + 0.4331*neg_U_3_12);
-    const double neg_vdot_4_3 = vdot_3_2 + (0.0203*neg_U_3_12 + 0.4331*neg_U_3_22);
-    const double t12 = 0.0203*neg_U_3_31 - 0.4331*U_3_32 - neg_vdot_3_3;
-    const double neg_vdot_4_1 = c_4*t11 + s_4*t12;
-    const double vdot_4_2 = s_4*t11 - c_4*t12;
+    const double U_4_31 = (omega_4_1*omega_4_3) - omegadot_4_2;
+    const double neg_U_4_32 = (neg_omega_4_2*omega_4_3) + neg_omegadot_4_1;
+    const double t11 = vdot_3_1 + ((0.0203*neg_U_3_11) + (0.4331*neg_U_3_12));
+    const double neg_vdot_4_3 = vdot_3_2 + ((0.0203*neg_U_3_12) + (0.4331*neg_U_3_22));
+    const double t12 = (0.0203*neg_U_3_31) - (0.4331*U_3_32) - neg_vdot_3_3;
+    const double neg_vdot_4_1 = (c_4*t11) + (s_4*t12);
+    const double vdot_4_2 = (s_4*t11) - (c_4*t12);
 
     /* link 5 (link5): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_5_1 = c_5*omega_4_1 + s_5*omega_4_3;
-    const double omega_5_2 = s_5*omega_4_1 - c_5*omega_4_3;
+    const double neg_omega_5_1 = (c_5*omega_4_1) + (s_5*omega_4_3);
+    const double omega_5_2 = (s_5*omega_4_1) - (c_5*omega_4_3);
     const double omega_5_3 = neg_omega_4_2 + v[4];
-    const double omegadot_5_1 = c_5*neg_omegadot_4_1 + s_5*omegadot_3_2 + omega_5_2*v[4];
-    const double omegadot_5_2 = c_5*omegadot_3_2 - s_5*neg_omegadot_4_1 + neg_omega_5_1*v[4];
+    const double omegadot_5_1 = (c_5*neg_omegadot_4_1) + (s_5*omegadot_3_2) + (omega_5_2*v[4]);
+    const double omegadot_5_2 = (c_5*omegadot_3_2) - (s_5*neg_omegadot_4_1) + (neg_omega_5_1*v[4]);
     const double t13 = neg_omega_5_1*omega_5_2;
     const double U_5_12 = omegadot_4_2 - t13;
     const double neg_U_5_21 = t13 + omegadot_4_2;
-    const double neg_U_5_22 = neg_omega_5_1*neg_omega_5_1 + omega_5_3*omega_5_3;
-    const double neg_U_5_31 = neg_omega_5_1*omega_5_3 + omegadot_5_2;
-    const double U_5_32 = omega_5_2*omega_5_3 + omegadot_5_1;
-    const double vdot_5_1 = c_5*neg_vdot_4_1 + s_5*neg_vdot_4_3;
+    const double neg_U_5_22 = (neg_omega_5_1*neg_omega_5_1) + (omega_5_3*omega_5_3);
+    const double neg_U_5_31 = (neg_omega_5_1*omega_5_3) + omegadot_5_2;
+    const double U_5_32 = (omega_5_2*omega_5_3) + omegadot_5_1;
+    const double vdot_5_1 = (c_5*neg_vdot_4_1) + (s_5*neg_vdot_4_3);
 
     /* link 6 (link6): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_6_1 = s_6*omega_5_3 - c_6*neg_omega_5_1;
-    const double omega_6_2 = s_6*neg_omega_5_1 + c_6*omega_5_3;
+    const double omega_6_1 = (s_6*omega_5_3) - (c_6*neg_omega_5_1);
+    const double omega_6_2 = (s_6*neg_omega_5_1) + (c_6*omega_5_3);
     const double omega_6_3 = v[5] - omega_5_2;
-    const double omegadot_6_1 = c_6*omegadot_5_1 - s_6*omegadot_4_2 + omega_6_2*v[5];
-    const double neg_omegadot_6_2 = s_6*omegadot_5_1 + c_6*omegadot_4_2 + omega_6_1*v[5];
+    const double omegadot_6_1 = (c_6*omegadot_5_1) - (s_6*omegadot_4_2) + (omega_6_2*v[5]);
+    const double neg_omegadot_6_2 = (s_6*omegadot_5_1) + (c_6*omegadot_4_2) + (omega_6_1*v[5]);
     const double t14 = omega_6_1*omega_6_2;
     const double U_6_12 = t14 + omegadot_5_2;
     const double U_6_21 = t14 - omegadot_5_2;
-    const double U_6_31 = omega_6_1*omega_6_3 + neg_omegadot_6_2;
-    const double U_6_32 = omega_6_2*omega_6_3 + omegadot_6_1;
+    const double U_6_31 = (omega_6_1*omega_6_3) + neg_omegadot_6_2;
+    const double U_6_32 = (omega_6_2*omega_6_3) + omegadot_6_1;
 
     /* link 6 (link6): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_6_1 = 2e-05*U_6_32;
@@ -116,46 +116,47 @@ void puma560_bias_force(const double q[puma560_NQ], const double v[puma560_NV], 
     const double neg_F_5_1 = 0.00288*U_5_12;
     const double F_5_2 = 0.00288*neg_U_5_22;
     const double neg_F_5_3 = 0.00288*U_5_32;
-    const double N_5_1 = 0.00042216*U_5_32 + 0.00288*vdot_4_2 + (c_6*N_6_1 + s_6*neg_N_6_2);
-    const double N_5_2 = 0.0002*neg_U_5_31 - N_6_3;
-    const double t15 = 0.00288*vdot_5_1 - (0.0002*neg_U_5_21 + 0.00042216*U_5_12);
-    const double N_5_3 = t15 + (s_6*N_6_1 - c_6*neg_N_6_2);
+    const double N_5_1 = (0.00042216*U_5_32) + (0.00288*vdot_4_2) + ((c_6*N_6_1) + (s_6*neg_N_6_2));
+    const double N_5_2 = (0.0002*neg_U_5_31) - N_6_3;
+    const double t15 = (0.00288*vdot_5_1) - ((0.0002*neg_U_5_21) + (0.00042216*U_5_12));
+    const double N_5_3 = t15 + ((s_6*N_6_1) - (c_6*neg_N_6_2));
 
     /* link 4 (link4): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double F_4_1 = c_5*neg_F_5_1 + s_5*F_5_2;
-    const double F_4_3 = s_5*neg_F_5_1 - c_5*F_5_2;
-    const double N_4_1 = s_5*N_5_2 - c_5*N_5_1 - 0.00075*neg_U_4_32;
-    const double neg_N_4_2 = 0.00065*U_4_31 + N_5_3;
-    const double neg_N_4_3 = 0.00065*neg_U_4_21 + 0.00075*U_4_12 + (s_5*N_5_1 + c_5*N_5_2);
+    const double F_4_1 = (c_5*neg_F_5_1) + (s_5*F_5_2);
+    const double F_4_3 = (s_5*neg_F_5_1) - (c_5*F_5_2);
+    const double N_4_1 = (s_5*N_5_2) - (c_5*N_5_1) - (0.00075*neg_U_4_32);
+    const double neg_N_4_2 = (0.00065*U_4_31) + N_5_3;
+    const double neg_N_4_3 = (0.00065*neg_U_4_21) + (0.00075*U_4_12) + ((s_5*N_5_1) + (c_5*N_5_2));
 
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t16 = 0.3056901365*U_3_32 - (0.0106736385*neg_U_3_31 + 0.004704*(t6 - t5));
-    const double t17 = 0.004704*neg_U_3_12 - 0.0106736385*U_3_32 + 0.0067651125*neg_U_3_31;
-    const double t18 = N_4_1 - 0.4331*neg_F_5_3;
-    const double t19 = 0.4331*F_4_1 - neg_N_4_2;
-    const double t20 = s_4*F_4_1 + c_4*neg_F_5_3;
-    const double N_3_1 = t16 + 0.861795*neg_vdot_3_3 + (s_4*t19 - c_4*t18);
-    const double N_3_2 = t17 - 0.025375*neg_vdot_3_3 + (neg_N_4_3 - 0.0203*t20);
-    const double t21 = 0.004704*U_3_13 + 0.0106736385*(t5 - t4) + neg_U_3_12*0.298925024;
-    const double N_3_3 = t21 + 0.861795*vdot_3_1 - 0.025375*vdot_3_2 + 0.0203*F_4_3 - s_4*t18 - c_4*t19;
-    const double F_3_1 = 0.025375*neg_U_3_11 + 0.861795*neg_U_3_12 + (s_4*neg_F_5_3 - c_4*F_4_1);
-    const double F_3_2 = 0.025375*neg_U_3_12 + 0.861795*neg_U_3_22 - F_4_3;
-    const double F_3_3 = 0.025375*neg_U_3_31 - 0.861795*U_3_32 - t20;
+    const double t16 = (0.3056901365*U_3_32) - ((0.0106736385*neg_U_3_31) + (0.004704*(t6 - t5)));
+    const double t17 = (0.004704*neg_U_3_12) - (0.0106736385*U_3_32) + (0.0067651125*neg_U_3_31);
+    const double t18 = N_4_1 - (0.4331*neg_F_5_3);
+    const double t19 = (0.4331*F_4_1) - neg_N_4_2;
+    const double t20 = (s_4*F_4_1) + (c_4*neg_F_5_3);
+    const double N_3_1 = t16 + (0.861795*neg_vdot_3_3) + ((s_4*t19) - (c_4*t18));
+    const double N_3_2 = t17 - (0.025375*neg_vdot_3_3) + (neg_N_4_3 - (0.0203*t20));
+    const double t21 = (0.004704*U_3_13) + (0.0106736385*(t5 - t4)) + (neg_U_3_12*0.298925024);
+    const double t22 = t21 + (0.861795*vdot_3_1) - (0.025375*vdot_3_2) + (0.0203*F_4_3) - (s_4*t18);
+    const double N_3_3 = t22 - (c_4*t19);
+    const double F_3_1 = (0.025375*neg_U_3_11) + (0.861795*neg_U_3_12) + ((s_4*neg_F_5_3) - (c_4*F_4_1));
+    const double F_3_2 = (0.025375*neg_U_3_12) + (0.861795*neg_U_3_22) - F_4_3;
+    const double F_3_3 = (0.025375*neg_U_3_31) - (0.861795*U_3_32) - t20;
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t22 = 0.00808056*(t3 - t2) - (0.0070992*neg_U_2_31 + 0.12059664*U_2_12);
-    const double t23 = 0.00808056*U_2_12 + 0.0070992*neg_U_2_32 + 0.12059664*(t1 - t3);
-    const double t24 = s_3*F_3_1 + c_3*F_3_2;
-    const double N_2_1 = t22 - 0.0731264*neg_U_2_32 - 0.1044*neg_vdot_2_3 + (c_3*N_3_1 - s_3*N_3_2);
-    const double t25 = t23 + 1.674987602*neg_U_2_31 + 3.79559*neg_vdot_2_3;
-    const double N_2_2 = t25 + (s_3*N_3_1 + c_3*N_3_2 - 0.4318*F_3_3);
-    const double t26 = 0.0070992*(t2 - t1) + U_2_12*1.601861202 + 0.1044*neg_vdot_2_1;
-    const double N_2_3 = t26 - 3.79559*neg_vdot_2_2 + N_3_3 + 0.4318*t24;
-    const double F_2_1 = 0.1044*U_2_12 - 3.79559*neg_U_2_11 + (c_3*F_3_1 - s_3*F_3_2);
-    const double F_2_2 = 3.79559*U_2_12 - 0.1044*neg_U_2_22 + t24;
+    const double t23 = (0.00808056*(t3 - t2)) - ((0.0070992*neg_U_2_31) + (0.12059664*U_2_12));
+    const double t24 = (0.00808056*U_2_12) + (0.0070992*neg_U_2_32) + (0.12059664*(t1 - t3));
+    const double t25 = (s_3*F_3_1) + (c_3*F_3_2);
+    const double N_2_1 = t23 - (0.0731264*neg_U_2_32) - (0.1044*neg_vdot_2_3) + ((c_3*N_3_1) - (s_3*N_3_2));
+    const double t26 = t24 + (1.674987602*neg_U_2_31) + (3.79559*neg_vdot_2_3);
+    const double N_2_2 = t26 + ((s_3*N_3_1) + (c_3*N_3_2) - (0.4318*F_3_3));
+    const double t27 = (0.0070992*(t2 - t1)) + (U_2_12*1.601861202) + (0.1044*neg_vdot_2_1);
+    const double N_2_3 = t27 - (3.79559*neg_vdot_2_2) + N_3_3 + (0.4318*t25);
+    const double F_2_1 = (0.1044*U_2_12) - (3.79559*neg_U_2_11) + ((c_3*F_3_1) - (s_3*F_3_2));
+    const double F_2_2 = (3.79559*U_2_12) - (0.1044*neg_U_2_22) + t25;
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double neg_N_1_3 = s_2*(N_2_1 - 0.1501*F_2_2) + c_2*(N_2_2 + 0.1501*F_2_1);
+    const double neg_N_1_3 = (s_2*(N_2_1 - (0.1501*F_2_2))) + (c_2*(N_2_2 + (0.1501*F_2_1)));
     const double out_c_0 = -neg_N_1_3;
     const double out_c_3 = -neg_N_4_3;
 

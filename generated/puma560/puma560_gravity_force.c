@@ -25,22 +25,22 @@ void puma560_gravity_force(const double q[puma560_NQ], double g[puma560_NV])
     const double h_4_3 = 0.00288*c_5;
 
     /* link 3 (link3): composite body, SA (15a-c) */
-    const double h_3_1 = c_4*neg_h_4_1 - 0.025375;
+    const double h_3_1 = (c_4*neg_h_4_1) - 0.025375;
     const double neg_h_3_2 = 0.861795 + h_4_3;
 
     /* link 2 (link2): composite body, SA (15a-c) */
-    const double h_2_1 = 3.79559 + (c_3*h_3_1 + s_3*neg_h_3_2);
-    const double h_2_2 = 0.1044 + (s_3*h_3_1 - c_3*neg_h_3_2);
+    const double h_2_1 = 3.79559 + ((c_3*h_3_1) + (s_3*neg_h_3_2));
+    const double h_2_2 = 0.1044 + ((s_3*h_3_1) - (c_3*neg_h_3_2));
 
     /* link 2 (link2): gravity on the composite body */
     const double neg_g_2_1 = 9.81*s_2;
     const double neg_g_2_2 = 9.81*c_2;
-    const double out_g_1 = h_2_2*neg_g_2_1 - h_2_1*neg_g_2_2;
+    const double out_g_1 = (h_2_2*neg_g_2_1) - (h_2_1*neg_g_2_2);
 
     /* link 3 (link3): gravity on the composite body */
-    const double neg_g_3_1 = c_3*neg_g_2_1 + s_3*neg_g_2_2;
-    const double g_3_2 = s_3*neg_g_2_1 - c_3*neg_g_2_2;
-    const double out_g_2 = h_3_1*g_3_2 - neg_h_3_2*neg_g_3_1;
+    const double neg_g_3_1 = (c_3*neg_g_2_1) + (s_3*neg_g_2_2);
+    const double g_3_2 = (s_3*neg_g_2_1) - (c_3*neg_g_2_2);
+    const double out_g_2 = (h_3_1*g_3_2) - (neg_h_3_2*neg_g_3_1);
 
     /* link 4 (link4): gravity on the composite body */
     const double g_4_1 = c_4*neg_g_3_1;
@@ -48,7 +48,7 @@ void puma560_gravity_force(const double q[puma560_NQ], double g[puma560_NV])
     const double out_g_3 = neg_h_4_1*neg_g_4_2;
 
     /* link 5 (link5): gravity on the composite body */
-    const double g_5_1 = s_5*g_3_2 - c_5*g_4_1;
+    const double g_5_1 = (s_5*g_3_2) - (c_5*g_4_1);
     const double out_g_4 = 0.00288*g_5_1;
 
     g[0] = 0.0;

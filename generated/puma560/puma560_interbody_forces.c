@@ -29,23 +29,23 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double neg_omega_2_2 = c_2*v[0];
 
     /* link 3 (link3): angular velocity, RK (2.2), (5.13) */
-    const double neg_omega_3_1 = c_3*neg_omega_2_1 + s_3*neg_omega_2_2;
-    const double omega_3_2 = s_3*neg_omega_2_1 - c_3*neg_omega_2_2;
+    const double neg_omega_3_1 = (c_3*neg_omega_2_1) + (s_3*neg_omega_2_2);
+    const double omega_3_2 = (s_3*neg_omega_2_1) - (c_3*neg_omega_2_2);
     const double omega_3_3 = v[1] + v[2];
 
     /* link 4 (link4): angular velocity, RK (2.2), (5.13) */
-    const double omega_4_1 = c_4*neg_omega_3_1 - s_4*omega_3_3;
-    const double neg_omega_4_2 = s_4*neg_omega_3_1 + c_4*omega_3_3;
+    const double omega_4_1 = (c_4*neg_omega_3_1) - (s_4*omega_3_3);
+    const double neg_omega_4_2 = (s_4*neg_omega_3_1) + (c_4*omega_3_3);
     const double omega_4_3 = v[3] - omega_3_2;
 
     /* link 5 (link5): angular velocity, RK (2.2), (5.13) */
-    const double neg_omega_5_1 = c_5*omega_4_1 + s_5*omega_4_3;
-    const double omega_5_2 = s_5*omega_4_1 - c_5*omega_4_3;
+    const double neg_omega_5_1 = (c_5*omega_4_1) + (s_5*omega_4_3);
+    const double omega_5_2 = (s_5*omega_4_1) - (c_5*omega_4_3);
     const double omega_5_3 = neg_omega_4_2 + v[4];
 
     /* link 6 (link6): angular velocity, RK (2.2), (5.13) */
-    const double omega_6_1 = s_6*omega_5_3 - c_6*neg_omega_5_1;
-    const double omega_6_2 = s_6*neg_omega_5_1 + c_6*omega_5_3;
+    const double omega_6_1 = (s_6*omega_5_3) - (c_6*neg_omega_5_1);
+    const double omega_6_2 = (s_6*neg_omega_5_1) + (c_6*omega_5_3);
     const double omega_6_3 = v[5] - omega_5_2;
 
     /* link 4 (link4): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
@@ -58,23 +58,23 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double neg_PC_4_13 = c_5*t3;
     const double P_4_11 = 0.00263818 - t2;
     const double P_4_33 = 0.0016 + t2;
-    const double PB_4_12 = 0.01558 - 0.00288*c_5;
+    const double PB_4_12 = 0.01558 - (0.00288*c_5);
     const double PC_4_11 = 1.23708359287405 + t4;
     const double PC_4_33 = 1.25 - t4;
     const double invD_4 = 1.0/P_4_33;
     const double G_4_1 = P_4_13*invD_4;
     const double G_4_3 = P_4_33*invD_4;
     const double neg_G_4_5 = neg_PB_4_32*invD_4;
-    const double t5 = P_4_11 - P_4_13*G_4_1;
-    const double t6 = PB_4_12 + neg_PB_4_32*G_4_1;
-    const double t7 = 1.25 - neg_PB_4_32*neg_G_4_5;
+    const double t5 = P_4_11 - (P_4_13*G_4_1);
+    const double t6 = PB_4_12 + (neg_PB_4_32*G_4_1);
+    const double t7 = 1.25 - (neg_PB_4_32*neg_G_4_5);
 
     /* link 3 (link3): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double t8 = 0.4331*neg_PC_4_13;
-    const double t9 = t6 - 0.4331*t7;
-    const double t10 = 0.4331*PC_4_11 - 0.01558;
-    const double t11 = t5 - 0.4331*(t6 + t9);
-    const double t12 = 0.4331*t10 - 0.004651678;
+    const double t9 = t6 - (0.4331*t7);
+    const double t10 = (0.4331*PC_4_11) - 0.01558;
+    const double t11 = t5 - (0.4331*(t6 + t9));
+    const double t12 = (0.4331*t10) - 0.004651678;
     const double t13 = s_4*(t11 - t12);
     const double t14 = s_4*t13;
     const double t15 = c_4*(t9 + t10);
@@ -91,18 +91,18 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double neg_PC_3_23 = s_4*neg_PC_4_13;
     const double neg_PB_3_22 = 0.0203*neg_PC_3_23;
     const double PB_3_23 = 0.0203*t22;
-    const double neg_PB_3_32 = t19 + 0.0203*PC_4_33;
+    const double neg_PB_3_32 = t19 + (0.0203*PC_4_33);
     const double PB_3_33 = neg_PB_3_11 + neg_PB_3_22;
     const double P_3_12 = 0.0203*t17;
-    const double P_3_13 = c_4*t13 - 0.0203*t18;
+    const double P_3_13 = (c_4*t13) - (0.0203*t18);
     const double P_3_11 = 0.0904608 + (t11 - t14);
-    const double P_3_22 = 0.0134408 + 0.0203*PB_3_23;
-    const double P_3_23 = 0.004704 + 0.0203*PB_3_33;
-    const double P_3_33 = 0.08952 + t12 + t14 + 0.0203*(t19 + neg_PB_3_32);
+    const double P_3_22 = 0.0134408 + (0.0203*PB_3_23);
+    const double P_3_23 = 0.004704 + (0.0203*PB_3_33);
+    const double P_3_33 = 0.08952 + t12 + t14 + (0.0203*(t19 + neg_PB_3_32));
     const double PB_3_12 = t18 - 0.0672;
     const double PB_3_13 = t17 - 0.336;
-    const double PB_3_21 = 0.0672 + 0.0203*PC_3_13;
-    const double PB_3_31 = 0.336 + (t16 - t9 + 0.0203*neg_PC_3_12);
+    const double PB_3_21 = 0.0672 + (0.0203*PC_3_13);
+    const double PB_3_31 = 0.336 + (t16 - t9 + (0.0203*neg_PC_3_12));
     const double PC_3_11 = 4.8 + (PC_4_11 - t21);
     const double PC_3_22 = 4.8 + PC_4_33;
     const double PC_3_33 = 4.8 + t22;
@@ -113,53 +113,53 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double G_3_4 = PB_3_31*invD_3;
     const double neg_G_3_5 = neg_PB_3_32*invD_3;
     const double G_3_6 = PB_3_33*invD_3;
-    const double t23 = P_3_11 - P_3_13*G_3_1;
-    const double t24 = P_3_12 - P_3_23*G_3_1;
-    const double t25 = neg_PB_3_11 + PB_3_31*G_3_1;
-    const double t26 = PB_3_12 + neg_PB_3_32*G_3_1;
-    const double t27 = PB_3_13 - PB_3_33*G_3_1;
-    const double t28 = P_3_22 - P_3_23*G_3_2;
-    const double t29 = PB_3_21 - PB_3_31*G_3_2;
-    const double t30 = neg_PB_3_32*G_3_2 - neg_PB_3_22;
-    const double t31 = PB_3_23 - PB_3_33*G_3_2;
-    const double t32 = PC_3_11 - PB_3_31*G_3_4;
-    const double t33 = neg_PB_3_32*G_3_4 - neg_PC_3_12;
-    const double t34 = PC_3_13 - PB_3_33*G_3_4;
-    const double t35 = PC_3_22 - neg_PB_3_32*neg_G_3_5;
-    const double t36 = PB_3_33*neg_G_3_5 - neg_PC_3_23;
-    const double t37 = PC_3_33 - PB_3_33*G_3_6;
+    const double t23 = P_3_11 - (P_3_13*G_3_1);
+    const double t24 = P_3_12 - (P_3_23*G_3_1);
+    const double t25 = neg_PB_3_11 + (PB_3_31*G_3_1);
+    const double t26 = PB_3_12 + (neg_PB_3_32*G_3_1);
+    const double t27 = PB_3_13 - (PB_3_33*G_3_1);
+    const double t28 = P_3_22 - (P_3_23*G_3_2);
+    const double t29 = PB_3_21 - (PB_3_31*G_3_2);
+    const double t30 = (neg_PB_3_32*G_3_2) - neg_PB_3_22;
+    const double t31 = PB_3_23 - (PB_3_33*G_3_2);
+    const double t32 = PC_3_11 - (PB_3_31*G_3_4);
+    const double t33 = (neg_PB_3_32*G_3_4) - neg_PC_3_12;
+    const double t34 = PC_3_13 - (PB_3_33*G_3_4);
+    const double t35 = PC_3_22 - (neg_PB_3_32*neg_G_3_5);
+    const double t36 = (PB_3_33*neg_G_3_5) - neg_PC_3_23;
+    const double t37 = PC_3_33 - (PB_3_33*G_3_6);
 
     /* link 2 (link2): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t38 = s_3*(t23 - t28) + c_3*(t24 + t24);
+    const double t38 = (s_3*(t23 - t28)) + (c_3*(t24 + t24));
     const double t39 = s_3*t38;
-    const double t40 = c_3*(t26 + t29) - s_3*(t25 + t30);
+    const double t40 = (c_3*(t26 + t29)) - (s_3*(t25 + t30));
     const double t41 = s_3*t40;
     const double t42 = c_3*t40;
     const double neg_PB_2_11 = t25 + t41;
     const double t43 = t42 - t29;
-    const double t44 = c_3*t27 - s_3*t31;
-    const double t45 = s_3*t27 + c_3*t31;
-    const double t46 = s_3*(t32 - t35) + c_3*(t33 + t33);
+    const double t44 = (c_3*t27) - (s_3*t31);
+    const double t45 = (s_3*t27) + (c_3*t31);
+    const double t46 = (s_3*(t32 - t35)) + (c_3*(t33 + t33));
     const double t47 = s_3*t46;
     const double t48 = t35 + t47;
-    const double PC_2_12 = c_3*t46 - t33;
-    const double PC_2_13 = c_3*t34 - s_3*t36;
-    const double PC_2_23 = s_3*t34 + c_3*t36;
+    const double PC_2_12 = (c_3*t46) - t33;
+    const double PC_2_13 = (c_3*t34) - (s_3*t36);
+    const double PC_2_23 = (s_3*t34) + (c_3*t36);
     const double PB_2_33 = 0.4318*PC_2_23;
     const double t49 = 0.4318*t48;
     const double PB_2_22 = t30 + t41 - PB_2_33;
-    const double t50 = t45 - 0.4318*t37;
+    const double t50 = t45 - (0.4318*t37);
     const double P_2_11 = 0.234865624 + (t23 - t39);
-    const double P_2_12 = c_3*t38 - t24 - 0.4318*t44 - 0.0070992;
-    const double P_2_13 = 0.4318*t43 - 0.09157968;
-    const double P_2_22 = 0.708696824 + t28 + t39 - 0.4318*(t45 + t50);
-    const double P_2_23 = 0.4318*PB_2_22 - 0.00808056;
-    const double P_2_33 = 0.620084 + 0.4318*t49;
+    const double P_2_12 = (c_3*t38) - t24 - (0.4318*t44) - 0.0070992;
+    const double P_2_13 = (0.4318*t43) - 0.09157968;
+    const double P_2_22 = 0.708696824 + t28 + t39 - (0.4318*(t45 + t50));
+    const double P_2_23 = (0.4318*PB_2_22) - 0.00808056;
+    const double P_2_33 = 0.620084 + (0.4318*t49);
     const double PB_2_12 = t43 - 1.34676;
     const double PB_2_13 = 0.1044 + t44;
-    const double PB_2_21 = 1.34676 + (t42 - t26 - 0.4318*PC_2_13);
+    const double PB_2_21 = 1.34676 + (t42 - t26 - (0.4318*PC_2_13));
     const double PB_2_23 = t50 - 1.1832;
-    const double PB_2_31 = 0.4318*PC_2_12 - 0.1044;
+    const double PB_2_31 = (0.4318*PC_2_12) - 0.1044;
     const double PB_2_32 = 1.1832 + t49;
     const double PC_2_11 = 17.4 + (t32 - t47);
     const double PC_2_22 = 17.4 + t48;
@@ -169,24 +169,24 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double G_2_4 = PB_2_31*invD_2;
     const double G_2_5 = PB_2_32*invD_2;
     const double G_2_6 = PB_2_33*invD_2;
-    const double t51 = P_2_11 - P_2_13*G_2_1;
-    const double t52 = P_2_12 - P_2_23*G_2_1;
-    const double t53 = neg_PB_2_11 + PB_2_31*G_2_1;
-    const double t54 = PB_2_12 - PB_2_32*G_2_1;
-    const double t55 = P_2_22 - P_2_23*G_2_2;
-    const double t56 = PB_2_21 - PB_2_31*G_2_2;
-    const double t57 = PB_2_22 - PB_2_32*G_2_2;
+    const double t51 = P_2_11 - (P_2_13*G_2_1);
+    const double t52 = P_2_12 - (P_2_23*G_2_1);
+    const double t53 = neg_PB_2_11 + (PB_2_31*G_2_1);
+    const double t54 = PB_2_12 - (PB_2_32*G_2_1);
+    const double t55 = P_2_22 - (P_2_23*G_2_2);
+    const double t56 = PB_2_21 - (PB_2_31*G_2_2);
+    const double t57 = PB_2_22 - (PB_2_32*G_2_2);
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t58 = 0.1501*(PC_2_12 - PB_2_32*G_2_4);
+    const double t58 = 0.1501*(PC_2_12 - (PB_2_32*G_2_4));
     const double t59 = t53 + t58;
-    const double t60 = t54 - 0.1501*(PC_2_22 - PB_2_32*G_2_5);
-    const double t61 = t56 + 0.1501*(PC_2_11 - PB_2_31*G_2_4);
+    const double t60 = t54 - (0.1501*(PC_2_22 - (PB_2_32*G_2_5)));
+    const double t61 = t56 + (0.1501*(PC_2_11 - (PB_2_31*G_2_4)));
     const double t62 = t57 + t58;
-    const double t63 = t52 - 0.1501*(t57 + t59);
-    const double t64 = t55 + 0.1501*(t56 + t61);
-    const double PB_1_33 = t62 - s_2*(s_2*(t59 + t62) - c_2*(t60 + t61));
-    const double P_1_33 = 0.35 + (t64 + s_2*(s_2*(t51 - 0.1501*(t54 + t60) - t64) + c_2*(t63 + t63)));
+    const double t63 = t52 - (0.1501*(t57 + t59));
+    const double t64 = t55 + (0.1501*(t56 + t61));
+    const double PB_1_33 = t62 - (s_2*((s_2*(t59 + t62)) - (c_2*(t60 + t61))));
+    const double P_1_33 = 0.35 + (t64 + (s_2*((s_2*(t51 - (0.1501*(t54 + t60)) - t64)) + (c_2*(t63 + t63)))));
     const double invD_1 = 1.0/P_1_33;
     const double G_1_6 = PB_1_33*invD_1;
 
@@ -194,63 +194,63 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double neg_a_2_1 = neg_omega_2_2*v[1];
     const double a_2_2 = neg_omega_2_1*v[1];
     const double neg_a_2_6 = v[0]*(0.1501*v[0]);
-    const double t65 = 0.0070992*neg_omega_2_2 - 0.234865624*neg_omega_2_1 - 0.09157968*v[1];
-    const double t66 = 0.0070992*neg_omega_2_1 - 0.708696824*neg_omega_2_2 - 0.00808056*v[1];
-    const double t67 = 0.09157968*neg_omega_2_1 + 0.00808056*neg_omega_2_2 + 0.620084*v[1];
-    const double t68 = neg_omega_2_2*t67 + v[1]*t66;
-    const double t69 = v[1]*t65 + neg_omega_2_1*t67;
-    const double t70 = neg_omega_2_2*t65 - neg_omega_2_1*t66;
-    const double t71 = 1.34676*neg_omega_2_2 + 0.1044*v[1];
-    const double t72 = 1.1832*v[1] + 1.34676*neg_omega_2_1;
-    const double t73 = 1.1832*neg_omega_2_2 - 0.1044*neg_omega_2_1;
-    const double t74 = neg_omega_2_2*t73 + v[1]*t72;
-    const double t75 = neg_omega_2_1*t73 - v[1]*t71;
+    const double t65 = (0.0070992*neg_omega_2_2) - (0.234865624*neg_omega_2_1) - (0.09157968*v[1]);
+    const double t66 = (0.0070992*neg_omega_2_1) - (0.708696824*neg_omega_2_2) - (0.00808056*v[1]);
+    const double t67 = (0.09157968*neg_omega_2_1) + (0.00808056*neg_omega_2_2) + (0.620084*v[1]);
+    const double t68 = (neg_omega_2_2*t67) + (v[1]*t66);
+    const double t69 = (v[1]*t65) + (neg_omega_2_1*t67);
+    const double t70 = (neg_omega_2_2*t65) - (neg_omega_2_1*t66);
+    const double t71 = (1.34676*neg_omega_2_2) + (0.1044*v[1]);
+    const double t72 = (1.1832*v[1]) + (1.34676*neg_omega_2_1);
+    const double t73 = (1.1832*neg_omega_2_2) - (0.1044*neg_omega_2_1);
+    const double t74 = (neg_omega_2_2*t73) + (v[1]*t72);
+    const double t75 = (neg_omega_2_1*t73) - (v[1]*t71);
 
     /* link 3 (link3): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_3_1 = omega_3_2*v[2];
     const double a_3_2 = neg_omega_3_1*v[2];
     const double t76 = 0.4318*v[1];
     const double t77 = 0.4318*neg_omega_2_2;
-    const double t78 = neg_omega_2_2*t77 + v[1]*t76;
+    const double t78 = (neg_omega_2_2*t77) + (v[1]*t76);
     const double t79 = neg_omega_2_1*t77;
     const double neg_a_3_6 = neg_omega_2_1*t76;
-    const double a_3_4 = s_3*t79 - c_3*t78;
-    const double a_3_5 = s_3*t78 + c_3*t79;
+    const double a_3_4 = (s_3*t79) - (c_3*t78);
+    const double a_3_5 = (s_3*t78) + (c_3*t79);
     const double t80 = 0.0904608*neg_omega_3_1;
-    const double t81 = 0.0134408*omega_3_2 + 0.004704*omega_3_3;
-    const double t82 = 0.004704*omega_3_2 + 0.08952*omega_3_3;
-    const double t83 = omega_3_2*t82 - omega_3_3*t81;
-    const double t84 = neg_omega_3_1*t82 - omega_3_3*t80;
-    const double t85 = omega_3_2*t80 - neg_omega_3_1*t81;
-    const double t86 = 0.0672*omega_3_2 + 0.336*omega_3_3;
+    const double t81 = (0.0134408*omega_3_2) + (0.004704*omega_3_3);
+    const double t82 = (0.004704*omega_3_2) + (0.08952*omega_3_3);
+    const double t83 = (omega_3_2*t82) - (omega_3_3*t81);
+    const double t84 = (neg_omega_3_1*t82) - (omega_3_3*t80);
+    const double t85 = (omega_3_2*t80) - (neg_omega_3_1*t81);
+    const double t86 = (0.0672*omega_3_2) + (0.336*omega_3_3);
     const double t87 = 0.0672*neg_omega_3_1;
     const double t88 = 0.336*neg_omega_3_1;
-    const double t89 = omega_3_2*t88 - omega_3_3*t87;
-    const double t90 = omega_3_3*t86 + neg_omega_3_1*t88;
-    const double t91 = neg_omega_3_1*t87 + omega_3_2*t86;
+    const double t89 = (omega_3_2*t88) - (omega_3_3*t87);
+    const double t90 = (omega_3_3*t86) + (neg_omega_3_1*t88);
+    const double t91 = (neg_omega_3_1*t87) + (omega_3_2*t86);
 
     /* link 4 (link4): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double neg_a_4_1 = neg_omega_4_2*v[3];
     const double neg_a_4_2 = omega_4_1*v[3];
     const double t92 = 0.4331*omega_3_3;
     const double t93 = 0.0203*omega_3_3;
-    const double t94 = 0.4331*neg_omega_3_1 + 0.0203*omega_3_2;
-    const double t95 = omega_3_2*t94 + omega_3_3*t93;
-    const double neg_a_4_6 = omega_3_3*t92 + neg_omega_3_1*t94;
-    const double t96 = neg_omega_3_1*t93 - omega_3_2*t92;
-    const double neg_a_4_4 = c_4*t95 + s_4*t96;
-    const double a_4_5 = s_4*t95 - c_4*t96;
+    const double t94 = (0.4331*neg_omega_3_1) + (0.0203*omega_3_2);
+    const double t95 = (omega_3_2*t94) + (omega_3_3*t93);
+    const double neg_a_4_6 = (omega_3_3*t92) + (neg_omega_3_1*t94);
+    const double t96 = (neg_omega_3_1*t93) - (omega_3_2*t92);
+    const double neg_a_4_4 = (c_4*t95) + (s_4*t96);
+    const double a_4_5 = (s_4*t95) - (c_4*t96);
     const double t97 = 0.00209602*omega_4_1;
     const double t98 = 0.00209602*neg_omega_4_2;
     const double t99 = 0.0013*omega_4_3;
-    const double t100 = omega_4_3*t98 - neg_omega_4_2*t99;
-    const double t101 = omega_4_3*t97 - omega_4_1*t99;
-    const double t102 = neg_omega_4_2*t97 - omega_4_1*t98;
+    const double t100 = (omega_4_3*t98) - (neg_omega_4_2*t99);
+    const double t101 = (omega_4_3*t97) - (omega_4_1*t99);
+    const double t102 = (neg_omega_4_2*t97) - (omega_4_1*t98);
     const double t103 = 0.01558*neg_omega_4_2;
     const double t104 = 0.01558*omega_4_1;
     const double t105 = omega_4_3*t104;
     const double t106 = omega_4_3*t103;
-    const double t107 = omega_4_1*t104 + neg_omega_4_2*t103;
+    const double t107 = (omega_4_1*t104) + (neg_omega_4_2*t103);
 
     /* link 5 (link5): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_5_1 = omega_5_2*v[4];
@@ -258,9 +258,9 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double t108 = 0.0003*neg_omega_5_1;
     const double t109 = 0.0003*omega_5_2;
     const double t110 = 0.0004*omega_5_3;
-    const double t111 = omega_5_2*t110 - omega_5_3*t109;
-    const double t112 = neg_omega_5_1*t110 - omega_5_3*t108;
-    const double t113 = omega_5_2*t108 - neg_omega_5_1*t109;
+    const double t111 = (omega_5_2*t110) - (omega_5_3*t109);
+    const double t112 = (neg_omega_5_1*t110) - (omega_5_3*t108);
+    const double t113 = (omega_5_2*t108) - (neg_omega_5_1*t109);
 
     /* link 6 (link6): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_6_1 = omega_6_2*v[5];
@@ -268,198 +268,201 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double t114 = 0.00024216*omega_6_1;
     const double t115 = 0.00024216*omega_6_2;
     const double t116 = 4e-05*omega_6_3;
-    const double z_6_1 = omega_6_2*t116 - omega_6_3*t115;
-    const double z_6_2 = omega_6_3*t114 - omega_6_1*t116;
-    const double z_6_3 = omega_6_1*t115 - omega_6_2*t114;
+    const double z_6_1 = (omega_6_2*t116) - (omega_6_3*t115);
+    const double z_6_2 = (omega_6_3*t114) - (omega_6_1*t116);
+    const double z_6_3 = (omega_6_1*t115) - (omega_6_2*t114);
     const double t117 = 0.00288*omega_6_2;
     const double t118 = 0.00288*omega_6_1;
     const double z_6_4 = omega_6_3*t118;
     const double z_6_5 = omega_6_3*t117;
-    const double neg_z_6_6 = omega_6_1*t118 + omega_6_2*t117;
+    const double neg_z_6_6 = (omega_6_1*t118) + (omega_6_2*t117);
 
     /* link 6 (link6): filter, RK (5.16) */
     const double epsilon_6 = tau[5] - z_6_3;
     const double nu_6 = 25000.0*epsilon_6;
-    const double t119 = z_6_1 + 0.00024216*a_6_1;
-    const double t120 = z_6_2 - 0.00024216*neg_a_6_2;
-    const double t121 = z_6_4 - 0.00288*neg_a_6_2;
-    const double t122 = z_6_5 - 0.00288*a_6_1;
-    const double z_5_4 = c_6*t121 - s_6*t122;
-    const double z_5_6 = s_6*t121 + c_6*t122;
-    const double z_5_1 = t111 + (c_6*t119 - s_6*t120);
+    const double t119 = z_6_1 + (0.00024216*a_6_1);
+    const double t120 = z_6_2 - (0.00024216*neg_a_6_2);
+    const double t121 = z_6_4 - (0.00288*neg_a_6_2);
+    const double t122 = z_6_5 - (0.00288*a_6_1);
+    const double z_5_4 = (c_6*t121) - (s_6*t122);
+    const double z_5_6 = (s_6*t121) + (c_6*t122);
+    const double z_5_1 = t111 + ((c_6*t119) - (s_6*t120));
     const double z_5_2 = t112 - (z_6_3 + epsilon_6);
-    const double z_5_3 = t113 + (s_6*t119 + c_6*t120);
+    const double z_5_3 = t113 + ((s_6*t119) + (c_6*t120));
 
     /* link 5 (link5): filter, RK (5.16) */
     const double epsilon_5 = tau[4] - z_5_3;
     const double nu_5 = 1557.2443004858603*epsilon_5;
-    const double t123 = z_5_4 + 4.484863585399277*epsilon_5;
-    const double t124 = z_5_1 + 0.00054216*a_5_1;
-    const double t125 = z_5_2 + 0.0003*a_5_2;
-    const double z_4_1 = t100 + (s_5*t125 - c_5*t124);
+    const double t123 = z_5_4 + (4.484863585399277*epsilon_5);
+    const double t124 = z_5_1 + (0.00054216*a_5_1);
+    const double t125 = z_5_2 + (0.0003*a_5_2);
+    const double z_4_1 = t100 + ((s_5*t125) - (c_5*t124));
     const double z_4_2 = t101 - (z_5_3 + epsilon_5);
-    const double z_4_3 = t102 - (s_5*t124 + c_5*t125);
-    const double z_4_4 = s_5*neg_z_6_6 - c_5*t123 - t105;
-    const double z_4_5 = t106 - (z_5_6 - 0.00288*a_5_1);
-    const double z_4_6 = t107 - (s_5*t123 + c_5*neg_z_6_6);
+    const double z_4_3 = t102 - ((s_5*t124) + (c_5*t125));
+    const double z_4_4 = (s_5*neg_z_6_6) - (c_5*t123) - t105;
+    const double z_4_5 = t106 - (z_5_6 - (0.00288*a_5_1));
+    const double z_4_6 = t107 - ((s_5*t123) + (c_5*neg_z_6_6));
 
     /* link 4 (link4): filter, RK (5.16) */
     const double epsilon_4 = tau[3] - z_4_3;
     const double nu_4 = invD_4*epsilon_4;
-    const double t126 = z_4_4 + (0.01558*neg_a_4_2 + (neg_PC_4_13*neg_a_4_6 - PC_4_11*neg_a_4_4));
-    const double t127 = z_4_5 - neg_G_4_5*epsilon_4 + (t7*a_4_5 - t6*neg_a_4_1);
-    const double t128 = z_4_6 + (neg_PC_4_13*neg_a_4_4 - PC_4_33*neg_a_4_6);
-    const double t129 = z_4_1 + G_4_1*epsilon_4 + (t6*a_4_5 - t5*neg_a_4_1) - 0.4331*t127;
-    const double t130 = z_4_2 + (0.01558*neg_a_4_4 - 0.00209602*neg_a_4_2) + 0.4331*t126;
-    const double t131 = s_4*t126 + c_4*t127;
-    const double z_3_1 = t83 + (s_4*t130 - c_4*t129);
-    const double z_3_2 = t84 - (z_4_3 + G_4_3*epsilon_4 + 0.0203*t131);
-    const double z_3_3 = t85 + (0.0203*t128 - (s_4*t129 + c_4*t130));
-    const double z_3_4 = t89 + (s_4*t127 - c_4*t126);
+    const double t126 = z_4_4 + ((0.01558*neg_a_4_2) + ((neg_PC_4_13*neg_a_4_6) - (PC_4_11*neg_a_4_4)));
+    const double t127 = z_4_5 - (neg_G_4_5*epsilon_4) + ((t7*a_4_5) - (t6*neg_a_4_1));
+    const double t128 = z_4_6 + ((neg_PC_4_13*neg_a_4_4) - (PC_4_33*neg_a_4_6));
+    const double t129 = z_4_1 + (G_4_1*epsilon_4) + ((t6*a_4_5) - (t5*neg_a_4_1)) - (0.4331*t127);
+    const double t130 = z_4_2 + ((0.01558*neg_a_4_4) - (0.00209602*neg_a_4_2)) + (0.4331*t126);
+    const double t131 = (s_4*t126) + (c_4*t127);
+    const double z_3_1 = t83 + ((s_4*t130) - (c_4*t129));
+    const double z_3_2 = t84 - (z_4_3 + (G_4_3*epsilon_4) + (0.0203*t131));
+    const double z_3_3 = t85 + ((0.0203*t128) - ((s_4*t129) + (c_4*t130)));
+    const double z_3_4 = t89 + ((s_4*t127) - (c_4*t126));
     const double z_3_5 = t90 - t128;
     const double neg_z_3_6 = t91 + t131;
 
     /* link 3 (link3): filter, RK (5.16) */
     const double epsilon_3 = tau[2] - z_3_3;
     const double nu_3 = invD_3*epsilon_3;
-    const double t132 = t23*a_3_1 + t24*a_3_2 + (t26*a_3_5 - t25*a_3_4 - t27*neg_a_3_6);
-    const double t133 = z_3_1 + G_3_1*epsilon_3 + t132;
-    const double t134 = t24*a_3_1 + t28*a_3_2 + (t29*a_3_4 + t30*a_3_5 - t31*neg_a_3_6);
-    const double t135 = z_3_2 + G_3_2*epsilon_3 + t134;
-    const double t136 = t29*a_3_2 - t25*a_3_1 + (t32*a_3_4 + t33*a_3_5 - t34*neg_a_3_6);
-    const double t137 = z_3_4 + G_3_4*epsilon_3 + t136;
-    const double t138 = t26*a_3_1 + t30*a_3_2 + (t33*a_3_4 + t35*a_3_5 - t36*neg_a_3_6);
-    const double t139 = z_3_5 - neg_G_3_5*epsilon_3 + t138;
-    const double t140 = t27*a_3_1 + t31*a_3_2 + (t34*a_3_4 + t36*a_3_5 - t37*neg_a_3_6);
-    const double t141 = s_3*t137 + c_3*t139;
-    const double z_2_1 = c_3*t133 - s_3*t135 - t68;
-    const double z_2_2 = t69 + (s_3*t133 + c_3*t135 - 0.4318*(G_3_6*epsilon_3 - neg_z_3_6 + t140));
-    const double z_2_3 = t70 + (z_3_3 + G_3_3*epsilon_3 + 0.4318*t141);
-    const double z_2_4 = c_3*t137 - s_3*t139 - t74;
+    const double t132 = (t23*a_3_1) + (t24*a_3_2) + ((t26*a_3_5) - (t25*a_3_4) - (t27*neg_a_3_6));
+    const double t133 = z_3_1 + (G_3_1*epsilon_3) + t132;
+    const double t134 = (t24*a_3_1) + (t28*a_3_2) + ((t29*a_3_4) + (t30*a_3_5) - (t31*neg_a_3_6));
+    const double t135 = z_3_2 + (G_3_2*epsilon_3) + t134;
+    const double t136 = (t29*a_3_2) - (t25*a_3_1) + ((t32*a_3_4) + (t33*a_3_5) - (t34*neg_a_3_6));
+    const double t137 = z_3_4 + (G_3_4*epsilon_3) + t136;
+    const double t138 = (t26*a_3_1) + (t30*a_3_2) + ((t33*a_3_4) + (t35*a_3_5) - (t36*neg_a_3_6));
+    const double t139 = z_3_5 - (neg_G_3_5*epsilon_3) + t138;
+    const double t140 = (t27*a_3_1) + (t31*a_3_2) + ((t34*a_3_4) + (t36*a_3_5) - (t37*neg_a_3_6));
+    const double t141 = (s_3*t137) + (c_3*t139);
+    const double z_2_1 = (c_3*t133) - (s_3*t135) - t68;
+    const double z_2_2 = t69 + ((s_3*t133) + (c_3*t135) - (0.4318*((G_3_6*epsilon_3) - neg_z_3_6 + t140)));
+    const double z_2_3 = t70 + (z_3_3 + (G_3_3*epsilon_3) + (0.4318*t141));
+    const double z_2_4 = (c_3*t137) - (s_3*t139) - t74;
     const double z_2_5 = t75 + t141;
 
     /* link 2 (link2): filter, RK (5.16) */
     const double epsilon_2 = tau[1] - z_2_3;
     const double nu_2 = invD_2*epsilon_2;
-    const double t142 = t52*a_2_2 - t51*neg_a_2_1 - (PB_2_13 - PB_2_33*G_2_1)*neg_a_2_6;
-    const double t143 = t55*a_2_2 - t52*neg_a_2_1 - (PB_2_23 - PB_2_33*G_2_2)*neg_a_2_6;
-    const double t144 = t53*neg_a_2_1 + t56*a_2_2 - (PC_2_13 - PB_2_33*G_2_4)*neg_a_2_6;
-    const double t145 = t57*a_2_2 - t54*neg_a_2_1 - (PC_2_23 - PB_2_33*G_2_5)*neg_a_2_6;
-    const double t146 = s_2*(z_2_1 + G_2_1*epsilon_2 + t142 - 0.1501*(z_2_5 + G_2_5*epsilon_2 + t145));
-    const double t147 = c_2*(z_2_2 + G_2_2*epsilon_2 + t143 + 0.1501*(z_2_4 + G_2_4*epsilon_2 + t144));
-    const double neg_z_1_3 = t146 + t147;
+    const double t142 = (t52*a_2_2) - (t51*neg_a_2_1) - ((PB_2_13 - (PB_2_33*G_2_1))*neg_a_2_6);
+    const double t143 = (t55*a_2_2) - (t52*neg_a_2_1) - ((PB_2_23 - (PB_2_33*G_2_2))*neg_a_2_6);
+    const double t144 = (t53*neg_a_2_1) + (t56*a_2_2) - ((PC_2_13 - (PB_2_33*G_2_4))*neg_a_2_6);
+    const double t145 = (t57*a_2_2) - (t54*neg_a_2_1) - ((PC_2_23 - (PB_2_33*G_2_5))*neg_a_2_6);
+    const double t146 = z_2_1 + (G_2_1*epsilon_2) + t142 - (0.1501*(z_2_5 + (G_2_5*epsilon_2) + t145));
+    const double t147 = z_2_2 + (G_2_2*epsilon_2) + t143 + (0.1501*(z_2_4 + (G_2_4*epsilon_2) + t144));
+    const double neg_z_1_3 = (s_2*t146) + (c_2*t147);
 
     /* link 1 (link1): filter, RK (5.16) */
     const double epsilon_1 = tau[0] + neg_z_1_3;
     const double nu_1 = invD_1*epsilon_1;
 
     /* link 1 (link1): smoother, RK (5.17) */
-    const double thetaddot_1 = nu_1 - 9.81*G_1_6;
+    const double thetaddot_1 = nu_1 - (9.81*G_1_6);
 
     /* link 2 (link2): smoother, RK (5.17) */
     const double t148 = s_2*thetaddot_1;
     const double t149 = c_2*thetaddot_1;
-    const double t150 = 9.81*s_2 + 0.1501*t149;
-    const double t151 = 0.1501*t148 - 9.81*c_2;
+    const double t150 = (9.81*s_2) + (0.1501*t149);
+    const double t151 = (0.1501*t148) - (9.81*c_2);
     const double t152 = neg_a_2_1 + t148;
     const double t153 = a_2_2 - t149;
-    const double thetaddot_2 = nu_2 - (G_2_2*t153 - G_2_1*t152 + (G_2_5*t151 - G_2_4*t150 - G_2_6*neg_a_2_6));
+    const double t154 = (G_2_2*t153) - (G_2_1*t152) + ((G_2_5*t151) - (G_2_4*t150) - (G_2_6*neg_a_2_6));
+    const double thetaddot_2 = nu_2 - t154;
 
     /* link 3 (link3): smoother, RK (5.17) */
-    const double t154 = t151 + 0.4318*thetaddot_2;
-    const double t155 = a_3_1 + (s_3*t153 - c_3*t152);
-    const double t156 = a_3_2 + (s_3*t152 + c_3*t153);
-    const double t157 = a_3_4 + (s_3*t154 - c_3*t150);
-    const double t158 = a_3_5 + (s_3*t150 + c_3*t154);
-    const double t159 = neg_a_3_6 + (neg_a_2_6 + 0.4318*t153);
-    const double t160 = G_3_1*t155 + G_3_2*t156 + G_3_3*thetaddot_2;
-    const double thetaddot_3 = nu_3 - (t160 + (G_3_4*t157 - neg_G_3_5*t158 - G_3_6*t159));
-    const double t161 = thetaddot_2 + thetaddot_3;
+    const double t155 = t151 + (0.4318*thetaddot_2);
+    const double t156 = a_3_1 + ((s_3*t153) - (c_3*t152));
+    const double t157 = a_3_2 + ((s_3*t152) + (c_3*t153));
+    const double t158 = a_3_4 + ((s_3*t155) - (c_3*t150));
+    const double t159 = a_3_5 + ((s_3*t150) + (c_3*t155));
+    const double t160 = neg_a_3_6 + (neg_a_2_6 + (0.4318*t153));
+    const double t161 = (G_3_1*t156) + (G_3_2*t157) + (G_3_3*thetaddot_2);
+    const double thetaddot_3 = nu_3 - (t161 + ((G_3_4*t158) - (neg_G_3_5*t159) - (G_3_6*t160)));
+    const double t162 = thetaddot_2 + thetaddot_3;
 
     /* link 4 (link4): smoother, RK (5.17) */
-    const double t162 = c_4*t155 + s_4*t161;
-    const double t163 = s_4*t155 - c_4*t161;
-    const double t164 = 0.0203*t156 - t159;
-    const double t165 = neg_a_4_1 + t162;
-    const double t166 = t163 - neg_a_4_2;
-    const double t167 = 0.4331*t163 - (c_4*t157 + s_4*t164) - neg_a_4_4;
-    const double t168 = a_4_5 + (s_4*t157 - c_4*t164 + 0.4331*t162);
-    const double t169 = neg_a_4_6 + (t158 - 0.0203*t161);
-    const double thetaddot_4 = nu_4 + (G_4_1*t165 + G_4_3*t156 + neg_G_4_5*t168);
-    const double t170 = thetaddot_4 - t156;
+    const double t163 = (c_4*t156) + (s_4*t162);
+    const double t164 = (s_4*t156) - (c_4*t162);
+    const double t165 = (0.0203*t157) - t160;
+    const double t166 = neg_a_4_1 + t163;
+    const double t167 = t164 - neg_a_4_2;
+    const double t168 = (0.4331*t164) - ((c_4*t158) + (s_4*t165)) - neg_a_4_4;
+    const double t169 = a_4_5 + ((s_4*t158) - (c_4*t165) + (0.4331*t163));
+    const double t170 = neg_a_4_6 + (t159 - (0.0203*t162));
+    const double thetaddot_4 = nu_4 + ((G_4_1*t166) + (G_4_3*t157) + (neg_G_4_5*t169));
+    const double t171 = thetaddot_4 - t157;
 
     /* link 5 (link5): smoother, RK (5.17) */
-    const double t171 = s_5*t169 - c_5*t167;
-    const double t172 = s_5*t167 + c_5*t169;
-    const double t173 = a_5_1 + (c_5*t165 - s_5*t170);
-    const double t174 = a_5_2 - (s_5*t165 + c_5*t170);
-    const double thetaddot_5 = nu_5 - (4.484863585399277*t171 - t166);
-    const double t175 = thetaddot_5 - t166;
+    const double t172 = (s_5*t170) - (c_5*t168);
+    const double t173 = (s_5*t168) + (c_5*t170);
+    const double t174 = a_5_1 + ((c_5*t166) - (s_5*t171));
+    const double t175 = a_5_2 - ((s_5*t166) + (c_5*t171));
+    const double thetaddot_5 = nu_5 - ((4.484863585399277*t172) - t167);
+    const double t176 = thetaddot_5 - t167;
 
     /* link 6 (link6): smoother, RK (5.17) */
-    const double t176 = c_6*t171 - s_6*t168;
-    const double t177 = s_6*t171 + c_6*t168;
-    const double t178 = a_6_1 + (c_6*t173 + s_6*t175);
-    const double t179 = c_6*t175 - s_6*t173 - neg_a_6_2;
-    const double thetaddot_6 = nu_6 + t174;
+    const double t177 = (c_6*t172) - (s_6*t169);
+    const double t178 = (s_6*t172) + (c_6*t169);
+    const double t179 = a_6_1 + ((c_6*t174) + (s_6*t176));
+    const double t180 = (c_6*t176) - (s_6*t174) - neg_a_6_2;
+    const double thetaddot_6 = nu_6 + t175;
 
     /* link 6 (link6): force across its joint, RK (2.29) */
-    const double f_6_1 = z_6_1 + (0.00024216*t178 + 0.00288*t177);
-    const double f_6_2 = z_6_2 + (0.00024216*t179 + 0.00288*t176);
-    const double f_6_3 = z_6_3 + 4e-05*(thetaddot_6 - t174);
-    const double f_6_4 = z_6_4 + (0.09*t176 + 0.00288*t179);
-    const double f_6_5 = z_6_5 - (0.09*t177 + 0.00288*t178);
-    const double neg_f_6_6 = neg_z_6_6 + 0.09*t172;
+    const double f_6_1 = z_6_1 + ((0.00024216*t179) + (0.00288*t178));
+    const double f_6_2 = z_6_2 + ((0.00024216*t180) + (0.00288*t177));
+    const double f_6_3 = z_6_3 + (4e-05*(thetaddot_6 - t175));
+    const double f_6_4 = z_6_4 + ((0.09*t177) + (0.00288*t180));
+    const double f_6_5 = z_6_5 - ((0.09*t178) + (0.00288*t179));
+    const double neg_f_6_6 = neg_z_6_6 + (0.09*t173);
 
     /* link 5 (link5): force across its joint, RK (2.29) */
-    const double f_5_1 = t111 + (c_6*f_6_1 - s_6*f_6_2) + 0.0003*t173;
-    const double f_5_2 = t112 - f_6_3 + 0.0003*t174;
-    const double f_5_3 = t113 + (s_6*f_6_1 + c_6*f_6_2) + 0.0004*t175;
-    const double f_5_4 = c_6*f_6_4 - s_6*f_6_5 + 0.34*t171;
-    const double f_5_5 = neg_f_6_6 + 0.34*t172;
-    const double f_5_6 = s_6*f_6_4 + c_6*f_6_5 - 0.34*t168;
+    const double f_5_1 = t111 + ((c_6*f_6_1) - (s_6*f_6_2)) + (0.0003*t174);
+    const double f_5_2 = t112 - f_6_3 + (0.0003*t175);
+    const double f_5_3 = t113 + ((s_6*f_6_1) + (c_6*f_6_2)) + (0.0004*t176);
+    const double f_5_4 = (c_6*f_6_4) - (s_6*f_6_5) + (0.34*t172);
+    const double f_5_5 = neg_f_6_6 + (0.34*t173);
+    const double f_5_6 = (s_6*f_6_4) + (c_6*f_6_5) - (0.34*t169);
 
     /* link 4 (link4): force across its joint, RK (2.29) */
-    const double f_4_1 = t100 + (s_5*f_5_2 - c_5*f_5_1) + (0.01558*t168 - 0.00209602*t165);
-    const double f_4_2 = t101 - f_5_3 + (0.00209602*t166 - 0.01558*t167);
-    const double f_4_3 = t102 - (s_5*f_5_1 + c_5*f_5_2) + 0.0013*t170;
-    const double f_4_4 = s_5*f_5_5 - c_5*f_5_4 - t105 + (0.82*t167 - 0.01558*t166);
-    const double f_4_5 = t106 - f_5_6 + (0.82*t168 - 0.01558*t165);
-    const double f_4_6 = t107 - (s_5*f_5_4 + c_5*f_5_5) - 0.82*t169;
-    const double t180 = f_4_1 - 0.4331*f_4_5;
-    const double t181 = f_4_2 + 0.4331*f_4_4;
-    const double t182 = s_4*f_4_4 + c_4*f_4_5;
+    const double f_4_1 = t100 + ((s_5*f_5_2) - (c_5*f_5_1)) + ((0.01558*t169) - (0.00209602*t166));
+    const double f_4_2 = t101 - f_5_3 + ((0.00209602*t167) - (0.01558*t168));
+    const double f_4_3 = t102 - ((s_5*f_5_1) + (c_5*f_5_2)) + (0.0013*t171);
+    const double f_4_4 = (s_5*f_5_5) - (c_5*f_5_4) - t105 + ((0.82*t168) - (0.01558*t167));
+    const double f_4_5 = t106 - f_5_6 + ((0.82*t169) - (0.01558*t166));
+    const double f_4_6 = t107 - ((s_5*f_5_4) + (c_5*f_5_5)) - (0.82*t170);
+    const double t181 = f_4_1 - (0.4331*f_4_5);
+    const double t182 = f_4_2 + (0.4331*f_4_4);
+    const double t183 = (s_4*f_4_4) + (c_4*f_4_5);
 
     /* link 3 (link3): force across its joint, RK (2.29) */
-    const double f_3_1 = t83 + (s_4*t181 - c_4*t180) + (0.0904608*t155 + (0.336*t159 - 0.0672*t158));
-    const double f_3_2 = t84 - (f_4_3 + 0.0203*t182) + (0.0134408*t156 + 0.004704*t161 + 0.0672*t157);
-    const double t183 = t85 + (0.0203*f_4_6 - (s_4*t180 + c_4*t181));
-    const double f_3_3 = t183 + (0.004704*t156 + 0.08952*t161 + 0.336*t157);
-    const double f_3_4 = t89 + (s_4*f_4_5 - c_4*f_4_4) + (4.8*t157 + (0.0672*t156 + 0.336*t161));
-    const double f_3_5 = t90 - f_4_6 + (4.8*t158 - 0.0672*t155);
-    const double neg_f_3_6 = t91 + t182 + (4.8*t159 + 0.336*t155);
-    const double t184 = s_3*f_3_4 + c_3*f_3_5;
+    const double t184 = (0.0904608*t156) + ((0.336*t160) - (0.0672*t159));
+    const double f_3_1 = t83 + ((s_4*t182) - (c_4*t181)) + t184;
+    const double f_3_2 = t84 - (f_4_3 + (0.0203*t183)) + ((0.0134408*t157) + (0.004704*t162) + (0.0672*t158));
+    const double t185 = t85 + ((0.0203*f_4_6) - ((s_4*t181) + (c_4*t182)));
+    const double f_3_3 = t185 + ((0.004704*t157) + (0.08952*t162) + (0.336*t158));
+    const double f_3_4 = t89 + ((s_4*f_4_5) - (c_4*f_4_4)) + ((4.8*t158) + ((0.0672*t157) + (0.336*t162)));
+    const double f_3_5 = t90 - f_4_6 + ((4.8*t159) - (0.0672*t156));
+    const double neg_f_3_6 = t91 + t183 + ((4.8*t160) + (0.336*t156));
+    const double t186 = (s_3*f_3_4) + (c_3*f_3_5);
 
     /* link 2 (link2): force across its joint, RK (2.29) */
-    const double t185 = 0.234865624*t152 + 0.0070992*t153 + 0.09157968*thetaddot_2;
-    const double t186 = 0.0070992*t152 + 0.708696824*t153 - 0.00808056*thetaddot_2;
-    const double t187 = 0.09157968*t152 - 0.00808056*t153 + 0.620084*thetaddot_2;
-    const double f_2_1 = c_3*f_3_1 - s_3*f_3_2 - t68 - (t185 + (0.1044*neg_a_2_6 + 1.34676*t151));
-    const double t188 = t69 + (s_3*f_3_1 + c_3*f_3_2 + 0.4318*neg_f_3_6);
-    const double f_2_2 = t188 + (t186 + (1.1832*neg_a_2_6 - 1.34676*t150));
-    const double f_2_3 = t70 + (f_3_3 + 0.4318*t184) + (t187 + (1.1832*t151 + 0.1044*t150));
-    const double f_2_4 = c_3*f_3_4 - s_3*f_3_5 - t74 + (1.34676*t153 - 0.1044*thetaddot_2 - 17.4*t150);
-    const double f_2_5 = t75 + t184 + (17.4*t151 + (1.1832*thetaddot_2 + 1.34676*t152));
-    const double t189 = neg_omega_2_1*t72 + neg_omega_2_2*t71 + neg_f_3_6;
-    const double neg_f_2_6 = t189 + (17.4*neg_a_2_6 + (0.1044*t152 + 1.1832*t153));
-    const double t190 = f_2_1 - 0.1501*f_2_5;
-    const double t191 = f_2_2 + 0.1501*f_2_4;
-    const double f_1_1 = s_2*t191 - c_2*t190;
-    const double f_1_4 = s_2*f_2_5 - c_2*f_2_4;
-    const double neg_f_1_6 = s_2*f_2_4 + c_2*f_2_5;
+    const double t187 = (0.234865624*t152) + (0.0070992*t153) + (0.09157968*thetaddot_2);
+    const double t188 = (0.0070992*t152) + (0.708696824*t153) - (0.00808056*thetaddot_2);
+    const double t189 = (0.09157968*t152) - (0.00808056*t153) + (0.620084*thetaddot_2);
+    const double f_2_1 = (c_3*f_3_1) - (s_3*f_3_2) - t68 - (t187 + ((0.1044*neg_a_2_6) + (1.34676*t151)));
+    const double t190 = t69 + ((s_3*f_3_1) + (c_3*f_3_2) + (0.4318*neg_f_3_6));
+    const double f_2_2 = t190 + (t188 + ((1.1832*neg_a_2_6) - (1.34676*t150)));
+    const double f_2_3 = t70 + (f_3_3 + (0.4318*t186)) + (t189 + ((1.1832*t151) + (0.1044*t150)));
+    const double t191 = (1.34676*t153) - (0.1044*thetaddot_2) - (17.4*t150);
+    const double f_2_4 = (c_3*f_3_4) - (s_3*f_3_5) - t74 + t191;
+    const double f_2_5 = t75 + t186 + ((17.4*t151) + ((1.1832*thetaddot_2) + (1.34676*t152)));
+    const double t192 = (neg_omega_2_1*t72) + (neg_omega_2_2*t71) + neg_f_3_6;
+    const double neg_f_2_6 = t192 + ((17.4*neg_a_2_6) + ((0.1044*t152) + (1.1832*t153)));
+    const double t193 = f_2_1 - (0.1501*f_2_5);
+    const double t194 = f_2_2 + (0.1501*f_2_4);
+    const double f_1_1 = (s_2*t194) - (c_2*t193);
+    const double f_1_4 = (s_2*f_2_5) - (c_2*f_2_4);
+    const double neg_f_1_6 = (s_2*f_2_4) + (c_2*f_2_5);
 
     /* link 1 (link1): force across its joint, RK (2.29) */
-    const double f_1_3 = 0.35*thetaddot_1 - (s_2*t190 + c_2*t191);
+    const double f_1_3 = (0.35*thetaddot_1) - ((s_2*t193) + (c_2*t194));
 
     /* link 2 (link2): axes in the base */
     const double R_2_11 = c_2*c_1;
@@ -468,88 +471,88 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double neg_R_2_22 = s_2*s_1;
 
     /* link 3 (link3): axes in the base */
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
-    const double R_3_21 = c_3*R_2_21 - s_3*neg_R_2_22;
-    const double neg_R_3_22 = s_3*R_2_21 + c_3*neg_R_2_22;
-    const double neg_R_3_31 = c_3*s_2 + s_3*c_2;
-    const double R_3_32 = s_3*s_2 - c_3*c_2;
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
+    const double R_3_21 = (c_3*R_2_21) - (s_3*neg_R_2_22);
+    const double neg_R_3_22 = (s_3*R_2_21) + (c_3*neg_R_2_22);
+    const double neg_R_3_31 = (c_3*s_2) + (s_3*c_2);
+    const double R_3_32 = (s_3*s_2) - (c_3*c_2);
 
     /* link 4 (link4): axes in the base */
-    const double R_4_11 = s_4*s_1 - c_4*R_3_11;
-    const double R_4_12 = s_4*R_3_11 + c_4*s_1;
-    const double neg_R_4_21 = c_4*R_3_21 + s_4*c_1;
-    const double R_4_22 = s_4*R_3_21 - c_4*c_1;
+    const double R_4_11 = (s_4*s_1) - (c_4*R_3_11);
+    const double R_4_12 = (s_4*R_3_11) + (c_4*s_1);
+    const double neg_R_4_21 = (c_4*R_3_21) + (s_4*c_1);
+    const double R_4_22 = (s_4*R_3_21) - (c_4*c_1);
     const double R_4_31 = c_4*neg_R_3_31;
     const double neg_R_4_32 = s_4*neg_R_3_31;
 
     /* link 5 (link5): axes in the base */
-    const double neg_R_5_11 = c_5*R_4_11 + s_5*neg_R_3_12;
-    const double R_5_12 = s_5*R_4_11 - c_5*neg_R_3_12;
-    const double R_5_21 = c_5*neg_R_4_21 - s_5*neg_R_3_22;
-    const double neg_R_5_22 = s_5*neg_R_4_21 + c_5*neg_R_3_22;
-    const double R_5_31 = s_5*R_3_32 - c_5*R_4_31;
-    const double R_5_32 = s_5*R_4_31 + c_5*R_3_32;
+    const double neg_R_5_11 = (c_5*R_4_11) + (s_5*neg_R_3_12);
+    const double R_5_12 = (s_5*R_4_11) - (c_5*neg_R_3_12);
+    const double R_5_21 = (c_5*neg_R_4_21) - (s_5*neg_R_3_22);
+    const double neg_R_5_22 = (s_5*neg_R_4_21) + (c_5*neg_R_3_22);
+    const double R_5_31 = (s_5*R_3_32) - (c_5*R_4_31);
+    const double R_5_32 = (s_5*R_4_31) + (c_5*R_3_32);
 
     /* link 6 (link6): axes in the base */
-    const double neg_R_6_11 = c_6*neg_R_5_11 + s_6*R_4_12;
-    const double R_6_12 = s_6*neg_R_5_11 - c_6*R_4_12;
-    const double R_6_21 = c_6*R_5_21 - s_6*R_4_22;
-    const double neg_R_6_22 = s_6*R_5_21 + c_6*R_4_22;
-    const double R_6_31 = c_6*R_5_31 + s_6*neg_R_4_32;
-    const double R_6_32 = c_6*neg_R_4_32 - s_6*R_5_31;
+    const double neg_R_6_11 = (c_6*neg_R_5_11) + (s_6*R_4_12);
+    const double R_6_12 = (s_6*neg_R_5_11) - (c_6*R_4_12);
+    const double R_6_21 = (c_6*R_5_21) - (s_6*R_4_22);
+    const double neg_R_6_22 = (s_6*R_5_21) + (c_6*R_4_22);
+    const double R_6_31 = (c_6*R_5_31) + (s_6*neg_R_4_32);
+    const double R_6_32 = (c_6*neg_R_4_32) - (s_6*R_5_31);
 
     /* link 1 (link1): force across its joint in the base */
-    const double t192 = s_1*f_2_3;
-    const double t193 = c_1*f_2_3;
-    const double out_F_0_1 = t193 - s_1*f_1_1;
-    const double t194 = s_1*neg_f_2_6;
-    const double out_F_0_3 = t194 - c_1*f_1_4;
-    const double t195 = c_1*neg_f_2_6;
+    const double t195 = s_1*f_2_3;
+    const double t196 = c_1*f_2_3;
+    const double out_F_0_1 = t196 - (s_1*f_1_1);
+    const double t197 = s_1*neg_f_2_6;
+    const double out_F_0_3 = t197 - (c_1*f_1_4);
+    const double t198 = c_1*neg_f_2_6;
 
     /* link 2 (link2): force across its joint in the base */
-    const double t196 = f_2_1 + 0.0934*f_2_5;
-    const double t197 = f_2_2 - 0.0934*f_2_4;
-    const double out_F_1_0 = R_2_11*t196 - neg_R_2_12*t197 - t192;
-    const double out_F_1_1 = R_2_21*t196 - neg_R_2_22*t197 + t193;
-    const double out_F_1_3 = R_2_11*f_2_4 - neg_R_2_12*f_2_5 + t194;
-    const double out_F_1_4 = R_2_21*f_2_4 - neg_R_2_22*f_2_5 - t195;
+    const double t199 = f_2_1 + (0.0934*f_2_5);
+    const double t200 = f_2_2 - (0.0934*f_2_4);
+    const double out_F_1_0 = (R_2_11*t199) - (neg_R_2_12*t200) - t195;
+    const double out_F_1_1 = (R_2_21*t199) - (neg_R_2_22*t200) + t196;
+    const double out_F_1_3 = (R_2_11*f_2_4) - (neg_R_2_12*f_2_5) + t197;
+    const double out_F_1_4 = (R_2_21*f_2_4) - (neg_R_2_22*f_2_5) - t198;
 
     /* link 3 (link3): force across its joint in the base */
-    const double out_F_2_0 = R_3_11*f_3_1 - neg_R_3_12*f_3_2 - s_1*f_3_3;
-    const double out_F_2_1 = R_3_21*f_3_1 - neg_R_3_22*f_3_2 + c_1*f_3_3;
-    const double out_F_2_2 = R_3_32*f_3_2 - neg_R_3_31*f_3_1;
-    const double out_F_2_3 = R_3_11*f_3_4 - neg_R_3_12*f_3_5 + s_1*neg_f_3_6;
-    const double out_F_2_4 = R_3_21*f_3_4 - neg_R_3_22*f_3_5 - c_1*neg_f_3_6;
-    const double out_F_2_5 = R_3_32*f_3_5 - neg_R_3_31*f_3_4;
+    const double out_F_2_0 = (R_3_11*f_3_1) - (neg_R_3_12*f_3_2) - (s_1*f_3_3);
+    const double out_F_2_1 = (R_3_21*f_3_1) - (neg_R_3_22*f_3_2) + (c_1*f_3_3);
+    const double out_F_2_2 = (R_3_32*f_3_2) - (neg_R_3_31*f_3_1);
+    const double out_F_2_3 = (R_3_11*f_3_4) - (neg_R_3_12*f_3_5) + (s_1*neg_f_3_6);
+    const double out_F_2_4 = (R_3_21*f_3_4) - (neg_R_3_22*f_3_5) - (c_1*neg_f_3_6);
+    const double out_F_2_5 = (R_3_32*f_3_5) - (neg_R_3_31*f_3_4);
 
     /* link 4 (link4): force across its joint in the base */
-    const double out_F_3_0 = R_4_11*f_4_1 + R_4_12*f_4_2 + neg_R_3_12*f_4_3;
-    const double out_F_3_1 = R_4_22*f_4_2 - neg_R_4_21*f_4_1 + neg_R_3_22*f_4_3;
-    const double out_F_3_2 = R_4_31*f_4_1 - neg_R_4_32*f_4_2 - R_3_32*f_4_3;
-    const double out_F_3_3 = R_4_11*f_4_4 + R_4_12*f_4_5 + neg_R_3_12*f_4_6;
-    const double out_F_3_4 = R_4_22*f_4_5 - neg_R_4_21*f_4_4 + neg_R_3_22*f_4_6;
-    const double out_F_3_5 = R_4_31*f_4_4 - neg_R_4_32*f_4_5 - R_3_32*f_4_6;
+    const double out_F_3_0 = (R_4_11*f_4_1) + (R_4_12*f_4_2) + (neg_R_3_12*f_4_3);
+    const double out_F_3_1 = (R_4_22*f_4_2) - (neg_R_4_21*f_4_1) + (neg_R_3_22*f_4_3);
+    const double out_F_3_2 = (R_4_31*f_4_1) - (neg_R_4_32*f_4_2) - (R_3_32*f_4_3);
+    const double out_F_3_3 = (R_4_11*f_4_4) + (R_4_12*f_4_5) + (neg_R_3_12*f_4_6);
+    const double out_F_3_4 = (R_4_22*f_4_5) - (neg_R_4_21*f_4_4) + (neg_R_3_22*f_4_6);
+    const double out_F_3_5 = (R_4_31*f_4_4) - (neg_R_4_32*f_4_5) - (R_3_32*f_4_6);
 
     /* link 5 (link5): force across its joint in the base */
-    const double out_F_4_0 = R_5_12*f_5_2 - neg_R_5_11*f_5_1 - R_4_12*f_5_3;
-    const double out_F_4_1 = R_5_21*f_5_1 - neg_R_5_22*f_5_2 - R_4_22*f_5_3;
-    const double out_F_4_2 = R_5_31*f_5_1 + R_5_32*f_5_2 + neg_R_4_32*f_5_3;
-    const double out_F_4_3 = R_5_12*f_5_5 - neg_R_5_11*f_5_4 - R_4_12*f_5_6;
-    const double out_F_4_4 = R_5_21*f_5_4 - neg_R_5_22*f_5_5 - R_4_22*f_5_6;
-    const double out_F_4_5 = R_5_31*f_5_4 + R_5_32*f_5_5 + neg_R_4_32*f_5_6;
+    const double out_F_4_0 = (R_5_12*f_5_2) - (neg_R_5_11*f_5_1) - (R_4_12*f_5_3);
+    const double out_F_4_1 = (R_5_21*f_5_1) - (neg_R_5_22*f_5_2) - (R_4_22*f_5_3);
+    const double out_F_4_2 = (R_5_31*f_5_1) + (R_5_32*f_5_2) + (neg_R_4_32*f_5_3);
+    const double out_F_4_3 = (R_5_12*f_5_5) - (neg_R_5_11*f_5_4) - (R_4_12*f_5_6);
+    const double out_F_4_4 = (R_5_21*f_5_4) - (neg_R_5_22*f_5_5) - (R_4_22*f_5_6);
+    const double out_F_4_5 = (R_5_31*f_5_4) + (R_5_32*f_5_5) + (neg_R_4_32*f_5_6);
 
     /* link 6 (link6): force across its joint in the base */
-    const double out_F_5_0 = R_6_12*f_6_2 - neg_R_6_11*f_6_1 - R_5_12*f_6_3;
-    const double out_F_5_1 = R_6_21*f_6_1 - neg_R_6_22*f_6_2 + neg_R_5_22*f_6_3;
-    const double out_F_5_2 = R_6_31*f_6_1 + R_6_32*f_6_2 - R_5_32*f_6_3;
-    const double out_F_5_3 = R_6_12*f_6_5 - neg_R_6_11*f_6_4 + R_5_12*neg_f_6_6;
-    const double out_F_5_4 = R_6_21*f_6_4 - neg_R_6_22*f_6_5 - neg_R_5_22*neg_f_6_6;
-    const double out_F_5_5 = R_6_31*f_6_4 + R_6_32*f_6_5 + R_5_32*neg_f_6_6;
-    const double out_F_0_0 = -(c_1*f_1_1 + t192);
-    const double out_F_0_4 = -(s_1*f_1_4 + t195);
+    const double out_F_5_0 = (R_6_12*f_6_2) - (neg_R_6_11*f_6_1) - (R_5_12*f_6_3);
+    const double out_F_5_1 = (R_6_21*f_6_1) - (neg_R_6_22*f_6_2) + (neg_R_5_22*f_6_3);
+    const double out_F_5_2 = (R_6_31*f_6_1) + (R_6_32*f_6_2) - (R_5_32*f_6_3);
+    const double out_F_5_3 = (R_6_12*f_6_5) - (neg_R_6_11*f_6_4) + (R_5_12*neg_f_6_6);
+    const double out_F_5_4 = (R_6_21*f_6_4) - (neg_R_6_22*f_6_5) - (neg_R_5_22*neg_f_6_6);
+    const double out_F_5_5 = (R_6_31*f_6_4) + (R_6_32*f_6_5) + (R_5_32*neg_f_6_6);
+    const double out_F_0_0 = -((c_1*f_1_1) + t195);
+    const double out_F_0_4 = -((s_1*f_1_4) + t198);
     const double out_F_0_5 = -neg_f_1_6;
-    const double out_F_1_2 = -(s_2*t196 + c_2*t197);
+    const double out_F_1_2 = -((s_2*t199) + (c_2*t200));
 
     F_[0] = out_F_0_0;
     F_[1] = out_F_0_1;

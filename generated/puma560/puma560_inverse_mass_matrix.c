@@ -30,7 +30,7 @@ void puma560_inverse_mass_matrix(const double q[puma560_NQ], double Minv[puma560
     const double Sigma_4_11 = 0.00087 + t2;
 
     /* link 3 (link3): composite body, SA (15a-c) */
-    const double t3 = neg_Sigma_4_13 + 0.4331*neg_h_4_1;
+    const double t3 = neg_Sigma_4_13 + (0.4331*neg_h_4_1);
     const double t4 = c_4*neg_h_4_1;
     const double h_3_3 = s_4*neg_h_4_1;
     const double t5 = s_4*(Sigma_4_11 - 0.00077);
@@ -38,85 +38,85 @@ void puma560_inverse_mass_matrix(const double q[puma560_NQ], double Minv[puma560
     const double Sigma_3_33 = 0.00077 + t6;
     const double t7 = c_4*t3;
     const double neg_M_4_3 = s_4*t3;
-    const double Sigma_3_13 = c_4*t5 - 0.0203*h_3_3;
+    const double Sigma_3_13 = (c_4*t5) - (0.0203*h_3_3);
     const double h_3_1 = t4 - 0.025375;
     const double neg_h_3_2 = 0.861795 + h_4_3;
-    const double Sigma_3_11 = 0.0067651125 + (Sigma_4_11 - t6 - 0.0406*t4);
-    const double Sigma_3_12 = 0.0106736385 + (0.0203*h_4_3 - t7);
-    const double Sigma_3_22 = 0.3056901365 + (Sigma_4_33 + 0.8662*h_4_3);
+    const double Sigma_3_11 = 0.0067651125 + (Sigma_4_11 - t6 - (0.0406*t4));
+    const double Sigma_3_12 = 0.0106736385 + ((0.0203*h_4_3) - t7);
+    const double Sigma_3_22 = 0.3056901365 + (Sigma_4_33 + (0.8662*h_4_3));
     const double neg_Sigma_3_23 = 0.004704 + neg_M_4_3;
 
     /* link 2 (link2): composite body, SA (15a-c) */
-    const double t8 = c_3*h_3_1 + s_3*neg_h_3_2;
+    const double t8 = (c_3*h_3_1) + (s_3*neg_h_3_2);
     const double t9 = s_3*h_3_1;
     const double t10 = c_3*neg_h_3_2;
     const double t11 = t9 - t10;
-    const double t12 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
+    const double t12 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
     const double t13 = s_3*t12;
-    const double t14 = c_3*Sigma_3_13 + s_3*neg_Sigma_3_23;
+    const double t14 = (c_3*Sigma_3_13) + (s_3*neg_Sigma_3_23);
     const double t15 = s_3*Sigma_3_13;
     const double t16 = c_3*neg_Sigma_3_23;
     const double h_2_1 = 3.79559 + t8;
     const double h_2_2 = 0.1044 + t11;
-    const double Sigma_2_11 = 1.674987602 + (Sigma_3_11 - t13 + 0.8636*t8);
-    const double Sigma_2_12 = 0.0070992 + (c_3*t12 - Sigma_3_12 + 0.4318*t11);
-    const double Sigma_2_13 = 0.12059664 + (t14 + 0.4318*h_3_3);
+    const double Sigma_2_11 = 1.674987602 + (Sigma_3_11 - t13 + (0.8636*t8));
+    const double Sigma_2_12 = 0.0070992 + ((c_3*t12) - Sigma_3_12 + (0.4318*t11));
+    const double Sigma_2_13 = 0.12059664 + (t14 + (0.4318*h_3_3));
     const double Sigma_2_22 = 0.0731264 + (Sigma_3_22 + t13);
     const double Sigma_2_23 = 0.00808056 + (t15 - t16);
 
     /* link 1 (link1): composite body, SA (15a-c) */
-    const double t17 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.175 + t17;
-    const double Sigma_1_22 = 1.2967295505 + (Sigma_3_33 + 0.3002*h_3_3);
+    const double t17 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.175 + (Sigma_2_11 - t17);
+    const double Sigma_1_22 = 1.2967295505 + (Sigma_3_33 + (0.3002*h_3_3));
 
     /* link 1 (link1): row of the mass matrix, SA (16) */
     const double M_1_1 = Sigma_1_11 + Sigma_1_22;
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
-    const double M_2_1 = s_2*(Sigma_2_13 + 0.1501*h_2_1) + c_2*(Sigma_2_23 + 0.1501*h_2_2);
+    const double M_2_1 = (s_2*(Sigma_2_13 + (0.1501*h_2_1))) + (c_2*(Sigma_2_23 + (0.1501*h_2_2)));
 
     /* link 3 (link3): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + 0.4318*t8;
-    const double M_3_1 = s_2*(t14 + 0.1501*t8) - c_2*(t16 - t15 + 0.1501*(t10 - t9));
+    const double M_3_2 = M_3_3 + (0.4318*t8);
+    const double M_3_1 = (s_2*(t14 + (0.1501*t8))) - (c_2*(t16 - t15 + (0.1501*(t10 - t9))));
 
     /* link 4 (link4): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + 0.00077;
-    const double t18 = 0.0203*t4 - M_4_4;
+    const double t18 = (0.0203*t4) - M_4_4;
     const double t19 = s_3*h_3_3;
-    const double neg_M_4_2 = neg_M_4_3 + 0.4318*t19;
-    const double t20 = c_2*(c_3*(t18 - 0.1501*h_3_3) - s_3*t7 - 0.4318*t4);
-    const double neg_M_4_1 = s_2*(0.1501*t19 - (c_3*t7 + s_3*t18)) + t20;
+    const double neg_M_4_2 = neg_M_4_3 + (0.4318*t19);
+    const double t20 = c_2*((c_3*(t18 - (0.1501*h_3_3))) - (s_3*t7) - (0.4318*t4));
+    const double neg_M_4_1 = (s_2*((0.1501*t19) - ((c_3*t7) + (s_3*t18)))) + t20;
 
     /* link 5 (link5): row of the mass matrix, SA (16) */
-    const double t21 = 0.00064216 + 0.4331*h_4_3;
+    const double t21 = 0.00064216 + (0.4331*h_4_3);
     const double t22 = s_4*t21;
     const double t23 = c_4*h_4_3;
     const double t24 = s_4*h_4_3;
     const double t25 = 0.0203*t24;
-    const double M_5_3 = c_4*t21 - 0.0203*neg_h_4_1;
-    const double t26 = s_3*t23 + c_3*neg_h_4_1;
-    const double M_5_2 = M_5_3 + 0.4318*t26;
-    const double t27 = c_2*(c_3*t25 - s_3*t22 - 0.4318*t24 + 0.1501*(c_3*t23 - s_3*neg_h_4_1));
-    const double M_5_1 = s_2*(c_3*t22 + s_3*t25 + 0.1501*t26) - t27;
+    const double M_5_3 = (c_4*t21) - (0.0203*neg_h_4_1);
+    const double t26 = (s_3*t23) + (c_3*neg_h_4_1);
+    const double M_5_2 = M_5_3 + (0.4318*t26);
+    const double t27 = (c_3*t25) - (s_3*t22) - (0.4318*t24) + (0.1501*((c_3*t23) - (s_3*neg_h_4_1)));
+    const double M_5_1 = (s_2*((c_3*t22) + (s_3*t25) + (0.1501*t26))) - (c_2*t27);
 
     /* link 6 (link6): row of the mass matrix, SA (16) */
     const double t28 = 4e-05*s_5;
     const double M_6_4 = 4e-05*c_5;
     const double t29 = c_4*t28;
     const double M_6_3 = s_4*t28;
-    const double neg_M_6_1 = s_2*(c_3*t29 + s_3*M_6_4) + c_2*(s_3*t29 - c_3*M_6_4);
+    const double neg_M_6_1 = (s_2*((c_3*t29) + (s_3*M_6_4))) + (c_2*((s_3*t29) - (c_3*M_6_4)));
 
     /* link 6 (link6): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_4_6 = 25000.0*M_6_4;
     const double alpha_3_6 = 25000.0*M_6_3;
     const double neg_alpha_1_6 = 25000.0*neg_M_6_1;
-    const double D_4 = M_4_4 - alpha_4_6*M_6_4;
+    const double D_4 = M_4_4 - (alpha_4_6*M_6_4);
     const double t30 = alpha_4_6*M_6_3;
     const double t31 = neg_M_4_3 + t30;
     const double t32 = neg_M_4_2 + t30;
-    const double t33 = alpha_4_6*neg_M_6_1 - neg_M_4_1;
+    const double t33 = (alpha_4_6*neg_M_6_1) - neg_M_4_1;
     const double t34 = alpha_3_6*M_6_3;
     const double t35 = alpha_3_6*neg_M_6_1;
 
@@ -130,68 +130,69 @@ void puma560_inverse_mass_matrix(const double q[puma560_NQ], double Minv[puma560
     const double neg_alpha_3_4 = t31*t36;
     const double neg_alpha_2_4 = t32*t36;
     const double alpha_1_4 = t33*t36;
-    const double D_3 = M_3_3 - t34 - alpha_3_5*M_5_3 - neg_alpha_3_4*t31;
-    const double t37 = M_3_2 - t34 - alpha_3_5*M_5_2 - neg_alpha_3_4*t32;
-    const double t38 = M_3_1 + t35 - alpha_3_5*M_5_1 + neg_alpha_3_4*t33;
+    const double D_3 = M_3_3 - t34 - (alpha_3_5*M_5_3) - (neg_alpha_3_4*t31);
+    const double t37 = M_3_2 - t34 - (alpha_3_5*M_5_2) - (neg_alpha_3_4*t32);
+    const double t38 = M_3_1 + t35 - (alpha_3_5*M_5_1) + (neg_alpha_3_4*t33);
 
     /* link 3 (link3): reverse Gaussian elimination, SA (26)-(30) */
     const double t39 = 1.0/D_3;
     const double alpha_2_3 = t37*t39;
     const double alpha_1_3 = t38*t39;
-    const double D_2 = M_2_2 - t34 - alpha_2_5*M_5_2 - neg_alpha_2_4*t32 - alpha_2_3*t37;
-    const double t40 = M_2_1 + t35 - alpha_2_5*M_5_1 + neg_alpha_2_4*t33 - alpha_2_3*t38;
-    const double t41 = M_1_1 - neg_alpha_1_6*neg_M_6_1 - alpha_1_5*M_5_1 - alpha_1_4*t33;
+    const double D_2 = M_2_2 - t34 - (alpha_2_5*M_5_2) - (neg_alpha_2_4*t32) - (alpha_2_3*t37);
+    const double t40 = M_2_1 + t35 - (alpha_2_5*M_5_1) + (neg_alpha_2_4*t33) - (alpha_2_3*t38);
+    const double t41 = M_1_1 - (neg_alpha_1_6*neg_M_6_1) - (alpha_1_5*M_5_1) - (alpha_1_4*t33);
 
     /* link 2 (link2): reverse Gaussian elimination, SA (26)-(30) */
     const double t42 = 1.0/D_2;
     const double alpha_1_2 = t40*t42;
-    const double D_1 = t41 - alpha_1_3*t38 - alpha_1_2*t40;
+    const double D_1 = t41 - (alpha_1_3*t38) - (alpha_1_2*t40);
 
     /* link 1 (link1): reverse Gaussian elimination, SA (26)-(30) */
     const double out_Minv_0_0 = 1.0/D_1;
 
     /* column 1 of the inverse */
     const double t43 = alpha_1_2*out_Minv_0_0;
-    const double out_Minv_1_1 = t42 + alpha_1_2*t43;
+    const double out_Minv_1_1 = t42 + (alpha_1_2*t43);
 
     /* column 2 of the inverse */
-    const double out_Minv_0_2 = (alpha_1_2*alpha_2_3 - alpha_1_3)*out_Minv_0_0;
-    const double t44 = alpha_2_3*t42 + alpha_1_2*out_Minv_0_2;
-    const double out_Minv_2_2 = t39 - alpha_1_3*out_Minv_0_2 + alpha_2_3*t44;
+    const double out_Minv_0_2 = ((alpha_1_2*alpha_2_3) - alpha_1_3)*out_Minv_0_0;
+    const double t44 = (alpha_2_3*t42) + (alpha_1_2*out_Minv_0_2);
+    const double out_Minv_2_2 = t39 - (alpha_1_3*out_Minv_0_2) + (alpha_2_3*t44);
 
     /* column 3 of the inverse */
-    const double t45 = neg_alpha_2_4 - alpha_2_3*neg_alpha_3_4;
-    const double t46 = (alpha_1_4 + alpha_1_3*neg_alpha_3_4 + alpha_1_2*t45)*out_Minv_0_0;
-    const double out_Minv_1_3 = t45*t42 + alpha_1_2*t46;
-    const double out_Minv_2_3 = neg_alpha_3_4*t39 + alpha_1_3*t46 - alpha_2_3*out_Minv_1_3;
-    const double out_Minv_3_3 = t36 + alpha_1_4*t46 + neg_alpha_2_4*out_Minv_1_3 + neg_alpha_3_4*out_Minv_2_3;
+    const double t45 = neg_alpha_2_4 - (alpha_2_3*neg_alpha_3_4);
+    const double t46 = (alpha_1_4 + (alpha_1_3*neg_alpha_3_4) + (alpha_1_2*t45))*out_Minv_0_0;
+    const double out_Minv_1_3 = (t45*t42) + (alpha_1_2*t46);
+    const double out_Minv_2_3 = (neg_alpha_3_4*t39) + (alpha_1_3*t46) - (alpha_2_3*out_Minv_1_3);
+    const double t47 = t36 + (alpha_1_4*t46) + (neg_alpha_2_4*out_Minv_1_3);
+    const double out_Minv_3_3 = t47 + (neg_alpha_3_4*out_Minv_2_3);
 
     /* column 4 of the inverse */
-    const double t47 = alpha_2_3*alpha_3_5 - alpha_2_5;
-    const double out_Minv_0_4 = (alpha_1_3*alpha_3_5 - alpha_1_5 - alpha_1_2*t47)*out_Minv_0_0;
-    const double out_Minv_1_4 = t47*t42 - alpha_1_2*out_Minv_0_4;
-    const double t48 = alpha_3_5*t39 + alpha_1_3*out_Minv_0_4 + alpha_2_3*out_Minv_1_4;
-    const double out_Minv_3_4 = neg_alpha_2_4*out_Minv_1_4 - alpha_1_4*out_Minv_0_4 - neg_alpha_3_4*t48;
-    const double t49 = 1557.2443004858603 - alpha_1_5*out_Minv_0_4 - alpha_2_5*out_Minv_1_4;
-    const double out_Minv_4_4 = t49 + alpha_3_5*t48;
+    const double t48 = (alpha_2_3*alpha_3_5) - alpha_2_5;
+    const double out_Minv_0_4 = ((alpha_1_3*alpha_3_5) - alpha_1_5 - (alpha_1_2*t48))*out_Minv_0_0;
+    const double out_Minv_1_4 = (t48*t42) - (alpha_1_2*out_Minv_0_4);
+    const double t49 = (alpha_3_5*t39) + (alpha_1_3*out_Minv_0_4) + (alpha_2_3*out_Minv_1_4);
+    const double out_Minv_3_4 = (neg_alpha_2_4*out_Minv_1_4) - (alpha_1_4*out_Minv_0_4) - (neg_alpha_3_4*t49);
+    const double t50 = 1557.2443004858603 - (alpha_1_5*out_Minv_0_4) - (alpha_2_5*out_Minv_1_4);
+    const double out_Minv_4_4 = t50 + (alpha_3_5*t49);
 
     /* column 5 of the inverse */
-    const double t50 = alpha_3_6 + neg_alpha_3_4*alpha_4_6;
-    const double t51 = alpha_2_3*t50 - (alpha_3_6 + neg_alpha_2_4*alpha_4_6);
-    const double t52 = neg_alpha_1_6 + alpha_1_4*alpha_4_6 + alpha_1_3*t50 - alpha_1_2*t51;
-    const double out_Minv_0_5 = t52*out_Minv_0_0;
-    const double out_Minv_1_5 = t51*t42 - alpha_1_2*out_Minv_0_5;
-    const double t53 = t50*t39 + alpha_1_3*out_Minv_0_5 + alpha_2_3*out_Minv_1_5;
-    const double t54 = neg_alpha_2_4*out_Minv_1_5 - (alpha_4_6*t36 + alpha_1_4*out_Minv_0_5);
-    const double out_Minv_3_5 = t54 - neg_alpha_3_4*t53;
-    const double out_Minv_4_5 = alpha_3_5*t53 - (alpha_1_5*out_Minv_0_5 + alpha_2_5*out_Minv_1_5);
-    const double t55 = 25000.0 + neg_alpha_1_6*out_Minv_0_5 + alpha_3_6*(t53 - out_Minv_1_5);
-    const double out_Minv_5_5 = t55 - alpha_4_6*out_Minv_3_5;
+    const double t51 = alpha_3_6 + (neg_alpha_3_4*alpha_4_6);
+    const double t52 = (alpha_2_3*t51) - (alpha_3_6 + (neg_alpha_2_4*alpha_4_6));
+    const double t53 = neg_alpha_1_6 + (alpha_1_4*alpha_4_6) + (alpha_1_3*t51) - (alpha_1_2*t52);
+    const double out_Minv_0_5 = t53*out_Minv_0_0;
+    const double out_Minv_1_5 = (t52*t42) - (alpha_1_2*out_Minv_0_5);
+    const double t54 = (t51*t39) + (alpha_1_3*out_Minv_0_5) + (alpha_2_3*out_Minv_1_5);
+    const double t55 = (neg_alpha_2_4*out_Minv_1_5) - ((alpha_4_6*t36) + (alpha_1_4*out_Minv_0_5));
+    const double out_Minv_3_5 = t55 - (neg_alpha_3_4*t54);
+    const double out_Minv_4_5 = (alpha_3_5*t54) - ((alpha_1_5*out_Minv_0_5) + (alpha_2_5*out_Minv_1_5));
+    const double t56 = 25000.0 + (neg_alpha_1_6*out_Minv_0_5) + (alpha_3_6*(t54 - out_Minv_1_5));
+    const double out_Minv_5_5 = t56 - (alpha_4_6*out_Minv_3_5);
     const double out_Minv_0_1 = -t43;
     const double out_Minv_0_3 = -t46;
     const double out_Minv_1_2 = -t44;
-    const double out_Minv_2_4 = -t48;
-    const double out_Minv_2_5 = -t53;
+    const double out_Minv_2_4 = -t49;
+    const double out_Minv_2_5 = -t54;
 
     Minv[0] = out_Minv_0_0;
     Minv[1] = out_Minv_0_1;

@@ -32,30 +32,30 @@ void puma560_jacobian(const double q[puma560_NQ], double J[6*puma560_NV])
 
     /* link 3 (link3): pose in the base */
     const double neg_p_3_3 = 0.4318*s_2;
-    const double p_3_1 = 0.4318*R_2_11 - neg_p_2_1;
-    const double p_3_2 = p_2_2 + 0.4318*R_2_21;
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
-    const double R_3_21 = c_3*R_2_21 - s_3*neg_R_2_22;
-    const double neg_R_3_22 = s_3*R_2_21 + c_3*neg_R_2_22;
-    const double neg_R_3_31 = c_3*s_2 + s_3*c_2;
-    const double R_3_32 = s_3*s_2 - c_3*c_2;
+    const double p_3_1 = (0.4318*R_2_11) - neg_p_2_1;
+    const double p_3_2 = p_2_2 + (0.4318*R_2_21);
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
+    const double R_3_21 = (c_3*R_2_21) - (s_3*neg_R_2_22);
+    const double neg_R_3_22 = (s_3*R_2_21) + (c_3*neg_R_2_22);
+    const double neg_R_3_31 = (c_3*s_2) + (s_3*c_2);
+    const double R_3_32 = (s_3*s_2) - (c_3*c_2);
 
     /* link 4 (link4): pose in the base */
-    const double p_4_1 = p_3_1 + (0.4331*neg_R_3_12 - 0.0203*R_3_11);
-    const double p_4_2 = p_3_2 + (0.4331*neg_R_3_22 - 0.0203*R_3_21);
-    const double p_4_3 = 0.0203*neg_R_3_31 - 0.4331*R_3_32 - neg_p_3_3;
-    const double R_4_11 = s_4*s_1 - c_4*R_3_11;
-    const double R_4_12 = s_4*R_3_11 + c_4*s_1;
-    const double neg_R_4_21 = c_4*R_3_21 + s_4*c_1;
-    const double R_4_22 = s_4*R_3_21 - c_4*c_1;
+    const double p_4_1 = p_3_1 + ((0.4331*neg_R_3_12) - (0.0203*R_3_11));
+    const double p_4_2 = p_3_2 + ((0.4331*neg_R_3_22) - (0.0203*R_3_21));
+    const double p_4_3 = (0.0203*neg_R_3_31) - (0.4331*R_3_32) - neg_p_3_3;
+    const double R_4_11 = (s_4*s_1) - (c_4*R_3_11);
+    const double R_4_12 = (s_4*R_3_11) + (c_4*s_1);
+    const double neg_R_4_21 = (c_4*R_3_21) + (s_4*c_1);
+    const double R_4_22 = (s_4*R_3_21) - (c_4*c_1);
     const double R_4_31 = c_4*neg_R_3_31;
     const double neg_R_4_32 = s_4*neg_R_3_31;
 
     /* link 5 (link5): pose in the base */
-    const double R_5_12 = s_5*R_4_11 - c_5*neg_R_3_12;
-    const double neg_R_5_22 = s_5*neg_R_4_21 + c_5*neg_R_3_22;
-    const double R_5_32 = s_5*R_4_31 + c_5*R_3_32;
+    const double R_5_12 = (s_5*R_4_11) - (c_5*neg_R_3_12);
+    const double neg_R_5_22 = (s_5*neg_R_4_21) + (c_5*neg_R_3_22);
+    const double R_5_32 = (s_5*R_4_31) + (c_5*R_3_32);
 
     /* link 2 (link2): column of the Jacobian, RK (3.13) */
     const double out_J_3_1 = c_1*p_4_3;
@@ -74,8 +74,8 @@ void puma560_jacobian(const double q[puma560_NQ], double J[6*puma560_NV])
     const double out_J_2_3 = -R_3_32;
     const double out_J_2_5 = -R_5_32;
     const double out_J_3_0 = -p_4_2;
-    const double out_J_5_1 = -(s_1*(p_4_2 - p_2_2) + c_1*(p_4_1 + neg_p_2_1));
-    const double out_J_5_2 = -(s_1*(p_4_2 - p_3_2) + c_1*(p_4_1 - p_3_1));
+    const double out_J_5_1 = -((s_1*(p_4_2 - p_2_2)) + (c_1*(p_4_1 + neg_p_2_1)));
+    const double out_J_5_2 = -((s_1*(p_4_2 - p_3_2)) + (c_1*(p_4_1 - p_3_1)));
 
     J[0] = 0.0;
     J[1] = out_J_0_1;

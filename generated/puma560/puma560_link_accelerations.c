@@ -29,62 +29,62 @@ void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma5
     const double neg_omega_2_2 = c_2*v[0];
 
     /* link 3 (link3): angular velocity, RK (2.2), (5.13) */
-    const double neg_omega_3_1 = c_3*neg_omega_2_1 + s_3*neg_omega_2_2;
-    const double omega_3_2 = s_3*neg_omega_2_1 - c_3*neg_omega_2_2;
+    const double neg_omega_3_1 = (c_3*neg_omega_2_1) + (s_3*neg_omega_2_2);
+    const double omega_3_2 = (s_3*neg_omega_2_1) - (c_3*neg_omega_2_2);
     const double omega_3_3 = v[1] + v[2];
 
     /* link 4 (link4): angular velocity, RK (2.2), (5.13) */
-    const double omega_4_1 = c_4*neg_omega_3_1 - s_4*omega_3_3;
-    const double neg_omega_4_2 = s_4*neg_omega_3_1 + c_4*omega_3_3;
+    const double omega_4_1 = (c_4*neg_omega_3_1) - (s_4*omega_3_3);
+    const double neg_omega_4_2 = (s_4*neg_omega_3_1) + (c_4*omega_3_3);
     const double omega_4_3 = v[3] - omega_3_2;
 
     /* link 5 (link5): angular velocity, RK (2.2), (5.13) */
-    const double neg_omega_5_1 = c_5*omega_4_1 + s_5*omega_4_3;
-    const double omega_5_2 = s_5*omega_4_1 - c_5*omega_4_3;
+    const double neg_omega_5_1 = (c_5*omega_4_1) + (s_5*omega_4_3);
+    const double omega_5_2 = (s_5*omega_4_1) - (c_5*omega_4_3);
     const double omega_5_3 = neg_omega_4_2 + v[4];
 
     /* link 6 (link6): angular velocity, RK (2.2), (5.13) */
-    const double omega_6_1 = s_6*omega_5_3 - c_6*neg_omega_5_1;
-    const double omega_6_2 = s_6*neg_omega_5_1 + c_6*omega_5_3;
+    const double omega_6_1 = (s_6*omega_5_3) - (c_6*neg_omega_5_1);
+    const double omega_6_2 = (s_6*neg_omega_5_1) + (c_6*omega_5_3);
     const double omega_6_3 = v[5] - omega_5_2;
 
     /* link 2 (link2): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double neg_a_2_1 = neg_omega_2_2*v[1];
     const double a_2_2 = neg_omega_2_1*v[1];
     const double neg_a_2_6 = v[0]*(0.1501*v[0]);
-    const double t1 = 0.0070992*neg_omega_2_2 - 0.0731264*neg_omega_2_1 - 0.12059664*v[1];
-    const double t2 = 0.0070992*neg_omega_2_1 - 1.674987602*neg_omega_2_2 - 0.00808056*v[1];
-    const double t3 = 0.12059664*neg_omega_2_1 + 0.00808056*neg_omega_2_2 + 1.748114002*v[1];
-    const double t4 = 3.79559*neg_omega_2_2 - 0.1044*neg_omega_2_1;
+    const double t1 = (0.0070992*neg_omega_2_2) - (0.0731264*neg_omega_2_1) - (0.12059664*v[1]);
+    const double t2 = (0.0070992*neg_omega_2_1) - (1.674987602*neg_omega_2_2) - (0.00808056*v[1]);
+    const double t3 = (0.12059664*neg_omega_2_1) + (0.00808056*neg_omega_2_2) + (1.748114002*v[1]);
+    const double t4 = (3.79559*neg_omega_2_2) - (0.1044*neg_omega_2_1);
 
     /* link 3 (link3): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_3_1 = omega_3_2*v[2];
     const double a_3_2 = neg_omega_3_1*v[2];
     const double t5 = 0.4318*v[1];
     const double t6 = 0.4318*neg_omega_2_2;
-    const double t7 = neg_omega_2_2*t6 + v[1]*t5;
+    const double t7 = (neg_omega_2_2*t6) + (v[1]*t5);
     const double t8 = neg_omega_2_1*t6;
     const double neg_a_3_6 = neg_omega_2_1*t5;
-    const double a_3_4 = s_3*t8 - c_3*t7;
-    const double a_3_5 = s_3*t7 + c_3*t8;
-    const double t9 = 0.3056901365*neg_omega_3_1 + 0.0106736385*omega_3_2;
-    const double t10 = 0.0106736385*neg_omega_3_1 + 0.0067651125*omega_3_2 + 0.004704*omega_3_3;
-    const double t11 = 0.004704*omega_3_2 + 0.312455249*omega_3_3;
+    const double a_3_4 = (s_3*t8) - (c_3*t7);
+    const double a_3_5 = (s_3*t7) + (c_3*t8);
+    const double t9 = (0.3056901365*neg_omega_3_1) + (0.0106736385*omega_3_2);
+    const double t10 = (0.0106736385*neg_omega_3_1) + (0.0067651125*omega_3_2) + (0.004704*omega_3_3);
+    const double t11 = (0.004704*omega_3_2) + (0.312455249*omega_3_3);
     const double t12 = 0.861795*omega_3_3;
     const double t13 = 0.025375*omega_3_3;
-    const double t14 = 0.861795*neg_omega_3_1 + 0.025375*omega_3_2;
+    const double t14 = (0.861795*neg_omega_3_1) + (0.025375*omega_3_2);
 
     /* link 4 (link4): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double neg_a_4_1 = neg_omega_4_2*v[3];
     const double neg_a_4_2 = omega_4_1*v[3];
     const double t15 = 0.4331*omega_3_3;
     const double t16 = 0.0203*omega_3_3;
-    const double t17 = 0.4331*neg_omega_3_1 + 0.0203*omega_3_2;
-    const double t18 = omega_3_2*t17 + omega_3_3*t16;
-    const double neg_a_4_6 = omega_3_3*t15 + neg_omega_3_1*t17;
-    const double t19 = neg_omega_3_1*t16 - omega_3_2*t15;
-    const double neg_a_4_4 = c_4*t18 + s_4*t19;
-    const double a_4_5 = s_4*t18 - c_4*t19;
+    const double t17 = (0.4331*neg_omega_3_1) + (0.0203*omega_3_2);
+    const double t18 = (omega_3_2*t17) + (omega_3_3*t16);
+    const double neg_a_4_6 = (omega_3_3*t15) + (neg_omega_3_1*t17);
+    const double t19 = (neg_omega_3_1*t16) - (omega_3_2*t15);
+    const double neg_a_4_4 = (c_4*t18) + (s_4*t19);
+    const double a_4_5 = (s_4*t18) - (c_4*t19);
     const double t20 = 0.00075*omega_4_1;
     const double t21 = 0.00065*neg_omega_4_2;
     const double t22 = 0.0014*omega_4_3;
@@ -97,7 +97,7 @@ void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma5
     const double t25 = 0.00062216*omega_5_3;
     const double t26 = 0.00288*omega_5_3;
     const double t27 = 0.00288*neg_omega_5_1;
-    const double f_5_5 = omega_5_3*t26 + neg_omega_5_1*t27;
+    const double f_5_5 = (omega_5_3*t26) + (neg_omega_5_1*t27);
 
     /* link 6 (link6): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_6_1 = omega_6_2*v[5];
@@ -111,145 +111,150 @@ void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma5
     const double neg_zeta_2_5 = 9.81*c_2;
 
     /* link 3 (link3): accelerations without those of the joints, RK (5.8) */
-    const double zeta_3_1 = s_3*a_2_2 - c_3*neg_a_2_1 + a_3_1;
-    const double zeta_3_2 = s_3*neg_a_2_1 + c_3*a_2_2 + a_3_2;
-    const double zeta_3_4 = a_3_4 - (c_3*neg_zeta_2_4 + s_3*neg_zeta_2_5);
-    const double zeta_3_5 = s_3*neg_zeta_2_4 - c_3*neg_zeta_2_5 + a_3_5;
-    const double neg_zeta_3_6 = neg_a_2_6 + 0.4318*a_2_2 + neg_a_3_6;
+    const double zeta_3_1 = (s_3*a_2_2) - (c_3*neg_a_2_1) + a_3_1;
+    const double zeta_3_2 = (s_3*neg_a_2_1) + (c_3*a_2_2) + a_3_2;
+    const double zeta_3_4 = a_3_4 - ((c_3*neg_zeta_2_4) + (s_3*neg_zeta_2_5));
+    const double zeta_3_5 = (s_3*neg_zeta_2_4) - (c_3*neg_zeta_2_5) + a_3_5;
+    const double neg_zeta_3_6 = neg_a_2_6 + (0.4318*a_2_2) + neg_a_3_6;
 
     /* link 4 (link4): accelerations without those of the joints, RK (5.8) */
     const double t31 = c_4*zeta_3_1;
     const double t32 = s_4*zeta_3_1;
-    const double t33 = 0.0203*zeta_3_2 - neg_zeta_3_6;
+    const double t33 = (0.0203*zeta_3_2) - neg_zeta_3_6;
     const double neg_zeta_4_1 = t31 + neg_a_4_1;
     const double zeta_4_2 = t32 - neg_a_4_2;
-    const double zeta_4_4 = 0.4331*t32 - (c_4*zeta_3_4 + s_4*t33) - neg_a_4_4;
-    const double zeta_4_5 = s_4*zeta_3_4 - c_4*t33 + 0.4331*t31 + a_4_5;
+    const double zeta_4_4 = (0.4331*t32) - ((c_4*zeta_3_4) + (s_4*t33)) - neg_a_4_4;
+    const double zeta_4_5 = (s_4*zeta_3_4) - (c_4*t33) + (0.4331*t31) + a_4_5;
     const double neg_zeta_4_6 = zeta_3_5 + neg_a_4_6;
 
     /* link 5 (link5): accelerations without those of the joints, RK (5.8) */
-    const double zeta_5_4 = s_5*neg_zeta_4_6 - c_5*zeta_4_4;
-    const double zeta_5_5 = s_5*zeta_4_4 + c_5*neg_zeta_4_6;
-    const double zeta_5_1 = c_5*neg_zeta_4_1 + s_5*zeta_3_2 + a_5_1;
-    const double zeta_5_2 = c_5*zeta_3_2 - s_5*neg_zeta_4_1 + a_5_2;
+    const double zeta_5_4 = (s_5*neg_zeta_4_6) - (c_5*zeta_4_4);
+    const double zeta_5_5 = (s_5*zeta_4_4) + (c_5*neg_zeta_4_6);
+    const double zeta_5_1 = (c_5*neg_zeta_4_1) + (s_5*zeta_3_2) + a_5_1;
+    const double zeta_5_2 = (c_5*zeta_3_2) - (s_5*neg_zeta_4_1) + a_5_2;
 
     /* link 6 (link6): accelerations without those of the joints, RK (5.8) */
-    const double zeta_6_4 = c_6*zeta_5_4 - s_6*zeta_4_5;
-    const double neg_zeta_6_5 = s_6*zeta_5_4 + c_6*zeta_4_5;
-    const double zeta_6_1 = c_6*zeta_5_1 - s_6*zeta_4_2 + a_6_1;
-    const double neg_zeta_6_2 = s_6*zeta_5_1 + c_6*zeta_4_2 + neg_a_6_2;
+    const double zeta_6_4 = (c_6*zeta_5_4) - (s_6*zeta_4_5);
+    const double neg_zeta_6_5 = (s_6*zeta_5_4) + (c_6*zeta_4_5);
+    const double zeta_6_1 = (c_6*zeta_5_1) - (s_6*zeta_4_2) + a_6_1;
+    const double neg_zeta_6_2 = (s_6*zeta_5_1) + (c_6*zeta_4_2) + neg_a_6_2;
 
     /* link 6 (link6): bias-free joint moment, RK (4.17) */
-    const double f_6_1 = 2e-05*zeta_6_1 + (omega_6_2*t30 - omega_6_3*t29);
-    const double f_6_2 = omega_6_3*t28 - omega_6_1*t30 - 2e-05*neg_zeta_6_2;
-    const double f_6_3 = omega_6_1*t29 - omega_6_2*t28 - 4e-05*zeta_5_2;
+    const double f_6_1 = (2e-05*zeta_6_1) + ((omega_6_2*t30) - (omega_6_3*t29));
+    const double f_6_2 = (omega_6_3*t28) - (omega_6_1*t30) - (2e-05*neg_zeta_6_2);
+    const double f_6_3 = (omega_6_1*t29) - (omega_6_2*t28) - (4e-05*zeta_5_2);
     const double Tprime_6 = tau[5] - f_6_3;
 
     /* link 5 (link5): bias-free joint moment, RK (4.17) */
-    const double f_5_4 = omega_5_2*t27 - 0.00288*zeta_4_2;
-    const double neg_f_5_6 = 0.00288*zeta_5_1 + omega_5_2*t26;
-    const double t34 = 0.00042216*zeta_5_1 + 0.00288*zeta_4_5 + (omega_5_2*t25 - omega_5_3*t24);
-    const double f_5_1 = c_6*f_6_1 - s_6*f_6_2 + t34;
-    const double f_5_2 = 0.0002*zeta_5_2 + (neg_omega_5_1*t25 - omega_5_3*t23) - f_6_3;
-    const double t35 = 0.00288*zeta_5_4 - 0.00062216*zeta_4_2 + (omega_5_2*t23 - neg_omega_5_1*t24);
-    const double f_5_3 = s_6*f_6_1 + c_6*f_6_2 + t35;
+    const double t34 = (0.00288*zeta_5_4) - (0.00062216*zeta_4_2);
+    const double f_5_4 = (omega_5_2*t27) - (0.00288*zeta_4_2);
+    const double neg_f_5_6 = (0.00288*zeta_5_1) + (omega_5_2*t26);
+    const double t35 = (0.00042216*zeta_5_1) + (0.00288*zeta_4_5) + ((omega_5_2*t25) - (omega_5_3*t24));
+    const double f_5_1 = (c_6*f_6_1) - (s_6*f_6_2) + t35;
+    const double f_5_2 = (0.0002*zeta_5_2) + ((neg_omega_5_1*t25) - (omega_5_3*t23)) - f_6_3;
+    const double f_5_3 = (s_6*f_6_1) + (c_6*f_6_2) + (t34 + ((omega_5_2*t23) - (neg_omega_5_1*t24)));
     const double Tprime_5 = tau[4] - f_5_3;
-    const double f_4_4 = s_5*f_5_5 - c_5*f_5_4;
-    const double neg_f_4_6 = s_5*f_5_4 + c_5*f_5_5;
+    const double f_4_4 = (s_5*f_5_5) - (c_5*f_5_4);
+    const double neg_f_4_6 = (s_5*f_5_4) + (c_5*f_5_5);
 
     /* link 4 (link4): bias-free joint moment, RK (4.17) */
-    const double f_4_1 = s_5*f_5_2 - c_5*f_5_1 + (omega_4_3*t21 - neg_omega_4_2*t22 - 0.00075*neg_zeta_4_1);
-    const double f_4_2 = 0.00065*zeta_4_2 + (omega_4_3*t20 - omega_4_1*t22) - f_5_3;
-    const double f_4_3 = neg_omega_4_2*t20 - omega_4_1*t21 - 0.0014*zeta_3_2 - (s_5*f_5_1 + c_5*f_5_2);
+    const double t36 = (omega_4_3*t21) - (neg_omega_4_2*t22) - (0.00075*neg_zeta_4_1);
+    const double f_4_1 = (s_5*f_5_2) - (c_5*f_5_1) + t36;
+    const double f_4_2 = (0.00065*zeta_4_2) + ((omega_4_3*t20) - (omega_4_1*t22)) - f_5_3;
+    const double t37 = (neg_omega_4_2*t20) - (omega_4_1*t21) - (0.0014*zeta_3_2);
+    const double f_4_3 = t37 - ((s_5*f_5_1) + (c_5*f_5_2));
     const double Tprime_4 = tau[3] - f_4_3;
-    const double t36 = f_4_1 - 0.4331*neg_f_5_6;
-    const double t37 = f_4_2 + 0.4331*f_4_4;
-    const double t38 = s_4*f_4_4 + c_4*neg_f_5_6;
+    const double t38 = f_4_1 - (0.4331*neg_f_5_6);
+    const double t39 = f_4_2 + (0.4331*f_4_4);
+    const double t40 = (s_4*f_4_4) + (c_4*neg_f_5_6);
 
     /* link 3 (link3): bias-free joint moment, RK (4.17) */
-    const double t39 = 0.3056901365*zeta_3_1 - 0.0106736385*zeta_3_2 + 0.861795*neg_zeta_3_6;
-    const double t40 = 0.0067651125*zeta_3_2 - 0.0106736385*zeta_3_1 - 0.025375*neg_zeta_3_6;
-    const double t41 = 0.004704*zeta_3_2 + (0.861795*zeta_3_4 - 0.025375*zeta_3_5);
-    const double f_3_1 = s_4*t37 - c_4*t36 + (t39 + (omega_3_2*t11 - omega_3_3*t10));
-    const double f_3_2 = t40 + (neg_omega_3_1*t11 - omega_3_3*t9) - (f_4_3 + 0.0203*t38);
-    const double f_3_3 = t41 + (omega_3_2*t9 - neg_omega_3_1*t10) - (s_4*t36 + c_4*t37 + 0.0203*neg_f_4_6);
-    const double f_3_4 = s_4*neg_f_5_6 - c_4*f_4_4 + (omega_3_2*t14 + omega_3_3*t13);
-    const double f_3_5 = neg_f_4_6 + (omega_3_3*t12 + neg_omega_3_1*t14);
-    const double f_3_6 = 0.025375*zeta_3_2 - 0.861795*zeta_3_1 + (neg_omega_3_1*t13 - omega_3_2*t12) - t38;
+    const double t41 = (0.3056901365*zeta_3_1) - (0.0106736385*zeta_3_2) + (0.861795*neg_zeta_3_6);
+    const double t42 = (0.0067651125*zeta_3_2) - (0.0106736385*zeta_3_1) - (0.025375*neg_zeta_3_6);
+    const double t43 = (0.004704*zeta_3_2) + ((0.861795*zeta_3_4) - (0.025375*zeta_3_5));
+    const double t44 = (0.025375*zeta_3_2) - (0.861795*zeta_3_1);
+    const double f_3_1 = (s_4*t39) - (c_4*t38) + (t41 + ((omega_3_2*t11) - (omega_3_3*t10)));
+    const double f_3_2 = t42 + ((neg_omega_3_1*t11) - (omega_3_3*t9)) - (f_4_3 + (0.0203*t40));
+    const double t45 = t43 + ((omega_3_2*t9) - (neg_omega_3_1*t10));
+    const double f_3_3 = t45 - ((s_4*t38) + (c_4*t39) + (0.0203*neg_f_4_6));
+    const double f_3_4 = (s_4*neg_f_5_6) - (c_4*f_4_4) + ((omega_3_2*t14) + (omega_3_3*t13));
+    const double f_3_5 = neg_f_4_6 + ((omega_3_3*t12) + (neg_omega_3_1*t14));
+    const double f_3_6 = t44 + ((neg_omega_3_1*t13) - (omega_3_2*t12)) - t40;
     const double Tprime_3 = tau[2] - f_3_3;
-    const double t42 = s_3*f_3_4 + c_3*f_3_5;
+    const double t46 = (s_3*f_3_4) + (c_3*f_3_5);
 
     /* link 2 (link2): bias-free joint moment, RK (4.17) */
-    const double t43 = 0.1044*neg_zeta_2_4 - 3.79559*neg_zeta_2_5;
-    const double t44 = 0.0731264*neg_a_2_1 + 0.0070992*a_2_2 + 0.1044*neg_a_2_6;
-    const double t45 = 0.0070992*neg_a_2_1 + 1.674987602*a_2_2 + 3.79559*neg_a_2_6;
-    const double t46 = 0.12059664*neg_a_2_1 - 0.00808056*a_2_2 + t43;
-    const double f_2_1 = c_3*f_3_1 - s_3*f_3_2 - (t44 + (neg_omega_2_2*t3 + v[1]*t2));
-    const double f_2_2 = s_3*f_3_1 + c_3*f_3_2 - 0.4318*f_3_6 + (t45 + (v[1]*t1 + neg_omega_2_1*t3));
-    const double f_2_3 = f_3_3 + 0.4318*t42 + (t46 + (neg_omega_2_2*t1 - neg_omega_2_1*t2));
-    const double f_2_4 = c_3*f_3_4 - s_3*f_3_5 - (neg_omega_2_2*t4 + v[1]*(3.79559*v[1]));
-    const double f_2_5 = t42 + (neg_omega_2_1*t4 - v[1]*(0.1044*v[1]));
+    const double t47 = (0.1044*neg_zeta_2_4) - (3.79559*neg_zeta_2_5);
+    const double t48 = (0.0731264*neg_a_2_1) + (0.0070992*a_2_2) + (0.1044*neg_a_2_6);
+    const double t49 = (0.0070992*neg_a_2_1) + (1.674987602*a_2_2) + (3.79559*neg_a_2_6);
+    const double t50 = (0.12059664*neg_a_2_1) - (0.00808056*a_2_2) + t47;
+    const double f_2_1 = (c_3*f_3_1) - (s_3*f_3_2) - (t48 + ((neg_omega_2_2*t3) + (v[1]*t2)));
+    const double t51 = (s_3*f_3_1) + (c_3*f_3_2) - (0.4318*f_3_6);
+    const double f_2_2 = t51 + (t49 + ((v[1]*t1) + (neg_omega_2_1*t3)));
+    const double f_2_3 = f_3_3 + (0.4318*t46) + (t50 + ((neg_omega_2_2*t1) - (neg_omega_2_1*t2)));
+    const double f_2_4 = (c_3*f_3_4) - (s_3*f_3_5) - ((neg_omega_2_2*t4) + (v[1]*(3.79559*v[1])));
+    const double f_2_5 = t46 + ((neg_omega_2_1*t4) - (v[1]*(0.1044*v[1])));
     const double Tprime_2 = tau[1] - f_2_3;
-    const double neg_f_1_3 = s_2*(f_2_1 - 0.1501*f_2_5) + c_2*(f_2_2 + 0.1501*f_2_4);
+    const double neg_f_1_3 = (s_2*(f_2_1 - (0.1501*f_2_5))) + (c_2*(f_2_2 + (0.1501*f_2_4)));
 
     /* link 1 (link1): bias-free joint moment, RK (4.17) */
     const double Tprime_1 = tau[0] + neg_f_1_3;
 
     /* link 4 (link4): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t47 = 0.00024216*s_5;
-    const double t48 = s_5*t47;
-    const double P_4_13 = c_5*t47;
+    const double t52 = 0.00024216*s_5;
+    const double t53 = s_5*t52;
+    const double P_4_13 = c_5*t52;
     const double neg_PB_4_12 = 0.00288*c_5;
     const double neg_PB_4_32 = 0.00288*s_5;
-    const double t49 = 0.012916407125949918*s_5;
-    const double neg_PC_4_33 = s_5*t49;
-    const double neg_PC_4_13 = c_5*t49;
+    const double t54 = 0.012916407125949918*s_5;
+    const double neg_PC_4_33 = s_5*t54;
+    const double neg_PC_4_13 = c_5*t54;
     const double PC_4_11 = neg_PC_4_33 - 0.012916407125949918;
-    const double P_4_11 = 0.00119216 - t48;
-    const double P_4_33 = 0.0016 + t48;
+    const double P_4_11 = 0.00119216 - t53;
+    const double P_4_33 = 0.0016 + t53;
     const double invD_4 = 1.0/P_4_33;
     const double G_4_1 = P_4_13*invD_4;
     const double G_4_3 = P_4_33*invD_4;
     const double neg_G_4_5 = neg_PB_4_32*invD_4;
-    const double t50 = neg_PB_4_32*G_4_1 - neg_PB_4_12;
-    const double t51 = neg_PB_4_32*neg_G_4_5;
+    const double t55 = (neg_PB_4_32*G_4_1) - neg_PB_4_12;
+    const double t56 = neg_PB_4_32*neg_G_4_5;
 
     /* link 3 (link3): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t52 = 0.4331*PC_4_11;
-    const double t53 = 0.4331*neg_PC_4_13;
-    const double t54 = t50 + 0.4331*t51;
-    const double t55 = P_4_11 - P_4_13*G_4_1 - 0.4331*(t50 + t54);
-    const double t56 = 0.00065 + 0.4331*t52;
-    const double t57 = s_4*(t55 - t56);
-    const double t58 = s_4*t57;
-    const double t59 = c_4*(t54 + t52);
-    const double neg_PB_3_11 = s_4*t59;
-    const double t60 = c_4*t59;
-    const double t61 = t60 - t52;
-    const double PB_3_12 = s_4*t53;
-    const double t62 = c_4*t53;
-    const double t63 = s_4*(PC_4_11 + t51);
-    const double t64 = s_4*t63;
-    const double PC_3_13 = c_4*t63;
-    const double PC_3_11 = PC_4_11 - t64;
-    const double PC_3_33 = t64 - t51;
+    const double t57 = 0.4331*PC_4_11;
+    const double t58 = 0.4331*neg_PC_4_13;
+    const double t59 = t55 + (0.4331*t56);
+    const double t60 = P_4_11 - (P_4_13*G_4_1) - (0.4331*(t55 + t59));
+    const double t61 = 0.00065 + (0.4331*t57);
+    const double t62 = s_4*(t60 - t61);
+    const double t63 = s_4*t62;
+    const double t64 = c_4*(t59 + t57);
+    const double neg_PB_3_11 = s_4*t64;
+    const double t65 = c_4*t64;
+    const double t66 = t65 - t57;
+    const double PB_3_12 = s_4*t58;
+    const double t67 = c_4*t58;
+    const double t68 = s_4*(PC_4_11 + t56);
+    const double t69 = s_4*t68;
+    const double PC_3_13 = c_4*t68;
+    const double PC_3_11 = PC_4_11 - t69;
+    const double PC_3_33 = t69 - t56;
     const double neg_PC_3_12 = c_4*neg_PC_4_13;
     const double neg_PC_3_23 = s_4*neg_PC_4_13;
     const double PB_3_21 = 0.0203*PC_3_13;
     const double neg_PB_3_22 = 0.0203*neg_PC_3_23;
-    const double t65 = 0.0203*PC_3_33;
-    const double t66 = 0.0203*neg_PC_4_33 - t62;
+    const double t70 = 0.0203*PC_3_33;
+    const double t71 = (0.0203*neg_PC_4_33) - t67;
     const double PB_3_33 = neg_PB_3_11 + neg_PB_3_22;
-    const double P_3_13 = c_4*t57 - 0.0203*PB_3_12;
-    const double P_3_11 = 0.3056901365 + (t55 - t58);
-    const double P_3_12 = 0.0203*t61 - 0.0106736385;
-    const double P_3_22 = 0.0067651125 + 0.0203*t65;
-    const double P_3_23 = 0.004704 + 0.0203*PB_3_33;
-    const double P_3_33 = 0.312455249 + t56 + t58 + 0.0203*(t62 - t66);
-    const double PB_3_13 = t61 - 0.861795;
-    const double PB_3_23 = 0.025375 + t65;
-    const double PB_3_31 = 0.861795 + (t60 - t54 + 0.0203*neg_PC_3_12);
-    const double PB_3_32 = t66 - 0.025375;
+    const double P_3_13 = (c_4*t62) - (0.0203*PB_3_12);
+    const double P_3_11 = 0.3056901365 + (t60 - t63);
+    const double P_3_12 = (0.0203*t66) - 0.0106736385;
+    const double P_3_22 = 0.0067651125 + (0.0203*t70);
+    const double P_3_23 = 0.004704 + (0.0203*PB_3_33);
+    const double P_3_33 = 0.312455249 + t61 + t63 + (0.0203*(t67 - t71));
+    const double PB_3_13 = t66 - 0.861795;
+    const double PB_3_23 = 0.025375 + t70;
+    const double PB_3_31 = 0.861795 + (t65 - t59 + (0.0203*neg_PC_3_12));
+    const double PB_3_32 = t71 - 0.025375;
     const double invD_3 = 1.0/P_3_33;
     const double G_3_1 = P_3_13*invD_3;
     const double G_3_2 = P_3_23*invD_3;
@@ -257,100 +262,104 @@ void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma5
     const double G_3_4 = PB_3_31*invD_3;
     const double G_3_5 = PB_3_32*invD_3;
     const double G_3_6 = PB_3_33*invD_3;
-    const double t67 = P_3_11 - P_3_13*G_3_1;
-    const double t68 = P_3_12 - P_3_23*G_3_1;
-    const double t69 = neg_PB_3_11 + PB_3_31*G_3_1;
-    const double t70 = PB_3_12 - PB_3_32*G_3_1;
-    const double t71 = PB_3_13 - PB_3_33*G_3_1;
-    const double t72 = P_3_22 - P_3_23*G_3_2;
-    const double t73 = PB_3_21 - PB_3_31*G_3_2;
-    const double t74 = neg_PB_3_22 + PB_3_32*G_3_2;
-    const double t75 = PB_3_23 - PB_3_33*G_3_2;
-    const double t76 = PC_3_11 - PB_3_31*G_3_4;
-    const double t77 = neg_PC_3_12 + PB_3_32*G_3_4;
-    const double t78 = PC_3_13 - PB_3_33*G_3_4;
-    const double t79 = neg_PC_4_33 + PB_3_32*G_3_5;
-    const double t80 = neg_PC_3_23 + PB_3_33*G_3_5;
-    const double PC_2_33 = PC_3_33 - PB_3_33*G_3_6;
+    const double t72 = P_3_11 - (P_3_13*G_3_1);
+    const double t73 = P_3_12 - (P_3_23*G_3_1);
+    const double t74 = neg_PB_3_11 + (PB_3_31*G_3_1);
+    const double t75 = PB_3_12 - (PB_3_32*G_3_1);
+    const double t76 = PB_3_13 - (PB_3_33*G_3_1);
+    const double t77 = P_3_22 - (P_3_23*G_3_2);
+    const double t78 = PB_3_21 - (PB_3_31*G_3_2);
+    const double t79 = neg_PB_3_22 + (PB_3_32*G_3_2);
+    const double t80 = PB_3_23 - (PB_3_33*G_3_2);
+    const double t81 = PC_3_11 - (PB_3_31*G_3_4);
+    const double t82 = neg_PC_3_12 + (PB_3_32*G_3_4);
+    const double t83 = PC_3_13 - (PB_3_33*G_3_4);
+    const double t84 = neg_PC_4_33 + (PB_3_32*G_3_5);
+    const double t85 = neg_PC_3_23 + (PB_3_33*G_3_5);
+    const double PC_2_33 = PC_3_33 - (PB_3_33*G_3_6);
 
     /* link 2 (link2): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t81 = s_3*(t67 - t72) + c_3*(t68 + t68);
-    const double t82 = s_3*t81;
-    const double t83 = s_3*(t74 - t69) + c_3*(t70 + t73);
-    const double t84 = s_3*t83;
-    const double t85 = c_3*t83;
-    const double neg_PB_2_11 = t69 + t84;
-    const double PB_2_12 = t85 - t73;
-    const double t86 = s_3*t71 + c_3*t75;
-    const double t87 = s_3*(t76 + t79) - c_3*(t77 + t77);
-    const double t88 = s_3*t87;
-    const double PC_2_11 = t76 - t88;
-    const double PC_2_22 = t88 - t79;
-    const double PC_2_12 = c_3*t87 + t77;
-    const double PC_2_13 = c_3*t78 + s_3*t80;
-    const double PC_2_23 = s_3*t78 - c_3*t80;
-    const double t89 = 0.4318*PC_2_22;
-    const double PB_2_21 = t85 - t70 - 0.4318*PC_2_13;
-    const double PB_2_22 = t84 - t74 - 0.4318*PC_2_23;
-    const double P_2_11 = 0.0731264 + (t67 - t82);
-    const double P_2_12 = c_3*t81 - t68 - 0.4318*(c_3*t71 - s_3*t75) - 0.0070992;
-    const double P_2_13 = 0.4318*PB_2_12 - 0.12059664;
-    const double P_2_22 = 1.674987602 + t72 + t82 - 0.4318*(t86 + (t86 - 0.4318*PC_2_33));
-    const double P_2_23 = 0.4318*PB_2_22 - 0.00808056;
-    const double P_2_33 = 1.748114002 + 0.4318*t89;
-    const double PB_2_31 = 0.4318*PC_2_12 - 0.1044;
-    const double PB_2_32 = 3.79559 + t89;
+    const double t86 = (s_3*(t72 - t77)) + (c_3*(t73 + t73));
+    const double t87 = s_3*t86;
+    const double t88 = (s_3*(t79 - t74)) + (c_3*(t75 + t78));
+    const double t89 = s_3*t88;
+    const double t90 = c_3*t88;
+    const double neg_PB_2_11 = t74 + t89;
+    const double PB_2_12 = t90 - t78;
+    const double t91 = (s_3*t76) + (c_3*t80);
+    const double t92 = (s_3*(t81 + t84)) - (c_3*(t82 + t82));
+    const double t93 = s_3*t92;
+    const double PC_2_11 = t81 - t93;
+    const double PC_2_22 = t93 - t84;
+    const double PC_2_12 = (c_3*t92) + t82;
+    const double PC_2_13 = (c_3*t83) + (s_3*t85);
+    const double PC_2_23 = (s_3*t83) - (c_3*t85);
+    const double t94 = 0.4318*PC_2_22;
+    const double PB_2_21 = t90 - t75 - (0.4318*PC_2_13);
+    const double PB_2_22 = t89 - t79 - (0.4318*PC_2_23);
+    const double P_2_11 = 0.0731264 + (t72 - t87);
+    const double P_2_12 = (c_3*t86) - t73 - (0.4318*((c_3*t76) - (s_3*t80))) - 0.0070992;
+    const double P_2_13 = (0.4318*PB_2_12) - 0.12059664;
+    const double P_2_22 = 1.674987602 + t77 + t87 - (0.4318*(t91 + (t91 - (0.4318*PC_2_33))));
+    const double P_2_23 = (0.4318*PB_2_22) - 0.00808056;
+    const double P_2_33 = 1.748114002 + (0.4318*t94);
+    const double PB_2_31 = (0.4318*PC_2_12) - 0.1044;
+    const double PB_2_32 = 3.79559 + t94;
     const double invD_2 = 1.0/P_2_33;
     const double G_2_1 = P_2_13*invD_2;
     const double G_2_2 = P_2_23*invD_2;
     const double G_2_4 = PB_2_31*invD_2;
     const double G_2_5 = PB_2_32*invD_2;
-    const double t90 = PB_2_12 - PB_2_32*G_2_1;
-    const double t91 = PB_2_21 - PB_2_31*G_2_2;
+    const double t95 = PB_2_12 - (PB_2_32*G_2_1);
+    const double t96 = PB_2_21 - (PB_2_31*G_2_2);
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t92 = neg_PB_2_11 + PB_2_31*G_2_1 + 0.1501*(PC_2_12 - PB_2_32*G_2_4);
-    const double t93 = P_2_12 - P_2_23*G_2_1 - 0.1501*(PB_2_22 - PB_2_32*G_2_2 + t92);
-    const double t94 = P_2_22 - P_2_23*G_2_2 + 0.1501*(t91 + (t91 + 0.1501*(PC_2_11 - PB_2_31*G_2_4)));
-    const double t95 = P_2_11 - P_2_13*G_2_1 - 0.1501*(t90 + (t90 - 0.1501*(PC_2_22 - PB_2_32*G_2_5)));
-    const double P_1_33 = 1.4717295505 + (t94 + s_2*(s_2*(t95 - t94) + c_2*(t93 + t93)));
+    const double t97 = neg_PB_2_11 + (PB_2_31*G_2_1) + (0.1501*(PC_2_12 - (PB_2_32*G_2_4)));
+    const double t98 = P_2_12 - (P_2_23*G_2_1) - (0.1501*(PB_2_22 - (PB_2_32*G_2_2) + t97));
+    const double t99 = 0.1501*(t96 + (t96 + (0.1501*(PC_2_11 - (PB_2_31*G_2_4)))));
+    const double t100 = P_2_22 - (P_2_23*G_2_2) + t99;
+    const double t101 = 0.1501*(t95 + (t95 - (0.1501*(PC_2_22 - (PB_2_32*G_2_5)))));
+    const double t102 = t100 + (s_2*((s_2*(P_2_11 - (P_2_13*G_2_1) - t101 - t100)) + (c_2*(t98 + t98))));
+    const double P_1_33 = 1.4717295505 + t102;
 
     /* link 6 (link6): filtered joint moments, RK (4.20) */
     const double nu_6 = 25000.0*Tprime_6;
 
     /* link 5 (link5): filtered joint moments, RK (4.20) */
     const double nu_5 = 1557.2443004858603*Tprime_5;
-    const double t96 = 4.484863585399277*Tprime_5;
-    const double t97 = c_5*Tprime_6;
-    const double t98 = c_5*t96;
-    const double t99 = s_5*t96;
+    const double t103 = 4.484863585399277*Tprime_5;
+    const double t104 = c_5*Tprime_6;
+    const double t105 = c_5*t103;
+    const double t106 = s_5*t103;
 
     /* link 4 (link4): filtered joint moments, RK (4.20) */
-    const double epsilon_4 = Tprime_4 - t97;
+    const double epsilon_4 = Tprime_4 - t104;
     const double nu_4 = invD_4*epsilon_4;
-    const double t100 = neg_G_4_5*epsilon_4;
-    const double t101 = G_4_1*epsilon_4 - s_5*Tprime_6 + 0.4331*t100;
-    const double t102 = Tprime_5 + 0.4331*t98;
-    const double t103 = s_4*t98 + c_4*t100;
-    const double t104 = c_4*t102 - s_4*t101 - 0.0203*t99;
+    const double t107 = neg_G_4_5*epsilon_4;
+    const double t108 = (G_4_1*epsilon_4) - (s_5*Tprime_6) + (0.4331*t107);
+    const double t109 = Tprime_5 + (0.4331*t105);
+    const double t110 = (s_4*t105) + (c_4*t107);
+    const double t111 = (c_4*t109) - (s_4*t108) - (0.0203*t106);
 
     /* link 3 (link3): filtered joint moments, RK (4.20) */
-    const double epsilon_3 = Tprime_3 - t104;
+    const double epsilon_3 = Tprime_3 - t111;
     const double nu_3 = invD_3*epsilon_3;
-    const double t105 = G_3_1*epsilon_3 - (c_4*t101 + s_4*t102);
-    const double t106 = 0.0203*t103 - (t97 + G_4_3*epsilon_4) + G_3_2*epsilon_3;
-    const double t107 = c_4*t98 - s_4*t100 + G_3_4*epsilon_3;
-    const double t108 = t99 + G_3_5*epsilon_3;
-    const double t109 = s_3*t107 + c_3*t108;
+    const double t112 = (G_3_1*epsilon_3) - ((c_4*t108) + (s_4*t109));
+    const double t113 = (0.0203*t110) - (t104 + (G_4_3*epsilon_4)) + (G_3_2*epsilon_3);
+    const double t114 = (c_4*t105) - (s_4*t107) + (G_3_4*epsilon_3);
+    const double t115 = t106 + (G_3_5*epsilon_3);
+    const double t116 = (s_3*t114) + (c_3*t115);
 
     /* link 2 (link2): filtered joint moments, RK (4.20) */
-    const double epsilon_2 = Tprime_2 - (t104 + G_3_3*epsilon_3 + 0.4318*t109);
+    const double epsilon_2 = Tprime_2 - (t111 + (G_3_3*epsilon_3) + (0.4318*t116));
     const double nu_2 = invD_2*epsilon_2;
-    const double t110 = s_3*t105 + c_3*t106 - 0.4318*(t103 + G_3_6*epsilon_3) + G_2_2*epsilon_2;
-    const double t111 = s_2*(c_3*t105 - s_3*t106 + G_2_1*epsilon_2 - 0.1501*(t109 + G_2_5*epsilon_2));
+    const double t117 = (s_3*t112) + (c_3*t113) - (0.4318*(t110 + (G_3_6*epsilon_3)));
+    const double t118 = (c_3*t112) - (s_3*t113) + (G_2_1*epsilon_2);
+    const double t119 = 0.1501*((c_3*t114) - (s_3*t115) + (G_2_4*epsilon_2));
+    const double t120 = s_2*(t118 - (0.1501*(t116 + (G_2_5*epsilon_2))));
 
     /* link 1 (link1): filtered joint moments, RK (4.20) */
-    const double epsilon_1 = Tprime_1 + (t111 + c_2*(t110 + 0.1501*(c_3*t107 - s_3*t108 + G_2_4*epsilon_2)));
+    const double epsilon_1 = Tprime_1 + (t120 + (c_2*(t117 + (G_2_2*epsilon_2) + t119)));
     const double nu_1 = epsilon_1/P_1_33;
 
     /* link 2 (link2): smoothed joint accelerations, RK (4.22) */
@@ -358,68 +367,68 @@ void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma5
     const double neg_lambda_2_2 = c_2*nu_1;
     const double neg_lambda_2_4 = 0.1501*neg_lambda_2_2;
     const double lambda_2_5 = 0.1501*neg_lambda_2_1;
-    const double t112 = G_2_1*neg_lambda_2_1 + G_2_2*neg_lambda_2_2;
-    const double thetaddot_2 = nu_2 - (G_2_5*lambda_2_5 - G_2_4*neg_lambda_2_4 - t112);
+    const double t121 = (G_2_1*neg_lambda_2_1) + (G_2_2*neg_lambda_2_2);
+    const double thetaddot_2 = nu_2 - ((G_2_5*lambda_2_5) - (G_2_4*neg_lambda_2_4) - t121);
 
     /* link 3 (link3): smoothed joint accelerations, RK (4.22) */
-    const double neg_lambda_3_1 = c_3*neg_lambda_2_1 + s_3*neg_lambda_2_2;
-    const double lambda_3_2 = s_3*neg_lambda_2_1 - c_3*neg_lambda_2_2;
+    const double neg_lambda_3_1 = (c_3*neg_lambda_2_1) + (s_3*neg_lambda_2_2);
+    const double lambda_3_2 = (s_3*neg_lambda_2_1) - (c_3*neg_lambda_2_2);
     const double lambda_3_6 = 0.4318*neg_lambda_2_2;
-    const double t113 = lambda_2_5 + 0.4318*thetaddot_2;
-    const double lambda_3_4 = s_3*t113 - c_3*neg_lambda_2_4;
-    const double lambda_3_5 = s_3*neg_lambda_2_4 + c_3*t113;
-    const double t114 = G_3_2*lambda_3_2 - G_3_1*neg_lambda_3_1 + G_3_3*thetaddot_2;
-    const double thetaddot_3 = nu_3 - (t114 + (G_3_4*lambda_3_4 + G_3_5*lambda_3_5 + G_3_6*lambda_3_6));
+    const double t122 = lambda_2_5 + (0.4318*thetaddot_2);
+    const double lambda_3_4 = (s_3*t122) - (c_3*neg_lambda_2_4);
+    const double lambda_3_5 = (s_3*neg_lambda_2_4) + (c_3*t122);
+    const double t123 = (G_3_2*lambda_3_2) - (G_3_1*neg_lambda_3_1) + (G_3_3*thetaddot_2);
+    const double thetaddot_3 = nu_3 - (t123 + ((G_3_4*lambda_3_4) + (G_3_5*lambda_3_5) + (G_3_6*lambda_3_6)));
     const double lambda_3_3 = thetaddot_2 + thetaddot_3;
 
     /* link 4 (link4): smoothed joint accelerations, RK (4.22) */
-    const double lambda_4_1 = c_4*neg_lambda_3_1 - s_4*lambda_3_3;
-    const double neg_lambda_4_2 = s_4*neg_lambda_3_1 + c_4*lambda_3_3;
-    const double neg_lambda_4_6 = lambda_3_5 - 0.0203*lambda_3_3;
-    const double t115 = lambda_3_6 + 0.0203*lambda_3_2;
-    const double neg_lambda_4_4 = c_4*lambda_3_4 + s_4*t115 + 0.4331*neg_lambda_4_2;
-    const double lambda_4_5 = s_4*lambda_3_4 - c_4*t115 - 0.4331*lambda_4_1;
-    const double thetaddot_4 = nu_4 - (G_4_1*lambda_4_1 - G_4_3*lambda_3_2 - neg_G_4_5*lambda_4_5);
+    const double lambda_4_1 = (c_4*neg_lambda_3_1) - (s_4*lambda_3_3);
+    const double neg_lambda_4_2 = (s_4*neg_lambda_3_1) + (c_4*lambda_3_3);
+    const double neg_lambda_4_6 = lambda_3_5 - (0.0203*lambda_3_3);
+    const double t124 = lambda_3_6 + (0.0203*lambda_3_2);
+    const double neg_lambda_4_4 = (c_4*lambda_3_4) + (s_4*t124) + (0.4331*neg_lambda_4_2);
+    const double lambda_4_5 = (s_4*lambda_3_4) - (c_4*t124) - (0.4331*lambda_4_1);
+    const double thetaddot_4 = nu_4 - ((G_4_1*lambda_4_1) - (G_4_3*lambda_3_2) - (neg_G_4_5*lambda_4_5));
     const double lambda_4_3 = thetaddot_4 - lambda_3_2;
 
     /* link 5 (link5): smoothed joint accelerations, RK (4.22) */
-    const double neg_lambda_5_1 = c_5*lambda_4_1 + s_5*lambda_4_3;
-    const double lambda_5_2 = s_5*lambda_4_1 - c_5*lambda_4_3;
-    const double lambda_5_4 = c_5*neg_lambda_4_4 + s_5*neg_lambda_4_6;
-    const double lambda_5_5 = c_5*neg_lambda_4_6 - s_5*neg_lambda_4_4;
-    const double thetaddot_5 = nu_5 - (neg_lambda_4_2 + 4.484863585399277*lambda_5_4);
+    const double neg_lambda_5_1 = (c_5*lambda_4_1) + (s_5*lambda_4_3);
+    const double lambda_5_2 = (s_5*lambda_4_1) - (c_5*lambda_4_3);
+    const double lambda_5_4 = (c_5*neg_lambda_4_4) + (s_5*neg_lambda_4_6);
+    const double lambda_5_5 = (c_5*neg_lambda_4_6) - (s_5*neg_lambda_4_4);
+    const double thetaddot_5 = nu_5 - (neg_lambda_4_2 + (4.484863585399277*lambda_5_4));
     const double lambda_5_3 = neg_lambda_4_2 + thetaddot_5;
 
     /* link 6 (link6): smoothed joint accelerations, RK (4.22) */
-    const double lambda_6_1 = s_6*lambda_5_3 - c_6*neg_lambda_5_1;
-    const double lambda_6_2 = s_6*neg_lambda_5_1 + c_6*lambda_5_3;
-    const double lambda_6_4 = c_6*lambda_5_4 - s_6*lambda_4_5;
-    const double neg_lambda_6_5 = s_6*lambda_5_4 + c_6*lambda_4_5;
+    const double lambda_6_1 = (s_6*lambda_5_3) - (c_6*neg_lambda_5_1);
+    const double lambda_6_2 = (s_6*neg_lambda_5_1) + (c_6*lambda_5_3);
+    const double lambda_6_4 = (c_6*lambda_5_4) - (s_6*lambda_4_5);
+    const double neg_lambda_6_5 = (s_6*lambda_5_4) + (c_6*lambda_4_5);
     const double thetaddot_6 = nu_6 + lambda_5_2;
     const double lambda_6_3 = thetaddot_6 - lambda_5_2;
-    const double t116 = neg_lambda_2_1 + neg_a_2_1;
-    const double t117 = a_2_2 - neg_lambda_2_2;
-    const double t118 = zeta_3_1 - neg_lambda_3_1;
-    const double t119 = lambda_3_2 + zeta_3_2;
-    const double t120 = lambda_3_4 + zeta_3_4;
-    const double t121 = lambda_3_5 + zeta_3_5;
-    const double t122 = lambda_3_6 - neg_zeta_3_6;
-    const double t123 = lambda_4_1 - neg_zeta_4_1;
-    const double t124 = zeta_4_2 - neg_lambda_4_2;
-    const double t125 = lambda_4_3 - zeta_3_2;
-    const double t126 = zeta_4_4 - neg_lambda_4_4;
-    const double t127 = lambda_4_5 + zeta_4_5;
-    const double t128 = neg_lambda_4_6 + neg_zeta_4_6;
-    const double t129 = zeta_5_1 - neg_lambda_5_1;
-    const double t130 = lambda_5_2 + zeta_5_2;
-    const double t131 = lambda_5_3 - zeta_4_2;
-    const double t132 = lambda_5_4 + zeta_5_4;
-    const double t133 = lambda_5_5 + zeta_5_5;
-    const double t134 = lambda_6_1 + zeta_6_1;
-    const double t135 = lambda_6_2 - neg_zeta_6_2;
-    const double t136 = lambda_6_3 - zeta_5_2;
-    const double t137 = lambda_6_4 + zeta_6_4;
-    const double t138 = neg_lambda_6_5 + neg_zeta_6_5;
+    const double t125 = neg_lambda_2_1 + neg_a_2_1;
+    const double t126 = a_2_2 - neg_lambda_2_2;
+    const double t127 = zeta_3_1 - neg_lambda_3_1;
+    const double t128 = lambda_3_2 + zeta_3_2;
+    const double t129 = lambda_3_4 + zeta_3_4;
+    const double t130 = lambda_3_5 + zeta_3_5;
+    const double t131 = lambda_3_6 - neg_zeta_3_6;
+    const double t132 = lambda_4_1 - neg_zeta_4_1;
+    const double t133 = zeta_4_2 - neg_lambda_4_2;
+    const double t134 = lambda_4_3 - zeta_3_2;
+    const double t135 = zeta_4_4 - neg_lambda_4_4;
+    const double t136 = lambda_4_5 + zeta_4_5;
+    const double t137 = neg_lambda_4_6 + neg_zeta_4_6;
+    const double t138 = zeta_5_1 - neg_lambda_5_1;
+    const double t139 = lambda_5_2 + zeta_5_2;
+    const double t140 = lambda_5_3 - zeta_4_2;
+    const double t141 = lambda_5_4 + zeta_5_4;
+    const double t142 = lambda_5_5 + zeta_5_5;
+    const double t143 = lambda_6_1 + zeta_6_1;
+    const double t144 = lambda_6_2 - neg_zeta_6_2;
+    const double t145 = lambda_6_3 - zeta_5_2;
+    const double t146 = lambda_6_4 + zeta_6_4;
+    const double t147 = neg_lambda_6_5 + neg_zeta_6_5;
 
     /* link 2 (link2): axes in the base */
     const double R_2_11 = c_2*c_1;
@@ -428,89 +437,89 @@ void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma5
     const double neg_R_2_22 = s_2*s_1;
 
     /* link 3 (link3): axes in the base */
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
-    const double R_3_21 = c_3*R_2_21 - s_3*neg_R_2_22;
-    const double neg_R_3_22 = s_3*R_2_21 + c_3*neg_R_2_22;
-    const double neg_R_3_31 = c_3*s_2 + s_3*c_2;
-    const double R_3_32 = s_3*s_2 - c_3*c_2;
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
+    const double R_3_21 = (c_3*R_2_21) - (s_3*neg_R_2_22);
+    const double neg_R_3_22 = (s_3*R_2_21) + (c_3*neg_R_2_22);
+    const double neg_R_3_31 = (c_3*s_2) + (s_3*c_2);
+    const double R_3_32 = (s_3*s_2) - (c_3*c_2);
 
     /* link 4 (link4): axes in the base */
-    const double R_4_11 = s_4*s_1 - c_4*R_3_11;
-    const double R_4_12 = s_4*R_3_11 + c_4*s_1;
-    const double neg_R_4_21 = c_4*R_3_21 + s_4*c_1;
-    const double R_4_22 = s_4*R_3_21 - c_4*c_1;
+    const double R_4_11 = (s_4*s_1) - (c_4*R_3_11);
+    const double R_4_12 = (s_4*R_3_11) + (c_4*s_1);
+    const double neg_R_4_21 = (c_4*R_3_21) + (s_4*c_1);
+    const double R_4_22 = (s_4*R_3_21) - (c_4*c_1);
     const double R_4_31 = c_4*neg_R_3_31;
     const double neg_R_4_32 = s_4*neg_R_3_31;
 
     /* link 5 (link5): axes in the base */
-    const double neg_R_5_11 = c_5*R_4_11 + s_5*neg_R_3_12;
-    const double R_5_12 = s_5*R_4_11 - c_5*neg_R_3_12;
-    const double R_5_21 = c_5*neg_R_4_21 - s_5*neg_R_3_22;
-    const double neg_R_5_22 = s_5*neg_R_4_21 + c_5*neg_R_3_22;
-    const double R_5_31 = s_5*R_3_32 - c_5*R_4_31;
-    const double R_5_32 = s_5*R_4_31 + c_5*R_3_32;
+    const double neg_R_5_11 = (c_5*R_4_11) + (s_5*neg_R_3_12);
+    const double R_5_12 = (s_5*R_4_11) - (c_5*neg_R_3_12);
+    const double R_5_21 = (c_5*neg_R_4_21) - (s_5*neg_R_3_22);
+    const double neg_R_5_22 = (s_5*neg_R_4_21) + (c_5*neg_R_3_22);
+    const double R_5_31 = (s_5*R_3_32) - (c_5*R_4_31);
+    const double R_5_32 = (s_5*R_4_31) + (c_5*R_3_32);
 
     /* link 6 (link6): axes in the base */
-    const double neg_R_6_11 = c_6*neg_R_5_11 + s_6*R_4_12;
-    const double R_6_12 = s_6*neg_R_5_11 - c_6*R_4_12;
-    const double R_6_21 = c_6*R_5_21 - s_6*R_4_22;
-    const double neg_R_6_22 = s_6*R_5_21 + c_6*R_4_22;
-    const double R_6_31 = c_6*R_5_31 + s_6*neg_R_4_32;
-    const double R_6_32 = c_6*neg_R_4_32 - s_6*R_5_31;
+    const double neg_R_6_11 = (c_6*neg_R_5_11) + (s_6*R_4_12);
+    const double R_6_12 = (s_6*neg_R_5_11) - (c_6*R_4_12);
+    const double R_6_21 = (c_6*R_5_21) - (s_6*R_4_22);
+    const double neg_R_6_22 = (s_6*R_5_21) + (c_6*R_4_22);
+    const double R_6_31 = (c_6*R_5_31) + (s_6*neg_R_4_32);
+    const double R_6_32 = (c_6*neg_R_4_32) - (s_6*R_5_31);
 
     /* link 2 (link2): acceleration in the base, RK (5.6), (3.21) */
-    const double t139 = 0.0934*neg_omega_2_2;
-    const double t140 = 0.0934*neg_omega_2_1;
-    const double t141 = 0.0934*t117 - (neg_lambda_2_4 + neg_zeta_2_4) - v[1]*t140;
-    const double t142 = lambda_2_5 - neg_zeta_2_5 + 0.0934*t116 - v[1]*t139;
-    const double t143 = neg_a_2_6 + (neg_omega_2_1*t140 + neg_omega_2_2*t139);
-    const double out_alpha_1_1 = c_1*thetaddot_2 - (R_2_21*t116 + neg_R_2_22*t117);
-    const double out_alpha_1_2 = s_2*t116 - c_2*t117;
-    const double out_alpha_1_3 = R_2_11*t141 - neg_R_2_12*t142 + s_1*t143;
-    const double out_alpha_1_4 = R_2_21*t141 - neg_R_2_22*t142 - c_1*t143;
+    const double t148 = 0.0934*neg_omega_2_2;
+    const double t149 = 0.0934*neg_omega_2_1;
+    const double t150 = (0.0934*t126) - (neg_lambda_2_4 + neg_zeta_2_4) - (v[1]*t149);
+    const double t151 = lambda_2_5 - neg_zeta_2_5 + (0.0934*t125) - (v[1]*t148);
+    const double t152 = neg_a_2_6 + ((neg_omega_2_1*t149) + (neg_omega_2_2*t148));
+    const double out_alpha_1_1 = (c_1*thetaddot_2) - ((R_2_21*t125) + (neg_R_2_22*t126));
+    const double out_alpha_1_2 = (s_2*t125) - (c_2*t126);
+    const double out_alpha_1_3 = (R_2_11*t150) - (neg_R_2_12*t151) + (s_1*t152);
+    const double out_alpha_1_4 = (R_2_21*t150) - (neg_R_2_22*t151) - (c_1*t152);
 
     /* link 3 (link3): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_2_0 = R_3_11*t118 - neg_R_3_12*t119 - s_1*lambda_3_3;
-    const double out_alpha_2_1 = R_3_21*t118 - neg_R_3_22*t119 + c_1*lambda_3_3;
-    const double out_alpha_2_2 = R_3_32*t119 - neg_R_3_31*t118;
-    const double out_alpha_2_3 = R_3_11*t120 - neg_R_3_12*t121 - s_1*t122;
-    const double out_alpha_2_4 = R_3_21*t120 - neg_R_3_22*t121 + c_1*t122;
-    const double out_alpha_2_5 = R_3_32*t121 - neg_R_3_31*t120 - 9.81;
+    const double out_alpha_2_0 = (R_3_11*t127) - (neg_R_3_12*t128) - (s_1*lambda_3_3);
+    const double out_alpha_2_1 = (R_3_21*t127) - (neg_R_3_22*t128) + (c_1*lambda_3_3);
+    const double out_alpha_2_2 = (R_3_32*t128) - (neg_R_3_31*t127);
+    const double out_alpha_2_3 = (R_3_11*t129) - (neg_R_3_12*t130) - (s_1*t131);
+    const double out_alpha_2_4 = (R_3_21*t129) - (neg_R_3_22*t130) + (c_1*t131);
+    const double out_alpha_2_5 = (R_3_32*t130) - (neg_R_3_31*t129) - 9.81;
 
     /* link 4 (link4): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_3_0 = R_4_11*t123 + R_4_12*t124 + neg_R_3_12*t125;
-    const double out_alpha_3_1 = R_4_22*t124 - neg_R_4_21*t123 + neg_R_3_22*t125;
-    const double out_alpha_3_2 = R_4_31*t123 - neg_R_4_32*t124 - R_3_32*t125;
-    const double t144 = R_4_12*t127;
-    const double out_alpha_3_3 = R_4_11*t126 + t144 - neg_R_3_12*t128;
-    const double t145 = R_4_22*t127;
-    const double out_alpha_3_4 = t145 - neg_R_4_21*t126 - neg_R_3_22*t128;
-    const double t146 = neg_R_4_32*t127;
-    const double out_alpha_3_5 = R_4_31*t126 - t146 + R_3_32*t128 - 9.81;
+    const double out_alpha_3_0 = (R_4_11*t132) + (R_4_12*t133) + (neg_R_3_12*t134);
+    const double out_alpha_3_1 = (R_4_22*t133) - (neg_R_4_21*t132) + (neg_R_3_22*t134);
+    const double out_alpha_3_2 = (R_4_31*t132) - (neg_R_4_32*t133) - (R_3_32*t134);
+    const double t153 = R_4_12*t136;
+    const double out_alpha_3_3 = (R_4_11*t135) + t153 - (neg_R_3_12*t137);
+    const double t154 = R_4_22*t136;
+    const double out_alpha_3_4 = t154 - (neg_R_4_21*t135) - (neg_R_3_22*t137);
+    const double t155 = neg_R_4_32*t136;
+    const double out_alpha_3_5 = (R_4_31*t135) - t155 + (R_3_32*t137) - 9.81;
 
     /* link 5 (link5): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_4_0 = R_5_12*t130 - neg_R_5_11*t129 - R_4_12*t131;
-    const double out_alpha_4_1 = R_5_21*t129 - neg_R_5_22*t130 - R_4_22*t131;
-    const double out_alpha_4_2 = R_5_31*t129 + R_5_32*t130 + neg_R_4_32*t131;
-    const double t147 = R_5_12*t133;
-    const double out_alpha_4_3 = t147 - neg_R_5_11*t132 + t144;
-    const double t148 = neg_R_5_22*t133;
-    const double out_alpha_4_4 = R_5_21*t132 - t148 + t145;
-    const double t149 = R_5_32*t133;
-    const double out_alpha_4_5 = R_5_31*t132 + t149 - t146 - 9.81;
+    const double out_alpha_4_0 = (R_5_12*t139) - (neg_R_5_11*t138) - (R_4_12*t140);
+    const double out_alpha_4_1 = (R_5_21*t138) - (neg_R_5_22*t139) - (R_4_22*t140);
+    const double out_alpha_4_2 = (R_5_31*t138) + (R_5_32*t139) + (neg_R_4_32*t140);
+    const double t156 = R_5_12*t142;
+    const double out_alpha_4_3 = t156 - (neg_R_5_11*t141) + t153;
+    const double t157 = neg_R_5_22*t142;
+    const double out_alpha_4_4 = (R_5_21*t141) - t157 + t154;
+    const double t158 = R_5_32*t142;
+    const double out_alpha_4_5 = (R_5_31*t141) + t158 - t155 - 9.81;
 
     /* link 6 (link6): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_5_0 = R_6_12*t135 - neg_R_6_11*t134 - R_5_12*t136;
-    const double out_alpha_5_1 = R_6_21*t134 - neg_R_6_22*t135 + neg_R_5_22*t136;
-    const double out_alpha_5_2 = R_6_31*t134 + R_6_32*t135 - R_5_32*t136;
-    const double out_alpha_5_3 = t147 - (neg_R_6_11*t137 + R_6_12*t138);
-    const double out_alpha_5_4 = R_6_21*t137 + neg_R_6_22*t138 - t148;
-    const double out_alpha_5_5 = R_6_31*t137 - R_6_32*t138 + t149 - 9.81;
+    const double out_alpha_5_0 = (R_6_12*t144) - (neg_R_6_11*t143) - (R_5_12*t145);
+    const double out_alpha_5_1 = (R_6_21*t143) - (neg_R_6_22*t144) + (neg_R_5_22*t145);
+    const double out_alpha_5_2 = (R_6_31*t143) + (R_6_32*t144) - (R_5_32*t145);
+    const double out_alpha_5_3 = t156 - ((neg_R_6_11*t146) + (R_6_12*t147));
+    const double out_alpha_5_4 = (R_6_21*t146) + (neg_R_6_22*t147) - t157;
+    const double out_alpha_5_5 = (R_6_31*t146) - (R_6_32*t147) + t158 - 9.81;
 
     /* acceleration of frame link6, RK (5.7) */
-    const double out_alpha_1_0 = -(R_2_11*t116 + neg_R_2_12*t117 + s_1*thetaddot_2);
-    const double out_alpha_1_5 = -(s_2*t141 + c_2*t142 + 9.81);
+    const double out_alpha_1_0 = -((R_2_11*t125) + (neg_R_2_12*t126) + (s_1*thetaddot_2));
+    const double out_alpha_1_5 = -((s_2*t150) + (c_2*t151) + 9.81);
 
     alpha[0] = 0.0;
     alpha[1] = 0.0;

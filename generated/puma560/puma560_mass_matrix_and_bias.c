@@ -43,11 +43,11 @@ void puma560_mass_matrix_and_bias(const double q[puma560_NQ], const double v[pum
     const double neg_vdot_2_2 = 9.81*c_2;
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_3_1 = c_3*neg_omega_2_1 + s_3*neg_omega_2_2;
-    const double omega_3_2 = s_3*neg_omega_2_1 - c_3*neg_omega_2_2;
+    const double neg_omega_3_1 = (c_3*neg_omega_2_1) + (s_3*neg_omega_2_2);
+    const double omega_3_2 = (s_3*neg_omega_2_1) - (c_3*neg_omega_2_2);
     const double omega_3_3 = v[1] + v[2];
-    const double omegadot_3_1 = s_3*omegadot_2_2 - c_3*neg_omegadot_2_1 + omega_3_2*v[2];
-    const double omegadot_3_2 = s_3*neg_omegadot_2_1 + c_3*omegadot_2_2 + neg_omega_3_1*v[2];
+    const double omegadot_3_1 = (s_3*omegadot_2_2) - (c_3*neg_omegadot_2_1) + (omega_3_2*v[2]);
+    const double omegadot_3_2 = (s_3*neg_omegadot_2_1) + (c_3*omegadot_2_2) + (neg_omega_3_1*v[2]);
     const double t4 = neg_omega_3_1*neg_omega_3_1;
     const double t5 = omega_3_2*omega_3_2;
     const double t6 = omega_3_3*omega_3_3;
@@ -57,55 +57,55 @@ void puma560_mass_matrix_and_bias(const double q[puma560_NQ], const double v[pum
     const double U_3_13 = omegadot_3_2 - t7;
     const double neg_U_3_22 = t4 + t6;
     const double neg_U_3_31 = t7 + omegadot_3_2;
-    const double U_3_32 = omega_3_2*omega_3_3 + omegadot_3_1;
-    const double t8 = neg_vdot_2_1 + 0.4318*neg_U_2_11;
-    const double t9 = 0.4318*U_2_12 - neg_vdot_2_2;
-    const double neg_vdot_3_3 = neg_vdot_2_3 + 0.4318*neg_U_2_31;
-    const double vdot_3_1 = s_3*t9 - c_3*t8;
-    const double vdot_3_2 = s_3*t8 + c_3*t9;
+    const double U_3_32 = (omega_3_2*omega_3_3) + omegadot_3_1;
+    const double t8 = neg_vdot_2_1 + (0.4318*neg_U_2_11);
+    const double t9 = (0.4318*U_2_12) - neg_vdot_2_2;
+    const double neg_vdot_3_3 = neg_vdot_2_3 + (0.4318*neg_U_2_31);
+    const double vdot_3_1 = (s_3*t9) - (c_3*t8);
+    const double vdot_3_2 = (s_3*t8) + (c_3*t9);
 
     /* link 4 (link4): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_4_1 = c_4*neg_omega_3_1 - s_4*omega_3_3;
-    const double neg_omega_4_2 = s_4*neg_omega_3_1 + c_4*omega_3_3;
+    const double omega_4_1 = (c_4*neg_omega_3_1) - (s_4*omega_3_3);
+    const double neg_omega_4_2 = (s_4*neg_omega_3_1) + (c_4*omega_3_3);
     const double omega_4_3 = v[3] - omega_3_2;
-    const double neg_omegadot_4_1 = c_4*omegadot_3_1 + neg_omega_4_2*v[3];
-    const double omegadot_4_2 = s_4*omegadot_3_1 - omega_4_1*v[3];
+    const double neg_omegadot_4_1 = (c_4*omegadot_3_1) + (neg_omega_4_2*v[3]);
+    const double omegadot_4_2 = (s_4*omegadot_3_1) - (omega_4_1*v[3]);
     const double t10 = omega_4_1*neg_omega_4_2;
     const double U_4_12 = omegadot_3_2 - t10;
     const double neg_U_4_21 = t10 + omegadot_3_2;
-    const double U_4_31 = omega_4_1*omega_4_3 - omegadot_4_2;
-    const double neg_U_4_32 = neg_omega_4_2*omega_4_3 + neg_omegadot_4_1;
-    const double t11 = vdot_3_1 + (0.0203*neg_U_3_11 + 0.4331*neg_U_3_12);
-    const double neg_vdot_4_3 = vdot_3_2 + (0.0203*neg_U_3_12 + 0.4331*neg_U_3_22);
-    const double t12 = 0.0203*neg_U_3_31 - 0.4331*U_3_32 - neg_vdot_3_3;
-    const double neg_vdot_4_1 = c_4*t11 + s_4*t12;
-    const double vdot_4_2 = s_4*t11 - c_4*t12;
+    const double U_4_31 = (omega_4_1*omega_4_3) - omegadot_4_2;
+    const double neg_U_4_32 = (neg_omega_4_2*omega_4_3) + neg_omegadot_4_1;
+    const double t11 = vdot_3_1 + ((0.0203*neg_U_3_11) + (0.4331*neg_U_3_12));
+    const double neg_vdot_4_3 = vdot_3_2 + ((0.0203*neg_U_3_12) + (0.4331*neg_U_3_22));
+    const double t12 = (0.0203*neg_U_3_31) - (0.4331*U_3_32) - neg_vdot_3_3;
+    const double neg_vdot_4_1 = (c_4*t11) + (s_4*t12);
+    const double vdot_4_2 = (s_4*t11) - (c_4*t12);
 
     /* link 5 (link5): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_5_1 = c_5*omega_4_1 + s_5*omega_4_3;
-    const double omega_5_2 = s_5*omega_4_1 - c_5*omega_4_3;
+    const double neg_omega_5_1 = (c_5*omega_4_1) + (s_5*omega_4_3);
+    const double omega_5_2 = (s_5*omega_4_1) - (c_5*omega_4_3);
     const double omega_5_3 = neg_omega_4_2 + v[4];
-    const double omegadot_5_1 = c_5*neg_omegadot_4_1 + s_5*omegadot_3_2 + omega_5_2*v[4];
-    const double omegadot_5_2 = c_5*omegadot_3_2 - s_5*neg_omegadot_4_1 + neg_omega_5_1*v[4];
+    const double omegadot_5_1 = (c_5*neg_omegadot_4_1) + (s_5*omegadot_3_2) + (omega_5_2*v[4]);
+    const double omegadot_5_2 = (c_5*omegadot_3_2) - (s_5*neg_omegadot_4_1) + (neg_omega_5_1*v[4]);
     const double t13 = neg_omega_5_1*omega_5_2;
     const double U_5_12 = omegadot_4_2 - t13;
     const double neg_U_5_21 = t13 + omegadot_4_2;
-    const double neg_U_5_22 = neg_omega_5_1*neg_omega_5_1 + omega_5_3*omega_5_3;
-    const double neg_U_5_31 = neg_omega_5_1*omega_5_3 + omegadot_5_2;
-    const double U_5_32 = omega_5_2*omega_5_3 + omegadot_5_1;
-    const double vdot_5_1 = c_5*neg_vdot_4_1 + s_5*neg_vdot_4_3;
+    const double neg_U_5_22 = (neg_omega_5_1*neg_omega_5_1) + (omega_5_3*omega_5_3);
+    const double neg_U_5_31 = (neg_omega_5_1*omega_5_3) + omegadot_5_2;
+    const double U_5_32 = (omega_5_2*omega_5_3) + omegadot_5_1;
+    const double vdot_5_1 = (c_5*neg_vdot_4_1) + (s_5*neg_vdot_4_3);
 
     /* link 6 (link6): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_6_1 = s_6*omega_5_3 - c_6*neg_omega_5_1;
-    const double omega_6_2 = s_6*neg_omega_5_1 + c_6*omega_5_3;
+    const double omega_6_1 = (s_6*omega_5_3) - (c_6*neg_omega_5_1);
+    const double omega_6_2 = (s_6*neg_omega_5_1) + (c_6*omega_5_3);
     const double omega_6_3 = v[5] - omega_5_2;
-    const double omegadot_6_1 = c_6*omegadot_5_1 - s_6*omegadot_4_2 + omega_6_2*v[5];
-    const double neg_omegadot_6_2 = s_6*omegadot_5_1 + c_6*omegadot_4_2 + omega_6_1*v[5];
+    const double omegadot_6_1 = (c_6*omegadot_5_1) - (s_6*omegadot_4_2) + (omega_6_2*v[5]);
+    const double neg_omegadot_6_2 = (s_6*omegadot_5_1) + (c_6*omegadot_4_2) + (omega_6_1*v[5]);
     const double t14 = omega_6_1*omega_6_2;
     const double U_6_12 = t14 + omegadot_5_2;
     const double U_6_21 = t14 - omegadot_5_2;
-    const double U_6_31 = omega_6_1*omega_6_3 + neg_omegadot_6_2;
-    const double U_6_32 = omega_6_2*omega_6_3 + omegadot_6_1;
+    const double U_6_31 = (omega_6_1*omega_6_3) + neg_omegadot_6_2;
+    const double U_6_32 = (omega_6_2*omega_6_3) + omegadot_6_1;
 
     /* link 6 (link6): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_6_1 = 2e-05*U_6_32;
@@ -116,134 +116,135 @@ void puma560_mass_matrix_and_bias(const double q[puma560_NQ], const double v[pum
     const double neg_F_5_1 = 0.00288*U_5_12;
     const double F_5_2 = 0.00288*neg_U_5_22;
     const double neg_F_5_3 = 0.00288*U_5_32;
-    const double N_5_1 = 0.00042216*U_5_32 + 0.00288*vdot_4_2 + (c_6*N_6_1 + s_6*neg_N_6_2);
-    const double N_5_2 = 0.0002*neg_U_5_31 - N_6_3;
-    const double t15 = 0.00288*vdot_5_1 - (0.0002*neg_U_5_21 + 0.00042216*U_5_12);
-    const double N_5_3 = t15 + (s_6*N_6_1 - c_6*neg_N_6_2);
+    const double N_5_1 = (0.00042216*U_5_32) + (0.00288*vdot_4_2) + ((c_6*N_6_1) + (s_6*neg_N_6_2));
+    const double N_5_2 = (0.0002*neg_U_5_31) - N_6_3;
+    const double t15 = (0.00288*vdot_5_1) - ((0.0002*neg_U_5_21) + (0.00042216*U_5_12));
+    const double N_5_3 = t15 + ((s_6*N_6_1) - (c_6*neg_N_6_2));
 
     /* link 4 (link4): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double F_4_1 = c_5*neg_F_5_1 + s_5*F_5_2;
-    const double F_4_3 = s_5*neg_F_5_1 - c_5*F_5_2;
-    const double N_4_1 = s_5*N_5_2 - c_5*N_5_1 - 0.00075*neg_U_4_32;
-    const double neg_N_4_2 = 0.00065*U_4_31 + N_5_3;
-    const double neg_N_4_3 = 0.00065*neg_U_4_21 + 0.00075*U_4_12 + (s_5*N_5_1 + c_5*N_5_2);
+    const double F_4_1 = (c_5*neg_F_5_1) + (s_5*F_5_2);
+    const double F_4_3 = (s_5*neg_F_5_1) - (c_5*F_5_2);
+    const double N_4_1 = (s_5*N_5_2) - (c_5*N_5_1) - (0.00075*neg_U_4_32);
+    const double neg_N_4_2 = (0.00065*U_4_31) + N_5_3;
+    const double neg_N_4_3 = (0.00065*neg_U_4_21) + (0.00075*U_4_12) + ((s_5*N_5_1) + (c_5*N_5_2));
 
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t16 = 0.3056901365*U_3_32 - (0.0106736385*neg_U_3_31 + 0.004704*(t6 - t5));
-    const double t17 = 0.004704*neg_U_3_12 - 0.0106736385*U_3_32 + 0.0067651125*neg_U_3_31;
-    const double t18 = N_4_1 - 0.4331*neg_F_5_3;
-    const double t19 = 0.4331*F_4_1 - neg_N_4_2;
-    const double t20 = s_4*F_4_1 + c_4*neg_F_5_3;
-    const double N_3_1 = t16 + 0.861795*neg_vdot_3_3 + (s_4*t19 - c_4*t18);
-    const double N_3_2 = t17 - 0.025375*neg_vdot_3_3 + (neg_N_4_3 - 0.0203*t20);
-    const double t21 = 0.004704*U_3_13 + 0.0106736385*(t5 - t4) + neg_U_3_12*0.298925024;
-    const double N_3_3 = t21 + 0.861795*vdot_3_1 - 0.025375*vdot_3_2 + 0.0203*F_4_3 - s_4*t18 - c_4*t19;
-    const double F_3_1 = 0.025375*neg_U_3_11 + 0.861795*neg_U_3_12 + (s_4*neg_F_5_3 - c_4*F_4_1);
-    const double F_3_2 = 0.025375*neg_U_3_12 + 0.861795*neg_U_3_22 - F_4_3;
-    const double F_3_3 = 0.025375*neg_U_3_31 - 0.861795*U_3_32 - t20;
+    const double t16 = (0.3056901365*U_3_32) - ((0.0106736385*neg_U_3_31) + (0.004704*(t6 - t5)));
+    const double t17 = (0.004704*neg_U_3_12) - (0.0106736385*U_3_32) + (0.0067651125*neg_U_3_31);
+    const double t18 = N_4_1 - (0.4331*neg_F_5_3);
+    const double t19 = (0.4331*F_4_1) - neg_N_4_2;
+    const double t20 = (s_4*F_4_1) + (c_4*neg_F_5_3);
+    const double N_3_1 = t16 + (0.861795*neg_vdot_3_3) + ((s_4*t19) - (c_4*t18));
+    const double N_3_2 = t17 - (0.025375*neg_vdot_3_3) + (neg_N_4_3 - (0.0203*t20));
+    const double t21 = (0.004704*U_3_13) + (0.0106736385*(t5 - t4)) + (neg_U_3_12*0.298925024);
+    const double t22 = t21 + (0.861795*vdot_3_1) - (0.025375*vdot_3_2) + (0.0203*F_4_3) - (s_4*t18);
+    const double N_3_3 = t22 - (c_4*t19);
+    const double F_3_1 = (0.025375*neg_U_3_11) + (0.861795*neg_U_3_12) + ((s_4*neg_F_5_3) - (c_4*F_4_1));
+    const double F_3_2 = (0.025375*neg_U_3_12) + (0.861795*neg_U_3_22) - F_4_3;
+    const double F_3_3 = (0.025375*neg_U_3_31) - (0.861795*U_3_32) - t20;
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t22 = 0.00808056*(t3 - t2) - (0.0070992*neg_U_2_31 + 0.12059664*U_2_12);
-    const double t23 = 0.00808056*U_2_12 + 0.0070992*neg_U_2_32 + 0.12059664*(t1 - t3);
-    const double t24 = s_3*F_3_1 + c_3*F_3_2;
-    const double N_2_1 = t22 - 0.0731264*neg_U_2_32 - 0.1044*neg_vdot_2_3 + (c_3*N_3_1 - s_3*N_3_2);
-    const double t25 = t23 + 1.674987602*neg_U_2_31 + 3.79559*neg_vdot_2_3;
-    const double N_2_2 = t25 + (s_3*N_3_1 + c_3*N_3_2 - 0.4318*F_3_3);
-    const double t26 = 0.0070992*(t2 - t1) + U_2_12*1.601861202 + 0.1044*neg_vdot_2_1;
-    const double N_2_3 = t26 - 3.79559*neg_vdot_2_2 + N_3_3 + 0.4318*t24;
-    const double F_2_1 = 0.1044*U_2_12 - 3.79559*neg_U_2_11 + (c_3*F_3_1 - s_3*F_3_2);
-    const double F_2_2 = 3.79559*U_2_12 - 0.1044*neg_U_2_22 + t24;
+    const double t23 = (0.00808056*(t3 - t2)) - ((0.0070992*neg_U_2_31) + (0.12059664*U_2_12));
+    const double t24 = (0.00808056*U_2_12) + (0.0070992*neg_U_2_32) + (0.12059664*(t1 - t3));
+    const double t25 = (s_3*F_3_1) + (c_3*F_3_2);
+    const double N_2_1 = t23 - (0.0731264*neg_U_2_32) - (0.1044*neg_vdot_2_3) + ((c_3*N_3_1) - (s_3*N_3_2));
+    const double t26 = t24 + (1.674987602*neg_U_2_31) + (3.79559*neg_vdot_2_3);
+    const double N_2_2 = t26 + ((s_3*N_3_1) + (c_3*N_3_2) - (0.4318*F_3_3));
+    const double t27 = (0.0070992*(t2 - t1)) + (U_2_12*1.601861202) + (0.1044*neg_vdot_2_1);
+    const double N_2_3 = t27 - (3.79559*neg_vdot_2_2) + N_3_3 + (0.4318*t25);
+    const double F_2_1 = (0.1044*U_2_12) - (3.79559*neg_U_2_11) + ((c_3*F_3_1) - (s_3*F_3_2));
+    const double F_2_2 = (3.79559*U_2_12) - (0.1044*neg_U_2_22) + t25;
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double neg_N_1_3 = s_2*(N_2_1 - 0.1501*F_2_2) + c_2*(N_2_2 + 0.1501*F_2_1);
+    const double neg_N_1_3 = (s_2*(N_2_1 - (0.1501*F_2_2))) + (c_2*(N_2_2 + (0.1501*F_2_1)));
 
     /* link 4 (link4): composite body, SA (15a-c) */
     const double neg_h_4_1 = 0.00288*s_5;
     const double h_4_3 = 0.00288*c_5;
-    const double t27 = 0.00020216*s_5;
-    const double t28 = s_5*t27;
-    const double neg_Sigma_4_13 = c_5*t27;
-    const double Sigma_4_33 = 0.00042216 - t28;
-    const double Sigma_4_11 = 0.00087 + t28;
+    const double t28 = 0.00020216*s_5;
+    const double t29 = s_5*t28;
+    const double neg_Sigma_4_13 = c_5*t28;
+    const double Sigma_4_33 = 0.00042216 - t29;
+    const double Sigma_4_11 = 0.00087 + t29;
 
     /* link 3 (link3): composite body, SA (15a-c) */
-    const double t29 = neg_Sigma_4_13 + 0.4331*neg_h_4_1;
-    const double t30 = c_4*neg_h_4_1;
+    const double t30 = neg_Sigma_4_13 + (0.4331*neg_h_4_1);
+    const double t31 = c_4*neg_h_4_1;
     const double h_3_3 = s_4*neg_h_4_1;
-    const double t31 = s_4*(Sigma_4_11 - 0.00077);
-    const double t32 = s_4*t31;
-    const double Sigma_3_33 = 0.00077 + t32;
-    const double t33 = c_4*t29;
-    const double neg_M_4_3 = s_4*t29;
-    const double Sigma_3_13 = c_4*t31 - 0.0203*h_3_3;
-    const double h_3_1 = t30 - 0.025375;
+    const double t32 = s_4*(Sigma_4_11 - 0.00077);
+    const double t33 = s_4*t32;
+    const double Sigma_3_33 = 0.00077 + t33;
+    const double t34 = c_4*t30;
+    const double neg_M_4_3 = s_4*t30;
+    const double Sigma_3_13 = (c_4*t32) - (0.0203*h_3_3);
+    const double h_3_1 = t31 - 0.025375;
     const double neg_h_3_2 = 0.861795 + h_4_3;
-    const double Sigma_3_11 = 0.0067651125 + (Sigma_4_11 - t32 - 0.0406*t30);
-    const double Sigma_3_12 = 0.0106736385 + (0.0203*h_4_3 - t33);
-    const double Sigma_3_22 = 0.3056901365 + (Sigma_4_33 + 0.8662*h_4_3);
+    const double Sigma_3_11 = 0.0067651125 + (Sigma_4_11 - t33 - (0.0406*t31));
+    const double Sigma_3_12 = 0.0106736385 + ((0.0203*h_4_3) - t34);
+    const double Sigma_3_22 = 0.3056901365 + (Sigma_4_33 + (0.8662*h_4_3));
     const double neg_Sigma_3_23 = 0.004704 + neg_M_4_3;
 
     /* link 2 (link2): composite body, SA (15a-c) */
-    const double t34 = c_3*h_3_1 + s_3*neg_h_3_2;
-    const double t35 = s_3*h_3_1;
-    const double t36 = c_3*neg_h_3_2;
-    const double t37 = t35 - t36;
-    const double t38 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
-    const double t39 = s_3*t38;
-    const double t40 = c_3*Sigma_3_13 + s_3*neg_Sigma_3_23;
-    const double t41 = s_3*Sigma_3_13;
-    const double t42 = c_3*neg_Sigma_3_23;
-    const double h_2_1 = 3.79559 + t34;
-    const double h_2_2 = 0.1044 + t37;
-    const double Sigma_2_11 = 1.674987602 + (Sigma_3_11 - t39 + 0.8636*t34);
-    const double Sigma_2_12 = 0.0070992 + (c_3*t38 - Sigma_3_12 + 0.4318*t37);
-    const double Sigma_2_13 = 0.12059664 + (t40 + 0.4318*h_3_3);
-    const double Sigma_2_22 = 0.0731264 + (Sigma_3_22 + t39);
-    const double Sigma_2_23 = 0.00808056 + (t41 - t42);
+    const double t35 = (c_3*h_3_1) + (s_3*neg_h_3_2);
+    const double t36 = s_3*h_3_1;
+    const double t37 = c_3*neg_h_3_2;
+    const double t38 = t36 - t37;
+    const double t39 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
+    const double t40 = s_3*t39;
+    const double t41 = (c_3*Sigma_3_13) + (s_3*neg_Sigma_3_23);
+    const double t42 = s_3*Sigma_3_13;
+    const double t43 = c_3*neg_Sigma_3_23;
+    const double h_2_1 = 3.79559 + t35;
+    const double h_2_2 = 0.1044 + t38;
+    const double Sigma_2_11 = 1.674987602 + (Sigma_3_11 - t40 + (0.8636*t35));
+    const double Sigma_2_12 = 0.0070992 + ((c_3*t39) - Sigma_3_12 + (0.4318*t38));
+    const double Sigma_2_13 = 0.12059664 + (t41 + (0.4318*h_3_3));
+    const double Sigma_2_22 = 0.0731264 + (Sigma_3_22 + t40);
+    const double Sigma_2_23 = 0.00808056 + (t42 - t43);
 
     /* link 1 (link1): composite body, SA (15a-c) */
-    const double t43 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.175 + t43;
-    const double Sigma_1_22 = 1.2967295505 + (Sigma_3_33 + 0.3002*h_3_3);
+    const double t44 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.175 + (Sigma_2_11 - t44);
+    const double Sigma_1_22 = 1.2967295505 + (Sigma_3_33 + (0.3002*h_3_3));
 
     /* link 1 (link1): row of the mass matrix, SA (16) */
     const double M_1_1 = Sigma_1_11 + Sigma_1_22;
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
-    const double M_2_1 = s_2*(Sigma_2_13 + 0.1501*h_2_1) + c_2*(Sigma_2_23 + 0.1501*h_2_2);
+    const double M_2_1 = (s_2*(Sigma_2_13 + (0.1501*h_2_1))) + (c_2*(Sigma_2_23 + (0.1501*h_2_2)));
 
     /* link 3 (link3): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + 0.4318*t34;
-    const double M_3_1 = s_2*(t40 + 0.1501*t34) - c_2*(t42 - t41 + 0.1501*(t36 - t35));
+    const double M_3_2 = M_3_3 + (0.4318*t35);
+    const double M_3_1 = (s_2*(t41 + (0.1501*t35))) - (c_2*(t43 - t42 + (0.1501*(t37 - t36))));
 
     /* link 4 (link4): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + 0.00077;
-    const double t44 = 0.0203*t30 - M_4_4;
-    const double t45 = s_3*h_3_3;
-    const double neg_M_4_2 = neg_M_4_3 + 0.4318*t45;
-    const double t46 = c_2*(c_3*(t44 - 0.1501*h_3_3) - s_3*t33 - 0.4318*t30);
-    const double neg_M_4_1 = s_2*(0.1501*t45 - (c_3*t33 + s_3*t44)) + t46;
+    const double t45 = (0.0203*t31) - M_4_4;
+    const double t46 = s_3*h_3_3;
+    const double neg_M_4_2 = neg_M_4_3 + (0.4318*t46);
+    const double t47 = c_2*((c_3*(t45 - (0.1501*h_3_3))) - (s_3*t34) - (0.4318*t31));
+    const double neg_M_4_1 = (s_2*((0.1501*t46) - ((c_3*t34) + (s_3*t45)))) + t47;
 
     /* link 5 (link5): row of the mass matrix, SA (16) */
-    const double t47 = 0.00064216 + 0.4331*h_4_3;
-    const double t48 = s_4*t47;
-    const double t49 = c_4*h_4_3;
-    const double t50 = s_4*h_4_3;
-    const double t51 = 0.0203*t50;
-    const double M_5_3 = c_4*t47 - 0.0203*neg_h_4_1;
-    const double t52 = s_3*t49 + c_3*neg_h_4_1;
-    const double M_5_2 = M_5_3 + 0.4318*t52;
-    const double t53 = c_2*(c_3*t51 - s_3*t48 - 0.4318*t50 + 0.1501*(c_3*t49 - s_3*neg_h_4_1));
-    const double M_5_1 = s_2*(c_3*t48 + s_3*t51 + 0.1501*t52) - t53;
+    const double t48 = 0.00064216 + (0.4331*h_4_3);
+    const double t49 = s_4*t48;
+    const double t50 = c_4*h_4_3;
+    const double t51 = s_4*h_4_3;
+    const double t52 = 0.0203*t51;
+    const double M_5_3 = (c_4*t48) - (0.0203*neg_h_4_1);
+    const double t53 = (s_3*t50) + (c_3*neg_h_4_1);
+    const double M_5_2 = M_5_3 + (0.4318*t53);
+    const double t54 = (c_3*t52) - (s_3*t49) - (0.4318*t51) + (0.1501*((c_3*t50) - (s_3*neg_h_4_1)));
+    const double M_5_1 = (s_2*((c_3*t49) + (s_3*t52) + (0.1501*t53))) - (c_2*t54);
 
     /* link 6 (link6): row of the mass matrix, SA (16) */
-    const double t54 = 4e-05*s_5;
+    const double t55 = 4e-05*s_5;
     const double M_6_4 = 4e-05*c_5;
-    const double t55 = c_4*t54;
-    const double M_6_3 = s_4*t54;
-    const double neg_M_6_1 = s_2*(c_3*t55 + s_3*M_6_4) + c_2*(s_3*t55 - c_3*M_6_4);
+    const double t56 = c_4*t55;
+    const double M_6_3 = s_4*t55;
+    const double neg_M_6_1 = (s_2*((c_3*t56) + (s_3*M_6_4))) + (c_2*((s_3*t56) - (c_3*M_6_4)));
     const double out_M_0_3 = -neg_M_4_1;
     const double out_M_0_5 = -neg_M_6_1;
     const double out_M_1_3 = -neg_M_4_2;

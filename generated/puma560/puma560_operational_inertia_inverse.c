@@ -32,36 +32,36 @@ void puma560_operational_inertia_inverse(const double q[puma560_NQ], double Lamb
 
     /* link 3 (link3): pose in the base */
     const double neg_p_3_3 = 0.4318*s_2;
-    const double p_3_1 = 0.4318*R_2_11 - neg_p_2_1;
-    const double p_3_2 = p_2_2 + 0.4318*R_2_21;
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
-    const double R_3_21 = c_3*R_2_21 - s_3*neg_R_2_22;
-    const double neg_R_3_22 = s_3*R_2_21 + c_3*neg_R_2_22;
-    const double neg_R_3_31 = c_3*s_2 + s_3*c_2;
-    const double R_3_32 = s_3*s_2 - c_3*c_2;
+    const double p_3_1 = (0.4318*R_2_11) - neg_p_2_1;
+    const double p_3_2 = p_2_2 + (0.4318*R_2_21);
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
+    const double R_3_21 = (c_3*R_2_21) - (s_3*neg_R_2_22);
+    const double neg_R_3_22 = (s_3*R_2_21) + (c_3*neg_R_2_22);
+    const double neg_R_3_31 = (c_3*s_2) + (s_3*c_2);
+    const double R_3_32 = (s_3*s_2) - (c_3*c_2);
 
     /* link 4 (link4): pose in the base */
-    const double p_4_1 = p_3_1 + (0.4331*neg_R_3_12 - 0.0203*R_3_11);
-    const double p_4_2 = p_3_2 + (0.4331*neg_R_3_22 - 0.0203*R_3_21);
-    const double p_4_3 = 0.0203*neg_R_3_31 - 0.4331*R_3_32 - neg_p_3_3;
-    const double R_4_11 = s_4*s_1 - c_4*R_3_11;
-    const double R_4_12 = s_4*R_3_11 + c_4*s_1;
-    const double neg_R_4_21 = c_4*R_3_21 + s_4*c_1;
-    const double R_4_22 = s_4*R_3_21 - c_4*c_1;
+    const double p_4_1 = p_3_1 + ((0.4331*neg_R_3_12) - (0.0203*R_3_11));
+    const double p_4_2 = p_3_2 + ((0.4331*neg_R_3_22) - (0.0203*R_3_21));
+    const double p_4_3 = (0.0203*neg_R_3_31) - (0.4331*R_3_32) - neg_p_3_3;
+    const double R_4_11 = (s_4*s_1) - (c_4*R_3_11);
+    const double R_4_12 = (s_4*R_3_11) + (c_4*s_1);
+    const double neg_R_4_21 = (c_4*R_3_21) + (s_4*c_1);
+    const double R_4_22 = (s_4*R_3_21) - (c_4*c_1);
     const double R_4_31 = c_4*neg_R_3_31;
     const double neg_R_4_32 = s_4*neg_R_3_31;
 
     /* link 5 (link5): pose in the base */
-    const double R_5_12 = s_5*R_4_11 - c_5*neg_R_3_12;
-    const double neg_R_5_22 = s_5*neg_R_4_21 + c_5*neg_R_3_22;
-    const double R_5_32 = s_5*R_4_31 + c_5*R_3_32;
+    const double R_5_12 = (s_5*R_4_11) - (c_5*neg_R_3_12);
+    const double neg_R_5_22 = (s_5*neg_R_4_21) + (c_5*neg_R_3_22);
+    const double R_5_32 = (s_5*R_4_31) + (c_5*R_3_32);
 
     /* link 3 (link3): column of the Jacobian, RK (3.13) */
     const double t1 = p_4_3 + neg_p_3_3;
     const double t2 = c_1*t1;
     const double t3 = s_1*t1;
-    const double t4 = s_1*(p_4_2 - p_3_2) + c_1*(p_4_1 - p_3_1);
+    const double t4 = (s_1*(p_4_2 - p_3_2)) + (c_1*(p_4_1 - p_3_1));
 
     /* link 4 (link4): composite body, SA (15a-c) */
     const double neg_h_4_1 = 0.00288*s_5;
@@ -73,7 +73,7 @@ void puma560_operational_inertia_inverse(const double q[puma560_NQ], double Lamb
     const double Sigma_4_11 = 0.00087 + t6;
 
     /* link 3 (link3): composite body, SA (15a-c) */
-    const double t7 = neg_Sigma_4_13 + 0.4331*neg_h_4_1;
+    const double t7 = neg_Sigma_4_13 + (0.4331*neg_h_4_1);
     const double t8 = c_4*neg_h_4_1;
     const double h_3_3 = s_4*neg_h_4_1;
     const double t9 = s_4*(Sigma_4_11 - 0.00077);
@@ -81,85 +81,85 @@ void puma560_operational_inertia_inverse(const double q[puma560_NQ], double Lamb
     const double Sigma_3_33 = 0.00077 + t10;
     const double t11 = c_4*t7;
     const double neg_M_4_3 = s_4*t7;
-    const double Sigma_3_13 = c_4*t9 - 0.0203*h_3_3;
+    const double Sigma_3_13 = (c_4*t9) - (0.0203*h_3_3);
     const double h_3_1 = t8 - 0.025375;
     const double neg_h_3_2 = 0.861795 + h_4_3;
-    const double Sigma_3_11 = 0.0067651125 + (Sigma_4_11 - t10 - 0.0406*t8);
-    const double Sigma_3_12 = 0.0106736385 + (0.0203*h_4_3 - t11);
-    const double Sigma_3_22 = 0.3056901365 + (Sigma_4_33 + 0.8662*h_4_3);
+    const double Sigma_3_11 = 0.0067651125 + (Sigma_4_11 - t10 - (0.0406*t8));
+    const double Sigma_3_12 = 0.0106736385 + ((0.0203*h_4_3) - t11);
+    const double Sigma_3_22 = 0.3056901365 + (Sigma_4_33 + (0.8662*h_4_3));
     const double neg_Sigma_3_23 = 0.004704 + neg_M_4_3;
 
     /* link 2 (link2): composite body, SA (15a-c) */
-    const double t12 = c_3*h_3_1 + s_3*neg_h_3_2;
+    const double t12 = (c_3*h_3_1) + (s_3*neg_h_3_2);
     const double t13 = s_3*h_3_1;
     const double t14 = c_3*neg_h_3_2;
     const double t15 = t13 - t14;
-    const double t16 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
+    const double t16 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
     const double t17 = s_3*t16;
-    const double t18 = c_3*Sigma_3_13 + s_3*neg_Sigma_3_23;
+    const double t18 = (c_3*Sigma_3_13) + (s_3*neg_Sigma_3_23);
     const double t19 = s_3*Sigma_3_13;
     const double t20 = c_3*neg_Sigma_3_23;
     const double h_2_1 = 3.79559 + t12;
     const double h_2_2 = 0.1044 + t15;
-    const double Sigma_2_11 = 1.674987602 + (Sigma_3_11 - t17 + 0.8636*t12);
-    const double Sigma_2_12 = 0.0070992 + (c_3*t16 - Sigma_3_12 + 0.4318*t15);
-    const double Sigma_2_13 = 0.12059664 + (t18 + 0.4318*h_3_3);
+    const double Sigma_2_11 = 1.674987602 + (Sigma_3_11 - t17 + (0.8636*t12));
+    const double Sigma_2_12 = 0.0070992 + ((c_3*t16) - Sigma_3_12 + (0.4318*t15));
+    const double Sigma_2_13 = 0.12059664 + (t18 + (0.4318*h_3_3));
     const double Sigma_2_22 = 0.0731264 + (Sigma_3_22 + t17);
     const double Sigma_2_23 = 0.00808056 + (t19 - t20);
 
     /* link 1 (link1): composite body, SA (15a-c) */
-    const double t21 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.175 + t21;
-    const double Sigma_1_22 = 1.2967295505 + (Sigma_3_33 + 0.3002*h_3_3);
+    const double t21 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.175 + (Sigma_2_11 - t21);
+    const double Sigma_1_22 = 1.2967295505 + (Sigma_3_33 + (0.3002*h_3_3));
 
     /* link 1 (link1): row of the mass matrix, SA (16) */
     const double M_1_1 = Sigma_1_11 + Sigma_1_22;
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
-    const double M_2_1 = s_2*(Sigma_2_13 + 0.1501*h_2_1) + c_2*(Sigma_2_23 + 0.1501*h_2_2);
+    const double M_2_1 = (s_2*(Sigma_2_13 + (0.1501*h_2_1))) + (c_2*(Sigma_2_23 + (0.1501*h_2_2)));
 
     /* link 3 (link3): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + 0.4318*t12;
-    const double M_3_1 = s_2*(t18 + 0.1501*t12) - c_2*(t20 - t19 + 0.1501*(t14 - t13));
+    const double M_3_2 = M_3_3 + (0.4318*t12);
+    const double M_3_1 = (s_2*(t18 + (0.1501*t12))) - (c_2*(t20 - t19 + (0.1501*(t14 - t13))));
 
     /* link 4 (link4): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + 0.00077;
-    const double t22 = 0.0203*t8 - M_4_4;
+    const double t22 = (0.0203*t8) - M_4_4;
     const double t23 = s_3*h_3_3;
-    const double neg_M_4_2 = neg_M_4_3 + 0.4318*t23;
-    const double t24 = c_2*(c_3*(t22 - 0.1501*h_3_3) - s_3*t11 - 0.4318*t8);
-    const double neg_M_4_1 = s_2*(0.1501*t23 - (c_3*t11 + s_3*t22)) + t24;
+    const double neg_M_4_2 = neg_M_4_3 + (0.4318*t23);
+    const double t24 = c_2*((c_3*(t22 - (0.1501*h_3_3))) - (s_3*t11) - (0.4318*t8));
+    const double neg_M_4_1 = (s_2*((0.1501*t23) - ((c_3*t11) + (s_3*t22)))) + t24;
 
     /* link 5 (link5): row of the mass matrix, SA (16) */
-    const double t25 = 0.00064216 + 0.4331*h_4_3;
+    const double t25 = 0.00064216 + (0.4331*h_4_3);
     const double t26 = s_4*t25;
     const double t27 = c_4*h_4_3;
     const double t28 = s_4*h_4_3;
     const double t29 = 0.0203*t28;
-    const double M_5_3 = c_4*t25 - 0.0203*neg_h_4_1;
-    const double t30 = s_3*t27 + c_3*neg_h_4_1;
-    const double M_5_2 = M_5_3 + 0.4318*t30;
-    const double t31 = c_2*(c_3*t29 - s_3*t26 - 0.4318*t28 + 0.1501*(c_3*t27 - s_3*neg_h_4_1));
-    const double M_5_1 = s_2*(c_3*t26 + s_3*t29 + 0.1501*t30) - t31;
+    const double M_5_3 = (c_4*t25) - (0.0203*neg_h_4_1);
+    const double t30 = (s_3*t27) + (c_3*neg_h_4_1);
+    const double M_5_2 = M_5_3 + (0.4318*t30);
+    const double t31 = (c_3*t29) - (s_3*t26) - (0.4318*t28) + (0.1501*((c_3*t27) - (s_3*neg_h_4_1)));
+    const double M_5_1 = (s_2*((c_3*t26) + (s_3*t29) + (0.1501*t30))) - (c_2*t31);
 
     /* link 6 (link6): row of the mass matrix, SA (16) */
     const double t32 = 4e-05*s_5;
     const double M_6_4 = 4e-05*c_5;
     const double t33 = c_4*t32;
     const double M_6_3 = s_4*t32;
-    const double neg_M_6_1 = s_2*(c_3*t33 + s_3*M_6_4) + c_2*(s_3*t33 - c_3*M_6_4);
+    const double neg_M_6_1 = (s_2*((c_3*t33) + (s_3*M_6_4))) + (c_2*((s_3*t33) - (c_3*M_6_4)));
 
     /* link 6 (link6): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_4_6 = 25000.0*M_6_4;
     const double alpha_3_6 = 25000.0*M_6_3;
     const double neg_alpha_1_6 = 25000.0*neg_M_6_1;
-    const double D_4 = M_4_4 - alpha_4_6*M_6_4;
+    const double D_4 = M_4_4 - (alpha_4_6*M_6_4);
     const double t34 = alpha_4_6*M_6_3;
     const double t35 = neg_M_4_3 + t34;
     const double t36 = neg_M_4_2 + t34;
-    const double t37 = alpha_4_6*neg_M_6_1 - neg_M_4_1;
+    const double t37 = (alpha_4_6*neg_M_6_1) - neg_M_4_1;
     const double t38 = alpha_3_6*M_6_3;
     const double t39 = alpha_3_6*neg_M_6_1;
 
@@ -173,85 +173,85 @@ void puma560_operational_inertia_inverse(const double q[puma560_NQ], double Lamb
     const double neg_alpha_3_4 = t35*t40;
     const double neg_alpha_2_4 = t36*t40;
     const double alpha_1_4 = t37*t40;
-    const double D_3 = M_3_3 - t38 - alpha_3_5*M_5_3 - neg_alpha_3_4*t35;
-    const double t41 = M_3_2 - t38 - alpha_3_5*M_5_2 - neg_alpha_3_4*t36;
-    const double t42 = M_3_1 + t39 - alpha_3_5*M_5_1 + neg_alpha_3_4*t37;
+    const double D_3 = M_3_3 - t38 - (alpha_3_5*M_5_3) - (neg_alpha_3_4*t35);
+    const double t41 = M_3_2 - t38 - (alpha_3_5*M_5_2) - (neg_alpha_3_4*t36);
+    const double t42 = M_3_1 + t39 - (alpha_3_5*M_5_1) + (neg_alpha_3_4*t37);
 
     /* link 3 (link3): reverse Gaussian elimination, SA (26)-(30) */
     const double t43 = 1.0/D_3;
     const double alpha_2_3 = t41*t43;
     const double alpha_1_3 = t42*t43;
-    const double D_2 = M_2_2 - t38 - alpha_2_5*M_5_2 - neg_alpha_2_4*t36 - alpha_2_3*t41;
-    const double t44 = M_2_1 + t39 - alpha_2_5*M_5_1 + neg_alpha_2_4*t37 - alpha_2_3*t42;
-    const double t45 = M_1_1 - neg_alpha_1_6*neg_M_6_1 - alpha_1_5*M_5_1 - alpha_1_4*t37;
+    const double D_2 = M_2_2 - t38 - (alpha_2_5*M_5_2) - (neg_alpha_2_4*t36) - (alpha_2_3*t41);
+    const double t44 = M_2_1 + t39 - (alpha_2_5*M_5_1) + (neg_alpha_2_4*t37) - (alpha_2_3*t42);
+    const double t45 = M_1_1 - (neg_alpha_1_6*neg_M_6_1) - (alpha_1_5*M_5_1) - (alpha_1_4*t37);
 
     /* link 2 (link2): reverse Gaussian elimination, SA (26)-(30) */
     const double t46 = 1.0/D_2;
     const double alpha_1_2 = t44*t46;
-    const double D_1 = t45 - alpha_1_3*t42 - alpha_1_2*t44;
+    const double D_1 = t45 - (alpha_1_3*t42) - (alpha_1_2*t44);
 
     /* link 1 (link1): reverse Gaussian elimination, SA (26)-(30) */
     const double t47 = 1.0/D_1;
 
     /* link 6 (link6): elimination applied to the right-hand side, SA (24) */
-    const double t48 = neg_R_3_12 + alpha_4_6*R_5_12;
-    const double t49 = alpha_3_6*R_5_12 - s_1;
+    const double t48 = neg_R_3_12 + (alpha_4_6*R_5_12);
+    const double t49 = (alpha_3_6*R_5_12) - s_1;
 
     /* link 4 (link4): elimination applied to the right-hand side, SA (24) */
-    const double t50 = t49 + alpha_3_5*R_4_12 + neg_alpha_3_4*t48;
+    const double t50 = t49 + (alpha_3_5*R_4_12) + (neg_alpha_3_4*t48);
 
     /* link 3 (link3): elimination applied to the right-hand side, SA (24) */
-    const double t51 = t49 + alpha_2_5*R_4_12 + neg_alpha_2_4*t48 - alpha_2_3*t50;
+    const double t51 = t49 + (alpha_2_5*R_4_12) + (neg_alpha_2_4*t48) - (alpha_2_3*t50);
 
     /* link 2 (link2): elimination applied to the right-hand side, SA (24) */
-    const double t52 = alpha_1_5*R_4_12 - neg_alpha_1_6*R_5_12 - alpha_1_4*t48 - alpha_1_3*t50;
-    const double t53 = t52 - alpha_1_2*t51;
+    const double t52 = (alpha_1_5*R_4_12) - (neg_alpha_1_6*R_5_12) - (alpha_1_4*t48) - (alpha_1_3*t50);
+    const double t53 = t52 - (alpha_1_2*t51);
 
     /* link 6 (link6): elimination applied to the right-hand side, SA (24) */
-    const double t54 = neg_R_3_22 - alpha_4_6*neg_R_5_22;
-    const double t55 = c_1 - alpha_3_6*neg_R_5_22;
+    const double t54 = neg_R_3_22 - (alpha_4_6*neg_R_5_22);
+    const double t55 = c_1 - (alpha_3_6*neg_R_5_22);
 
     /* link 4 (link4): elimination applied to the right-hand side, SA (24) */
-    const double t56 = t55 + alpha_3_5*R_4_22 + neg_alpha_3_4*t54;
+    const double t56 = t55 + (alpha_3_5*R_4_22) + (neg_alpha_3_4*t54);
 
     /* link 3 (link3): elimination applied to the right-hand side, SA (24) */
-    const double t57 = t55 + alpha_2_5*R_4_22 + neg_alpha_2_4*t54 - alpha_2_3*t56;
+    const double t57 = t55 + (alpha_2_5*R_4_22) + (neg_alpha_2_4*t54) - (alpha_2_3*t56);
+    const double t58 = (neg_alpha_1_6*neg_R_5_22) + (alpha_1_5*R_4_22) - (alpha_1_4*t54);
 
     /* link 2 (link2): elimination applied to the right-hand side, SA (24) */
-    const double t58 = neg_alpha_1_6*neg_R_5_22 + alpha_1_5*R_4_22 - alpha_1_4*t54 - alpha_1_3*t56;
-    const double t59 = t58 - alpha_1_2*t57;
+    const double t59 = t58 - (alpha_1_3*t56) - (alpha_1_2*t57);
 
     /* link 6 (link6): elimination applied to the right-hand side, SA (24) */
-    const double t60 = alpha_4_6*R_5_32 - R_3_32;
+    const double t60 = (alpha_4_6*R_5_32) - R_3_32;
     const double t61 = alpha_3_6*R_5_32;
 
     /* link 4 (link4): elimination applied to the right-hand side, SA (24) */
-    const double t62 = t61 - alpha_3_5*neg_R_4_32 + neg_alpha_3_4*t60;
+    const double t62 = t61 - (alpha_3_5*neg_R_4_32) + (neg_alpha_3_4*t60);
 
     /* link 3 (link3): elimination applied to the right-hand side, SA (24) */
-    const double t63 = t61 - alpha_2_5*neg_R_4_32 + neg_alpha_2_4*t60 - alpha_2_3*t62;
-    const double t64 = 1.0 - neg_alpha_1_6*R_5_32 - alpha_1_5*neg_R_4_32 - alpha_1_4*t60;
+    const double t63 = t61 - (alpha_2_5*neg_R_4_32) + (neg_alpha_2_4*t60) - (alpha_2_3*t62);
+    const double t64 = 1.0 - (neg_alpha_1_6*R_5_32) - (alpha_1_5*neg_R_4_32) - (alpha_1_4*t60);
 
     /* link 2 (link2): elimination applied to the right-hand side, SA (24) */
-    const double t65 = t64 - alpha_1_3*t62 - alpha_1_2*t63;
+    const double t65 = t64 - (alpha_1_3*t62) - (alpha_1_2*t63);
 
     /* link 3 (link3): elimination applied to the right-hand side, SA (24) */
-    const double t66 = c_1*p_4_3 - alpha_2_3*t2;
+    const double t66 = (c_1*p_4_3) - (alpha_2_3*t2);
 
     /* link 2 (link2): elimination applied to the right-hand side, SA (24) */
-    const double t67 = p_4_2 + alpha_1_3*t2 + alpha_1_2*t66;
+    const double t67 = p_4_2 + (alpha_1_3*t2) + (alpha_1_2*t66);
 
     /* link 3 (link3): elimination applied to the right-hand side, SA (24) */
-    const double t68 = s_1*p_4_3 - alpha_2_3*t3;
+    const double t68 = (s_1*p_4_3) - (alpha_2_3*t3);
 
     /* link 2 (link2): elimination applied to the right-hand side, SA (24) */
-    const double t69 = p_4_1 - alpha_1_3*t3 - alpha_1_2*t68;
+    const double t69 = p_4_1 - (alpha_1_3*t3) - (alpha_1_2*t68);
 
     /* link 3 (link3): elimination applied to the right-hand side, SA (24) */
-    const double t70 = alpha_2_3*t4 - (s_1*(p_4_2 - p_2_2) + c_1*(p_4_1 + neg_p_2_1));
+    const double t70 = (alpha_2_3*t4) - ((s_1*(p_4_2 - p_2_2)) + (c_1*(p_4_1 + neg_p_2_1)));
 
     /* link 2 (link2): elimination applied to the right-hand side, SA (24) */
-    const double t71 = alpha_1_3*t4 - alpha_1_2*t70;
+    const double t71 = (alpha_1_3*t4) - (alpha_1_2*t70);
 
     /* link 1 (link1): elimination applied to the right-hand side, SA (24) */
     const double t72 = t59*t47;
@@ -277,28 +277,33 @@ void puma560_operational_inertia_inverse(const double q[puma560_NQ], double Lamb
     const double t92 = t4*t43;
 
     /* products of the rows of the Jacobian over the inverse of the mass matrix */
-    const double t93 = t53*(t53*t47) + t51*(t51*t46) + t50*(t50*t43) + t48*(t48*t40);
-    const double out_Lambda_inv_0_0 = t93 + R_4_12*(1557.2443004858603*R_4_12) + R_5_12*(25000.0*R_5_12);
-    const double out_Lambda_inv_0_1 = t53*t72 + t51*t73 + t50*t74 + t48*t75 + R_4_12*t76 - R_5_12*t77;
-    const double out_Lambda_inv_0_2 = t53*t78 + t51*t79 + t50*t80 + t48*t81 - R_4_12*t82 + R_5_12*t83;
-    const double out_Lambda_inv_0_3 = t51*t85 - t53*t84 + t50*t86;
-    const double out_Lambda_inv_0_4 = t53*t87 + t51*t88 + t50*t89;
-    const double out_Lambda_inv_0_5 = t53*t90 + t51*t91 - t50*t92;
-    const double out_Lambda_inv_1_1 = t59*t72 + t57*t73 + t56*t74 + t54*t75 + R_4_22*t76 + neg_R_5_22*t77;
-    const double out_Lambda_inv_1_2 = t59*t78 + t57*t79 + t56*t80 + t54*t81 - R_4_22*t82 - neg_R_5_22*t83;
-    const double out_Lambda_inv_1_3 = t57*t85 - t59*t84 + t56*t86;
-    const double out_Lambda_inv_1_4 = t59*t87 + t57*t88 + t56*t89;
-    const double out_Lambda_inv_1_5 = t59*t90 + t57*t91 - t56*t92;
-    const double out_Lambda_inv_2_2 = t65*t78 + t63*t79 + t62*t80 + t60*t81 + neg_R_4_32*t82 + R_5_32*t83;
-    const double out_Lambda_inv_2_3 = t63*t85 - t65*t84 + t62*t86;
-    const double out_Lambda_inv_2_4 = t65*t87 + t63*t88 + t62*t89;
-    const double out_Lambda_inv_2_5 = t65*t90 + t63*t91 - t62*t92;
-    const double out_Lambda_inv_3_3 = t67*t84 + t66*t85 + t2*t86;
-    const double out_Lambda_inv_3_4 = t66*t88 - t67*t87 + t2*t89;
-    const double out_Lambda_inv_3_5 = t66*t91 - t67*t90 - t2*t92;
-    const double out_Lambda_inv_4_4 = t69*t87 + t68*t88 + t3*t89;
-    const double out_Lambda_inv_4_5 = t69*t90 + t68*t91 - t3*t92;
-    const double out_Lambda_inv_5_5 = t71*t90 + t70*t91 + t4*t92;
+    const double t93 = (t53*(t53*t47)) + (t51*(t51*t46)) + (t50*(t50*t43)) + (t48*(t48*t40));
+    const double out_Lambda_inv_0_0 = t93 + (R_4_12*(1557.2443004858603*R_4_12)) + (R_5_12*(25000.0*R_5_12));
+    const double t94 = (t53*t72) + (t51*t73) + (t50*t74) + (t48*t75) + (R_4_12*t76);
+    const double out_Lambda_inv_0_1 = t94 - (R_5_12*t77);
+    const double t95 = (t53*t78) + (t51*t79) + (t50*t80) + (t48*t81) - (R_4_12*t82);
+    const double out_Lambda_inv_0_2 = t95 + (R_5_12*t83);
+    const double out_Lambda_inv_0_3 = (t51*t85) - (t53*t84) + (t50*t86);
+    const double out_Lambda_inv_0_4 = (t53*t87) + (t51*t88) + (t50*t89);
+    const double out_Lambda_inv_0_5 = (t53*t90) + (t51*t91) - (t50*t92);
+    const double t96 = (t59*t72) + (t57*t73) + (t56*t74) + (t54*t75) + (R_4_22*t76);
+    const double out_Lambda_inv_1_1 = t96 + (neg_R_5_22*t77);
+    const double t97 = (t59*t78) + (t57*t79) + (t56*t80) + (t54*t81) - (R_4_22*t82);
+    const double out_Lambda_inv_1_2 = t97 - (neg_R_5_22*t83);
+    const double out_Lambda_inv_1_3 = (t57*t85) - (t59*t84) + (t56*t86);
+    const double out_Lambda_inv_1_4 = (t59*t87) + (t57*t88) + (t56*t89);
+    const double out_Lambda_inv_1_5 = (t59*t90) + (t57*t91) - (t56*t92);
+    const double t98 = (t65*t78) + (t63*t79) + (t62*t80) + (t60*t81) + (neg_R_4_32*t82);
+    const double out_Lambda_inv_2_2 = t98 + (R_5_32*t83);
+    const double out_Lambda_inv_2_3 = (t63*t85) - (t65*t84) + (t62*t86);
+    const double out_Lambda_inv_2_4 = (t65*t87) + (t63*t88) + (t62*t89);
+    const double out_Lambda_inv_2_5 = (t65*t90) + (t63*t91) - (t62*t92);
+    const double out_Lambda_inv_3_3 = (t67*t84) + (t66*t85) + (t2*t86);
+    const double out_Lambda_inv_3_4 = (t66*t88) - (t67*t87) + (t2*t89);
+    const double out_Lambda_inv_3_5 = (t66*t91) - (t67*t90) - (t2*t92);
+    const double out_Lambda_inv_4_4 = (t69*t87) + (t68*t88) + (t3*t89);
+    const double out_Lambda_inv_4_5 = (t69*t90) + (t68*t91) - (t3*t92);
+    const double out_Lambda_inv_5_5 = (t71*t90) + (t70*t91) + (t4*t92);
 
     Lambda_inv[0] = out_Lambda_inv_0_0;
     Lambda_inv[1] = out_Lambda_inv_0_1;

@@ -25,19 +25,19 @@ void scara_bias_force(const double q[scara_NQ], const double v[scara_NV], double
     const double vdot_2_2 = s_2*t1;
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_vdot_3_1 = neg_vdot_2_1 + 0.275*neg_U_2_11;
+    const double neg_vdot_3_1 = neg_vdot_2_1 + (0.275*neg_U_2_11);
 
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_3_1 = 2.0*neg_vdot_3_1;
     const double neg_F_3_2 = 2.0*vdot_2_2;
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_2_3 = 0.825*vdot_2_2 + 0.275*neg_F_3_2;
-    const double neg_F_2_1 = 0.825*neg_U_2_11 + neg_F_3_1;
+    const double N_2_3 = (0.825*vdot_2_2) + (0.275*neg_F_3_2);
+    const double neg_F_2_1 = (0.825*neg_U_2_11) + neg_F_3_1;
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double F_1_2 = c_2*neg_F_3_2 - s_2*neg_F_2_1;
-    const double N_1_3 = N_2_3 + 0.325*F_1_2;
+    const double F_1_2 = (c_2*neg_F_3_2) - (s_2*neg_F_2_1);
+    const double N_1_3 = N_2_3 + (0.325*F_1_2);
 
     c[0] = N_1_3;
     c[1] = N_2_3;

@@ -18,8 +18,8 @@ void scara_forward_dynamics(const double q[scara_NQ], const double v[scara_NV], 
     const double omega_2_3 = v[0] + v[1];
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double PC_1_22 = s_2*(6.0022223104091434*s_2) - 4.0022223104091434;
-    const double P_1_33 = 0.935 + 0.105625*PC_1_22;
+    const double PC_1_22 = (s_2*(6.0022223104091434*s_2)) - 4.0022223104091434;
+    const double P_1_33 = 0.935 + (0.105625*PC_1_22);
 
     /* link 2 (link2): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double t1 = v[0]*(0.325*v[0]);
@@ -34,21 +34,21 @@ void scara_forward_dynamics(const double q[scara_NQ], const double v[scara_NV], 
 
     /* link 3 (link3): filter, RK (5.16) */
     const double nu_3 = 0.5*tau[2];
-    const double neg_z_2_4 = omega_2_3*(0.825*omega_2_3) + 2.0*neg_a_3_4;
+    const double neg_z_2_4 = (omega_2_3*(0.825*omega_2_3)) + (2.0*neg_a_3_4);
 
     /* link 2 (link2): filter, RK (5.16) */
     const double epsilon_2 = tau[1] + tau[3];
     const double nu_2 = 3.1747291559188855*epsilon_2;
-    const double t2 = c_2*(4.365252589388468*epsilon_2 - 4.0022223104091434*a_2_5);
-    const double z_1_5 = t2 - s_2*(neg_z_2_4 + 2.0*neg_a_2_4);
-    const double z_1_3 = epsilon_2 - tau[3] + 0.325*z_1_5;
+    const double t2 = c_2*((4.365252589388468*epsilon_2) - (4.0022223104091434*a_2_5));
+    const double z_1_5 = t2 - (s_2*(neg_z_2_4 + (2.0*neg_a_2_4)));
+    const double z_1_3 = epsilon_2 - tau[3] + (0.325*z_1_5);
 
     /* link 1 (link1): filter, RK (5.16) */
     const double epsilon_1 = tau[0] - z_1_3;
     const double nu_1 = epsilon_1/P_1_33;
 
     /* link 2 (link2): smoother, RK (5.17) */
-    const double thetaddot_2 = nu_2 - (nu_1 + 4.365252589388468*(a_2_5 + c_2*(0.325*nu_1)));
+    const double thetaddot_2 = nu_2 - (nu_1 + (4.365252589388468*(a_2_5 + (c_2*(0.325*nu_1)))));
 
     /* link 3 (link3): smoother, RK (5.17) */
     const double thetaddot_3 = nu_3 + 9.81;

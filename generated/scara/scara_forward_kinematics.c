@@ -21,17 +21,17 @@ void scara_forward_kinematics(const double q[scara_NQ], double R[9], double p[3]
     /* link 2 (link2): pose in the base */
     const double p_2_1 = 0.325*c_1;
     const double p_2_2 = 0.325*s_1;
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double neg_R_2_12 = s_2*c_1 + c_2*s_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
     /* link 3 (link3): pose in the base */
-    const double p_3_1 = p_2_1 + 0.275*R_2_11;
-    const double p_3_2 = p_2_2 + 0.275*neg_R_2_12;
+    const double p_3_1 = p_2_1 + (0.275*R_2_11);
+    const double p_3_2 = p_2_2 + (0.275*neg_R_2_12);
     const double p_3_3 = 0.387 - q[2];
 
     /* link 4 (link4): pose in the base */
-    const double R_4_11 = c_4*R_2_11 + s_4*neg_R_2_12;
-    const double R_4_12 = c_4*neg_R_2_12 - s_4*R_2_11;
+    const double R_4_11 = (c_4*R_2_11) + (s_4*neg_R_2_12);
+    const double R_4_12 = (c_4*neg_R_2_12) - (s_4*R_2_11);
 
     /* frame link4 */
     const double out_R_1_1 = -R_4_11;

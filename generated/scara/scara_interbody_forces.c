@@ -22,7 +22,7 @@ void scara_interbody_forces(const double q[scara_NQ], const double v[scara_NV], 
     const double omega_2_3 = v[0] + v[1];
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double P_1_33 = 0.30125 + 0.105625*(1.9977776895908568 + s_2*(6.0022223104091434*s_2));
+    const double P_1_33 = 0.30125 + (0.105625*(1.9977776895908568 + (s_2*(6.0022223104091434*s_2))));
 
     /* link 2 (link2): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double t1 = v[0]*(0.325*v[0]);
@@ -38,14 +38,14 @@ void scara_interbody_forces(const double q[scara_NQ], const double v[scara_NV], 
 
     /* link 3 (link3): filter, RK (5.16) */
     const double nu_3 = 0.5*tau[2];
-    const double neg_z_2_4 = t2 + 2.0*neg_a_3_4;
+    const double neg_z_2_4 = t2 + (2.0*neg_a_3_4);
 
     /* link 2 (link2): filter, RK (5.16) */
     const double epsilon_2 = tau[1] + tau[3];
     const double nu_2 = 3.1747291559188855*epsilon_2;
-    const double t3 = c_2*(4.365252589388468*epsilon_2 + 1.9977776895908568*a_2_5);
-    const double z_1_5 = t3 - s_2*(neg_z_2_4 + 8.0*neg_a_2_4);
-    const double z_1_3 = epsilon_2 - tau[3] + 0.325*z_1_5;
+    const double t3 = c_2*((4.365252589388468*epsilon_2) + (1.9977776895908568*a_2_5));
+    const double z_1_5 = t3 - (s_2*(neg_z_2_4 + (8.0*neg_a_2_4)));
+    const double z_1_3 = epsilon_2 - tau[3] + (0.325*z_1_5);
 
     /* link 1 (link1): filter, RK (5.16) */
     const double epsilon_1 = tau[0] - z_1_3;
@@ -53,20 +53,20 @@ void scara_interbody_forces(const double q[scara_NQ], const double v[scara_NV], 
 
     /* link 2 (link2): smoother, RK (5.17) */
     const double t4 = 0.325*nu_1;
-    const double t5 = s_2*t4 - neg_a_2_4;
-    const double t6 = a_2_5 + c_2*t4;
-    const double thetaddot_2 = nu_2 - (nu_1 + 4.365252589388468*t6);
+    const double t5 = (s_2*t4) - neg_a_2_4;
+    const double t6 = a_2_5 + (c_2*t4);
+    const double thetaddot_2 = nu_2 - (nu_1 + (4.365252589388468*t6));
     const double t7 = nu_1 + thetaddot_2;
 
     /* link 3 (link3): smoother, RK (5.17) */
-    const double t8 = t6 + 0.275*t7;
+    const double t8 = t6 + (0.275*t7);
     const double t9 = t5 - neg_a_3_4;
     const double thetaddot_3 = nu_3 + 9.81;
     const double t10 = thetaddot_3 - 9.81;
 
     /* link 4 (link4): smoother, RK (5.17) */
-    const double t11 = c_4*t9 - s_4*t8;
-    const double t12 = s_4*t9 + c_4*t8;
+    const double t11 = (c_4*t9) - (s_4*t8);
+    const double t12 = (s_4*t9) + (c_4*t8);
     const double thetaddot_4 = nu_4 + t7;
 
     /* link 4 (link4): force across its joint, RK (2.29) */
@@ -78,63 +78,63 @@ void scara_interbody_forces(const double q[scara_NQ], const double v[scara_NV], 
     const double f_4_6 = 0.5*t10;
 
     /* link 3 (link3): force across its joint, RK (2.29) */
-    const double f_3_1 = c_4*f_4_1 - s_4*f_4_2 - 0.15*t8;
-    const double f_3_2 = s_4*f_4_1 + c_4*f_4_2 - 0.15*t9;
-    const double f_3_3 = f_4_3 - 0.0003*t7;
-    const double f_3_4 = c_4*f_4_4 + s_4*neg_f_4_5 + 1.5*t9;
-    const double f_3_5 = s_4*f_4_4 - c_4*neg_f_4_5 - 1.5*t8;
-    const double f_3_6 = f_4_6 + 1.5*t10;
-    const double f_2_1 = f_3_1 - q[2]*f_3_5;
+    const double f_3_1 = (c_4*f_4_1) - (s_4*f_4_2) - (0.15*t8);
+    const double f_3_2 = (s_4*f_4_1) + (c_4*f_4_2) - (0.15*t9);
+    const double f_3_3 = f_4_3 - (0.0003*t7);
+    const double f_3_4 = (c_4*f_4_4) + (s_4*neg_f_4_5) + (1.5*t9);
+    const double f_3_5 = (s_4*f_4_4) - (c_4*neg_f_4_5) - (1.5*t8);
+    const double f_3_6 = f_4_6 + (1.5*t10);
+    const double f_2_1 = f_3_1 - (q[2]*f_3_5);
 
     /* link 2 (link2): force across its joint, RK (2.29) */
-    const double f_2_2 = 0.275*f_3_6 - (f_3_2 + q[2]*f_3_4) - 8.09325;
-    const double f_2_3 = 0.1634375*t7 + 0.825*t6 - (f_3_3 + 0.275*f_3_5);
-    const double f_2_4 = f_3_4 - t2 + 6.0*t5;
-    const double f_2_5 = 6.0*t6 + 0.825*t7 - f_3_5;
+    const double f_2_2 = (0.275*f_3_6) - (f_3_2 + (q[2]*f_3_4)) - 8.09325;
+    const double f_2_3 = (0.1634375*t7) + (0.825*t6) - (f_3_3 + (0.275*f_3_5));
+    const double f_2_4 = f_3_4 - t2 + (6.0*t5);
+    const double f_2_5 = (6.0*t6) + (0.825*t7) - f_3_5;
     const double f_2_6 = 58.86 - f_3_6;
-    const double f_1_1 = c_2*f_2_1 - s_2*f_2_2;
-    const double t13 = s_2*f_2_4 + c_2*f_2_5;
-    const double f_1_4 = c_2*f_2_4 - s_2*f_2_5 - v[0]*(1.3*v[0]);
+    const double f_1_1 = (c_2*f_2_1) - (s_2*f_2_2);
+    const double t13 = (s_2*f_2_4) + (c_2*f_2_5);
+    const double f_1_4 = (c_2*f_2_4) - (s_2*f_2_5) - (v[0]*(1.3*v[0]));
 
     /* link 1 (link1): force across its joint, RK (2.29) */
-    const double f_1_2 = s_2*f_2_1 + c_2*f_2_2 - 0.325*f_2_6 - 12.753;
-    const double f_1_3 = f_2_3 + 0.325*t13 + 0.30125*nu_1;
-    const double f_1_5 = t13 + 1.3*nu_1;
+    const double f_1_2 = (s_2*f_2_1) + (c_2*f_2_2) - (0.325*f_2_6) - 12.753;
+    const double f_1_3 = f_2_3 + (0.325*t13) + (0.30125*nu_1);
+    const double f_1_5 = t13 + (1.3*nu_1);
     const double f_1_6 = f_2_6 + 78.48;
 
     /* link 2 (link2): axes in the base */
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double neg_R_2_12 = s_2*c_1 + c_2*s_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
     /* link 4 (link4): axes in the base */
-    const double R_4_11 = c_4*R_2_11 + s_4*neg_R_2_12;
-    const double R_4_12 = c_4*neg_R_2_12 - s_4*R_2_11;
+    const double R_4_11 = (c_4*R_2_11) + (s_4*neg_R_2_12);
+    const double R_4_12 = (c_4*neg_R_2_12) - (s_4*R_2_11);
 
     /* link 1 (link1): force across its joint in the base */
-    const double t14 = f_1_1 - 0.387*f_1_5;
-    const double t15 = f_1_2 + 0.387*f_1_4;
-    const double out_F_0_0 = c_1*t14 - s_1*t15;
-    const double out_F_0_1 = s_1*t14 + c_1*t15;
-    const double out_F_0_3 = c_1*f_1_4 - s_1*f_1_5;
-    const double out_F_0_4 = s_1*f_1_4 + c_1*f_1_5;
+    const double t14 = f_1_1 - (0.387*f_1_5);
+    const double t15 = f_1_2 + (0.387*f_1_4);
+    const double out_F_0_0 = (c_1*t14) - (s_1*t15);
+    const double out_F_0_1 = (s_1*t14) + (c_1*t15);
+    const double out_F_0_3 = (c_1*f_1_4) - (s_1*f_1_5);
+    const double out_F_0_4 = (s_1*f_1_4) + (c_1*f_1_5);
 
     /* link 2 (link2): force across its joint in the base */
-    const double out_F_1_0 = R_2_11*f_2_1 - neg_R_2_12*f_2_2;
-    const double out_F_1_1 = neg_R_2_12*f_2_1 + R_2_11*f_2_2;
-    const double out_F_1_3 = R_2_11*f_2_4 - neg_R_2_12*f_2_5;
-    const double out_F_1_4 = neg_R_2_12*f_2_4 + R_2_11*f_2_5;
+    const double out_F_1_0 = (R_2_11*f_2_1) - (neg_R_2_12*f_2_2);
+    const double out_F_1_1 = (neg_R_2_12*f_2_1) + (R_2_11*f_2_2);
+    const double out_F_1_3 = (R_2_11*f_2_4) - (neg_R_2_12*f_2_5);
+    const double out_F_1_4 = (neg_R_2_12*f_2_4) + (R_2_11*f_2_5);
 
     /* link 3 (link3): force across its joint in the base */
-    const double out_F_2_0 = R_2_11*f_3_1 + neg_R_2_12*f_3_2;
-    const double out_F_2_1 = neg_R_2_12*f_3_1 - R_2_11*f_3_2;
-    const double out_F_2_3 = R_2_11*f_3_4 + neg_R_2_12*f_3_5;
-    const double out_F_2_4 = neg_R_2_12*f_3_4 - R_2_11*f_3_5;
+    const double out_F_2_0 = (R_2_11*f_3_1) + (neg_R_2_12*f_3_2);
+    const double out_F_2_1 = (neg_R_2_12*f_3_1) - (R_2_11*f_3_2);
+    const double out_F_2_3 = (R_2_11*f_3_4) + (neg_R_2_12*f_3_5);
+    const double out_F_2_4 = (neg_R_2_12*f_3_4) - (R_2_11*f_3_5);
 
     /* link 4 (link4): force across its joint in the base */
-    const double out_F_3_0 = R_4_11*f_4_1 + R_4_12*f_4_2;
-    const double out_F_3_1 = R_4_12*f_4_1 - R_4_11*f_4_2;
-    const double out_F_3_3 = R_4_11*f_4_4 - R_4_12*neg_f_4_5;
-    const double out_F_3_4 = R_4_12*f_4_4 + R_4_11*neg_f_4_5;
+    const double out_F_3_0 = (R_4_11*f_4_1) + (R_4_12*f_4_2);
+    const double out_F_3_1 = (R_4_12*f_4_1) - (R_4_11*f_4_2);
+    const double out_F_3_3 = (R_4_11*f_4_4) - (R_4_12*neg_f_4_5);
+    const double out_F_3_4 = (R_4_12*f_4_4) + (R_4_11*neg_f_4_5);
     const double out_F_2_2 = -f_3_3;
     const double out_F_2_5 = -f_3_6;
     const double out_F_3_2 = -f_4_3;

@@ -23,12 +23,12 @@ void scara_inverse_dynamics(const double q[scara_NQ], const double v[scara_NV], 
     const double neg_U_2_11 = omega_2_3*omega_2_3;
     const double t1 = 0.325*neg_U_1_11;
     const double t2 = 0.325*a[0];
-    const double vdot_2_1 = s_2*t2 - c_2*t1;
-    const double vdot_2_2 = s_2*t1 + c_2*t2;
+    const double vdot_2_1 = (s_2*t2) - (c_2*t1);
+    const double vdot_2_2 = (s_2*t1) + (c_2*t2);
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
-    const double vdot_3_1 = vdot_2_1 - 0.275*neg_U_2_11;
-    const double neg_vdot_3_2 = vdot_2_2 + 0.275*omegadot_2_3;
+    const double vdot_3_1 = vdot_2_1 - (0.275*neg_U_2_11);
+    const double neg_vdot_3_2 = vdot_2_2 + (0.275*omegadot_2_3);
     const double vdot_3_3 = a[2] - 9.81;
 
     /* link 4 (link4): velocity and acceleration, RK (2.2)-(2.5) */
@@ -44,12 +44,12 @@ void scara_inverse_dynamics(const double q[scara_NQ], const double v[scara_NV], 
     const double F_3_3 = 2.0*vdot_3_3;
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_2_3 = omegadot_2_3*0.1637375 + 0.825*vdot_2_2 + 0.275*neg_F_3_2 - N_4_3;
-    const double F_2_1 = F_3_1 - 0.825*neg_U_2_11;
-    const double F_2_2 = 0.825*omegadot_2_3 + neg_F_3_2;
+    const double N_2_3 = (omegadot_2_3*0.1637375) + (0.825*vdot_2_2) + (0.275*neg_F_3_2) - N_4_3;
+    const double F_2_1 = F_3_1 - (0.825*neg_U_2_11);
+    const double F_2_2 = (0.825*omegadot_2_3) + neg_F_3_2;
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_1_3 = a[0]*0.935 + N_2_3 + 0.325*(s_2*F_2_1 + c_2*F_2_2);
+    const double N_1_3 = (a[0]*0.935) + N_2_3 + (0.325*((s_2*F_2_1) + (c_2*F_2_2)));
 
     tau[0] = N_1_3;
     tau[1] = N_2_3;

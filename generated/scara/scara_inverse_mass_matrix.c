@@ -15,7 +15,7 @@ void scara_inverse_mass_matrix(const double q[scara_NQ], double Minv[scara_NV*sc
     const double s_2 = sin(q[1]);
 
     /* link 1 (link1): articulated body, SA (32)-(35) */
-    const double Mhat_1_33 = 0.30125 + 0.105625*(1.9977776895908568 + s_2*(6.0022223104091434*s_2));
+    const double Mhat_1_33 = 0.30125 + (0.105625*(1.9977776895908568 + (s_2*(6.0022223104091434*s_2))));
     const double tautilde_1 = 1.0/Mhat_1_33;
 
     /* link 2 (link2): U and D, SA (36)-(37) */
@@ -26,13 +26,13 @@ void scara_inverse_mass_matrix(const double q[scara_NQ], double Minv[scara_NV*sc
     const double neg_tautilde_1 = neg_tauhat_1*tautilde_1;
 
     /* link 2 (link2): transpose of U, SA (38)-(39) */
-    const double thetaddot_2 = 3.1747291559188855 + (neg_tautilde_1 + t1*neg_tautilde_1);
+    const double thetaddot_2 = 3.1747291559188855 + (neg_tautilde_1 + (t1*neg_tautilde_1));
 
     /* link 1 (link1): U and D, SA (36)-(37) */
     const double neg_thetaddot_1 = t1*tautilde_1;
 
     /* link 2 (link2): transpose of U, SA (38)-(39) */
-    const double out_Minv_1_3 = 3.1747291559188855 + (neg_thetaddot_1 + t1*neg_thetaddot_1);
+    const double out_Minv_1_3 = 3.1747291559188855 + (neg_thetaddot_1 + (t1*neg_thetaddot_1));
 
     /* link 4 (link4): transpose of U, SA (38)-(39) */
     const double out_Minv_3_3 = 5000.0 + (out_Minv_1_3 - neg_thetaddot_1);

@@ -19,12 +19,12 @@ void scara_jacobian(const double q[scara_NQ], double J[6*scara_NV])
     /* link 2 (link2): pose in the base */
     const double p_2_1 = 0.325*c_1;
     const double p_2_2 = 0.325*s_1;
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double R_2_21 = c_2*s_1 + s_2*c_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double R_2_21 = (c_2*s_1) + (s_2*c_1);
 
     /* link 3 (link3): pose in the base */
-    const double p_3_1 = p_2_1 + 0.275*R_2_11;
-    const double p_3_2 = p_2_2 + 0.275*R_2_21;
+    const double p_3_1 = p_2_1 + (0.275*R_2_11);
+    const double p_3_2 = p_2_2 + (0.275*R_2_21);
 
     /* link 2 (link2): column of the Jacobian, RK (3.13) */
     const double out_J_4_1 = p_3_1 - p_2_1;

@@ -33,8 +33,8 @@ void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV]
     const double neg_zeta_3_4 = neg_a_2_4 + neg_a_3_4;
 
     /* link 4 (link4): accelerations without those of the joints, RK (5.8) */
-    const double neg_zeta_4_4 = c_4*neg_zeta_3_4 + s_4*a_2_5;
-    const double zeta_4_5 = s_4*neg_zeta_3_4 - c_4*a_2_5;
+    const double neg_zeta_4_4 = (c_4*neg_zeta_3_4) + (s_4*a_2_5);
+    const double zeta_4_5 = (s_4*neg_zeta_3_4) - (c_4*a_2_5);
 
     /* link 3 (link3): bias-free joint moment, RK (4.17) */
     const double neg_f_3_4 = 2.0*neg_zeta_3_4;
@@ -42,18 +42,18 @@ void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV]
     const double Tprime_3 = tau[2] + 19.62;
 
     /* link 2 (link2): bias-free joint moment, RK (4.17) */
-    const double f_2_3 = 0.275*neg_f_3_5 + 0.825*a_2_5;
-    const double neg_f_2_4 = neg_f_3_4 + omega_2_3*(0.825*omega_2_3);
+    const double f_2_3 = (0.275*neg_f_3_5) + (0.825*a_2_5);
+    const double neg_f_2_4 = neg_f_3_4 + (omega_2_3*(0.825*omega_2_3));
     const double Tprime_2 = tau[1] - f_2_3;
-    const double f_1_5 = c_2*neg_f_3_5 - s_2*neg_f_2_4;
-    const double f_1_3 = f_2_3 + 0.325*f_1_5;
+    const double f_1_5 = (c_2*neg_f_3_5) - (s_2*neg_f_2_4);
+    const double f_1_3 = f_2_3 + (0.325*f_1_5);
 
     /* link 1 (link1): bias-free joint moment, RK (4.17) */
     const double Tprime_1 = tau[0] - f_1_3;
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double PC_1_22 = s_2*(6.0022223104091434*s_2) - 4.0022223104091434;
-    const double P_1_33 = 0.935 + 0.105625*PC_1_22;
+    const double PC_1_22 = (s_2*(6.0022223104091434*s_2)) - 4.0022223104091434;
+    const double P_1_33 = 0.935 + (0.105625*PC_1_22);
 
     /* link 4 (link4): filtered joint moments, RK (4.20) */
     const double nu_4 = 5000.0*tau[3];
@@ -66,22 +66,22 @@ void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV]
     const double nu_2 = 3.1747291559188855*epsilon_2;
 
     /* link 1 (link1): filtered joint moments, RK (4.20) */
-    const double epsilon_1 = Tprime_1 - (epsilon_2 - tau[3] + 1.418707091551252*c_2*epsilon_2);
+    const double epsilon_1 = Tprime_1 - (epsilon_2 - tau[3] + (1.418707091551252*c_2*epsilon_2));
     const double nu_1 = epsilon_1/P_1_33;
 
     /* link 2 (link2): smoothed joint accelerations, RK (4.22) */
     const double t2 = 0.325*nu_1;
     const double lambda_2_4 = s_2*t2;
     const double lambda_2_5 = c_2*t2;
-    const double thetaddot_2 = nu_2 - (nu_1 + 4.365252589388468*lambda_2_5);
+    const double thetaddot_2 = nu_2 - (nu_1 + (4.365252589388468*lambda_2_5));
     const double lambda_2_3 = nu_1 + thetaddot_2;
 
     /* link 3 (link3): smoothed joint accelerations, RK (4.22) */
-    const double neg_lambda_3_5 = lambda_2_5 + 0.275*lambda_2_3;
+    const double neg_lambda_3_5 = lambda_2_5 + (0.275*lambda_2_3);
 
     /* link 4 (link4): smoothed joint accelerations, RK (4.22) */
-    const double lambda_4_4 = c_4*lambda_2_4 - s_4*neg_lambda_3_5;
-    const double neg_lambda_4_5 = s_4*lambda_2_4 + c_4*neg_lambda_3_5;
+    const double lambda_4_4 = (c_4*lambda_2_4) - (s_4*neg_lambda_3_5);
+    const double neg_lambda_4_5 = (s_4*lambda_2_4) + (c_4*neg_lambda_3_5);
     const double thetaddot_4 = nu_4 + lambda_2_3;
     const double lambda_4_3 = thetaddot_4 - lambda_2_3;
     const double t3 = lambda_2_4 - neg_a_2_4;
@@ -92,24 +92,24 @@ void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV]
     const double t8 = zeta_4_5 - neg_lambda_4_5;
 
     /* link 2 (link2): axes in the base */
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double neg_R_2_12 = s_2*c_1 + c_2*s_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
     /* link 4 (link4): axes in the base */
-    const double R_4_11 = c_4*R_2_11 + s_4*neg_R_2_12;
-    const double R_4_12 = c_4*neg_R_2_12 - s_4*R_2_11;
+    const double R_4_11 = (c_4*R_2_11) + (s_4*neg_R_2_12);
+    const double R_4_12 = (c_4*neg_R_2_12) - (s_4*R_2_11);
 
     /* link 2 (link2): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_1_3 = R_2_11*t3 - neg_R_2_12*t4;
-    const double out_alpha_1_4 = neg_R_2_12*t3 + R_2_11*t4;
+    const double out_alpha_1_3 = (R_2_11*t3) - (neg_R_2_12*t4);
+    const double out_alpha_1_4 = (neg_R_2_12*t3) + (R_2_11*t4);
 
     /* link 3 (link3): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_2_3 = R_2_11*t5 - neg_R_2_12*t6;
-    const double out_alpha_2_4 = neg_R_2_12*t5 + R_2_11*t6;
+    const double out_alpha_2_3 = (R_2_11*t5) - (neg_R_2_12*t6);
+    const double out_alpha_2_4 = (neg_R_2_12*t5) + (R_2_11*t6);
 
     /* link 4 (link4): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_3_3 = R_4_11*t7 + R_4_12*t8;
-    const double out_alpha_3_4 = R_4_12*t7 - R_4_11*t8;
+    const double out_alpha_3_3 = (R_4_11*t7) + (R_4_12*t8);
+    const double out_alpha_3_4 = (R_4_12*t7) - (R_4_11*t8);
 
     /* acceleration of frame link4, RK (5.7) */
     const double out_alpha_2_5 = -nu_3;

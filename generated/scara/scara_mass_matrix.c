@@ -17,14 +17,14 @@ void scara_mass_matrix(const double q[scara_NQ], double M[scara_NV*scara_NV])
     /* link 1 (link1): composite body, SA (15a-c) */
     const double t1 = 1.375*c_2;
     const double t2 = s_2*(0.2946875*s_2);
-    const double Sigma_1_11 = 1.4361875 - t2 + 0.65*t1;
+    const double Sigma_1_11 = 1.4361875 - t2 + (0.65*t1);
     const double Sigma_1_22 = 0.02525 + t2;
 
     /* link 1 (link1): row of the mass matrix, SA (16) */
     const double M_1_1 = Sigma_1_11 + Sigma_1_22;
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
-    const double M_2_1 = 0.3151875 + 0.325*t1;
+    const double M_2_1 = 0.3151875 + (0.325*t1);
 
     M[0] = M_1_1;
     M[1] = M_2_1;

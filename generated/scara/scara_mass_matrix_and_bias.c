@@ -25,31 +25,31 @@ void scara_mass_matrix_and_bias(const double q[scara_NQ], const double v[scara_N
     const double vdot_2_2 = s_2*t1;
 
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_vdot_3_1 = neg_vdot_2_1 + 0.275*neg_U_2_11;
+    const double neg_vdot_3_1 = neg_vdot_2_1 + (0.275*neg_U_2_11);
 
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
     const double neg_F_3_1 = 2.0*neg_vdot_3_1;
     const double neg_F_3_2 = 2.0*vdot_2_2;
 
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_2_3 = 0.825*vdot_2_2 + 0.275*neg_F_3_2;
-    const double neg_F_2_1 = 0.825*neg_U_2_11 + neg_F_3_1;
+    const double N_2_3 = (0.825*vdot_2_2) + (0.275*neg_F_3_2);
+    const double neg_F_2_1 = (0.825*neg_U_2_11) + neg_F_3_1;
 
     /* link 1 (link1): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double F_1_2 = c_2*neg_F_3_2 - s_2*neg_F_2_1;
-    const double N_1_3 = N_2_3 + 0.325*F_1_2;
+    const double F_1_2 = (c_2*neg_F_3_2) - (s_2*neg_F_2_1);
+    const double N_1_3 = N_2_3 + (0.325*F_1_2);
 
     /* link 1 (link1): composite body, SA (15a-c) */
     const double t2 = 1.375*c_2;
     const double t3 = s_2*(0.2946875*s_2);
-    const double Sigma_1_11 = 1.4361875 - t3 + 0.65*t2;
+    const double Sigma_1_11 = 1.4361875 - t3 + (0.65*t2);
     const double Sigma_1_22 = 0.02525 + t3;
 
     /* link 1 (link1): row of the mass matrix, SA (16) */
     const double M_1_1 = Sigma_1_11 + Sigma_1_22;
 
     /* link 2 (link2): row of the mass matrix, SA (16) */
-    const double M_2_1 = 0.3151875 + 0.325*t2;
+    const double M_2_1 = 0.3151875 + (0.325*t2);
 
     M[0] = M_1_1;
     M[1] = M_2_1;

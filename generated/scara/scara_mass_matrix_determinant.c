@@ -14,8 +14,8 @@ void scara_mass_matrix_determinant(const double q[scara_NQ], double det[1])
     const double s_2 = sin(q[1]);
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double PC_1_22 = s_2*(6.0022223104091434*s_2) - 4.0022223104091434;
-    const double P_1_33 = 0.935 + 0.105625*PC_1_22;
+    const double PC_1_22 = (s_2*(6.0022223104091434*s_2)) - 4.0022223104091434;
+    const double P_1_33 = 0.935 + (0.105625*PC_1_22);
     const double out_det = 0.000125995*P_1_33;
 
     det[0] = out_det;

@@ -15,8 +15,8 @@ void scara_mass_matrix_log_determinant_gradient(const double q[scara_NQ], double
     const double s_2 = sin(q[1]);
 
     /* link 1 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double PC_1_22 = s_2*(6.0022223104091434*s_2) - 4.0022223104091434;
-    const double P_1_33 = 0.935 + 0.105625*PC_1_22;
+    const double PC_1_22 = (s_2*(6.0022223104091434*s_2)) - 4.0022223104091434;
+    const double P_1_33 = 0.935 + (0.105625*PC_1_22);
 
     /* link 2 (link2): what a wrench on the link moves, and the slope of ln det M, from RK (4.5), (4.11), (4.16), (5.4) */
     const double OmegaC_2_12 = 0.105625*c_2*s_2/P_1_33;

@@ -15,7 +15,7 @@ void scara_mass_matrix_solve(const double q[scara_NQ], const double b[scara_NV],
     const double s_2 = sin(q[1]);
 
     /* link 1 (link1): articulated body, SA (32)-(35) */
-    const double Mhat_1_33 = 0.30125 + 0.105625*(1.9977776895908568 + s_2*(6.0022223104091434*s_2));
+    const double Mhat_1_33 = 0.30125 + (0.105625*(1.9977776895908568 + (s_2*(6.0022223104091434*s_2))));
 
     /* link 4 (link4): U and D, SA (36)-(37) */
     const double tautilde_4 = 5000.0*b[3];
@@ -29,11 +29,11 @@ void scara_mass_matrix_solve(const double q[scara_NQ], const double b[scara_NV],
     const double t1 = 1.418707091551252*c_2;
 
     /* link 1 (link1): U and D, SA (36)-(37) */
-    const double tauhat_1 = b[0] - (tauhat_2 - b[3] + t1*tauhat_2);
+    const double tauhat_1 = b[0] - (tauhat_2 - b[3] + (t1*tauhat_2));
     const double tautilde_1 = tauhat_1/Mhat_1_33;
 
     /* link 2 (link2): transpose of U, SA (38)-(39) */
-    const double thetaddot_2 = tautilde_2 - (tautilde_1 + t1*tautilde_1);
+    const double thetaddot_2 = tautilde_2 - (tautilde_1 + (t1*tautilde_1));
 
     /* link 4 (link4): transpose of U, SA (38)-(39) */
     const double thetaddot_4 = tautilde_4 + (tautilde_1 + thetaddot_2);

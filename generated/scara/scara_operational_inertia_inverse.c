@@ -19,19 +19,19 @@ void scara_operational_inertia_inverse(const double q[scara_NQ], double Lambda_i
     /* link 2 (link2): pose in the base */
     const double p_2_1 = 0.325*c_1;
     const double p_2_2 = 0.325*s_1;
-    const double R_2_11 = c_2*c_1 - s_2*s_1;
-    const double R_2_21 = c_2*s_1 + s_2*c_1;
+    const double R_2_11 = (c_2*c_1) - (s_2*s_1);
+    const double R_2_21 = (c_2*s_1) + (s_2*c_1);
 
     /* link 3 (link3): pose in the base */
-    const double p_3_1 = p_2_1 + 0.275*R_2_11;
-    const double p_3_2 = p_2_2 + 0.275*R_2_21;
+    const double p_3_1 = p_2_1 + (0.275*R_2_11);
+    const double p_3_2 = p_2_2 + (0.275*R_2_21);
 
     /* link 2 (link2): column of the Jacobian, RK (3.13) */
     const double tauhat_2 = p_3_1 - p_2_1;
     const double neg_tauhat_2 = p_3_2 - p_2_2;
 
     /* link 1 (link1): articulated body, SA (32)-(35) */
-    const double Mhat_1_33 = 0.30125 + 0.105625*(1.9977776895908568 + s_2*(6.0022223104091434*s_2));
+    const double Mhat_1_33 = 0.30125 + (0.105625*(1.9977776895908568 + (s_2*(6.0022223104091434*s_2))));
     const double t1 = 1.0/Mhat_1_33;
 
     /* link 2 (link2): U and D, SA (36)-(37) */
@@ -39,20 +39,20 @@ void scara_operational_inertia_inverse(const double q[scara_NQ], double Lambda_i
     const double t2 = 1.418707091551252*c_2;
 
     /* link 1 (link1): U and D, SA (36)-(37) */
-    const double tauhat_1 = neg_tauhat_2 + t2*neg_tauhat_2 - p_3_2;
+    const double tauhat_1 = neg_tauhat_2 + (t2*neg_tauhat_2) - p_3_2;
     const double tautilde_1 = tauhat_1*t1;
 
     /* link 2 (link2): U and D, SA (36)-(37) */
     const double tautilde_2 = 3.1747291559188855*tauhat_2;
 
     /* link 1 (link1): U and D, SA (36)-(37) */
-    const double t3 = p_3_1 - (tauhat_2 + t2*tauhat_2);
+    const double t3 = p_3_1 - (tauhat_2 + (t2*tauhat_2));
     const double t4 = t3*t1;
 
     /* products of the rows of the Jacobian over the inverse of the mass matrix */
-    const double out_Lambda_inv_3_3 = tauhat_1*tautilde_1 + neg_tauhat_2*neg_tautilde_2;
-    const double out_Lambda_inv_3_4 = tauhat_1*t4 - neg_tauhat_2*tautilde_2;
-    const double out_Lambda_inv_4_4 = t3*t4 + tauhat_2*tautilde_2;
+    const double out_Lambda_inv_3_3 = (tauhat_1*tautilde_1) + (neg_tauhat_2*neg_tautilde_2);
+    const double out_Lambda_inv_3_4 = (tauhat_1*t4) - (neg_tauhat_2*tautilde_2);
+    const double out_Lambda_inv_4_4 = (t3*t4) + (tauhat_2*tautilde_2);
 
     Lambda_inv[0] = 0.0;
     Lambda_inv[1] = 0.0;

@@ -32,7 +32,7 @@ void ur5_bias_force(const double q[ur5_NQ], const double v[ur5_NV], double c[ur5
     const double omegadot_2_2 = neg_omega_2_1*v[1];
     const double t1 = v[1]*v[1];
     const double U_2_12 = neg_omega_2_1*neg_omega_2_2;
-    const double neg_U_2_11 = neg_omega_2_2*neg_omega_2_2 + t1;
+    const double neg_U_2_11 = (neg_omega_2_2*neg_omega_2_2) + t1;
     const double neg_U_2_31 = omegadot_2_2 + omegadot_2_2;
     const double neg_U_2_32 = neg_omegadot_2_1 + neg_omegadot_2_1;
     const double neg_vdot_2_3 = 0.10915*neg_U_1_11;
@@ -40,101 +40,105 @@ void ur5_bias_force(const double q[ur5_NQ], const double v[ur5_NV], double c[ur5
     const double neg_vdot_2_2 = 9.81*c_2;
 
     /* link 3 (forearm_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_3_1 = c_3*neg_omega_2_1 + s_3*neg_omega_2_2;
-    const double omega_3_2 = s_3*neg_omega_2_1 - c_3*neg_omega_2_2;
+    const double neg_omega_3_1 = (c_3*neg_omega_2_1) + (s_3*neg_omega_2_2);
+    const double omega_3_2 = (s_3*neg_omega_2_1) - (c_3*neg_omega_2_2);
     const double omega_3_3 = v[1] + v[2];
-    const double omegadot_3_1 = s_3*omegadot_2_2 - c_3*neg_omegadot_2_1 + omega_3_2*v[2];
-    const double omegadot_3_2 = s_3*neg_omegadot_2_1 + c_3*omegadot_2_2 + neg_omega_3_1*v[2];
+    const double omegadot_3_1 = (s_3*omegadot_2_2) - (c_3*neg_omegadot_2_1) + (omega_3_2*v[2]);
+    const double omegadot_3_2 = (s_3*neg_omegadot_2_1) + (c_3*omegadot_2_2) + (neg_omega_3_1*v[2]);
     const double t2 = omega_3_3*omega_3_3;
     const double neg_U_3_12 = neg_omega_3_1*omega_3_2;
     const double t3 = omega_3_2*omega_3_3;
-    const double neg_U_3_11 = omega_3_2*omega_3_2 + t2;
+    const double neg_U_3_11 = (omega_3_2*omega_3_2) + t2;
     const double U_3_23 = t3 - omegadot_3_1;
-    const double neg_U_3_31 = neg_omega_3_1*omega_3_3 + omegadot_3_2;
+    const double neg_U_3_31 = (neg_omega_3_1*omega_3_3) + omegadot_3_2;
     const double U_3_32 = t3 + omegadot_3_1;
-    const double t4 = neg_vdot_2_1 + 0.425*neg_U_2_11;
-    const double t5 = 0.425*U_2_12 - neg_vdot_2_2;
-    const double neg_vdot_3_3 = neg_vdot_2_3 + 0.425*neg_U_2_31;
-    const double vdot_3_1 = s_3*t5 - c_3*t4;
-    const double vdot_3_2 = s_3*t4 + c_3*t5;
+    const double t4 = neg_vdot_2_1 + (0.425*neg_U_2_11);
+    const double t5 = (0.425*U_2_12) - neg_vdot_2_2;
+    const double neg_vdot_3_3 = neg_vdot_2_3 + (0.425*neg_U_2_31);
+    const double vdot_3_1 = (s_3*t5) - (c_3*t4);
+    const double vdot_3_2 = (s_3*t4) + (c_3*t5);
 
     /* link 4 (wrist_1_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_4_1 = c_4*neg_omega_3_1 - s_4*omega_3_2;
-    const double neg_omega_4_2 = s_4*neg_omega_3_1 + c_4*omega_3_2;
+    const double omega_4_1 = (c_4*neg_omega_3_1) - (s_4*omega_3_2);
+    const double neg_omega_4_2 = (s_4*neg_omega_3_1) + (c_4*omega_3_2);
     const double omega_4_3 = omega_3_3 + v[3];
-    const double neg_omegadot_4_1 = c_4*omegadot_3_1 + s_4*omegadot_3_2 + neg_omega_4_2*v[3];
-    const double omegadot_4_2 = s_4*omegadot_3_1 - c_4*omegadot_3_2 - omega_4_1*v[3];
+    const double neg_omegadot_4_1 = (c_4*omegadot_3_1) + (s_4*omegadot_3_2) + (neg_omega_4_2*v[3]);
+    const double omegadot_4_2 = (s_4*omegadot_3_1) - (c_4*omegadot_3_2) - (omega_4_1*v[3]);
     const double neg_U_4_12 = omega_4_1*neg_omega_4_2;
-    const double neg_U_4_22 = omega_4_1*omega_4_1 + omega_4_3*omega_4_3;
-    const double U_4_31 = omega_4_1*omega_4_3 - omegadot_4_2;
-    const double neg_U_4_32 = neg_omega_4_2*omega_4_3 + neg_omegadot_4_1;
-    const double neg_vdot_4_3 = neg_vdot_3_3 + 0.39225*neg_U_3_31;
-    const double neg_vdot_4_1 = c_4*(vdot_3_1 - 0.39225*neg_U_3_11) + s_4*(vdot_3_2 - 0.39225*neg_U_3_12);
+    const double neg_U_4_22 = (omega_4_1*omega_4_1) + (omega_4_3*omega_4_3);
+    const double U_4_31 = (omega_4_1*omega_4_3) - omegadot_4_2;
+    const double neg_U_4_32 = (neg_omega_4_2*omega_4_3) + neg_omegadot_4_1;
+    const double neg_vdot_4_3 = neg_vdot_3_3 + (0.39225*neg_U_3_31);
+    const double t6 = c_4*(vdot_3_1 - (0.39225*neg_U_3_11));
+    const double neg_vdot_4_1 = t6 + (s_4*(vdot_3_2 - (0.39225*neg_U_3_12)));
 
     /* link 5 (wrist_2_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_5_1 = c_5*omega_4_1 + s_5*omega_4_3;
-    const double omega_5_2 = s_5*omega_4_1 - c_5*omega_4_3;
+    const double neg_omega_5_1 = (c_5*omega_4_1) + (s_5*omega_4_3);
+    const double omega_5_2 = (s_5*omega_4_1) - (c_5*omega_4_3);
     const double omega_5_3 = neg_omega_4_2 + v[4];
-    const double omegadot_5_1 = c_5*neg_omegadot_4_1 + omega_5_2*v[4];
-    const double omegadot_5_2 = neg_omega_5_1*v[4] - s_5*neg_omegadot_4_1;
-    const double t6 = neg_omega_5_1*omega_5_2;
-    const double U_5_12 = omegadot_4_2 - t6;
-    const double neg_U_5_21 = t6 + omegadot_4_2;
-    const double neg_U_5_31 = neg_omega_5_1*omega_5_3 + omegadot_5_2;
-    const double U_5_32 = omega_5_2*omega_5_3 + omegadot_5_1;
+    const double omegadot_5_1 = (c_5*neg_omegadot_4_1) + (omega_5_2*v[4]);
+    const double omegadot_5_2 = (neg_omega_5_1*v[4]) - (s_5*neg_omegadot_4_1);
+    const double t7 = neg_omega_5_1*omega_5_2;
+    const double U_5_12 = omegadot_4_2 - t7;
+    const double neg_U_5_21 = t7 + omegadot_4_2;
+    const double neg_U_5_31 = (neg_omega_5_1*omega_5_3) + omegadot_5_2;
+    const double U_5_32 = (omega_5_2*omega_5_3) + omegadot_5_1;
 
     /* link 6 (wrist_3_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_6_1 = s_6*omega_5_3 - c_6*neg_omega_5_1;
-    const double omega_6_2 = s_6*neg_omega_5_1 + c_6*omega_5_3;
+    const double omega_6_1 = (s_6*omega_5_3) - (c_6*neg_omega_5_1);
+    const double omega_6_2 = (s_6*neg_omega_5_1) + (c_6*omega_5_3);
     const double omega_6_3 = v[5] - omega_5_2;
-    const double omegadot_6_1 = c_6*omegadot_5_1 - s_6*omegadot_4_2 + omega_6_2*v[5];
-    const double neg_omegadot_6_2 = s_6*omegadot_5_1 + c_6*omegadot_4_2 + omega_6_1*v[5];
-    const double t7 = omega_6_1*omega_6_2;
-    const double U_6_12 = t7 + omegadot_5_2;
-    const double U_6_21 = t7 - omegadot_5_2;
-    const double U_6_31 = omega_6_1*omega_6_3 + neg_omegadot_6_2;
-    const double U_6_32 = omega_6_2*omega_6_3 + omegadot_6_1;
+    const double omegadot_6_1 = (c_6*omegadot_5_1) - (s_6*omegadot_4_2) + (omega_6_2*v[5]);
+    const double neg_omegadot_6_2 = (s_6*omegadot_5_1) + (c_6*omegadot_4_2) + (omega_6_1*v[5]);
+    const double t8 = omega_6_1*omega_6_2;
+    const double U_6_12 = t8 + omegadot_5_2;
+    const double U_6_21 = t8 - omegadot_5_2;
+    const double U_6_31 = (omega_6_1*omega_6_3) + neg_omegadot_6_2;
+    const double U_6_32 = (omega_6_2*omega_6_3) + omegadot_6_1;
 
     /* link 6 (wrist_3_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_6_1 = 0.0002254731454*U_6_32;
     const double neg_N_6_2 = 0.016911*U_6_31;
-    const double N_6_3 = 0.016911*U_6_21 - 0.0002254731454*U_6_12;
+    const double N_6_3 = (0.016911*U_6_21) - (0.0002254731454*U_6_12);
 
     /* link 5 (wrist_2_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_5_1 = 0.126621*U_5_32 + (c_6*N_6_1 + s_6*neg_N_6_2);
-    const double N_5_2 = 0.10971*neg_U_5_31 - N_6_3;
-    const double N_5_3 = s_6*N_6_1 - c_6*neg_N_6_2 - (0.10971*neg_U_5_21 + 0.126621*U_5_12);
+    const double N_5_1 = (0.126621*U_5_32) + ((c_6*N_6_1) + (s_6*neg_N_6_2));
+    const double N_5_2 = (0.10971*neg_U_5_31) - N_6_3;
+    const double N_5_3 = (s_6*N_6_1) - (c_6*neg_N_6_2) - ((0.10971*neg_U_5_21) + (0.126621*U_5_12));
 
     /* link 4 (wrist_1_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double F_4_1 = 0.017784735*neg_U_4_12;
     const double F_4_2 = 0.017784735*neg_U_4_22;
     const double F_4_3 = 0.017784735*neg_U_4_32;
-    const double N_4_1 = 0.017784735*neg_vdot_4_3 - 0.00460883622975*neg_U_4_32 + (s_5*N_5_2 - c_5*N_5_1);
-    const double neg_N_4_2 = 0.10971*U_4_31 + N_5_3;
-    const double N_4_3 = neg_U_4_12*(-0.10510116377025) - 0.017784735*neg_vdot_4_1 - s_5*N_5_1 - c_5*N_5_2;
+    const double t9 = (0.017784735*neg_vdot_4_3) - (0.00460883622975*neg_U_4_32);
+    const double N_4_1 = t9 + ((s_5*N_5_2) - (c_5*N_5_1));
+    const double neg_N_4_2 = (0.10971*U_4_31) + N_5_3;
+    const double t10 = (neg_U_4_12*(-0.10510116377025)) - (0.017784735*neg_vdot_4_1) - (s_5*N_5_1);
+    const double N_4_3 = t10 - (c_5*N_5_2);
 
     /* link 3 (forearm_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t8 = 0.59360445167475*neg_U_3_31 - 0.09736195575*(neg_omega_3_1*neg_omega_3_1 - t2);
-    const double t9 = s_4*F_4_1 + c_4*F_4_2;
-    const double N_3_1 = 0.0020475*U_3_32 - 0.09736195575*neg_U_3_12 - (c_4*N_4_1 + s_4*neg_N_4_2);
-    const double N_3_2 = t8 + 1.598759275*neg_vdot_3_3 + (c_4*neg_N_4_2 - s_4*N_4_1 - 0.39225*F_4_3);
-    const double t10 = neg_U_3_12*(-0.59155695167475) - 0.09736195575*U_3_23 + 1.598759275*vdot_3_2;
-    const double N_3_3 = t10 + N_4_3 - 0.39225*t9;
-    const double F_3_1 = s_4*F_4_2 - c_4*F_4_1 - 1.598759275*neg_U_3_11;
-    const double neg_F_3_2 = 1.598759275*neg_U_3_12 + t9;
-    const double F_3_3 = F_4_3 - 1.598759275*neg_U_3_31;
+    const double t11 = 0.09736195575*((neg_omega_3_1*neg_omega_3_1) - t2);
+    const double t12 = (s_4*F_4_1) + (c_4*F_4_2);
+    const double N_3_1 = (0.0020475*U_3_32) - (0.09736195575*neg_U_3_12) - ((c_4*N_4_1) + (s_4*neg_N_4_2));
+    const double t13 = (0.59360445167475*neg_U_3_31) - t11 + (1.598759275*neg_vdot_3_3);
+    const double N_3_2 = t13 + ((c_4*neg_N_4_2) - (s_4*N_4_1) - (0.39225*F_4_3));
+    const double t14 = (neg_U_3_12*(-0.59155695167475)) - (0.09736195575*U_3_23);
+    const double N_3_3 = t14 + (1.598759275*vdot_3_2) + N_4_3 - (0.39225*t12);
+    const double F_3_1 = (s_4*F_4_2) - (c_4*F_4_1) - (1.598759275*neg_U_3_11);
+    const double neg_F_3_2 = (1.598759275*neg_U_3_12) + t12;
+    const double F_3_3 = F_4_3 - (1.598759275*neg_U_3_31);
 
     /* link 2 (upper_arm_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t11 = 1.76257323841*neg_U_2_31 - 0.075354282*(neg_omega_2_1*neg_omega_2_1 - t1);
-    const double t12 = s_3*F_3_1 - c_3*neg_F_3_2;
-    const double N_2_1 = 0.075354282*U_2_12 - 0.0075537*neg_U_2_32 + (c_3*N_3_1 - s_3*N_3_2);
-    const double N_2_2 = t11 + 4.4329225*neg_vdot_2_3 + (s_3*N_3_1 + c_3*N_3_2 - 0.425*F_3_3);
-    const double N_2_3 = U_2_12*1.75501953841 - 4.4329225*neg_vdot_2_2 + N_3_3 + 0.425*t12;
-    const double F_2_1 = c_3*F_3_1 + s_3*neg_F_3_2 - 4.4329225*neg_U_2_11;
-    const double F_2_2 = 4.4329225*U_2_12 + t12;
+    const double t15 = (1.76257323841*neg_U_2_31) - (0.075354282*((neg_omega_2_1*neg_omega_2_1) - t1));
+    const double t16 = (s_3*F_3_1) - (c_3*neg_F_3_2);
+    const double N_2_1 = (0.075354282*U_2_12) - (0.0075537*neg_U_2_32) + ((c_3*N_3_1) - (s_3*N_3_2));
+    const double N_2_2 = t15 + (4.4329225*neg_vdot_2_3) + ((s_3*N_3_1) + (c_3*N_3_2) - (0.425*F_3_3));
+    const double N_2_3 = (U_2_12*1.75501953841) - (4.4329225*neg_vdot_2_2) + N_3_3 + (0.425*t16);
+    const double F_2_1 = (c_3*F_3_1) + (s_3*neg_F_3_2) - (4.4329225*neg_U_2_11);
+    const double F_2_2 = (4.4329225*U_2_12) + t16;
 
     /* link 1 (shoulder_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double neg_N_1_3 = s_2*(N_2_1 - 0.10915*F_2_2) + c_2*(N_2_2 + 0.10915*F_2_1);
+    const double neg_N_1_3 = (s_2*(N_2_1 - (0.10915*F_2_2))) + (c_2*(N_2_2 + (0.10915*F_2_1)));
     const double out_c_0 = -neg_N_1_3;
 
     c[0] = out_c_0;

@@ -32,7 +32,7 @@ void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double omegadot_2_2 = neg_omega_2_1*v[1];
     const double t1 = v[1]*v[1];
     const double U_2_12 = neg_omega_2_1*neg_omega_2_2;
-    const double neg_U_2_11 = neg_omega_2_2*neg_omega_2_2 + t1;
+    const double neg_U_2_11 = (neg_omega_2_2*neg_omega_2_2) + t1;
     const double neg_U_2_31 = omegadot_2_2 + omegadot_2_2;
     const double neg_U_2_32 = neg_omegadot_2_1 + neg_omegadot_2_1;
     const double neg_vdot_2_3 = 0.10915*neg_U_1_11;
@@ -40,156 +40,160 @@ void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double neg_vdot_2_2 = 9.81*c_2;
 
     /* link 3 (forearm_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_3_1 = c_3*neg_omega_2_1 + s_3*neg_omega_2_2;
-    const double omega_3_2 = s_3*neg_omega_2_1 - c_3*neg_omega_2_2;
+    const double neg_omega_3_1 = (c_3*neg_omega_2_1) + (s_3*neg_omega_2_2);
+    const double omega_3_2 = (s_3*neg_omega_2_1) - (c_3*neg_omega_2_2);
     const double omega_3_3 = v[1] + v[2];
-    const double omegadot_3_1 = s_3*omegadot_2_2 - c_3*neg_omegadot_2_1 + omega_3_2*v[2];
-    const double omegadot_3_2 = s_3*neg_omegadot_2_1 + c_3*omegadot_2_2 + neg_omega_3_1*v[2];
+    const double omegadot_3_1 = (s_3*omegadot_2_2) - (c_3*neg_omegadot_2_1) + (omega_3_2*v[2]);
+    const double omegadot_3_2 = (s_3*neg_omegadot_2_1) + (c_3*omegadot_2_2) + (neg_omega_3_1*v[2]);
     const double t2 = omega_3_3*omega_3_3;
     const double neg_U_3_12 = neg_omega_3_1*omega_3_2;
     const double t3 = omega_3_2*omega_3_3;
-    const double neg_U_3_11 = omega_3_2*omega_3_2 + t2;
+    const double neg_U_3_11 = (omega_3_2*omega_3_2) + t2;
     const double U_3_23 = t3 - omegadot_3_1;
-    const double neg_U_3_31 = neg_omega_3_1*omega_3_3 + omegadot_3_2;
+    const double neg_U_3_31 = (neg_omega_3_1*omega_3_3) + omegadot_3_2;
     const double U_3_32 = t3 + omegadot_3_1;
-    const double t4 = neg_vdot_2_1 + 0.425*neg_U_2_11;
-    const double t5 = 0.425*U_2_12 - neg_vdot_2_2;
-    const double neg_vdot_3_3 = neg_vdot_2_3 + 0.425*neg_U_2_31;
-    const double vdot_3_1 = s_3*t5 - c_3*t4;
-    const double vdot_3_2 = s_3*t4 + c_3*t5;
+    const double t4 = neg_vdot_2_1 + (0.425*neg_U_2_11);
+    const double t5 = (0.425*U_2_12) - neg_vdot_2_2;
+    const double neg_vdot_3_3 = neg_vdot_2_3 + (0.425*neg_U_2_31);
+    const double vdot_3_1 = (s_3*t5) - (c_3*t4);
+    const double vdot_3_2 = (s_3*t4) + (c_3*t5);
 
     /* link 4 (wrist_1_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_4_1 = c_4*neg_omega_3_1 - s_4*omega_3_2;
-    const double neg_omega_4_2 = s_4*neg_omega_3_1 + c_4*omega_3_2;
+    const double omega_4_1 = (c_4*neg_omega_3_1) - (s_4*omega_3_2);
+    const double neg_omega_4_2 = (s_4*neg_omega_3_1) + (c_4*omega_3_2);
     const double omega_4_3 = omega_3_3 + v[3];
-    const double neg_omegadot_4_1 = c_4*omegadot_3_1 + s_4*omegadot_3_2 + neg_omega_4_2*v[3];
-    const double omegadot_4_2 = s_4*omegadot_3_1 - c_4*omegadot_3_2 - omega_4_1*v[3];
+    const double neg_omegadot_4_1 = (c_4*omegadot_3_1) + (s_4*omegadot_3_2) + (neg_omega_4_2*v[3]);
+    const double omegadot_4_2 = (s_4*omegadot_3_1) - (c_4*omegadot_3_2) - (omega_4_1*v[3]);
     const double neg_U_4_12 = omega_4_1*neg_omega_4_2;
-    const double neg_U_4_22 = omega_4_1*omega_4_1 + omega_4_3*omega_4_3;
-    const double U_4_31 = omega_4_1*omega_4_3 - omegadot_4_2;
-    const double neg_U_4_32 = neg_omega_4_2*omega_4_3 + neg_omegadot_4_1;
-    const double neg_vdot_4_3 = neg_vdot_3_3 + 0.39225*neg_U_3_31;
-    const double neg_vdot_4_1 = c_4*(vdot_3_1 - 0.39225*neg_U_3_11) + s_4*(vdot_3_2 - 0.39225*neg_U_3_12);
+    const double neg_U_4_22 = (omega_4_1*omega_4_1) + (omega_4_3*omega_4_3);
+    const double U_4_31 = (omega_4_1*omega_4_3) - omegadot_4_2;
+    const double neg_U_4_32 = (neg_omega_4_2*omega_4_3) + neg_omegadot_4_1;
+    const double neg_vdot_4_3 = neg_vdot_3_3 + (0.39225*neg_U_3_31);
+    const double t6 = c_4*(vdot_3_1 - (0.39225*neg_U_3_11));
+    const double neg_vdot_4_1 = t6 + (s_4*(vdot_3_2 - (0.39225*neg_U_3_12)));
 
     /* link 5 (wrist_2_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_5_1 = c_5*omega_4_1 + s_5*omega_4_3;
-    const double omega_5_2 = s_5*omega_4_1 - c_5*omega_4_3;
+    const double neg_omega_5_1 = (c_5*omega_4_1) + (s_5*omega_4_3);
+    const double omega_5_2 = (s_5*omega_4_1) - (c_5*omega_4_3);
     const double omega_5_3 = neg_omega_4_2 + v[4];
-    const double omegadot_5_1 = c_5*neg_omegadot_4_1 + omega_5_2*v[4];
-    const double omegadot_5_2 = neg_omega_5_1*v[4] - s_5*neg_omegadot_4_1;
-    const double t6 = neg_omega_5_1*omega_5_2;
-    const double U_5_12 = omegadot_4_2 - t6;
-    const double neg_U_5_21 = t6 + omegadot_4_2;
-    const double neg_U_5_31 = neg_omega_5_1*omega_5_3 + omegadot_5_2;
-    const double U_5_32 = omega_5_2*omega_5_3 + omegadot_5_1;
+    const double omegadot_5_1 = (c_5*neg_omegadot_4_1) + (omega_5_2*v[4]);
+    const double omegadot_5_2 = (neg_omega_5_1*v[4]) - (s_5*neg_omegadot_4_1);
+    const double t7 = neg_omega_5_1*omega_5_2;
+    const double U_5_12 = omegadot_4_2 - t7;
+    const double neg_U_5_21 = t7 + omegadot_4_2;
+    const double neg_U_5_31 = (neg_omega_5_1*omega_5_3) + omegadot_5_2;
+    const double U_5_32 = (omega_5_2*omega_5_3) + omegadot_5_1;
 
     /* link 6 (wrist_3_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_6_1 = s_6*omega_5_3 - c_6*neg_omega_5_1;
-    const double omega_6_2 = s_6*neg_omega_5_1 + c_6*omega_5_3;
+    const double omega_6_1 = (s_6*omega_5_3) - (c_6*neg_omega_5_1);
+    const double omega_6_2 = (s_6*neg_omega_5_1) + (c_6*omega_5_3);
     const double omega_6_3 = v[5] - omega_5_2;
-    const double omegadot_6_1 = c_6*omegadot_5_1 - s_6*omegadot_4_2 + omega_6_2*v[5];
-    const double neg_omegadot_6_2 = s_6*omegadot_5_1 + c_6*omegadot_4_2 + omega_6_1*v[5];
-    const double t7 = omega_6_1*omega_6_2;
-    const double U_6_12 = t7 + omegadot_5_2;
-    const double U_6_21 = t7 - omegadot_5_2;
-    const double U_6_31 = omega_6_1*omega_6_3 + neg_omegadot_6_2;
-    const double U_6_32 = omega_6_2*omega_6_3 + omegadot_6_1;
+    const double omegadot_6_1 = (c_6*omegadot_5_1) - (s_6*omegadot_4_2) + (omega_6_2*v[5]);
+    const double neg_omegadot_6_2 = (s_6*omegadot_5_1) + (c_6*omegadot_4_2) + (omega_6_1*v[5]);
+    const double t8 = omega_6_1*omega_6_2;
+    const double U_6_12 = t8 + omegadot_5_2;
+    const double U_6_21 = t8 - omegadot_5_2;
+    const double U_6_31 = (omega_6_1*omega_6_3) + neg_omegadot_6_2;
+    const double U_6_32 = (omega_6_2*omega_6_3) + omegadot_6_1;
 
     /* link 6 (wrist_3_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_6_1 = 0.0002254731454*U_6_32;
     const double neg_N_6_2 = 0.016911*U_6_31;
-    const double N_6_3 = 0.016911*U_6_21 - 0.0002254731454*U_6_12;
+    const double N_6_3 = (0.016911*U_6_21) - (0.0002254731454*U_6_12);
 
     /* link 5 (wrist_2_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_5_1 = 0.126621*U_5_32 + (c_6*N_6_1 + s_6*neg_N_6_2);
-    const double N_5_2 = 0.10971*neg_U_5_31 - N_6_3;
-    const double N_5_3 = s_6*N_6_1 - c_6*neg_N_6_2 - (0.10971*neg_U_5_21 + 0.126621*U_5_12);
+    const double N_5_1 = (0.126621*U_5_32) + ((c_6*N_6_1) + (s_6*neg_N_6_2));
+    const double N_5_2 = (0.10971*neg_U_5_31) - N_6_3;
+    const double N_5_3 = (s_6*N_6_1) - (c_6*neg_N_6_2) - ((0.10971*neg_U_5_21) + (0.126621*U_5_12));
 
     /* link 4 (wrist_1_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double F_4_1 = 0.017784735*neg_U_4_12;
     const double F_4_2 = 0.017784735*neg_U_4_22;
     const double F_4_3 = 0.017784735*neg_U_4_32;
-    const double N_4_1 = 0.017784735*neg_vdot_4_3 - 0.00460883622975*neg_U_4_32 + (s_5*N_5_2 - c_5*N_5_1);
-    const double neg_N_4_2 = 0.10971*U_4_31 + N_5_3;
-    const double N_4_3 = neg_U_4_12*(-0.10510116377025) - 0.017784735*neg_vdot_4_1 - s_5*N_5_1 - c_5*N_5_2;
+    const double t9 = (0.017784735*neg_vdot_4_3) - (0.00460883622975*neg_U_4_32);
+    const double N_4_1 = t9 + ((s_5*N_5_2) - (c_5*N_5_1));
+    const double neg_N_4_2 = (0.10971*U_4_31) + N_5_3;
+    const double t10 = (neg_U_4_12*(-0.10510116377025)) - (0.017784735*neg_vdot_4_1) - (s_5*N_5_1);
+    const double N_4_3 = t10 - (c_5*N_5_2);
 
     /* link 3 (forearm_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t8 = 0.59360445167475*neg_U_3_31 - 0.09736195575*(neg_omega_3_1*neg_omega_3_1 - t2);
-    const double t9 = s_4*F_4_1 + c_4*F_4_2;
-    const double N_3_1 = 0.0020475*U_3_32 - 0.09736195575*neg_U_3_12 - (c_4*N_4_1 + s_4*neg_N_4_2);
-    const double N_3_2 = t8 + 1.598759275*neg_vdot_3_3 + (c_4*neg_N_4_2 - s_4*N_4_1 - 0.39225*F_4_3);
-    const double t10 = neg_U_3_12*(-0.59155695167475) - 0.09736195575*U_3_23 + 1.598759275*vdot_3_2;
-    const double N_3_3 = t10 + N_4_3 - 0.39225*t9;
-    const double F_3_1 = s_4*F_4_2 - c_4*F_4_1 - 1.598759275*neg_U_3_11;
-    const double neg_F_3_2 = 1.598759275*neg_U_3_12 + t9;
-    const double F_3_3 = F_4_3 - 1.598759275*neg_U_3_31;
+    const double t11 = 0.09736195575*((neg_omega_3_1*neg_omega_3_1) - t2);
+    const double t12 = (s_4*F_4_1) + (c_4*F_4_2);
+    const double N_3_1 = (0.0020475*U_3_32) - (0.09736195575*neg_U_3_12) - ((c_4*N_4_1) + (s_4*neg_N_4_2));
+    const double t13 = (0.59360445167475*neg_U_3_31) - t11 + (1.598759275*neg_vdot_3_3);
+    const double N_3_2 = t13 + ((c_4*neg_N_4_2) - (s_4*N_4_1) - (0.39225*F_4_3));
+    const double t14 = (neg_U_3_12*(-0.59155695167475)) - (0.09736195575*U_3_23);
+    const double N_3_3 = t14 + (1.598759275*vdot_3_2) + N_4_3 - (0.39225*t12);
+    const double F_3_1 = (s_4*F_4_2) - (c_4*F_4_1) - (1.598759275*neg_U_3_11);
+    const double neg_F_3_2 = (1.598759275*neg_U_3_12) + t12;
+    const double F_3_3 = F_4_3 - (1.598759275*neg_U_3_31);
 
     /* link 2 (upper_arm_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t11 = 1.76257323841*neg_U_2_31 - 0.075354282*(neg_omega_2_1*neg_omega_2_1 - t1);
-    const double t12 = s_3*F_3_1 - c_3*neg_F_3_2;
-    const double N_2_1 = 0.075354282*U_2_12 - 0.0075537*neg_U_2_32 + (c_3*N_3_1 - s_3*N_3_2);
-    const double N_2_2 = t11 + 4.4329225*neg_vdot_2_3 + (s_3*N_3_1 + c_3*N_3_2 - 0.425*F_3_3);
-    const double N_2_3 = U_2_12*1.75501953841 - 4.4329225*neg_vdot_2_2 + N_3_3 + 0.425*t12;
-    const double F_2_1 = c_3*F_3_1 + s_3*neg_F_3_2 - 4.4329225*neg_U_2_11;
-    const double F_2_2 = 4.4329225*U_2_12 + t12;
+    const double t15 = (1.76257323841*neg_U_2_31) - (0.075354282*((neg_omega_2_1*neg_omega_2_1) - t1));
+    const double t16 = (s_3*F_3_1) - (c_3*neg_F_3_2);
+    const double N_2_1 = (0.075354282*U_2_12) - (0.0075537*neg_U_2_32) + ((c_3*N_3_1) - (s_3*N_3_2));
+    const double N_2_2 = t15 + (4.4329225*neg_vdot_2_3) + ((s_3*N_3_1) + (c_3*N_3_2) - (0.425*F_3_3));
+    const double N_2_3 = (U_2_12*1.75501953841) - (4.4329225*neg_vdot_2_2) + N_3_3 + (0.425*t16);
+    const double F_2_1 = (c_3*F_3_1) + (s_3*neg_F_3_2) - (4.4329225*neg_U_2_11);
+    const double F_2_2 = (4.4329225*U_2_12) + t16;
 
     /* link 1 (shoulder_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double neg_N_1_3 = s_2*(N_2_1 - 0.10915*F_2_2) + c_2*(N_2_2 + 0.10915*F_2_1);
-    const double t13 = tau[4] - N_5_3;
-    const double t14 = tau[5] - N_6_3;
+    const double neg_N_1_3 = (s_2*(N_2_1 - (0.10915*F_2_2))) + (c_2*(N_2_2 + (0.10915*F_2_1)));
+    const double t17 = tau[4] - N_5_3;
+    const double t18 = tau[5] - N_6_3;
 
     /* link 5 (wrist_2_link): composite body, SA (15a-c) */
-    const double t15 = 0.0166855268546*s_6;
-    const double t16 = s_6*t15;
-    const double Sigma_5_13 = c_6*t15;
-    const double Sigma_5_33 = 0.0002254731454 + t16;
-    const double Sigma_5_11 = 0.126621 - t16;
+    const double t19 = 0.0166855268546*s_6;
+    const double t20 = s_6*t19;
+    const double Sigma_5_13 = c_6*t19;
+    const double Sigma_5_33 = 0.0002254731454 + t20;
+    const double Sigma_5_11 = 0.126621 - t20;
 
     /* link 4 (wrist_1_link): composite body, SA (15a-c) */
-    const double t17 = s_5*(Sigma_5_11 - 0.126621);
-    const double t18 = s_5*t17;
-    const double Sigma_4_13 = c_5*t17;
-    const double Sigma_4_33 = 0.126621 + t18;
+    const double t21 = s_5*(Sigma_5_11 - 0.126621);
+    const double t22 = s_5*t21;
+    const double Sigma_4_13 = c_5*t21;
+    const double Sigma_4_33 = 0.126621 + t22;
     const double Sigma_4_12 = c_5*Sigma_5_13;
     const double Sigma_4_23 = s_5*Sigma_5_13;
-    const double Sigma_4_11 = 0.10971 + (Sigma_5_11 - t18);
+    const double Sigma_4_11 = 0.10971 + (Sigma_5_11 - t22);
     const double Sigma_4_22 = 0.00460883622975 + Sigma_5_33;
 
     /* link 3 (forearm_link): composite body, SA (15a-c) */
-    const double t19 = 0.017784735*s_4;
+    const double t23 = 0.017784735*s_4;
     const double h_3_2 = 0.017784735*c_4;
-    const double t20 = s_4*(Sigma_4_11 - Sigma_4_22) + c_4*(Sigma_4_12 + Sigma_4_12);
-    const double t21 = s_4*t20;
-    const double t22 = c_4*Sigma_4_13;
-    const double t23 = s_4*Sigma_4_23;
-    const double neg_Sigma_3_23 = s_4*Sigma_4_13 + c_4*Sigma_4_23;
-    const double Sigma_3_12 = c_4*t20 - Sigma_4_12 + 0.39225*h_3_2;
-    const double h_3_1 = 1.598759275 - t19;
-    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t21 - 0.7845*t19);
-    const double Sigma_3_13 = t23 - t22 - 0.09736195575;
-    const double Sigma_3_22 = 0.0020475 + (Sigma_4_22 + t21);
+    const double t24 = (s_4*(Sigma_4_11 - Sigma_4_22)) + (c_4*(Sigma_4_12 + Sigma_4_12));
+    const double t25 = s_4*t24;
+    const double t26 = c_4*Sigma_4_13;
+    const double t27 = s_4*Sigma_4_23;
+    const double neg_Sigma_3_23 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
+    const double Sigma_3_12 = (c_4*t24) - Sigma_4_12 + (0.39225*h_3_2);
+    const double h_3_1 = 1.598759275 - t23;
+    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t25 - (0.7845*t23));
+    const double Sigma_3_13 = t27 - t26 - 0.09736195575;
+    const double Sigma_3_22 = 0.0020475 + (Sigma_4_22 + t25);
 
     /* link 2 (upper_arm_link): composite body, SA (15a-c) */
-    const double t24 = s_3*h_3_2;
-    const double t25 = c_3*h_3_1 - t24;
-    const double t26 = c_3*h_3_2;
-    const double h_2_2 = s_3*h_3_1 + t26;
-    const double t27 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
-    const double t28 = s_3*t27;
-    const double t29 = s_3*neg_Sigma_3_23;
-    const double t30 = c_3*Sigma_3_13 + t29;
-    const double t31 = s_3*Sigma_3_13;
-    const double t32 = c_3*neg_Sigma_3_23;
-    const double Sigma_2_23 = t31 - t32;
-    const double Sigma_2_12 = c_3*t27 - Sigma_3_12 + 0.425*h_2_2;
-    const double h_2_1 = 4.4329225 + t25;
-    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t28 + 0.85*t25);
-    const double Sigma_2_13 = t30 - 0.075354282;
-    const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t28);
+    const double t28 = s_3*h_3_2;
+    const double t29 = (c_3*h_3_1) - t28;
+    const double t30 = c_3*h_3_2;
+    const double h_2_2 = (s_3*h_3_1) + t30;
+    const double t31 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
+    const double t32 = s_3*t31;
+    const double t33 = s_3*neg_Sigma_3_23;
+    const double t34 = (c_3*Sigma_3_13) + t33;
+    const double t35 = s_3*Sigma_3_13;
+    const double t36 = c_3*neg_Sigma_3_23;
+    const double Sigma_2_23 = t35 - t36;
+    const double Sigma_2_12 = (c_3*t31) - Sigma_3_12 + (0.425*h_2_2);
+    const double h_2_1 = 4.4329225 + t29;
+    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t32 + (0.85*t29));
+    const double Sigma_2_13 = t34 - 0.075354282;
+    const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t32);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double t33 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.00333 + t33;
+    const double t37 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.00333 + (Sigma_2_11 - t37);
     const double Sigma_1_22 = 0.29520861244275 + Sigma_4_33;
 
     /* link 1 (shoulder_link): row of the mass matrix, SA (16) */
@@ -197,107 +201,107 @@ void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
 
     /* link 2 (upper_arm_link): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
-    const double t34 = 0.10915*h_2_2;
-    const double M_2_1 = s_2*(Sigma_2_13 + 0.10915*h_2_1) + c_2*(Sigma_2_23 + t34);
+    const double t38 = 0.10915*h_2_2;
+    const double M_2_1 = (s_2*(Sigma_2_13 + (0.10915*h_2_1))) + (c_2*(Sigma_2_23 + t38));
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + 0.425*t25;
-    const double M_3_1 = s_2*(t30 + 0.10915*t25) - c_2*(t32 - t31 - t34);
+    const double M_3_2 = M_3_3 + (0.425*t29);
+    const double M_3_1 = (s_2*(t34 + (0.10915*t29))) - (c_2*(t36 - t35 - t38));
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
-    const double t35 = t22 - t23;
-    const double M_4_3 = M_4_4 - 0.39225*t19;
-    const double t36 = t24 + c_3*t19;
-    const double M_4_2 = M_4_3 - 0.425*t36;
-    const double t37 = c_2*(s_3*t35 + t32 + 0.10915*(s_3*t19 - t26));
-    const double neg_M_4_1 = s_2*(c_3*t35 - t29 + 0.10915*t36) + t37;
+    const double t39 = t26 - t27;
+    const double M_4_3 = M_4_4 - (0.39225*t23);
+    const double t40 = t28 + (c_3*t23);
+    const double M_4_2 = M_4_3 - (0.425*t40);
+    const double t41 = c_2*((s_3*t39) + t36 + (0.10915*((s_3*t23) - t30)));
+    const double neg_M_4_1 = (s_2*((c_3*t39) - t33 + (0.10915*t40))) + t41;
 
     /* link 5 (wrist_2_link): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + 0.126621;
-    const double t38 = c_4*Sigma_4_12 + s_4*M_5_5;
-    const double t39 = c_4*M_5_5 - s_4*Sigma_4_12;
-    const double M_5_1 = s_2*(c_3*t38 + s_3*t39) - c_2*(c_3*t39 - s_3*t38);
+    const double t42 = (c_4*Sigma_4_12) + (s_4*M_5_5);
+    const double t43 = (c_4*M_5_5) - (s_4*Sigma_4_12);
+    const double M_5_1 = (s_2*((c_3*t42) + (s_3*t43))) - (c_2*((c_3*t43) - (s_3*t42)));
 
     /* link 6 (wrist_3_link): row of the mass matrix, SA (16) */
-    const double t40 = 0.0171364731454*s_5;
+    const double t44 = 0.0171364731454*s_5;
     const double M_6_4 = 0.0171364731454*c_5;
-    const double t41 = c_4*t40;
-    const double t42 = s_4*t40;
-    const double neg_M_6_1 = s_2*(c_3*t41 - s_3*t42) + c_2*(s_3*t41 + c_3*t42);
+    const double t45 = c_4*t44;
+    const double t46 = s_4*t44;
+    const double neg_M_6_1 = (s_2*((c_3*t45) - (s_3*t46))) + (c_2*((s_3*t45) + (c_3*t46)));
 
     /* link 6 (wrist_3_link): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_4_6 = 58.355064750790525*M_6_4;
     const double neg_alpha_1_6 = 58.355064750790525*neg_M_6_1;
-    const double t43 = alpha_4_6*M_6_4;
-    const double t44 = alpha_4_6*neg_M_6_1;
+    const double t47 = alpha_4_6*M_6_4;
+    const double t48 = alpha_4_6*neg_M_6_1;
 
     /* link 5 (wrist_2_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t45 = 1.0/M_5_5;
-    const double alpha_4_5 = Sigma_4_23*t45;
-    const double alpha_1_5 = M_5_1*t45;
-    const double t46 = alpha_4_5*Sigma_4_23;
-    const double D_4 = M_4_4 - t43 - t46;
-    const double t47 = M_4_3 - t43 - t46;
-    const double t48 = M_4_2 - t43 - t46;
-    const double t49 = alpha_4_5*M_5_1;
-    const double t50 = t44 - neg_M_4_1 - t49;
+    const double t49 = 1.0/M_5_5;
+    const double alpha_4_5 = Sigma_4_23*t49;
+    const double alpha_1_5 = M_5_1*t49;
+    const double t50 = alpha_4_5*Sigma_4_23;
+    const double D_4 = M_4_4 - t47 - t50;
+    const double t51 = M_4_3 - t47 - t50;
+    const double t52 = M_4_2 - t47 - t50;
+    const double t53 = alpha_4_5*M_5_1;
+    const double t54 = t48 - neg_M_4_1 - t53;
 
     /* link 4 (wrist_1_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t51 = 1.0/D_4;
-    const double alpha_3_4 = t47*t51;
-    const double alpha_2_4 = t48*t51;
-    const double alpha_1_4 = t50*t51;
-    const double D_3 = M_3_3 - t43 - t46 - alpha_3_4*t47;
-    const double t52 = M_3_2 - t43 - t46 - alpha_3_4*t48;
-    const double t53 = M_3_1 + t44 - t49 - alpha_3_4*t50;
+    const double t55 = 1.0/D_4;
+    const double alpha_3_4 = t51*t55;
+    const double alpha_2_4 = t52*t55;
+    const double alpha_1_4 = t54*t55;
+    const double D_3 = M_3_3 - t47 - t50 - (alpha_3_4*t51);
+    const double t56 = M_3_2 - t47 - t50 - (alpha_3_4*t52);
+    const double t57 = M_3_1 + t48 - t53 - (alpha_3_4*t54);
 
     /* link 3 (forearm_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t54 = 1.0/D_3;
-    const double alpha_2_3 = t52*t54;
-    const double alpha_1_3 = t53*t54;
-    const double D_2 = M_2_2 - t43 - t46 - alpha_2_4*t48 - alpha_2_3*t52;
-    const double t55 = M_2_1 + t44 - t49 - alpha_2_4*t50 - alpha_2_3*t53;
-    const double t56 = M_1_1 - neg_alpha_1_6*neg_M_6_1 - alpha_1_5*M_5_1 - alpha_1_4*t50;
+    const double t58 = 1.0/D_3;
+    const double alpha_2_3 = t56*t58;
+    const double alpha_1_3 = t57*t58;
+    const double D_2 = M_2_2 - t47 - t50 - (alpha_2_4*t52) - (alpha_2_3*t56);
+    const double t59 = M_2_1 + t48 - t53 - (alpha_2_4*t54) - (alpha_2_3*t57);
+    const double t60 = M_1_1 - (neg_alpha_1_6*neg_M_6_1) - (alpha_1_5*M_5_1) - (alpha_1_4*t54);
 
     /* link 2 (upper_arm_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t57 = 1.0/D_2;
-    const double alpha_1_2 = t55*t57;
-    const double D_1 = t56 - alpha_1_3*t53 - alpha_1_2*t55;
+    const double t61 = 1.0/D_2;
+    const double alpha_1_2 = t59*t61;
+    const double D_1 = t60 - (alpha_1_3*t57) - (alpha_1_2*t59);
 
     /* link 6 (wrist_3_link): elimination applied to the right-hand side, SA (24) */
-    const double t58 = alpha_4_6*t14;
+    const double t62 = alpha_4_6*t18;
 
     /* link 5 (wrist_2_link): elimination applied to the right-hand side, SA (24) */
-    const double t59 = alpha_4_5*t13;
-    const double t60 = tau[3] - N_4_3 - t58 - t59;
+    const double t63 = alpha_4_5*t17;
+    const double t64 = tau[3] - N_4_3 - t62 - t63;
 
     /* link 4 (wrist_1_link): elimination applied to the right-hand side, SA (24) */
-    const double t61 = tau[2] - N_3_3 - t58 - t59 - alpha_3_4*t60;
+    const double t65 = tau[2] - N_3_3 - t62 - t63 - (alpha_3_4*t64);
 
     /* link 3 (forearm_link): elimination applied to the right-hand side, SA (24) */
-    const double t62 = tau[1] - N_2_3 - t58 - t59 - alpha_2_4*t60 - alpha_2_3*t61;
-    const double t63 = tau[0] + neg_N_1_3 + neg_alpha_1_6*t14 - alpha_1_5*t13 - alpha_1_4*t60;
+    const double t66 = tau[1] - N_2_3 - t62 - t63 - (alpha_2_4*t64) - (alpha_2_3*t65);
+    const double t67 = tau[0] + neg_N_1_3 + (neg_alpha_1_6*t18) - (alpha_1_5*t17) - (alpha_1_4*t64);
 
     /* link 1 (shoulder_link): back substitution, SA (24) */
-    const double out_a_0 = (t63 - alpha_1_3*t61 - alpha_1_2*t62)/D_1;
+    const double out_a_0 = (t67 - (alpha_1_3*t65) - (alpha_1_2*t66))/D_1;
 
     /* link 2 (upper_arm_link): back substitution, SA (24) */
-    const double out_a_1 = t62*t57 - alpha_1_2*out_a_0;
+    const double out_a_1 = (t66*t61) - (alpha_1_2*out_a_0);
 
     /* link 3 (forearm_link): back substitution, SA (24) */
-    const double out_a_2 = t61*t54 - alpha_1_3*out_a_0 - alpha_2_3*out_a_1;
+    const double out_a_2 = (t65*t58) - (alpha_1_3*out_a_0) - (alpha_2_3*out_a_1);
 
     /* link 4 (wrist_1_link): back substitution, SA (24) */
-    const double out_a_3 = t60*t51 - alpha_1_4*out_a_0 - alpha_2_4*out_a_1 - alpha_3_4*out_a_2;
+    const double out_a_3 = (t64*t55) - (alpha_1_4*out_a_0) - (alpha_2_4*out_a_1) - (alpha_3_4*out_a_2);
 
     /* link 5 (wrist_2_link): back substitution, SA (24) */
-    const double t64 = out_a_1 + out_a_2 + out_a_3;
-    const double out_a_4 = t13*t45 - alpha_1_5*out_a_0 - alpha_4_5*t64;
+    const double t68 = out_a_1 + out_a_2 + out_a_3;
+    const double out_a_4 = (t17*t49) - (alpha_1_5*out_a_0) - (alpha_4_5*t68);
 
     /* link 6 (wrist_3_link): back substitution, SA (24) */
-    const double out_a_5 = 58.355064750790525*t14 + neg_alpha_1_6*out_a_0 - alpha_4_6*t64;
+    const double out_a_5 = (58.355064750790525*t18) + (neg_alpha_1_6*out_a_0) - (alpha_4_6*t68);
 
     a[0] = out_a_0;
     a[1] = out_a_1;

@@ -23,20 +23,20 @@ void ur5_gravity_force(const double q[ur5_NQ], double g[ur5_NV])
     const double neg_vdot_2_2 = 9.81*c_2;
 
     /* link 3 (forearm_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_vdot_3_1 = c_3*neg_vdot_2_1 + s_3*neg_vdot_2_2;
-    const double vdot_3_2 = s_3*neg_vdot_2_1 - c_3*neg_vdot_2_2;
+    const double neg_vdot_3_1 = (c_3*neg_vdot_2_1) + (s_3*neg_vdot_2_2);
+    const double vdot_3_2 = (s_3*neg_vdot_2_1) - (c_3*neg_vdot_2_2);
 
     /* link 4 (wrist_1_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double vdot_4_1 = c_4*neg_vdot_3_1 - s_4*vdot_3_2;
+    const double vdot_4_1 = (c_4*neg_vdot_3_1) - (s_4*vdot_3_2);
 
     /* link 4 (wrist_1_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_4_3 = 0.017784735*vdot_4_1;
 
     /* link 3 (forearm_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_3_3 = 1.598759275*vdot_3_2 + N_4_3;
+    const double N_3_3 = (1.598759275*vdot_3_2) + N_4_3;
 
     /* link 2 (upper_arm_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_2_3 = N_3_3 - 4.4329225*neg_vdot_2_2;
+    const double N_2_3 = N_3_3 - (4.4329225*neg_vdot_2_2);
 
     g[0] = 0.0;
     g[1] = N_2_3;

@@ -29,23 +29,23 @@ void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double neg_omega_2_2 = c_2*v[0];
 
     /* link 3 (forearm_link): angular velocity, RK (2.2), (5.13) */
-    const double neg_omega_3_1 = c_3*neg_omega_2_1 + s_3*neg_omega_2_2;
-    const double omega_3_2 = s_3*neg_omega_2_1 - c_3*neg_omega_2_2;
+    const double neg_omega_3_1 = (c_3*neg_omega_2_1) + (s_3*neg_omega_2_2);
+    const double omega_3_2 = (s_3*neg_omega_2_1) - (c_3*neg_omega_2_2);
     const double omega_3_3 = v[1] + v[2];
 
     /* link 4 (wrist_1_link): angular velocity, RK (2.2), (5.13) */
-    const double omega_4_1 = c_4*neg_omega_3_1 - s_4*omega_3_2;
-    const double neg_omega_4_2 = s_4*neg_omega_3_1 + c_4*omega_3_2;
+    const double omega_4_1 = (c_4*neg_omega_3_1) - (s_4*omega_3_2);
+    const double neg_omega_4_2 = (s_4*neg_omega_3_1) + (c_4*omega_3_2);
     const double omega_4_3 = omega_3_3 + v[3];
 
     /* link 5 (wrist_2_link): angular velocity, RK (2.2), (5.13) */
-    const double neg_omega_5_1 = c_5*omega_4_1 + s_5*omega_4_3;
-    const double omega_5_2 = s_5*omega_4_1 - c_5*omega_4_3;
+    const double neg_omega_5_1 = (c_5*omega_4_1) + (s_5*omega_4_3);
+    const double omega_5_2 = (s_5*omega_4_1) - (c_5*omega_4_3);
     const double omega_5_3 = neg_omega_4_2 + v[4];
 
     /* link 6 (wrist_3_link): angular velocity, RK (2.2), (5.13) */
-    const double omega_6_1 = s_6*omega_5_3 - c_6*neg_omega_5_1;
-    const double omega_6_2 = s_6*neg_omega_5_1 + c_6*omega_5_3;
+    const double omega_6_1 = (s_6*omega_5_3) - (c_6*neg_omega_5_1);
+    const double omega_6_2 = (s_6*neg_omega_5_1) + (c_6*omega_5_3);
     const double omega_6_3 = v[5] - omega_5_2;
 
     /* link 5 (wrist_2_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
@@ -57,7 +57,7 @@ void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double invD_5 = 1.0/P_5_33;
     const double neg_G_5_1 = neg_P_5_13*invD_5;
     const double G_5_3 = P_5_33*invD_5;
-    const double t3 = P_5_11 - neg_P_5_13*neg_G_5_1;
+    const double t3 = P_5_11 - (neg_P_5_13*neg_G_5_1);
 
     /* link 4 (wrist_1_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double t4 = -0.00923723565975 + t3;
@@ -70,9 +70,9 @@ void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double G_4_1 = P_4_13*invD_4;
     const double G_4_3 = P_4_33*invD_4;
     const double G_4_4 = 0.017784735*invD_4;
-    const double t7 = P_4_11 - P_4_13*G_4_1;
+    const double t7 = P_4_11 - (P_4_13*G_4_1);
     const double t8 = 0.017784735*G_4_1;
-    const double t9 = 2.6259 - 0.017784735*G_4_4;
+    const double t9 = 2.6259 - (0.017784735*G_4_4);
 
     /* link 3 (forearm_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double t10 = s_4*(t7 - 0.229963131);
@@ -92,11 +92,11 @@ void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double t19 = 0.39225*t18;
     const double t20 = t15 - 1.030009275;
     const double neg_P_3_23 = 0.39225*neg_PB_3_22;
-    const double P_3_12 = c_4*t10 - 0.39225*PB_3_13;
+    const double P_3_12 = (c_4*t10) - (0.39225*PB_3_13);
     const double P_3_11 = 0.023771475 + (t7 - t11);
-    const double P_3_13 = 0.05289375 + 0.39225*t14;
-    const double P_3_22 = 0.441270419556 + t11 - 0.39225*t15 - 0.39225*t20;
-    const double P_3_33 = 0.191630813556 + 0.39225*t19;
+    const double P_3_13 = 0.05289375 + (0.39225*t14);
+    const double P_3_22 = 0.441270419556 + t11 - (0.39225*t15) - (0.39225*t20);
+    const double P_3_33 = 0.191630813556 + (0.39225*t19);
     const double PB_3_12 = 0.211575 + t14;
     const double neg_PB_3_21 = 0.324942 + t13;
     const double PB_3_23 = t20 - 0.56875;
@@ -109,41 +109,41 @@ void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double G_3_3 = P_3_33*invD_3;
     const double G_3_4 = PB_3_31*invD_3;
     const double G_3_5 = PB_3_32*invD_3;
-    const double t21 = P_3_11 - P_3_13*G_3_1;
-    const double t22 = P_3_12 + neg_P_3_23*G_3_1;
-    const double t23 = PB_3_11 - PB_3_31*G_3_1;
-    const double t24 = PB_3_12 - PB_3_32*G_3_1;
-    const double t25 = P_3_22 - neg_P_3_23*neg_G_3_2;
-    const double t26 = PB_3_31*neg_G_3_2 - neg_PB_3_21;
-    const double t27 = PB_3_32*neg_G_3_2 - neg_PB_3_22;
-    const double t28 = PC_3_11 - PB_3_31*G_3_4;
-    const double t29 = PC_3_12 - PB_3_32*G_3_4;
-    const double t30 = PC_3_22 - PB_3_32*G_3_5;
+    const double t21 = P_3_11 - (P_3_13*G_3_1);
+    const double t22 = P_3_12 + (neg_P_3_23*G_3_1);
+    const double t23 = PB_3_11 - (PB_3_31*G_3_1);
+    const double t24 = PB_3_12 - (PB_3_32*G_3_1);
+    const double t25 = P_3_22 - (neg_P_3_23*neg_G_3_2);
+    const double t26 = (PB_3_31*neg_G_3_2) - neg_PB_3_21;
+    const double t27 = (PB_3_32*neg_G_3_2) - neg_PB_3_22;
+    const double t28 = PC_3_11 - (PB_3_31*G_3_4);
+    const double t29 = PC_3_12 - (PB_3_32*G_3_4);
+    const double t30 = PC_3_22 - (PB_3_32*G_3_5);
 
     /* link 2 (upper_arm_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t31 = s_3*(t21 - t25) + c_3*(t22 + t22);
+    const double t31 = (s_3*(t21 - t25)) + (c_3*(t22 + t22));
     const double t32 = s_3*t31;
-    const double t33 = s_3*(t23 - t27) + c_3*(t24 + t26);
+    const double t33 = (s_3*(t23 - t27)) + (c_3*(t24 + t26));
     const double t34 = s_3*t33;
     const double t35 = c_3*t33;
     const double PB_2_11 = t23 - t34;
     const double PB_2_22 = t27 + t34;
     const double t36 = t35 - t26;
-    const double PB_2_13 = c_3*PB_3_13 - s_3*PB_3_23;
-    const double t37 = s_3*PB_3_13 + c_3*PB_3_23;
-    const double t38 = s_3*(t28 - t30) + c_3*(t29 + t29);
+    const double PB_2_13 = (c_3*PB_3_13) - (s_3*PB_3_23);
+    const double t37 = (s_3*PB_3_13) + (c_3*PB_3_23);
+    const double t38 = (s_3*(t28 - t30)) + (c_3*(t29 + t29));
     const double t39 = s_3*t38;
     const double t40 = t30 + t39;
-    const double PC_2_12 = c_3*t38 - t29;
+    const double PC_2_12 = (c_3*t38) - t29;
     const double PB_2_31 = 0.425*PC_2_12;
     const double t41 = 0.425*t40;
     const double t42 = t37 - 2.0828825;
     const double P_2_23 = 0.425*PB_2_22;
-    const double P_2_12 = c_3*t31 - t22 - 0.425*PB_2_13;
+    const double P_2_12 = (c_3*t31) - t22 - (0.425*PB_2_13);
     const double P_2_11 = 0.02109068577 + (t21 - t32);
-    const double P_2_13 = 0.425*t36 - 0.062746068;
-    const double P_2_22 = 0.89088516168 + t25 + t32 - 0.425*(t37 + t42);
-    const double P_2_33 = 0.88490187591 + 0.425*t41;
+    const double P_2_13 = (0.425*t36) - 0.062746068;
+    const double P_2_22 = 0.89088516168 + t25 + t32 - (0.425*(t37 + t42));
+    const double P_2_33 = 0.88490187591 + (0.425*t41);
     const double PB_2_12 = t36 - 0.2240931;
     const double PB_2_21 = 0.2240931 + (t35 - t24);
     const double PB_2_23 = t42 - 2.35004;
@@ -155,24 +155,25 @@ void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double G_2_2 = P_2_23*invD_2;
     const double G_2_4 = PB_2_31*invD_2;
     const double G_2_5 = PB_2_32*invD_2;
-    const double t43 = P_2_11 - P_2_13*G_2_1;
-    const double t44 = P_2_12 - P_2_23*G_2_1;
-    const double t45 = PB_2_11 - PB_2_31*G_2_1;
-    const double t46 = PB_2_12 - PB_2_32*G_2_1;
-    const double t47 = P_2_22 - P_2_23*G_2_2;
-    const double t48 = PB_2_21 - PB_2_31*G_2_2;
-    const double t49 = PB_2_22 - PB_2_32*G_2_2;
+    const double t43 = P_2_11 - (P_2_13*G_2_1);
+    const double t44 = P_2_12 - (P_2_23*G_2_1);
+    const double t45 = PB_2_11 - (PB_2_31*G_2_1);
+    const double t46 = PB_2_12 - (PB_2_32*G_2_1);
+    const double t47 = P_2_22 - (P_2_23*G_2_2);
+    const double t48 = PB_2_21 - (PB_2_31*G_2_2);
+    const double t49 = PB_2_22 - (PB_2_32*G_2_2);
 
     /* link 1 (shoulder_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t50 = 0.10915*(PC_2_12 - PB_2_32*G_2_4);
+    const double t50 = 0.10915*(PC_2_12 - (PB_2_32*G_2_4));
     const double t51 = t45 - t50;
-    const double t52 = t46 - 0.10915*(PC_2_22 - PB_2_32*G_2_5);
-    const double t53 = t48 + 0.10915*(PC_2_11 - PB_2_31*G_2_4);
+    const double t52 = t46 - (0.10915*(PC_2_22 - (PB_2_32*G_2_5)));
+    const double t53 = t48 + (0.10915*(PC_2_11 - (PB_2_31*G_2_4)));
     const double t54 = t49 + t50;
-    const double t55 = t44 + 0.10915*(t51 - t49);
-    const double t56 = t47 + 0.10915*(t48 + t53);
-    const double PB_1_33 = t54 + s_2*(s_2*(t51 - t54) + c_2*(t52 + t53));
-    const double P_1_33 = 0.00666 + (t56 + s_2*(s_2*(t43 - 0.10915*(t46 + t52) - t56) + c_2*(t55 + t55)));
+    const double t55 = t44 + (0.10915*(t51 - t49));
+    const double t56 = t47 + (0.10915*(t48 + t53));
+    const double PB_1_33 = t54 + (s_2*((s_2*(t51 - t54)) + (c_2*(t52 + t53))));
+    const double t57 = t56 + (s_2*((s_2*(t43 - (0.10915*(t46 + t52)) - t56)) + (c_2*(t55 + t55))));
+    const double P_1_33 = 0.00666 + t57;
     const double invD_1 = 1.0/P_1_33;
     const double G_1_6 = PB_1_33*invD_1;
 
@@ -180,268 +181,275 @@ void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double neg_a_2_1 = neg_omega_2_2*v[1];
     const double a_2_2 = neg_omega_2_1*v[1];
     const double neg_a_2_6 = v[0]*(0.10915*v[0]);
-    const double t57 = 0.02109068577*neg_omega_2_1 + 0.062746068*v[1];
-    const double t58 = 0.89088516168*neg_omega_2_2;
-    const double t59 = 0.062746068*neg_omega_2_1 + 0.88490187591*v[1];
-    const double t60 = v[1]*t58 - neg_omega_2_2*t59;
-    const double t61 = neg_omega_2_1*t59 - v[1]*t57;
-    const double t62 = neg_omega_2_1*t58 - neg_omega_2_2*t57;
-    const double t63 = 0.2240931*neg_omega_2_2;
-    const double t64 = 2.35004*v[1] + 0.2240931*neg_omega_2_1;
-    const double t65 = 2.35004*neg_omega_2_2;
-    const double t66 = neg_omega_2_2*t65 + v[1]*t64;
-    const double t67 = neg_omega_2_1*t65 - v[1]*t63;
+    const double t58 = (0.02109068577*neg_omega_2_1) + (0.062746068*v[1]);
+    const double t59 = 0.89088516168*neg_omega_2_2;
+    const double t60 = (0.062746068*neg_omega_2_1) + (0.88490187591*v[1]);
+    const double t61 = (v[1]*t59) - (neg_omega_2_2*t60);
+    const double t62 = (neg_omega_2_1*t60) - (v[1]*t58);
+    const double t63 = (neg_omega_2_1*t59) - (neg_omega_2_2*t58);
+    const double t64 = 0.2240931*neg_omega_2_2;
+    const double t65 = (2.35004*v[1]) + (0.2240931*neg_omega_2_1);
+    const double t66 = 2.35004*neg_omega_2_2;
+    const double t67 = (neg_omega_2_2*t66) + (v[1]*t65);
+    const double t68 = (neg_omega_2_1*t66) - (v[1]*t64);
 
     /* link 3 (forearm_link): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_3_1 = omega_3_2*v[2];
     const double a_3_2 = neg_omega_3_1*v[2];
-    const double t68 = 0.425*v[1];
-    const double t69 = 0.425*neg_omega_2_2;
-    const double t70 = neg_omega_2_2*t69 + v[1]*t68;
-    const double t71 = neg_omega_2_1*t69;
-    const double neg_a_3_6 = neg_omega_2_1*t68;
-    const double a_3_4 = s_3*t71 - c_3*t70;
-    const double a_3_5 = s_3*t70 + c_3*t71;
-    const double t72 = 0.05289375*omega_3_3 - 0.023771475*neg_omega_3_1;
-    const double t73 = 0.211307288556*omega_3_2;
-    const double t74 = 0.191630813556*omega_3_3 - 0.05289375*neg_omega_3_1;
-    const double t75 = omega_3_2*t74 - omega_3_3*t73;
-    const double t76 = omega_3_3*t72 + neg_omega_3_1*t74;
-    const double t77 = neg_omega_3_1*t73 + omega_3_2*t72;
-    const double t78 = 0.211575*omega_3_2;
-    const double t79 = 0.56875*omega_3_3 - 0.211575*neg_omega_3_1;
-    const double t80 = 0.56875*omega_3_2;
-    const double t81 = omega_3_2*t80 + omega_3_3*t79;
-    const double t82 = omega_3_3*t78 + neg_omega_3_1*t80;
-    const double t83 = omega_3_2*t78 - neg_omega_3_1*t79;
+    const double t69 = 0.425*v[1];
+    const double t70 = 0.425*neg_omega_2_2;
+    const double t71 = (neg_omega_2_2*t70) + (v[1]*t69);
+    const double t72 = neg_omega_2_1*t70;
+    const double neg_a_3_6 = neg_omega_2_1*t69;
+    const double a_3_4 = (s_3*t72) - (c_3*t71);
+    const double a_3_5 = (s_3*t71) + (c_3*t72);
+    const double t73 = (0.05289375*omega_3_3) - (0.023771475*neg_omega_3_1);
+    const double t74 = 0.211307288556*omega_3_2;
+    const double t75 = (0.191630813556*omega_3_3) - (0.05289375*neg_omega_3_1);
+    const double t76 = (omega_3_2*t75) - (omega_3_3*t74);
+    const double t77 = (omega_3_3*t73) + (neg_omega_3_1*t75);
+    const double t78 = (neg_omega_3_1*t74) + (omega_3_2*t73);
+    const double t79 = 0.211575*omega_3_2;
+    const double t80 = (0.56875*omega_3_3) - (0.211575*neg_omega_3_1);
+    const double t81 = 0.56875*omega_3_2;
+    const double t82 = (omega_3_2*t81) + (omega_3_3*t80);
+    const double t83 = (omega_3_3*t79) + (neg_omega_3_1*t81);
+    const double t84 = (omega_3_2*t79) - (neg_omega_3_1*t80);
 
     /* link 4 (wrist_1_link): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double neg_a_4_1 = neg_omega_4_2*v[3];
     const double neg_a_4_2 = omega_4_1*v[3];
-    const double t84 = 0.39225*omega_3_3;
-    const double t85 = 0.39225*omega_3_2;
-    const double t86 = omega_3_2*t85 + omega_3_3*t84;
-    const double t87 = neg_omega_3_1*t85;
-    const double neg_a_4_6 = neg_omega_3_1*t84;
-    const double a_4_4 = c_4*t86 + s_4*t87;
-    const double a_4_5 = c_4*t87 - s_4*t86;
-    const double t88 = 0.121715886531*omega_4_1;
-    const double t89 = 0.229963131*neg_omega_4_2;
-    const double t90 = 0.111172755531*omega_4_3;
-    const double t91 = omega_4_3*t89 - neg_omega_4_2*t90;
-    const double t92 = omega_4_3*t88 - omega_4_1*t90;
-    const double t93 = neg_omega_4_2*t88 - omega_4_1*t89;
-    const double t94 = 0.113367*neg_omega_4_2;
-    const double t95 = 0.113367*omega_4_1;
-    const double t96 = omega_4_3*t95;
-    const double t97 = omega_4_3*t94;
-    const double t98 = omega_4_1*t95 + neg_omega_4_2*t94;
+    const double t85 = 0.39225*omega_3_3;
+    const double t86 = 0.39225*omega_3_2;
+    const double t87 = (omega_3_2*t86) + (omega_3_3*t85);
+    const double t88 = neg_omega_3_1*t86;
+    const double neg_a_4_6 = neg_omega_3_1*t85;
+    const double a_4_4 = (c_4*t87) + (s_4*t88);
+    const double a_4_5 = (c_4*t88) - (s_4*t87);
+    const double t89 = 0.121715886531*omega_4_1;
+    const double t90 = 0.229963131*neg_omega_4_2;
+    const double t91 = 0.111172755531*omega_4_3;
+    const double t92 = (omega_4_3*t90) - (neg_omega_4_2*t91);
+    const double t93 = (omega_4_3*t89) - (omega_4_1*t91);
+    const double t94 = (neg_omega_4_2*t89) - (omega_4_1*t90);
+    const double t95 = 0.113367*neg_omega_4_2;
+    const double t96 = 0.113367*omega_4_1;
+    const double t97 = omega_4_3*t96;
+    const double t98 = omega_4_3*t95;
+    const double t99 = (omega_4_1*t96) + (neg_omega_4_2*t95);
 
     /* link 5 (wrist_2_link): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_5_1 = omega_5_2*v[4];
     const double a_5_2 = neg_omega_5_1*v[4];
-    const double t99 = 0.09465*omega_4_3;
-    const double t100 = 0.09465*omega_4_1;
-    const double t101 = neg_omega_4_2*t100;
-    const double neg_a_5_6 = omega_4_3*t99 + omega_4_1*t100;
-    const double t102 = neg_omega_4_2*t99;
-    const double neg_a_5_4 = c_5*t101 + s_5*t102;
-    const double a_5_5 = s_5*t101 - c_5*t102;
-    const double t103 = 0.1220933163585*neg_omega_5_1;
-    const double t104 = 0.1220933163585*omega_5_2;
-    const double t105 = 0.21942*omega_5_3;
-    const double t106 = omega_5_2*t105 - omega_5_3*t104;
-    const double t107 = neg_omega_5_1*t105 - omega_5_3*t103;
-    const double t108 = omega_5_2*t103 - neg_omega_5_1*t104;
-    const double t109 = 0.11537835*omega_5_2;
-    const double t110 = 0.11537835*neg_omega_5_1;
-    const double z_5_4 = omega_5_3*t110;
-    const double neg_z_5_5 = omega_5_3*t109;
-    const double z_5_6 = neg_omega_5_1*t110 + omega_5_2*t109;
+    const double t100 = 0.09465*omega_4_3;
+    const double t101 = 0.09465*omega_4_1;
+    const double t102 = neg_omega_4_2*t101;
+    const double neg_a_5_6 = (omega_4_3*t100) + (omega_4_1*t101);
+    const double t103 = neg_omega_4_2*t100;
+    const double neg_a_5_4 = (c_5*t102) + (s_5*t103);
+    const double a_5_5 = (s_5*t102) - (c_5*t103);
+    const double t104 = 0.1220933163585*neg_omega_5_1;
+    const double t105 = 0.1220933163585*omega_5_2;
+    const double t106 = 0.21942*omega_5_3;
+    const double t107 = (omega_5_2*t106) - (omega_5_3*t105);
+    const double t108 = (neg_omega_5_1*t106) - (omega_5_3*t104);
+    const double t109 = (omega_5_2*t104) - (neg_omega_5_1*t105);
+    const double t110 = 0.11537835*omega_5_2;
+    const double t111 = 0.11537835*neg_omega_5_1;
+    const double z_5_4 = omega_5_3*t111;
+    const double neg_z_5_5 = omega_5_3*t110;
+    const double z_5_6 = (neg_omega_5_1*t111) + (omega_5_2*t110);
 
     /* link 6 (wrist_3_link): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_6_1 = omega_6_2*v[5];
     const double neg_a_6_2 = omega_6_1*v[5];
-    const double t111 = 0.0171364731454*omega_6_1;
-    const double t112 = 0.033822*omega_6_2;
-    const double t113 = 0.0171364731454*omega_6_3;
-    const double z_6_1 = omega_6_2*t113 - omega_6_3*t112;
-    const double z_6_2 = omega_6_3*t111 - omega_6_1*t113;
-    const double z_6_3 = omega_6_1*t112 - omega_6_2*t111;
+    const double t112 = 0.0171364731454*omega_6_1;
+    const double t113 = 0.033822*omega_6_2;
+    const double t114 = 0.0171364731454*omega_6_3;
+    const double z_6_1 = (omega_6_2*t114) - (omega_6_3*t113);
+    const double z_6_2 = (omega_6_3*t112) - (omega_6_1*t114);
+    const double z_6_3 = (omega_6_1*t113) - (omega_6_2*t112);
 
     /* link 6 (wrist_3_link): filter, RK (5.16) */
     const double epsilon_6 = tau[5] - z_6_3;
     const double nu_6 = 58.355064750790525*epsilon_6;
-    const double t114 = z_6_1 + 0.0171364731454*a_6_1;
-    const double t115 = z_6_2 - 0.033822*neg_a_6_2;
-    const double z_5_1 = t106 + (c_6*t114 - s_6*t115);
-    const double z_5_2 = t107 - (z_6_3 + epsilon_6);
-    const double z_5_3 = t108 + (s_6*t114 + c_6*t115);
+    const double t115 = z_6_1 + (0.0171364731454*a_6_1);
+    const double t116 = z_6_2 - (0.033822*neg_a_6_2);
+    const double z_5_1 = t107 + ((c_6*t115) - (s_6*t116));
+    const double z_5_2 = t108 - (z_6_3 + epsilon_6);
+    const double z_5_3 = t109 + ((s_6*t115) + (c_6*t116));
 
     /* link 5 (wrist_2_link): filter, RK (5.16) */
     const double epsilon_5 = tau[4] - z_5_3;
     const double nu_5 = invD_5*epsilon_5;
-    const double t116 = z_5_4 - (0.11537835*a_5_2 + 1.4069*neg_a_5_4);
-    const double t117 = 0.11537835*a_5_1 + 1.4069*a_5_5 - neg_z_5_5;
-    const double t118 = z_5_1 - neg_G_5_1*epsilon_5 + (t3*a_5_1 + 0.11537835*a_5_5) - 0.09465*t117;
-    const double t119 = z_5_2 + (0.1220933163585*a_5_2 + 0.11537835*neg_a_5_4) + 0.09465*t116;
-    const double z_4_1 = t91 + (s_5*t119 - c_5*t118);
-    const double z_4_2 = t92 - (z_5_3 + G_5_3*epsilon_5);
-    const double z_4_3 = t93 - (s_5*t118 + c_5*t119);
-    const double z_4_4 = s_5*t117 - c_5*t116 - t96;
-    const double z_4_5 = t97 - (z_5_6 - 1.4069*neg_a_5_6);
-    const double z_4_6 = t98 - (s_5*t116 + c_5*t117);
+    const double t117 = z_5_4 - ((0.11537835*a_5_2) + (1.4069*neg_a_5_4));
+    const double t118 = (0.11537835*a_5_1) + (1.4069*a_5_5) - neg_z_5_5;
+    const double t119 = z_5_1 - (neg_G_5_1*epsilon_5) + ((t3*a_5_1) + (0.11537835*a_5_5));
+    const double t120 = t119 - (0.09465*t118);
+    const double t121 = z_5_2 + ((0.1220933163585*a_5_2) + (0.11537835*neg_a_5_4)) + (0.09465*t117);
+    const double z_4_1 = t92 + ((s_5*t121) - (c_5*t120));
+    const double z_4_2 = t93 - (z_5_3 + (G_5_3*epsilon_5));
+    const double z_4_3 = t94 - ((s_5*t120) + (c_5*t121));
+    const double z_4_4 = (s_5*t118) - (c_5*t117) - t97;
+    const double z_4_5 = t98 - (z_5_6 - (1.4069*neg_a_5_6));
+    const double z_4_6 = t99 - ((s_5*t117) + (c_5*t118));
 
     /* link 4 (wrist_1_link): filter, RK (5.16) */
     const double epsilon_4 = tau[3] - z_4_3;
     const double nu_4 = invD_4*epsilon_4;
-    const double t120 = 0.113367*a_4_5 - t8*a_4_4 + 0.017784735*neg_a_4_6 - t7*neg_a_4_1;
-    const double t121 = z_4_1 + G_4_1*epsilon_4 + t120;
-    const double t122 = z_4_2 - (0.229963131*neg_a_4_2 + 0.113367*a_4_4);
-    const double t123 = z_4_4 + G_4_4*epsilon_4 + (t8*neg_a_4_1 + 0.113367*neg_a_4_2 + t9*a_4_4);
-    const double t124 = z_4_5 + (2.6259*a_4_5 - 0.113367*neg_a_4_1);
-    const double t125 = z_4_6 + (0.017784735*neg_a_4_1 - 2.6259*neg_a_4_6);
-    const double t126 = s_4*t123 + c_4*t124;
-    const double z_3_1 = t75 + (s_4*t122 - c_4*t121);
-    const double z_3_2 = t76 - (s_4*t121 + c_4*t122 + 0.39225*t125);
-    const double z_3_3 = z_4_3 + G_4_3*epsilon_4 - 0.39225*t126 - t77;
-    const double z_3_4 = s_4*t124 - c_4*t123 - t81;
-    const double neg_z_3_5 = t82 + t126;
-    const double z_3_6 = t83 + t125;
+    const double t122 = (0.113367*a_4_5) - (t8*a_4_4) + (0.017784735*neg_a_4_6) - (t7*neg_a_4_1);
+    const double t123 = z_4_1 + (G_4_1*epsilon_4) + t122;
+    const double t124 = z_4_2 - ((0.229963131*neg_a_4_2) + (0.113367*a_4_4));
+    const double t125 = z_4_4 + (G_4_4*epsilon_4) + ((t8*neg_a_4_1) + (0.113367*neg_a_4_2) + (t9*a_4_4));
+    const double t126 = z_4_5 + ((2.6259*a_4_5) - (0.113367*neg_a_4_1));
+    const double t127 = z_4_6 + ((0.017784735*neg_a_4_1) - (2.6259*neg_a_4_6));
+    const double t128 = (s_4*t125) + (c_4*t126);
+    const double z_3_1 = t76 + ((s_4*t124) - (c_4*t123));
+    const double z_3_2 = t77 - ((s_4*t123) + (c_4*t124) + (0.39225*t127));
+    const double z_3_3 = z_4_3 + (G_4_3*epsilon_4) - (0.39225*t128) - t78;
+    const double z_3_4 = (s_4*t126) - (c_4*t125) - t82;
+    const double neg_z_3_5 = t83 + t128;
+    const double z_3_6 = t84 + t127;
 
     /* link 3 (forearm_link): filter, RK (5.16) */
     const double epsilon_3 = tau[2] - z_3_3;
     const double nu_3 = invD_3*epsilon_3;
-    const double t127 = t21*a_3_1 + t22*a_3_2 + (t23*a_3_4 + t24*a_3_5 - PB_3_13*neg_a_3_6);
-    const double t128 = z_3_1 + G_3_1*epsilon_3 + t127;
-    const double t129 = t22*a_3_1 + t25*a_3_2 + (t26*a_3_4 + t27*a_3_5 - PB_3_23*neg_a_3_6);
-    const double t130 = z_3_2 - neg_G_3_2*epsilon_3 + t129;
-    const double t131 = z_3_4 + G_3_4*epsilon_3 + (t23*a_3_1 + t26*a_3_2 + (t28*a_3_4 + t29*a_3_5));
-    const double t132 = G_3_5*epsilon_3 - neg_z_3_5 + (t24*a_3_1 + t27*a_3_2 + (t29*a_3_4 + t30*a_3_5));
-    const double t133 = s_3*t131 + c_3*t132;
-    const double t134 = 0.425*(z_3_6 + (PB_3_13*a_3_1 + PB_3_23*a_3_2 - 4.9009*neg_a_3_6));
-    const double z_2_1 = t60 + (c_3*t128 - s_3*t130);
-    const double z_2_2 = t61 + (s_3*t128 + c_3*t130 - t134);
-    const double z_2_3 = t62 + (z_3_3 + G_3_3*epsilon_3 + 0.425*t133);
-    const double z_2_4 = c_3*t131 - s_3*t132 - t66;
-    const double z_2_5 = t67 + t133;
+    const double t129 = (t21*a_3_1) + (t22*a_3_2) + ((t23*a_3_4) + (t24*a_3_5) - (PB_3_13*neg_a_3_6));
+    const double t130 = z_3_1 + (G_3_1*epsilon_3) + t129;
+    const double t131 = (t22*a_3_1) + (t25*a_3_2) + ((t26*a_3_4) + (t27*a_3_5) - (PB_3_23*neg_a_3_6));
+    const double t132 = z_3_2 - (neg_G_3_2*epsilon_3) + t131;
+    const double t133 = (t23*a_3_1) + (t26*a_3_2) + ((t28*a_3_4) + (t29*a_3_5));
+    const double t134 = z_3_4 + (G_3_4*epsilon_3) + t133;
+    const double t135 = (t24*a_3_1) + (t27*a_3_2) + ((t29*a_3_4) + (t30*a_3_5));
+    const double t136 = (G_3_5*epsilon_3) - neg_z_3_5 + t135;
+    const double t137 = (s_3*t134) + (c_3*t136);
+    const double t138 = 0.425*(z_3_6 + ((PB_3_13*a_3_1) + (PB_3_23*a_3_2) - (4.9009*neg_a_3_6)));
+    const double z_2_1 = t61 + ((c_3*t130) - (s_3*t132));
+    const double z_2_2 = t62 + ((s_3*t130) + (c_3*t132) - t138);
+    const double z_2_3 = t63 + (z_3_3 + (G_3_3*epsilon_3) + (0.425*t137));
+    const double z_2_4 = (c_3*t134) - (s_3*t136) - t67;
+    const double z_2_5 = t68 + t137;
 
     /* link 2 (upper_arm_link): filter, RK (5.16) */
     const double epsilon_2 = tau[1] - z_2_3;
     const double nu_2 = invD_2*epsilon_2;
-    const double t135 = z_2_1 + G_2_1*epsilon_2 + (t44*a_2_2 - t43*neg_a_2_1 - PB_2_13*neg_a_2_6);
-    const double t136 = z_2_2 + G_2_2*epsilon_2 + (t47*a_2_2 - t44*neg_a_2_1 - PB_2_23*neg_a_2_6);
-    const double t137 = s_2*(t135 - 0.10915*(z_2_5 + G_2_5*epsilon_2 + (t49*a_2_2 - t46*neg_a_2_1)));
-    const double t138 = c_2*(t136 + 0.10915*(z_2_4 + G_2_4*epsilon_2 + (t48*a_2_2 - t45*neg_a_2_1)));
-    const double neg_z_1_3 = t137 + t138;
+    const double t139 = (t44*a_2_2) - (t43*neg_a_2_1) - (PB_2_13*neg_a_2_6);
+    const double t140 = (t47*a_2_2) - (t44*neg_a_2_1) - (PB_2_23*neg_a_2_6);
+    const double t141 = 0.10915*(z_2_5 + (G_2_5*epsilon_2) + ((t49*a_2_2) - (t46*neg_a_2_1)));
+    const double t142 = 0.10915*(z_2_4 + (G_2_4*epsilon_2) + ((t48*a_2_2) - (t45*neg_a_2_1)));
+    const double t143 = s_2*(z_2_1 + (G_2_1*epsilon_2) + t139 - t141);
+    const double neg_z_1_3 = t143 + (c_2*(z_2_2 + (G_2_2*epsilon_2) + t140 + t142));
 
     /* link 1 (shoulder_link): filter, RK (5.16) */
     const double epsilon_1 = tau[0] + neg_z_1_3;
     const double nu_1 = invD_1*epsilon_1;
 
     /* link 1 (shoulder_link): smoother, RK (5.17) */
-    const double thetaddot_1 = nu_1 - 9.81*G_1_6;
+    const double thetaddot_1 = nu_1 - (9.81*G_1_6);
 
     /* link 2 (upper_arm_link): smoother, RK (5.17) */
-    const double t139 = s_2*thetaddot_1;
-    const double t140 = c_2*thetaddot_1;
-    const double t141 = 9.81*s_2 + 0.10915*t140;
-    const double t142 = 0.10915*t139 - 9.81*c_2;
-    const double t143 = neg_a_2_1 + t139;
-    const double t144 = a_2_2 - t140;
-    const double thetaddot_2 = nu_2 - (G_2_2*t144 - G_2_1*t143 + (G_2_5*t142 - G_2_4*t141));
+    const double t144 = s_2*thetaddot_1;
+    const double t145 = c_2*thetaddot_1;
+    const double t146 = (9.81*s_2) + (0.10915*t145);
+    const double t147 = (0.10915*t144) - (9.81*c_2);
+    const double t148 = neg_a_2_1 + t144;
+    const double t149 = a_2_2 - t145;
+    const double thetaddot_2 = nu_2 - ((G_2_2*t149) - (G_2_1*t148) + ((G_2_5*t147) - (G_2_4*t146)));
 
     /* link 3 (forearm_link): smoother, RK (5.17) */
-    const double t145 = t142 + 0.425*thetaddot_2;
-    const double t146 = a_3_1 + (s_3*t144 - c_3*t143);
-    const double t147 = a_3_2 + (s_3*t143 + c_3*t144);
-    const double t148 = a_3_4 + (s_3*t145 - c_3*t141);
-    const double t149 = a_3_5 + (s_3*t141 + c_3*t145);
-    const double t150 = neg_a_3_6 + (neg_a_2_6 + 0.425*t144);
-    const double t151 = G_3_1*t146 - neg_G_3_2*t147 + G_3_3*thetaddot_2 + (G_3_4*t148 + G_3_5*t149);
-    const double thetaddot_3 = nu_3 - t151;
-    const double t152 = thetaddot_2 + thetaddot_3;
+    const double t150 = t147 + (0.425*thetaddot_2);
+    const double t151 = a_3_1 + ((s_3*t149) - (c_3*t148));
+    const double t152 = a_3_2 + ((s_3*t148) + (c_3*t149));
+    const double t153 = a_3_4 + ((s_3*t150) - (c_3*t146));
+    const double t154 = a_3_5 + ((s_3*t146) + (c_3*t150));
+    const double t155 = neg_a_3_6 + (neg_a_2_6 + (0.425*t149));
+    const double t156 = (G_3_1*t151) - (neg_G_3_2*t152) + (G_3_3*thetaddot_2);
+    const double thetaddot_3 = nu_3 - (t156 + ((G_3_4*t153) + (G_3_5*t154)));
+    const double t157 = thetaddot_2 + thetaddot_3;
 
     /* link 4 (wrist_1_link): smoother, RK (5.17) */
-    const double t153 = t149 + 0.39225*t152;
-    const double t154 = neg_a_4_1 + (c_4*t146 + s_4*t147);
-    const double t155 = s_4*t146 - c_4*t147 - neg_a_4_2;
-    const double t156 = a_4_4 - (c_4*t148 + s_4*t153);
-    const double t157 = a_4_5 + (s_4*t148 - c_4*t153);
-    const double t158 = neg_a_4_6 + (t150 + 0.39225*t147);
-    const double thetaddot_4 = nu_4 - (G_4_3*t152 - G_4_1*t154 + G_4_4*t156);
-    const double t159 = t152 + thetaddot_4;
+    const double t158 = t154 + (0.39225*t157);
+    const double t159 = neg_a_4_1 + ((c_4*t151) + (s_4*t152));
+    const double t160 = (s_4*t151) - (c_4*t152) - neg_a_4_2;
+    const double t161 = a_4_4 - ((c_4*t153) + (s_4*t158));
+    const double t162 = a_4_5 + ((s_4*t153) - (c_4*t158));
+    const double t163 = neg_a_4_6 + (t155 + (0.39225*t152));
+    const double thetaddot_4 = nu_4 - ((G_4_3*t157) - (G_4_1*t159) + (G_4_4*t161));
+    const double t164 = t157 + thetaddot_4;
 
     /* link 5 (wrist_2_link): smoother, RK (5.17) */
-    const double t160 = c_5*t154 - s_5*t159;
-    const double t161 = s_5*t154 + c_5*t159;
-    const double t162 = a_5_1 + t160;
-    const double t163 = a_5_2 - t161;
-    const double t164 = s_5*t158 - c_5*t156 - 0.09465*t161 - neg_a_5_4;
-    const double t165 = a_5_5 + (s_5*t156 + c_5*t158 - 0.09465*t160);
-    const double t166 = neg_a_5_6 + t157;
-    const double thetaddot_5 = nu_5 + (neg_G_5_1*t162 + G_5_3*t155);
-    const double t167 = thetaddot_5 - t155;
+    const double t165 = (c_5*t159) - (s_5*t164);
+    const double t166 = (s_5*t159) + (c_5*t164);
+    const double t167 = a_5_1 + t165;
+    const double t168 = a_5_2 - t166;
+    const double t169 = (s_5*t163) - (c_5*t161) - (0.09465*t166) - neg_a_5_4;
+    const double t170 = a_5_5 + ((s_5*t161) + (c_5*t163) - (0.09465*t165));
+    const double t171 = neg_a_5_6 + t162;
+    const double thetaddot_5 = nu_5 + ((neg_G_5_1*t167) + (G_5_3*t160));
+    const double t172 = thetaddot_5 - t160;
 
     /* link 6 (wrist_3_link): smoother, RK (5.17) */
-    const double thetaddot_6 = nu_6 + t163;
+    const double thetaddot_6 = nu_6 + t168;
 
     /* link 6 (wrist_3_link): force across its joint, RK (2.29) */
-    const double f_6_4 = 0.1879*(c_6*t164 - s_6*t166);
-    const double neg_f_6_5 = 0.1879*(s_6*t164 + c_6*t166);
-    const double neg_f_6_6 = 0.1879*t165;
-    const double f_6_1 = z_6_1 + 0.0171364731454*(a_6_1 + (c_6*t162 + s_6*t167));
-    const double f_6_2 = z_6_2 + 0.033822*(c_6*t167 - s_6*t162 - neg_a_6_2);
-    const double f_6_3 = z_6_3 + 0.0171364731454*(thetaddot_6 - t163);
+    const double f_6_4 = 0.1879*((c_6*t169) - (s_6*t171));
+    const double neg_f_6_5 = 0.1879*((s_6*t169) + (c_6*t171));
+    const double neg_f_6_6 = 0.1879*t170;
+    const double f_6_1 = z_6_1 + (0.0171364731454*(a_6_1 + ((c_6*t167) + (s_6*t172))));
+    const double f_6_2 = z_6_2 + (0.033822*((c_6*t172) - (s_6*t167) - neg_a_6_2));
+    const double f_6_3 = z_6_3 + (0.0171364731454*(thetaddot_6 - t168));
 
     /* link 5 (wrist_2_link): force across its joint, RK (2.29) */
-    const double f_5_1 = t106 + (c_6*f_6_1 - s_6*f_6_2) + (0.1220933163585*t162 + 0.11537835*t165);
-    const double f_5_2 = t107 - f_6_3 + (0.1220933163585*t163 - 0.11537835*t164);
-    const double f_5_3 = t108 + (s_6*f_6_1 + c_6*f_6_2) + 0.21942*t167;
-    const double f_5_4 = z_5_4 + (c_6*f_6_4 + s_6*neg_f_6_5) + (1.219*t164 - 0.11537835*t163);
-    const double f_5_5 = neg_f_6_6 - neg_z_5_5 + (1.219*t165 + 0.11537835*t162);
-    const double f_5_6 = z_5_6 + (s_6*f_6_4 - c_6*neg_f_6_5) - 1.219*t166;
-    const double t168 = f_5_1 - 0.09465*f_5_5;
-    const double t169 = f_5_2 + 0.09465*f_5_4;
+    const double f_5_1 = t107 + ((c_6*f_6_1) - (s_6*f_6_2)) + ((0.1220933163585*t167) + (0.11537835*t170));
+    const double f_5_2 = t108 - f_6_3 + ((0.1220933163585*t168) - (0.11537835*t169));
+    const double f_5_3 = t109 + ((s_6*f_6_1) + (c_6*f_6_2)) + (0.21942*t172);
+    const double f_5_4 = z_5_4 + ((c_6*f_6_4) + (s_6*neg_f_6_5)) + ((1.219*t169) - (0.11537835*t168));
+    const double f_5_5 = neg_f_6_6 - neg_z_5_5 + ((1.219*t170) + (0.11537835*t167));
+    const double f_5_6 = z_5_6 + ((s_6*f_6_4) - (c_6*neg_f_6_5)) - (1.219*t171);
+    const double t173 = f_5_1 - (0.09465*f_5_5);
+    const double t174 = f_5_2 + (0.09465*f_5_4);
 
     /* link 4 (wrist_1_link): force across its joint, RK (2.29) */
-    const double f_4_1 = t91 + (s_5*t169 - c_5*t168) + (0.113367*t157 - 0.121715886531*t154);
-    const double f_4_2 = t92 - f_5_3 + (0.229963131*t155 - 0.113367*t156);
-    const double f_4_3 = t93 - (s_5*t168 + c_5*t169) + 0.111172755531*t159;
-    const double f_4_4 = s_5*f_5_5 - c_5*f_5_4 - t96 + (1.219*t156 - 0.113367*t155);
-    const double f_4_5 = t97 - f_5_6 + (1.219*t157 - 0.113367*t154);
-    const double f_4_6 = t98 - (s_5*f_5_4 + c_5*f_5_5) - 1.219*t158;
-    const double t170 = s_4*f_4_4 + c_4*f_4_5;
+    const double f_4_1 = t92 + ((s_5*t174) - (c_5*t173)) + ((0.113367*t162) - (0.121715886531*t159));
+    const double f_4_2 = t93 - f_5_3 + ((0.229963131*t160) - (0.113367*t161));
+    const double f_4_3 = t94 - ((s_5*t173) + (c_5*t174)) + (0.111172755531*t164);
+    const double f_4_4 = (s_5*f_5_5) - (c_5*f_5_4) - t97 + ((1.219*t161) - (0.113367*t160));
+    const double f_4_5 = t98 - f_5_6 + ((1.219*t162) - (0.113367*t159));
+    const double f_4_6 = t99 - ((s_5*f_5_4) + (c_5*f_5_5)) - (1.219*t163);
+    const double t175 = (s_4*f_4_4) + (c_4*f_4_5);
 
     /* link 3 (forearm_link): force across its joint, RK (2.29) */
-    const double f_3_1 = t75 + (s_4*f_4_2 - c_4*f_4_1) + (0.023771475*t146 + 0.05289375*t152 + 0.211575*t149);
-    const double t171 = 0.211307288556*t147 + (0.56875*t150 - 0.211575*t148);
-    const double f_3_2 = t76 - (s_4*f_4_1 + c_4*f_4_2 + 0.39225*f_4_6) + t171;
-    const double f_3_3 = f_4_3 - 0.39225*t170 - t77 + (0.05289375*t146 + 0.191630813556*t152 + 0.56875*t149);
-    const double f_3_4 = s_4*f_4_5 - c_4*f_4_4 - t81 + (2.275*t148 - 0.211575*t147);
-    const double f_3_5 = 2.275*t149 + (0.56875*t152 + 0.211575*t146) - (t82 + t170);
-    const double f_3_6 = t83 + f_4_6 - (2.275*t150 + 0.56875*t147);
-    const double t172 = s_3*f_3_4 + c_3*f_3_5;
+    const double t176 = (0.023771475*t151) + (0.05289375*t157) + (0.211575*t154);
+    const double f_3_1 = t76 + ((s_4*f_4_2) - (c_4*f_4_1)) + t176;
+    const double t177 = (0.211307288556*t152) + ((0.56875*t155) - (0.211575*t153));
+    const double f_3_2 = t77 - ((s_4*f_4_1) + (c_4*f_4_2) + (0.39225*f_4_6)) + t177;
+    const double t178 = (0.05289375*t151) + (0.191630813556*t157) + (0.56875*t154);
+    const double f_3_3 = f_4_3 - (0.39225*t175) - t78 + t178;
+    const double f_3_4 = (s_4*f_4_5) - (c_4*f_4_4) - t82 + ((2.275*t153) - (0.211575*t152));
+    const double f_3_5 = (2.275*t154) + ((0.56875*t157) + (0.211575*t151)) - (t83 + t175);
+    const double f_3_6 = t84 + f_4_6 - ((2.275*t155) + (0.56875*t152));
+    const double t179 = (s_3*f_3_4) + (c_3*f_3_5);
 
     /* link 2 (upper_arm_link): force across its joint, RK (2.29) */
-    const double t173 = 0.02109068577*t143 + 0.062746068*thetaddot_2 + 0.2240931*t142;
-    const double f_2_1 = t60 + (c_3*f_3_1 - s_3*f_3_2) - t173;
-    const double t174 = 0.89088516168*t144 + (2.35004*neg_a_2_6 - 0.2240931*t141);
-    const double f_2_2 = t61 + (s_3*f_3_1 + c_3*f_3_2 - 0.425*f_3_6) + t174;
-    const double t175 = 0.062746068*t143 + 0.88490187591*thetaddot_2 + 2.35004*t142;
-    const double f_2_3 = t62 + (f_3_3 + 0.425*t172) + t175;
-    const double f_2_4 = c_3*f_3_4 - s_3*f_3_5 - t66 + (0.2240931*t144 - 8.393*t141);
-    const double f_2_5 = t67 + t172 + (8.393*t142 + (2.35004*thetaddot_2 + 0.2240931*t143));
-    const double f_2_6 = f_3_6 - (neg_omega_2_1*t64 + neg_omega_2_2*t63) - (8.393*neg_a_2_6 + 2.35004*t144);
-    const double t176 = f_2_1 - 0.10915*f_2_5;
-    const double t177 = f_2_2 + 0.10915*f_2_4;
-    const double f_1_1 = s_2*t177 - c_2*t176;
-    const double f_1_4 = s_2*f_2_5 - c_2*f_2_4;
-    const double t178 = s_2*f_2_4 + c_2*f_2_5;
+    const double t180 = (0.02109068577*t148) + (0.062746068*thetaddot_2) + (0.2240931*t147);
+    const double f_2_1 = t61 + ((c_3*f_3_1) - (s_3*f_3_2)) - t180;
+    const double t181 = (0.89088516168*t149) + ((2.35004*neg_a_2_6) - (0.2240931*t146));
+    const double f_2_2 = t62 + ((s_3*f_3_1) + (c_3*f_3_2) - (0.425*f_3_6)) + t181;
+    const double t182 = (0.062746068*t148) + (0.88490187591*thetaddot_2) + (2.35004*t147);
+    const double f_2_3 = t63 + (f_3_3 + (0.425*t179)) + t182;
+    const double f_2_4 = (c_3*f_3_4) - (s_3*f_3_5) - t67 + ((0.2240931*t149) - (8.393*t146));
+    const double f_2_5 = t68 + t179 + ((8.393*t147) + ((2.35004*thetaddot_2) + (0.2240931*t148)));
+    const double t183 = f_3_6 - ((neg_omega_2_1*t65) + (neg_omega_2_2*t64));
+    const double f_2_6 = t183 - ((8.393*neg_a_2_6) + (2.35004*t149));
+    const double t184 = f_2_1 - (0.10915*f_2_5);
+    const double t185 = f_2_2 + (0.10915*f_2_4);
+    const double f_1_1 = (s_2*t185) - (c_2*t184);
+    const double f_1_4 = (s_2*f_2_5) - (c_2*f_2_4);
+    const double t186 = (s_2*f_2_4) + (c_2*f_2_5);
 
     /* link 1 (shoulder_link): force across its joint, RK (2.29) */
-    const double f_1_3 = 0.00666*thetaddot_1 - (s_2*t176 + c_2*t177);
-    const double f_1_6 = 36.297 - t178;
+    const double f_1_3 = (0.00666*thetaddot_1) - ((s_2*t184) + (c_2*t185));
+    const double f_1_6 = 36.297 - t186;
 
     /* link 2 (upper_arm_link): axes in the base */
     const double R_2_11 = c_2*c_1;
@@ -450,92 +458,92 @@ void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double neg_R_2_22 = s_2*s_1;
 
     /* link 3 (forearm_link): axes in the base */
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
-    const double R_3_21 = c_3*R_2_21 - s_3*neg_R_2_22;
-    const double neg_R_3_22 = s_3*R_2_21 + c_3*neg_R_2_22;
-    const double neg_R_3_31 = c_3*s_2 + s_3*c_2;
-    const double R_3_32 = s_3*s_2 - c_3*c_2;
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
+    const double R_3_21 = (c_3*R_2_21) - (s_3*neg_R_2_22);
+    const double neg_R_3_22 = (s_3*R_2_21) + (c_3*neg_R_2_22);
+    const double neg_R_3_31 = (c_3*s_2) + (s_3*c_2);
+    const double R_3_32 = (s_3*s_2) - (c_3*c_2);
 
     /* link 4 (wrist_1_link): axes in the base */
-    const double R_4_11 = s_4*neg_R_3_12 - c_4*R_3_11;
-    const double R_4_12 = s_4*R_3_11 + c_4*neg_R_3_12;
-    const double R_4_21 = s_4*neg_R_3_22 - c_4*R_3_21;
-    const double R_4_22 = s_4*R_3_21 + c_4*neg_R_3_22;
-    const double R_4_31 = c_4*neg_R_3_31 - s_4*R_3_32;
-    const double neg_R_4_32 = s_4*neg_R_3_31 + c_4*R_3_32;
+    const double R_4_11 = (s_4*neg_R_3_12) - (c_4*R_3_11);
+    const double R_4_12 = (s_4*R_3_11) + (c_4*neg_R_3_12);
+    const double R_4_21 = (s_4*neg_R_3_22) - (c_4*R_3_21);
+    const double R_4_22 = (s_4*R_3_21) + (c_4*neg_R_3_22);
+    const double R_4_31 = (c_4*neg_R_3_31) - (s_4*R_3_32);
+    const double neg_R_4_32 = (s_4*neg_R_3_31) + (c_4*R_3_32);
 
     /* link 5 (wrist_2_link): axes in the base */
-    const double R_5_11 = s_5*s_1 - c_5*R_4_11;
-    const double R_5_12 = s_5*R_4_11 + c_5*s_1;
-    const double neg_R_5_21 = c_5*R_4_21 + s_5*c_1;
-    const double R_5_22 = s_5*R_4_21 - c_5*c_1;
+    const double R_5_11 = (s_5*s_1) - (c_5*R_4_11);
+    const double R_5_12 = (s_5*R_4_11) + (c_5*s_1);
+    const double neg_R_5_21 = (c_5*R_4_21) + (s_5*c_1);
+    const double R_5_22 = (s_5*R_4_21) - (c_5*c_1);
     const double neg_R_5_31 = c_5*R_4_31;
     const double R_5_32 = s_5*R_4_31;
 
     /* link 6 (wrist_3_link): axes in the base */
-    const double R_6_11 = c_6*R_5_11 - s_6*R_4_12;
-    const double neg_R_6_12 = s_6*R_5_11 + c_6*R_4_12;
-    const double neg_R_6_21 = c_6*neg_R_5_21 + s_6*R_4_22;
-    const double R_6_22 = s_6*neg_R_5_21 - c_6*R_4_22;
-    const double R_6_31 = s_6*neg_R_4_32 - c_6*neg_R_5_31;
-    const double R_6_32 = s_6*neg_R_5_31 + c_6*neg_R_4_32;
+    const double R_6_11 = (c_6*R_5_11) - (s_6*R_4_12);
+    const double neg_R_6_12 = (s_6*R_5_11) + (c_6*R_4_12);
+    const double neg_R_6_21 = (c_6*neg_R_5_21) + (s_6*R_4_22);
+    const double R_6_22 = (s_6*neg_R_5_21) - (c_6*R_4_22);
+    const double R_6_31 = (s_6*neg_R_4_32) - (c_6*neg_R_5_31);
+    const double R_6_32 = (s_6*neg_R_5_31) + (c_6*neg_R_4_32);
 
     /* link 1 (shoulder_link): force across its joint in the base */
-    const double t179 = s_1*f_2_3;
-    const double t180 = c_1*f_2_3;
-    const double out_F_0_1 = t180 - s_1*f_1_1;
-    const double t181 = s_1*f_2_6;
-    const double t182 = c_1*f_2_6;
-    const double out_F_0_4 = t182 - s_1*f_1_4;
+    const double t187 = s_1*f_2_3;
+    const double t188 = c_1*f_2_3;
+    const double out_F_0_1 = t188 - (s_1*f_1_1);
+    const double t189 = s_1*f_2_6;
+    const double t190 = c_1*f_2_6;
+    const double out_F_0_4 = t190 - (s_1*f_1_4);
 
     /* link 2 (upper_arm_link): force across its joint in the base */
-    const double t183 = f_2_1 + 0.0267*f_2_5;
-    const double t184 = f_2_2 - 0.0267*f_2_4;
-    const double out_F_1_0 = R_2_11*t183 - neg_R_2_12*t184 - t179;
-    const double out_F_1_1 = R_2_21*t183 - neg_R_2_22*t184 + t180;
-    const double out_F_1_3 = R_2_11*f_2_4 - neg_R_2_12*f_2_5 - t181;
-    const double out_F_1_4 = R_2_21*f_2_4 - neg_R_2_22*f_2_5 + t182;
+    const double t191 = f_2_1 + (0.0267*f_2_5);
+    const double t192 = f_2_2 - (0.0267*f_2_4);
+    const double out_F_1_0 = (R_2_11*t191) - (neg_R_2_12*t192) - t187;
+    const double out_F_1_1 = (R_2_21*t191) - (neg_R_2_22*t192) + t188;
+    const double out_F_1_3 = (R_2_11*f_2_4) - (neg_R_2_12*f_2_5) - t189;
+    const double out_F_1_4 = (R_2_21*f_2_4) - (neg_R_2_22*f_2_5) + t190;
 
     /* link 3 (forearm_link): force across its joint in the base */
-    const double t185 = f_3_1 - 0.093*f_3_5;
-    const double t186 = f_3_2 + 0.093*f_3_4;
-    const double out_F_2_0 = R_3_11*t185 - neg_R_3_12*t186 - s_1*f_3_3;
-    const double out_F_2_1 = R_3_21*t185 - neg_R_3_22*t186 + c_1*f_3_3;
-    const double out_F_2_2 = R_3_32*t186 - neg_R_3_31*t185;
-    const double out_F_2_3 = R_3_11*f_3_4 - neg_R_3_12*f_3_5 - s_1*f_3_6;
-    const double out_F_2_4 = R_3_21*f_3_4 - neg_R_3_22*f_3_5 + c_1*f_3_6;
-    const double out_F_2_5 = R_3_32*f_3_5 - neg_R_3_31*f_3_4;
+    const double t193 = f_3_1 - (0.093*f_3_5);
+    const double t194 = f_3_2 + (0.093*f_3_4);
+    const double out_F_2_0 = (R_3_11*t193) - (neg_R_3_12*t194) - (s_1*f_3_3);
+    const double out_F_2_1 = (R_3_21*t193) - (neg_R_3_22*t194) + (c_1*f_3_3);
+    const double out_F_2_2 = (R_3_32*t194) - (neg_R_3_31*t193);
+    const double out_F_2_3 = (R_3_11*f_3_4) - (neg_R_3_12*f_3_5) - (s_1*f_3_6);
+    const double out_F_2_4 = (R_3_21*f_3_4) - (neg_R_3_22*f_3_5) + (c_1*f_3_6);
+    const double out_F_2_5 = (R_3_32*f_3_5) - (neg_R_3_31*f_3_4);
 
     /* link 4 (wrist_1_link): force across its joint in the base */
-    const double t187 = f_4_1 - 0.093*f_4_5;
-    const double t188 = f_4_2 + 0.093*f_4_4;
-    const double out_F_3_0 = R_4_11*t187 + R_4_12*t188 - s_1*f_4_3;
-    const double out_F_3_1 = R_4_21*t187 + R_4_22*t188 + c_1*f_4_3;
-    const double out_F_3_2 = R_4_31*t187 - neg_R_4_32*t188;
-    const double out_F_3_3 = R_4_11*f_4_4 + R_4_12*f_4_5 - s_1*f_4_6;
-    const double out_F_3_4 = R_4_21*f_4_4 + R_4_22*f_4_5 + c_1*f_4_6;
-    const double out_F_3_5 = R_4_31*f_4_4 - neg_R_4_32*f_4_5;
+    const double t195 = f_4_1 - (0.093*f_4_5);
+    const double t196 = f_4_2 + (0.093*f_4_4);
+    const double out_F_3_0 = (R_4_11*t195) + (R_4_12*t196) - (s_1*f_4_3);
+    const double out_F_3_1 = (R_4_21*t195) + (R_4_22*t196) + (c_1*f_4_3);
+    const double out_F_3_2 = (R_4_31*t195) - (neg_R_4_32*t196);
+    const double out_F_3_3 = (R_4_11*f_4_4) + (R_4_12*f_4_5) - (s_1*f_4_6);
+    const double out_F_3_4 = (R_4_21*f_4_4) + (R_4_22*f_4_5) + (c_1*f_4_6);
+    const double out_F_3_5 = (R_4_31*f_4_4) - (neg_R_4_32*f_4_5);
 
     /* link 5 (wrist_2_link): force across its joint in the base */
-    const double out_F_4_0 = R_5_11*t168 + R_5_12*t169 - R_4_12*f_5_3;
-    const double out_F_4_1 = R_5_22*t169 - neg_R_5_21*t168 - R_4_22*f_5_3;
-    const double out_F_4_2 = R_5_32*t169 - neg_R_5_31*t168 + neg_R_4_32*f_5_3;
-    const double out_F_4_3 = R_5_11*f_5_4 + R_5_12*f_5_5 - R_4_12*f_5_6;
-    const double out_F_4_4 = R_5_22*f_5_5 - neg_R_5_21*f_5_4 - R_4_22*f_5_6;
-    const double out_F_4_5 = R_5_32*f_5_5 - neg_R_5_31*f_5_4 + neg_R_4_32*f_5_6;
+    const double out_F_4_0 = (R_5_11*t173) + (R_5_12*t174) - (R_4_12*f_5_3);
+    const double out_F_4_1 = (R_5_22*t174) - (neg_R_5_21*t173) - (R_4_22*f_5_3);
+    const double out_F_4_2 = (R_5_32*t174) - (neg_R_5_31*t173) + (neg_R_4_32*f_5_3);
+    const double out_F_4_3 = (R_5_11*f_5_4) + (R_5_12*f_5_5) - (R_4_12*f_5_6);
+    const double out_F_4_4 = (R_5_22*f_5_5) - (neg_R_5_21*f_5_4) - (R_4_22*f_5_6);
+    const double out_F_4_5 = (R_5_32*f_5_5) - (neg_R_5_31*f_5_4) + (neg_R_4_32*f_5_6);
 
     /* link 6 (wrist_3_link): force across its joint in the base */
-    const double out_F_5_0 = R_6_11*f_6_1 - neg_R_6_12*f_6_2 - R_5_12*f_6_3;
-    const double out_F_5_1 = R_6_22*f_6_2 - neg_R_6_21*f_6_1 - R_5_22*f_6_3;
-    const double out_F_5_2 = R_6_31*f_6_1 + R_6_32*f_6_2 - R_5_32*f_6_3;
-    const double out_F_5_3 = R_6_11*f_6_4 + neg_R_6_12*neg_f_6_5 + R_5_12*neg_f_6_6;
-    const double out_F_5_4 = R_5_22*neg_f_6_6 - (neg_R_6_21*f_6_4 + R_6_22*neg_f_6_5);
-    const double out_F_5_5 = R_6_31*f_6_4 - R_6_32*neg_f_6_5 + R_5_32*neg_f_6_6;
-    const double out_F_0_0 = -(c_1*f_1_1 + t179);
-    const double out_F_0_3 = -(c_1*f_1_4 + t181);
-    const double out_F_1_2 = -(s_2*t183 + c_2*t184);
-    const double out_F_1_5 = -t178;
+    const double out_F_5_0 = (R_6_11*f_6_1) - (neg_R_6_12*f_6_2) - (R_5_12*f_6_3);
+    const double out_F_5_1 = (R_6_22*f_6_2) - (neg_R_6_21*f_6_1) - (R_5_22*f_6_3);
+    const double out_F_5_2 = (R_6_31*f_6_1) + (R_6_32*f_6_2) - (R_5_32*f_6_3);
+    const double out_F_5_3 = (R_6_11*f_6_4) + (neg_R_6_12*neg_f_6_5) + (R_5_12*neg_f_6_6);
+    const double out_F_5_4 = (R_5_22*neg_f_6_6) - ((neg_R_6_21*f_6_4) + (R_6_22*neg_f_6_5));
+    const double out_F_5_5 = (R_6_31*f_6_4) - (R_6_32*neg_f_6_5) + (R_5_32*neg_f_6_6);
+    const double out_F_0_0 = -((c_1*f_1_1) + t187);
+    const double out_F_0_3 = -((c_1*f_1_4) + t189);
+    const double out_F_1_2 = -((s_2*t191) + (c_2*t192));
+    const double out_F_1_5 = -t186;
 
     F_[0] = out_F_0_0;
     F_[1] = out_F_0_1;

@@ -30,11 +30,11 @@ void ur5_inverse_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double neg_omega_2_2 = c_2*v[0];
     const double t1 = neg_omega_2_2*v[1];
     const double t2 = neg_omega_2_1*v[1];
-    const double neg_omegadot_2_1 = s_2*a[0] + t1;
-    const double omegadot_2_2 = t2 - c_2*a[0];
+    const double neg_omegadot_2_1 = (s_2*a[0]) + t1;
+    const double omegadot_2_2 = t2 - (c_2*a[0]);
     const double t3 = v[1]*v[1];
     const double t4 = neg_omega_2_1*neg_omega_2_2;
-    const double neg_U_2_11 = neg_omega_2_2*neg_omega_2_2 + t3;
+    const double neg_U_2_11 = (neg_omega_2_2*neg_omega_2_2) + t3;
     const double U_2_12 = t4 - a[1];
     const double U_2_21 = t4 + a[1];
     const double U_2_23 = neg_omegadot_2_1 - t1;
@@ -42,115 +42,118 @@ void ur5_inverse_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double neg_U_2_32 = t1 + neg_omegadot_2_1;
     const double t5 = 0.10915*a[0];
     const double neg_vdot_2_3 = 0.10915*neg_U_1_11;
-    const double neg_vdot_2_1 = c_2*t5 + 9.81*s_2;
-    const double vdot_2_2 = s_2*t5 - 9.81*c_2;
+    const double neg_vdot_2_1 = (c_2*t5) + (9.81*s_2);
+    const double vdot_2_2 = (s_2*t5) - (9.81*c_2);
 
     /* link 3 (forearm_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_3_1 = c_3*neg_omega_2_1 + s_3*neg_omega_2_2;
-    const double omega_3_2 = s_3*neg_omega_2_1 - c_3*neg_omega_2_2;
+    const double neg_omega_3_1 = (c_3*neg_omega_2_1) + (s_3*neg_omega_2_2);
+    const double omega_3_2 = (s_3*neg_omega_2_1) - (c_3*neg_omega_2_2);
     const double omega_3_3 = v[1] + v[2];
     const double omegadot_3_3 = a[1] + a[2];
-    const double omegadot_3_1 = s_3*omegadot_2_2 - c_3*neg_omegadot_2_1 + omega_3_2*v[2];
-    const double omegadot_3_2 = s_3*neg_omegadot_2_1 + c_3*omegadot_2_2 + neg_omega_3_1*v[2];
+    const double omegadot_3_1 = (s_3*omegadot_2_2) - (c_3*neg_omegadot_2_1) + (omega_3_2*v[2]);
+    const double omegadot_3_2 = (s_3*neg_omegadot_2_1) + (c_3*omegadot_2_2) + (neg_omega_3_1*v[2]);
     const double t6 = omega_3_3*omega_3_3;
     const double t7 = neg_omega_3_1*omega_3_2;
     const double t8 = omega_3_2*omega_3_3;
-    const double neg_U_3_11 = omega_3_2*omega_3_2 + t6;
+    const double neg_U_3_11 = (omega_3_2*omega_3_2) + t6;
     const double neg_U_3_12 = t7 + omegadot_3_3;
     const double U_3_21 = omegadot_3_3 - t7;
     const double U_3_23 = t8 - omegadot_3_1;
-    const double neg_U_3_31 = neg_omega_3_1*omega_3_3 + omegadot_3_2;
+    const double neg_U_3_31 = (neg_omega_3_1*omega_3_3) + omegadot_3_2;
     const double U_3_32 = t8 + omegadot_3_1;
-    const double t9 = neg_vdot_2_1 + 0.425*neg_U_2_11;
-    const double t10 = vdot_2_2 + 0.425*U_2_21;
-    const double neg_vdot_3_3 = neg_vdot_2_3 + 0.425*neg_U_2_31;
-    const double vdot_3_1 = s_3*t10 - c_3*t9;
-    const double vdot_3_2 = s_3*t9 + c_3*t10;
+    const double t9 = neg_vdot_2_1 + (0.425*neg_U_2_11);
+    const double t10 = vdot_2_2 + (0.425*U_2_21);
+    const double neg_vdot_3_3 = neg_vdot_2_3 + (0.425*neg_U_2_31);
+    const double vdot_3_1 = (s_3*t10) - (c_3*t9);
+    const double vdot_3_2 = (s_3*t9) + (c_3*t10);
 
     /* link 4 (wrist_1_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_4_1 = c_4*neg_omega_3_1 - s_4*omega_3_2;
-    const double neg_omega_4_2 = s_4*neg_omega_3_1 + c_4*omega_3_2;
+    const double omega_4_1 = (c_4*neg_omega_3_1) - (s_4*omega_3_2);
+    const double neg_omega_4_2 = (s_4*neg_omega_3_1) + (c_4*omega_3_2);
     const double omega_4_3 = omega_3_3 + v[3];
     const double omegadot_4_3 = omegadot_3_3 + a[3];
-    const double neg_omegadot_4_1 = c_4*omegadot_3_1 + s_4*omegadot_3_2 + neg_omega_4_2*v[3];
-    const double omegadot_4_2 = s_4*omegadot_3_1 - c_4*omegadot_3_2 - omega_4_1*v[3];
+    const double neg_omegadot_4_1 = (c_4*omegadot_3_1) + (s_4*omegadot_3_2) + (neg_omega_4_2*v[3]);
+    const double omegadot_4_2 = (s_4*omegadot_3_1) - (c_4*omegadot_3_2) - (omega_4_1*v[3]);
     const double t11 = omega_4_1*neg_omega_4_2;
     const double neg_U_4_12 = t11 + omegadot_4_3;
     const double U_4_21 = omegadot_4_3 - t11;
-    const double neg_U_4_22 = omega_4_1*omega_4_1 + omega_4_3*omega_4_3;
-    const double U_4_31 = omega_4_1*omega_4_3 - omegadot_4_2;
-    const double neg_U_4_32 = neg_omega_4_2*omega_4_3 + neg_omegadot_4_1;
-    const double neg_vdot_4_3 = neg_vdot_3_3 + 0.39225*neg_U_3_31;
-    const double neg_vdot_4_1 = c_4*(vdot_3_1 - 0.39225*neg_U_3_11) + s_4*(vdot_3_2 + 0.39225*U_3_21);
+    const double neg_U_4_22 = (omega_4_1*omega_4_1) + (omega_4_3*omega_4_3);
+    const double U_4_31 = (omega_4_1*omega_4_3) - omegadot_4_2;
+    const double neg_U_4_32 = (neg_omega_4_2*omega_4_3) + neg_omegadot_4_1;
+    const double neg_vdot_4_3 = neg_vdot_3_3 + (0.39225*neg_U_3_31);
+    const double neg_vdot_4_1 = (c_4*(vdot_3_1 - (0.39225*neg_U_3_11))) + (s_4*(vdot_3_2 + (0.39225*U_3_21)));
 
     /* link 5 (wrist_2_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_5_1 = c_5*omega_4_1 + s_5*omega_4_3;
-    const double omega_5_2 = s_5*omega_4_1 - c_5*omega_4_3;
+    const double neg_omega_5_1 = (c_5*omega_4_1) + (s_5*omega_4_3);
+    const double omega_5_2 = (s_5*omega_4_1) - (c_5*omega_4_3);
     const double omega_5_3 = neg_omega_4_2 + v[4];
     const double omegadot_5_3 = a[4] - omegadot_4_2;
-    const double omegadot_5_1 = c_5*neg_omegadot_4_1 - s_5*omegadot_4_3 + omega_5_2*v[4];
-    const double omegadot_5_2 = neg_omega_5_1*v[4] - (s_5*neg_omegadot_4_1 + c_5*omegadot_4_3);
+    const double omegadot_5_1 = (c_5*neg_omegadot_4_1) - (s_5*omegadot_4_3) + (omega_5_2*v[4]);
+    const double omegadot_5_2 = (neg_omega_5_1*v[4]) - ((s_5*neg_omegadot_4_1) + (c_5*omegadot_4_3));
     const double t12 = neg_omega_5_1*omega_5_2;
     const double neg_U_5_12 = t12 + omegadot_5_3;
     const double U_5_21 = omegadot_5_3 - t12;
-    const double neg_U_5_31 = neg_omega_5_1*omega_5_3 + omegadot_5_2;
-    const double U_5_32 = omega_5_2*omega_5_3 + omegadot_5_1;
+    const double neg_U_5_31 = (neg_omega_5_1*omega_5_3) + omegadot_5_2;
+    const double U_5_32 = (omega_5_2*omega_5_3) + omegadot_5_1;
 
     /* link 6 (wrist_3_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_6_1 = s_6*omega_5_3 - c_6*neg_omega_5_1;
-    const double omega_6_2 = s_6*neg_omega_5_1 + c_6*omega_5_3;
+    const double omega_6_1 = (s_6*omega_5_3) - (c_6*neg_omega_5_1);
+    const double omega_6_2 = (s_6*neg_omega_5_1) + (c_6*omega_5_3);
     const double omega_6_3 = v[5] - omega_5_2;
     const double omegadot_6_3 = a[5] - omegadot_5_2;
-    const double omegadot_6_1 = c_6*omegadot_5_1 + s_6*omegadot_5_3 + omega_6_2*v[5];
-    const double omegadot_6_2 = c_6*omegadot_5_3 - s_6*omegadot_5_1 - omega_6_1*v[5];
+    const double omegadot_6_1 = (c_6*omegadot_5_1) + (s_6*omegadot_5_3) + (omega_6_2*v[5]);
+    const double omegadot_6_2 = (c_6*omegadot_5_3) - (s_6*omegadot_5_1) - (omega_6_1*v[5]);
     const double t13 = omega_6_1*omega_6_2;
     const double U_6_12 = t13 - omegadot_6_3;
     const double U_6_21 = t13 + omegadot_6_3;
-    const double U_6_31 = omega_6_1*omega_6_3 - omegadot_6_2;
-    const double U_6_32 = omega_6_2*omega_6_3 + omegadot_6_1;
+    const double U_6_31 = (omega_6_1*omega_6_3) - omegadot_6_2;
+    const double U_6_32 = (omega_6_2*omega_6_3) + omegadot_6_1;
 
     /* link 6 (wrist_3_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_6_1 = 0.0002254731454*U_6_32;
     const double neg_N_6_2 = 0.016911*U_6_31;
-    const double N_6_3 = 0.016911*U_6_21 - 0.0002254731454*U_6_12;
+    const double N_6_3 = (0.016911*U_6_21) - (0.0002254731454*U_6_12);
 
     /* link 5 (wrist_2_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_5_1 = 0.126621*U_5_32 + (c_6*N_6_1 + s_6*neg_N_6_2);
-    const double N_5_2 = 0.10971*neg_U_5_31 - N_6_3;
-    const double N_5_3 = 0.10971*U_5_21 + 0.126621*neg_U_5_12 + (s_6*N_6_1 - c_6*neg_N_6_2);
+    const double N_5_1 = (0.126621*U_5_32) + ((c_6*N_6_1) + (s_6*neg_N_6_2));
+    const double N_5_2 = (0.10971*neg_U_5_31) - N_6_3;
+    const double N_5_3 = (0.10971*U_5_21) + (0.126621*neg_U_5_12) + ((s_6*N_6_1) - (c_6*neg_N_6_2));
 
     /* link 4 (wrist_1_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double F_4_1 = 0.017784735*neg_U_4_12;
     const double F_4_2 = 0.017784735*neg_U_4_22;
     const double F_4_3 = 0.017784735*neg_U_4_32;
-    const double N_4_1 = 0.017784735*neg_vdot_4_3 - 0.00460883622975*neg_U_4_32 + (s_5*N_5_2 - c_5*N_5_1);
-    const double neg_N_4_2 = 0.10971*U_4_31 + N_5_3;
-    const double t14 = 0.10971*U_4_21 + 0.00460883622975*neg_U_4_12 - 0.017784735*neg_vdot_4_1;
-    const double N_4_3 = t14 - (s_5*N_5_1 + c_5*N_5_2);
+    const double t14 = (0.017784735*neg_vdot_4_3) - (0.00460883622975*neg_U_4_32);
+    const double N_4_1 = t14 + ((s_5*N_5_2) - (c_5*N_5_1));
+    const double neg_N_4_2 = (0.10971*U_4_31) + N_5_3;
+    const double t15 = (0.10971*U_4_21) + (0.00460883622975*neg_U_4_12) - (0.017784735*neg_vdot_4_1);
+    const double N_4_3 = t15 - ((s_5*N_5_1) + (c_5*N_5_2));
 
     /* link 3 (forearm_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t15 = 0.59360445167475*neg_U_3_31 - 0.09736195575*(neg_omega_3_1*neg_omega_3_1 - t6);
-    const double t16 = 0.59360445167475*U_3_21 - 0.09736195575*U_3_23 + 0.0020475*neg_U_3_12;
-    const double t17 = s_4*F_4_1 + c_4*F_4_2;
-    const double N_3_1 = 0.09736195575*U_3_21 + 0.0020475*U_3_32 - (c_4*N_4_1 + s_4*neg_N_4_2);
-    const double N_3_2 = t15 + 1.598759275*neg_vdot_3_3 + (c_4*neg_N_4_2 - s_4*N_4_1 - 0.39225*F_4_3);
-    const double N_3_3 = t16 + 1.598759275*vdot_3_2 + (N_4_3 - 0.39225*t17);
-    const double F_3_1 = s_4*F_4_2 - c_4*F_4_1 - 1.598759275*neg_U_3_11;
-    const double F_3_2 = 1.598759275*U_3_21 - t17;
-    const double F_3_3 = F_4_3 - 1.598759275*neg_U_3_31;
+    const double t16 = 0.09736195575*((neg_omega_3_1*neg_omega_3_1) - t6);
+    const double t17 = (0.59360445167475*U_3_21) - (0.09736195575*U_3_23) + (0.0020475*neg_U_3_12);
+    const double t18 = (s_4*F_4_1) + (c_4*F_4_2);
+    const double N_3_1 = (0.09736195575*U_3_21) + (0.0020475*U_3_32) - ((c_4*N_4_1) + (s_4*neg_N_4_2));
+    const double t19 = (0.59360445167475*neg_U_3_31) - t16 + (1.598759275*neg_vdot_3_3);
+    const double N_3_2 = t19 + ((c_4*neg_N_4_2) - (s_4*N_4_1) - (0.39225*F_4_3));
+    const double N_3_3 = t17 + (1.598759275*vdot_3_2) + (N_4_3 - (0.39225*t18));
+    const double F_3_1 = (s_4*F_4_2) - (c_4*F_4_1) - (1.598759275*neg_U_3_11);
+    const double F_3_2 = (1.598759275*U_3_21) - t18;
+    const double F_3_3 = F_4_3 - (1.598759275*neg_U_3_31);
 
     /* link 2 (upper_arm_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t18 = 1.76257323841*neg_U_2_31 - 0.075354282*(neg_omega_2_1*neg_omega_2_1 - t3);
-    const double t19 = 1.76257323841*U_2_21 - 0.075354282*U_2_23 - 0.0075537*U_2_12;
-    const double t20 = s_3*F_3_1 + c_3*F_3_2;
-    const double N_2_1 = 0.075354282*U_2_21 - 0.0075537*neg_U_2_32 + (c_3*N_3_1 - s_3*N_3_2);
-    const double N_2_2 = t18 + 4.4329225*neg_vdot_2_3 + (s_3*N_3_1 + c_3*N_3_2 - 0.425*F_3_3);
-    const double N_2_3 = t19 + 4.4329225*vdot_2_2 + (N_3_3 + 0.425*t20);
-    const double F_2_1 = c_3*F_3_1 - s_3*F_3_2 - 4.4329225*neg_U_2_11;
-    const double F_2_2 = 4.4329225*U_2_21 + t20;
+    const double t20 = (1.76257323841*neg_U_2_31) - (0.075354282*((neg_omega_2_1*neg_omega_2_1) - t3));
+    const double t21 = (1.76257323841*U_2_21) - (0.075354282*U_2_23) - (0.0075537*U_2_12);
+    const double t22 = (s_3*F_3_1) + (c_3*F_3_2);
+    const double N_2_1 = (0.075354282*U_2_21) - (0.0075537*neg_U_2_32) + ((c_3*N_3_1) - (s_3*N_3_2));
+    const double N_2_2 = t20 + (4.4329225*neg_vdot_2_3) + ((s_3*N_3_1) + (c_3*N_3_2) - (0.425*F_3_3));
+    const double N_2_3 = t21 + (4.4329225*vdot_2_2) + (N_3_3 + (0.425*t22));
+    const double F_2_1 = (c_3*F_3_1) - (s_3*F_3_2) - (4.4329225*neg_U_2_11);
+    const double F_2_2 = (4.4329225*U_2_21) + t22;
 
     /* link 1 (shoulder_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_1_3 = a[0]*0.29853861244275 - s_2*(N_2_1 - 0.10915*F_2_2) - c_2*(N_2_2 + 0.10915*F_2_1);
+    const double t23 = (a[0]*0.29853861244275) - (s_2*(N_2_1 - (0.10915*F_2_2)));
+    const double N_1_3 = t23 - (c_2*(N_2_2 + (0.10915*F_2_1)));
 
     tau[0] = N_1_3;
     tau[1] = N_2_3;

@@ -42,38 +42,38 @@ void ur5_inverse_mass_matrix(const double q[ur5_NQ], double Minv[ur5_NV*ur5_NV])
     /* link 3 (forearm_link): composite body, SA (15a-c) */
     const double t5 = 0.017784735*s_4;
     const double h_3_2 = 0.017784735*c_4;
-    const double t6 = s_4*(Sigma_4_11 - Sigma_4_22) + c_4*(Sigma_4_12 + Sigma_4_12);
+    const double t6 = (s_4*(Sigma_4_11 - Sigma_4_22)) + (c_4*(Sigma_4_12 + Sigma_4_12));
     const double t7 = s_4*t6;
     const double t8 = c_4*Sigma_4_13;
     const double t9 = s_4*Sigma_4_23;
-    const double neg_Sigma_3_23 = s_4*Sigma_4_13 + c_4*Sigma_4_23;
-    const double Sigma_3_12 = c_4*t6 - Sigma_4_12 + 0.39225*h_3_2;
+    const double neg_Sigma_3_23 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
+    const double Sigma_3_12 = (c_4*t6) - Sigma_4_12 + (0.39225*h_3_2);
     const double h_3_1 = 1.598759275 - t5;
-    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t7 - 0.7845*t5);
+    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t7 - (0.7845*t5));
     const double Sigma_3_13 = t9 - t8 - 0.09736195575;
     const double Sigma_3_22 = 0.0020475 + (Sigma_4_22 + t7);
 
     /* link 2 (upper_arm_link): composite body, SA (15a-c) */
     const double t10 = s_3*h_3_2;
-    const double t11 = c_3*h_3_1 - t10;
+    const double t11 = (c_3*h_3_1) - t10;
     const double t12 = c_3*h_3_2;
-    const double h_2_2 = s_3*h_3_1 + t12;
-    const double t13 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
+    const double h_2_2 = (s_3*h_3_1) + t12;
+    const double t13 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
     const double t14 = s_3*t13;
     const double t15 = s_3*neg_Sigma_3_23;
-    const double t16 = c_3*Sigma_3_13 + t15;
+    const double t16 = (c_3*Sigma_3_13) + t15;
     const double t17 = s_3*Sigma_3_13;
     const double t18 = c_3*neg_Sigma_3_23;
     const double Sigma_2_23 = t17 - t18;
-    const double Sigma_2_12 = c_3*t13 - Sigma_3_12 + 0.425*h_2_2;
+    const double Sigma_2_12 = (c_3*t13) - Sigma_3_12 + (0.425*h_2_2);
     const double h_2_1 = 4.4329225 + t11;
-    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t14 + 0.85*t11);
+    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t14 + (0.85*t11));
     const double Sigma_2_13 = t16 - 0.075354282;
     const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t14);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double t19 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.00333 + t19;
+    const double t19 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.00333 + (Sigma_2_11 - t19);
     const double Sigma_1_22 = 0.29520861244275 + Sigma_4_33;
 
     /* link 1 (shoulder_link): row of the mass matrix, SA (16) */
@@ -82,120 +82,122 @@ void ur5_inverse_mass_matrix(const double q[ur5_NQ], double Minv[ur5_NV*ur5_NV])
     /* link 2 (upper_arm_link): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
     const double t20 = 0.10915*h_2_2;
-    const double M_2_1 = s_2*(Sigma_2_13 + 0.10915*h_2_1) + c_2*(Sigma_2_23 + t20);
+    const double M_2_1 = (s_2*(Sigma_2_13 + (0.10915*h_2_1))) + (c_2*(Sigma_2_23 + t20));
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + 0.425*t11;
-    const double M_3_1 = s_2*(t16 + 0.10915*t11) - c_2*(t18 - t17 - t20);
+    const double M_3_2 = M_3_3 + (0.425*t11);
+    const double M_3_1 = (s_2*(t16 + (0.10915*t11))) - (c_2*(t18 - t17 - t20));
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
     const double t21 = t8 - t9;
-    const double M_4_3 = M_4_4 - 0.39225*t5;
-    const double t22 = t10 + c_3*t5;
-    const double M_4_2 = M_4_3 - 0.425*t22;
-    const double neg_M_4_1 = s_2*(c_3*t21 - t15 + 0.10915*t22) + c_2*(s_3*t21 + t18 + 0.10915*(s_3*t5 - t12));
+    const double M_4_3 = M_4_4 - (0.39225*t5);
+    const double t22 = t10 + (c_3*t5);
+    const double M_4_2 = M_4_3 - (0.425*t22);
+    const double t23 = c_2*((s_3*t21) + t18 + (0.10915*((s_3*t5) - t12)));
+    const double neg_M_4_1 = (s_2*((c_3*t21) - t15 + (0.10915*t22))) + t23;
 
     /* link 5 (wrist_2_link): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + 0.126621;
-    const double t23 = c_4*Sigma_4_12 + s_4*M_5_5;
-    const double t24 = c_4*M_5_5 - s_4*Sigma_4_12;
-    const double M_5_1 = s_2*(c_3*t23 + s_3*t24) - c_2*(c_3*t24 - s_3*t23);
+    const double t24 = (c_4*Sigma_4_12) + (s_4*M_5_5);
+    const double t25 = (c_4*M_5_5) - (s_4*Sigma_4_12);
+    const double M_5_1 = (s_2*((c_3*t24) + (s_3*t25))) - (c_2*((c_3*t25) - (s_3*t24)));
 
     /* link 6 (wrist_3_link): row of the mass matrix, SA (16) */
-    const double t25 = 0.0171364731454*s_5;
+    const double t26 = 0.0171364731454*s_5;
     const double M_6_4 = 0.0171364731454*c_5;
-    const double t26 = c_4*t25;
-    const double t27 = s_4*t25;
-    const double neg_M_6_1 = s_2*(c_3*t26 - s_3*t27) + c_2*(s_3*t26 + c_3*t27);
+    const double t27 = c_4*t26;
+    const double t28 = s_4*t26;
+    const double neg_M_6_1 = (s_2*((c_3*t27) - (s_3*t28))) + (c_2*((s_3*t27) + (c_3*t28)));
 
     /* link 6 (wrist_3_link): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_4_6 = 58.355064750790525*M_6_4;
     const double neg_alpha_1_6 = 58.355064750790525*neg_M_6_1;
-    const double t28 = alpha_4_6*M_6_4;
-    const double t29 = alpha_4_6*neg_M_6_1;
+    const double t29 = alpha_4_6*M_6_4;
+    const double t30 = alpha_4_6*neg_M_6_1;
 
     /* link 5 (wrist_2_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t30 = 1.0/M_5_5;
-    const double alpha_4_5 = Sigma_4_23*t30;
-    const double alpha_1_5 = M_5_1*t30;
-    const double t31 = alpha_4_5*Sigma_4_23;
-    const double D_4 = M_4_4 - t28 - t31;
-    const double t32 = M_4_3 - t28 - t31;
-    const double t33 = M_4_2 - t28 - t31;
-    const double t34 = alpha_4_5*M_5_1;
-    const double t35 = t29 - neg_M_4_1 - t34;
+    const double t31 = 1.0/M_5_5;
+    const double alpha_4_5 = Sigma_4_23*t31;
+    const double alpha_1_5 = M_5_1*t31;
+    const double t32 = alpha_4_5*Sigma_4_23;
+    const double D_4 = M_4_4 - t29 - t32;
+    const double t33 = M_4_3 - t29 - t32;
+    const double t34 = M_4_2 - t29 - t32;
+    const double t35 = alpha_4_5*M_5_1;
+    const double t36 = t30 - neg_M_4_1 - t35;
 
     /* link 4 (wrist_1_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t36 = 1.0/D_4;
-    const double alpha_3_4 = t32*t36;
-    const double alpha_2_4 = t33*t36;
-    const double alpha_1_4 = t35*t36;
-    const double D_3 = M_3_3 - t28 - t31 - alpha_3_4*t32;
-    const double t37 = M_3_2 - t28 - t31 - alpha_3_4*t33;
-    const double t38 = M_3_1 + t29 - t34 - alpha_3_4*t35;
+    const double t37 = 1.0/D_4;
+    const double alpha_3_4 = t33*t37;
+    const double alpha_2_4 = t34*t37;
+    const double alpha_1_4 = t36*t37;
+    const double D_3 = M_3_3 - t29 - t32 - (alpha_3_4*t33);
+    const double t38 = M_3_2 - t29 - t32 - (alpha_3_4*t34);
+    const double t39 = M_3_1 + t30 - t35 - (alpha_3_4*t36);
 
     /* link 3 (forearm_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t39 = 1.0/D_3;
-    const double alpha_2_3 = t37*t39;
-    const double alpha_1_3 = t38*t39;
-    const double D_2 = M_2_2 - t28 - t31 - alpha_2_4*t33 - alpha_2_3*t37;
-    const double t40 = M_2_1 + t29 - t34 - alpha_2_4*t35 - alpha_2_3*t38;
-    const double t41 = M_1_1 - neg_alpha_1_6*neg_M_6_1 - alpha_1_5*M_5_1 - alpha_1_4*t35;
+    const double t40 = 1.0/D_3;
+    const double alpha_2_3 = t38*t40;
+    const double alpha_1_3 = t39*t40;
+    const double D_2 = M_2_2 - t29 - t32 - (alpha_2_4*t34) - (alpha_2_3*t38);
+    const double t41 = M_2_1 + t30 - t35 - (alpha_2_4*t36) - (alpha_2_3*t39);
+    const double t42 = M_1_1 - (neg_alpha_1_6*neg_M_6_1) - (alpha_1_5*M_5_1) - (alpha_1_4*t36);
 
     /* link 2 (upper_arm_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t42 = 1.0/D_2;
-    const double alpha_1_2 = t40*t42;
-    const double D_1 = t41 - alpha_1_3*t38 - alpha_1_2*t40;
+    const double t43 = 1.0/D_2;
+    const double alpha_1_2 = t41*t43;
+    const double D_1 = t42 - (alpha_1_3*t39) - (alpha_1_2*t41);
 
     /* link 1 (shoulder_link): reverse Gaussian elimination, SA (26)-(30) */
     const double out_Minv_0_0 = 1.0/D_1;
 
     /* column 1 of the inverse */
-    const double t43 = alpha_1_2*out_Minv_0_0;
-    const double out_Minv_1_1 = t42 + alpha_1_2*t43;
+    const double t44 = alpha_1_2*out_Minv_0_0;
+    const double out_Minv_1_1 = t43 + (alpha_1_2*t44);
 
     /* column 2 of the inverse */
-    const double out_Minv_0_2 = (alpha_1_2*alpha_2_3 - alpha_1_3)*out_Minv_0_0;
-    const double t44 = alpha_2_3*t42 + alpha_1_2*out_Minv_0_2;
-    const double out_Minv_2_2 = t39 - alpha_1_3*out_Minv_0_2 + alpha_2_3*t44;
+    const double out_Minv_0_2 = ((alpha_1_2*alpha_2_3) - alpha_1_3)*out_Minv_0_0;
+    const double t45 = (alpha_2_3*t43) + (alpha_1_2*out_Minv_0_2);
+    const double out_Minv_2_2 = t40 - (alpha_1_3*out_Minv_0_2) + (alpha_2_3*t45);
 
     /* column 3 of the inverse */
-    const double t45 = alpha_2_3*alpha_3_4 - alpha_2_4;
-    const double out_Minv_0_3 = (alpha_1_3*alpha_3_4 - alpha_1_4 - alpha_1_2*t45)*out_Minv_0_0;
-    const double out_Minv_1_3 = t45*t42 - alpha_1_2*out_Minv_0_3;
-    const double t46 = alpha_3_4*t39 + alpha_1_3*out_Minv_0_3 + alpha_2_3*out_Minv_1_3;
-    const double out_Minv_3_3 = t36 - alpha_1_4*out_Minv_0_3 - alpha_2_4*out_Minv_1_3 + alpha_3_4*t46;
+    const double t46 = (alpha_2_3*alpha_3_4) - alpha_2_4;
+    const double out_Minv_0_3 = ((alpha_1_3*alpha_3_4) - alpha_1_4 - (alpha_1_2*t46))*out_Minv_0_0;
+    const double out_Minv_1_3 = (t46*t43) - (alpha_1_2*out_Minv_0_3);
+    const double t47 = (alpha_3_4*t40) + (alpha_1_3*out_Minv_0_3) + (alpha_2_3*out_Minv_1_3);
+    const double out_Minv_3_3 = t37 - (alpha_1_4*out_Minv_0_3) - (alpha_2_4*out_Minv_1_3) + (alpha_3_4*t47);
 
     /* column 4 of the inverse */
-    const double t47 = alpha_3_4*alpha_4_5 - alpha_4_5;
-    const double t48 = alpha_2_4*alpha_4_5 - alpha_4_5 - alpha_2_3*t47;
-    const double t49 = alpha_1_4*alpha_4_5 - alpha_1_5 - alpha_1_3*t47 - alpha_1_2*t48;
-    const double out_Minv_0_4 = t49*out_Minv_0_0;
-    const double out_Minv_1_4 = t48*t42 - alpha_1_2*out_Minv_0_4;
-    const double out_Minv_2_4 = t47*t39 - alpha_1_3*out_Minv_0_4 - alpha_2_3*out_Minv_1_4;
-    const double t50 = alpha_4_5*t36 + alpha_1_4*out_Minv_0_4 + alpha_2_4*out_Minv_1_4;
-    const double t51 = t50 + alpha_3_4*out_Minv_2_4;
-    const double out_Minv_4_4 = t30 - alpha_1_5*out_Minv_0_4 + alpha_4_5*(t51 - out_Minv_1_4 - out_Minv_2_4);
+    const double t48 = (alpha_3_4*alpha_4_5) - alpha_4_5;
+    const double t49 = (alpha_2_4*alpha_4_5) - alpha_4_5 - (alpha_2_3*t48);
+    const double t50 = (alpha_1_4*alpha_4_5) - alpha_1_5 - (alpha_1_3*t48) - (alpha_1_2*t49);
+    const double out_Minv_0_4 = t50*out_Minv_0_0;
+    const double out_Minv_1_4 = (t49*t43) - (alpha_1_2*out_Minv_0_4);
+    const double out_Minv_2_4 = (t48*t40) - (alpha_1_3*out_Minv_0_4) - (alpha_2_3*out_Minv_1_4);
+    const double t51 = (alpha_4_5*t37) + (alpha_1_4*out_Minv_0_4) + (alpha_2_4*out_Minv_1_4);
+    const double t52 = t51 + (alpha_3_4*out_Minv_2_4);
+    const double t53 = alpha_4_5*(t52 - out_Minv_1_4 - out_Minv_2_4);
+    const double out_Minv_4_4 = t31 - (alpha_1_5*out_Minv_0_4) + t53;
 
     /* column 5 of the inverse */
-    const double t52 = alpha_3_4*alpha_4_6 - alpha_4_6;
-    const double t53 = alpha_2_4*alpha_4_6 - alpha_4_6 - alpha_2_3*t52;
-    const double t54 = neg_alpha_1_6 + alpha_1_4*alpha_4_6 - alpha_1_3*t52 - alpha_1_2*t53;
-    const double out_Minv_0_5 = t54*out_Minv_0_0;
-    const double out_Minv_1_5 = t53*t42 - alpha_1_2*out_Minv_0_5;
-    const double out_Minv_2_5 = t52*t39 - alpha_1_3*out_Minv_0_5 - alpha_2_3*out_Minv_1_5;
-    const double t55 = alpha_4_6*t36 + alpha_1_4*out_Minv_0_5 + alpha_2_4*out_Minv_1_5;
-    const double t56 = t55 + alpha_3_4*out_Minv_2_5;
-    const double t57 = t56 - out_Minv_1_5 - out_Minv_2_5;
-    const double out_Minv_4_5 = alpha_4_5*t57 - alpha_1_5*out_Minv_0_5;
-    const double out_Minv_5_5 = 58.355064750790525 + neg_alpha_1_6*out_Minv_0_5 + alpha_4_6*t57;
-    const double out_Minv_0_1 = -t43;
-    const double out_Minv_1_2 = -t44;
-    const double out_Minv_2_3 = -t46;
-    const double out_Minv_3_4 = -t51;
-    const double out_Minv_3_5 = -t56;
+    const double t54 = (alpha_3_4*alpha_4_6) - alpha_4_6;
+    const double t55 = (alpha_2_4*alpha_4_6) - alpha_4_6 - (alpha_2_3*t54);
+    const double t56 = neg_alpha_1_6 + (alpha_1_4*alpha_4_6) - (alpha_1_3*t54) - (alpha_1_2*t55);
+    const double out_Minv_0_5 = t56*out_Minv_0_0;
+    const double out_Minv_1_5 = (t55*t43) - (alpha_1_2*out_Minv_0_5);
+    const double out_Minv_2_5 = (t54*t40) - (alpha_1_3*out_Minv_0_5) - (alpha_2_3*out_Minv_1_5);
+    const double t57 = (alpha_4_6*t37) + (alpha_1_4*out_Minv_0_5) + (alpha_2_4*out_Minv_1_5);
+    const double t58 = t57 + (alpha_3_4*out_Minv_2_5);
+    const double t59 = t58 - out_Minv_1_5 - out_Minv_2_5;
+    const double out_Minv_4_5 = (alpha_4_5*t59) - (alpha_1_5*out_Minv_0_5);
+    const double out_Minv_5_5 = 58.355064750790525 + (neg_alpha_1_6*out_Minv_0_5) + (alpha_4_6*t59);
+    const double out_Minv_0_1 = -t44;
+    const double out_Minv_1_2 = -t45;
+    const double out_Minv_2_3 = -t47;
+    const double out_Minv_3_4 = -t52;
+    const double out_Minv_3_5 = -t58;
 
     Minv[0] = out_Minv_0_0;
     Minv[1] = out_Minv_0_1;

@@ -31,39 +31,39 @@ void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV])
     const double neg_R_2_22 = s_2*s_1;
 
     /* link 3 (forearm_link): pose in the base */
-    const double p_3_1 = 0.425*R_2_11 - neg_p_2_1;
-    const double p_3_2 = p_2_2 + 0.425*R_2_21;
-    const double p_3_3 = 0.089159 - 0.425*s_2;
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
-    const double R_3_21 = c_3*R_2_21 - s_3*neg_R_2_22;
-    const double neg_R_3_22 = s_3*R_2_21 + c_3*neg_R_2_22;
-    const double neg_R_3_31 = c_3*s_2 + s_3*c_2;
-    const double R_3_32 = s_3*s_2 - c_3*c_2;
+    const double p_3_1 = (0.425*R_2_11) - neg_p_2_1;
+    const double p_3_2 = p_2_2 + (0.425*R_2_21);
+    const double p_3_3 = 0.089159 - (0.425*s_2);
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
+    const double R_3_21 = (c_3*R_2_21) - (s_3*neg_R_2_22);
+    const double neg_R_3_22 = (s_3*R_2_21) + (c_3*neg_R_2_22);
+    const double neg_R_3_31 = (c_3*s_2) + (s_3*c_2);
+    const double R_3_32 = (s_3*s_2) - (c_3*c_2);
 
     /* link 4 (wrist_1_link): pose in the base */
-    const double p_4_1 = p_3_1 + 0.39225*R_3_11;
-    const double p_4_2 = p_3_2 + 0.39225*R_3_21;
-    const double p_4_3 = p_3_3 - 0.39225*neg_R_3_31;
-    const double R_4_11 = s_4*neg_R_3_12 - c_4*R_3_11;
-    const double R_4_12 = s_4*R_3_11 + c_4*neg_R_3_12;
-    const double R_4_21 = s_4*neg_R_3_22 - c_4*R_3_21;
-    const double R_4_22 = s_4*R_3_21 + c_4*neg_R_3_22;
-    const double R_4_31 = c_4*neg_R_3_31 - s_4*R_3_32;
-    const double neg_R_4_32 = s_4*neg_R_3_31 + c_4*R_3_32;
+    const double p_4_1 = p_3_1 + (0.39225*R_3_11);
+    const double p_4_2 = p_3_2 + (0.39225*R_3_21);
+    const double p_4_3 = p_3_3 - (0.39225*neg_R_3_31);
+    const double R_4_11 = (s_4*neg_R_3_12) - (c_4*R_3_11);
+    const double R_4_12 = (s_4*R_3_11) + (c_4*neg_R_3_12);
+    const double R_4_21 = (s_4*neg_R_3_22) - (c_4*R_3_21);
+    const double R_4_22 = (s_4*R_3_21) + (c_4*neg_R_3_22);
+    const double R_4_31 = (c_4*neg_R_3_31) - (s_4*R_3_32);
+    const double neg_R_4_32 = (s_4*neg_R_3_31) + (c_4*R_3_32);
 
     /* link 5 (wrist_2_link): pose in the base */
-    const double p_5_1 = p_4_1 - 0.09465*R_4_12;
-    const double p_5_2 = p_4_2 - 0.09465*R_4_22;
-    const double p_5_3 = p_4_3 + 0.09465*neg_R_4_32;
-    const double R_5_12 = s_5*R_4_11 + c_5*s_1;
-    const double R_5_22 = s_5*R_4_21 - c_5*c_1;
+    const double p_5_1 = p_4_1 - (0.09465*R_4_12);
+    const double p_5_2 = p_4_2 - (0.09465*R_4_22);
+    const double p_5_3 = p_4_3 + (0.09465*neg_R_4_32);
+    const double R_5_12 = (s_5*R_4_11) + (c_5*s_1);
+    const double R_5_22 = (s_5*R_4_21) - (c_5*c_1);
     const double R_5_32 = s_5*R_4_31;
 
     /* frame tool0 */
-    const double out_J_4_0 = p_5_1 - 0.0823*R_5_12;
-    const double t1 = p_5_2 - 0.0823*R_5_22;
-    const double t2 = p_5_3 - 0.0823*R_5_32;
+    const double out_J_4_0 = p_5_1 - (0.0823*R_5_12);
+    const double t1 = p_5_2 - (0.0823*R_5_22);
+    const double t2 = p_5_3 - (0.0823*R_5_32);
 
     /* link 2 (upper_arm_link): column of the Jacobian, RK (3.13) */
     const double t3 = t2 - 0.089159;
@@ -84,13 +84,13 @@ void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV])
     const double t6 = out_J_4_0 - p_5_1;
     const double t7 = t1 - p_5_2;
     const double t8 = t2 - p_5_3;
-    const double out_J_4_4 = neg_R_4_32*t6 + R_4_12*t8;
-    const double out_J_5_4 = R_4_22*t6 - R_4_12*t7;
+    const double out_J_4_4 = (neg_R_4_32*t6) + (R_4_12*t8);
+    const double out_J_5_4 = (R_4_22*t6) - (R_4_12*t7);
 
     /* link 6 (wrist_3_link): column of the Jacobian, RK (3.13) */
-    const double out_J_3_5 = R_5_32*t7 - R_5_22*t8;
-    const double out_J_4_5 = R_5_12*t8 - R_5_32*t6;
-    const double out_J_5_5 = R_5_22*t6 - R_5_12*t7;
+    const double out_J_3_5 = (R_5_32*t7) - (R_5_22*t8);
+    const double out_J_4_5 = (R_5_12*t8) - (R_5_32*t6);
+    const double out_J_5_5 = (R_5_22*t6) - (R_5_12*t7);
     const double out_J_0_1 = -s_1;
     const double out_J_0_4 = -R_4_12;
     const double out_J_0_5 = -R_5_12;
@@ -98,10 +98,10 @@ void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV])
     const double out_J_1_5 = -R_5_22;
     const double out_J_2_5 = -R_5_32;
     const double out_J_3_0 = -t1;
-    const double out_J_3_4 = -(R_4_22*t8 + neg_R_4_32*t7);
-    const double out_J_5_1 = -(s_1*(t1 - p_2_2) + c_1*(out_J_4_0 + neg_p_2_1));
-    const double out_J_5_2 = -(s_1*(t1 - p_3_2) + c_1*(out_J_4_0 - p_3_1));
-    const double out_J_5_3 = -(s_1*(t1 - p_4_2) + c_1*(out_J_4_0 - p_4_1));
+    const double out_J_3_4 = -((R_4_22*t8) + (neg_R_4_32*t7));
+    const double out_J_5_1 = -((s_1*(t1 - p_2_2)) + (c_1*(out_J_4_0 + neg_p_2_1)));
+    const double out_J_5_2 = -((s_1*(t1 - p_3_2)) + (c_1*(out_J_4_0 - p_3_1)));
+    const double out_J_5_3 = -((s_1*(t1 - p_4_2)) + (c_1*(out_J_4_0 - p_4_1)));
 
     J[0] = 0.0;
     J[1] = out_J_0_1;

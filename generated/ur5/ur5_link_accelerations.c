@@ -29,32 +29,32 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double neg_omega_2_2 = c_2*v[0];
 
     /* link 3 (forearm_link): angular velocity, RK (2.2), (5.13) */
-    const double neg_omega_3_1 = c_3*neg_omega_2_1 + s_3*neg_omega_2_2;
-    const double omega_3_2 = s_3*neg_omega_2_1 - c_3*neg_omega_2_2;
+    const double neg_omega_3_1 = (c_3*neg_omega_2_1) + (s_3*neg_omega_2_2);
+    const double omega_3_2 = (s_3*neg_omega_2_1) - (c_3*neg_omega_2_2);
     const double omega_3_3 = v[1] + v[2];
 
     /* link 4 (wrist_1_link): angular velocity, RK (2.2), (5.13) */
-    const double omega_4_1 = c_4*neg_omega_3_1 - s_4*omega_3_2;
-    const double neg_omega_4_2 = s_4*neg_omega_3_1 + c_4*omega_3_2;
+    const double omega_4_1 = (c_4*neg_omega_3_1) - (s_4*omega_3_2);
+    const double neg_omega_4_2 = (s_4*neg_omega_3_1) + (c_4*omega_3_2);
     const double omega_4_3 = omega_3_3 + v[3];
 
     /* link 5 (wrist_2_link): angular velocity, RK (2.2), (5.13) */
-    const double neg_omega_5_1 = c_5*omega_4_1 + s_5*omega_4_3;
-    const double omega_5_2 = s_5*omega_4_1 - c_5*omega_4_3;
+    const double neg_omega_5_1 = (c_5*omega_4_1) + (s_5*omega_4_3);
+    const double omega_5_2 = (s_5*omega_4_1) - (c_5*omega_4_3);
     const double omega_5_3 = neg_omega_4_2 + v[4];
 
     /* link 6 (wrist_3_link): angular velocity, RK (2.2), (5.13) */
-    const double omega_6_1 = s_6*omega_5_3 - c_6*neg_omega_5_1;
-    const double omega_6_2 = s_6*neg_omega_5_1 + c_6*omega_5_3;
+    const double omega_6_1 = (s_6*omega_5_3) - (c_6*neg_omega_5_1);
+    const double omega_6_2 = (s_6*neg_omega_5_1) + (c_6*omega_5_3);
     const double omega_6_3 = v[5] - omega_5_2;
 
     /* link 2 (upper_arm_link): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double neg_a_2_1 = neg_omega_2_2*v[1];
     const double a_2_2 = neg_omega_2_1*v[1];
     const double neg_a_2_6 = v[0]*(0.10915*v[0]);
-    const double t1 = 0.075354282*v[1] - 0.0075537*neg_omega_2_1;
+    const double t1 = (0.075354282*v[1]) - (0.0075537*neg_omega_2_1);
     const double t2 = 1.76257323841*neg_omega_2_2;
-    const double t3 = 1.77012693841*v[1] - 0.075354282*neg_omega_2_1;
+    const double t3 = (1.77012693841*v[1]) - (0.075354282*neg_omega_2_1);
     const double t4 = 4.4329225*neg_omega_2_2;
 
     /* link 3 (forearm_link): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
@@ -62,14 +62,14 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double a_3_2 = neg_omega_3_1*v[2];
     const double t5 = 0.425*v[1];
     const double t6 = 0.425*neg_omega_2_2;
-    const double t7 = neg_omega_2_2*t6 + v[1]*t5;
+    const double t7 = (neg_omega_2_2*t6) + (v[1]*t5);
     const double t8 = neg_omega_2_1*t6;
     const double neg_a_3_6 = neg_omega_2_1*t5;
-    const double a_3_4 = s_3*t8 - c_3*t7;
-    const double a_3_5 = s_3*t7 + c_3*t8;
-    const double t9 = 0.09736195575*omega_3_3 - 0.0020475*neg_omega_3_1;
+    const double a_3_4 = (s_3*t8) - (c_3*t7);
+    const double a_3_5 = (s_3*t7) + (c_3*t8);
+    const double t9 = (0.09736195575*omega_3_3) - (0.0020475*neg_omega_3_1);
     const double t10 = 0.59360445167475*omega_3_2;
-    const double t11 = 0.59565195167475*omega_3_3 - 0.09736195575*neg_omega_3_1;
+    const double t11 = (0.59565195167475*omega_3_3) - (0.09736195575*neg_omega_3_1);
     const double t12 = 1.598759275*omega_3_3;
     const double t13 = 1.598759275*omega_3_2;
 
@@ -78,18 +78,18 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double neg_a_4_2 = omega_4_1*v[3];
     const double t14 = 0.39225*omega_3_3;
     const double t15 = 0.39225*omega_3_2;
-    const double t16 = omega_3_2*t15 + omega_3_3*t14;
+    const double t16 = (omega_3_2*t15) + (omega_3_3*t14);
     const double t17 = neg_omega_3_1*t15;
     const double neg_a_4_6 = neg_omega_3_1*t14;
-    const double a_4_4 = c_4*t16 + s_4*t17;
-    const double a_4_5 = c_4*t17 - s_4*t16;
+    const double a_4_4 = (c_4*t16) + (s_4*t17);
+    const double a_4_5 = (c_4*t17) - (s_4*t16);
     const double t18 = 0.00460883622975*omega_4_1;
     const double t19 = 0.10971*neg_omega_4_2;
     const double t20 = 0.11431883622975*omega_4_3;
     const double t21 = 0.017784735*omega_4_3;
     const double t22 = 0.017784735*omega_4_1;
     const double f_4_4 = neg_omega_4_2*t22;
-    const double f_4_5 = omega_4_3*t21 + omega_4_1*t22;
+    const double f_4_5 = (omega_4_3*t21) + (omega_4_1*t22);
 
     /* link 5 (wrist_2_link): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_5_1 = omega_5_2*v[4];
@@ -97,10 +97,10 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double t23 = 0.09465*omega_4_3;
     const double t24 = 0.09465*omega_4_1;
     const double t25 = neg_omega_4_2*t24;
-    const double neg_a_5_6 = omega_4_3*t23 + omega_4_1*t24;
+    const double neg_a_5_6 = (omega_4_3*t23) + (omega_4_1*t24);
     const double t26 = neg_omega_4_2*t23;
-    const double neg_a_5_4 = c_5*t25 + s_5*t26;
-    const double a_5_5 = s_5*t25 - c_5*t26;
+    const double neg_a_5_4 = (c_5*t25) + (s_5*t26);
+    const double a_5_5 = (s_5*t25) - (c_5*t26);
     const double t27 = 0.126621*neg_omega_5_1;
     const double t28 = 0.10971*omega_5_2;
     const double t29 = 0.236331*omega_5_3;
@@ -117,224 +117,230 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double neg_zeta_2_5 = 9.81*c_2;
 
     /* link 3 (forearm_link): accelerations without those of the joints, RK (5.8) */
-    const double zeta_3_1 = s_3*a_2_2 - c_3*neg_a_2_1 + a_3_1;
-    const double zeta_3_2 = s_3*neg_a_2_1 + c_3*a_2_2 + a_3_2;
-    const double zeta_3_4 = a_3_4 - (c_3*neg_zeta_2_4 + s_3*neg_zeta_2_5);
-    const double zeta_3_5 = s_3*neg_zeta_2_4 - c_3*neg_zeta_2_5 + a_3_5;
-    const double neg_zeta_3_6 = neg_a_2_6 + 0.425*a_2_2 + neg_a_3_6;
+    const double zeta_3_1 = (s_3*a_2_2) - (c_3*neg_a_2_1) + a_3_1;
+    const double zeta_3_2 = (s_3*neg_a_2_1) + (c_3*a_2_2) + a_3_2;
+    const double zeta_3_4 = a_3_4 - ((c_3*neg_zeta_2_4) + (s_3*neg_zeta_2_5));
+    const double zeta_3_5 = (s_3*neg_zeta_2_4) - (c_3*neg_zeta_2_5) + a_3_5;
+    const double neg_zeta_3_6 = neg_a_2_6 + (0.425*a_2_2) + neg_a_3_6;
 
     /* link 4 (wrist_1_link): accelerations without those of the joints, RK (5.8) */
-    const double neg_zeta_4_1 = c_4*zeta_3_1 + s_4*zeta_3_2 + neg_a_4_1;
-    const double zeta_4_2 = s_4*zeta_3_1 - c_4*zeta_3_2 - neg_a_4_2;
-    const double zeta_4_4 = a_4_4 - (c_4*zeta_3_4 + s_4*zeta_3_5);
-    const double zeta_4_5 = s_4*zeta_3_4 - c_4*zeta_3_5 + a_4_5;
-    const double neg_zeta_4_6 = neg_zeta_3_6 + 0.39225*zeta_3_2 + neg_a_4_6;
+    const double neg_zeta_4_1 = (c_4*zeta_3_1) + (s_4*zeta_3_2) + neg_a_4_1;
+    const double zeta_4_2 = (s_4*zeta_3_1) - (c_4*zeta_3_2) - neg_a_4_2;
+    const double zeta_4_4 = a_4_4 - ((c_4*zeta_3_4) + (s_4*zeta_3_5));
+    const double zeta_4_5 = (s_4*zeta_3_4) - (c_4*zeta_3_5) + a_4_5;
+    const double neg_zeta_4_6 = neg_zeta_3_6 + (0.39225*zeta_3_2) + neg_a_4_6;
 
     /* link 5 (wrist_2_link): accelerations without those of the joints, RK (5.8) */
     const double t33 = c_5*neg_zeta_4_1;
     const double t34 = s_5*neg_zeta_4_1;
     const double zeta_5_1 = t33 + a_5_1;
     const double zeta_5_2 = a_5_2 - t34;
-    const double zeta_5_4 = s_5*neg_zeta_4_6 - c_5*zeta_4_4 - 0.09465*t34 - neg_a_5_4;
-    const double zeta_5_5 = s_5*zeta_4_4 + c_5*neg_zeta_4_6 - 0.09465*t33 + a_5_5;
+    const double zeta_5_4 = (s_5*neg_zeta_4_6) - (c_5*zeta_4_4) - (0.09465*t34) - neg_a_5_4;
+    const double zeta_5_5 = (s_5*zeta_4_4) + (c_5*neg_zeta_4_6) - (0.09465*t33) + a_5_5;
     const double neg_zeta_5_6 = zeta_4_5 + neg_a_5_6;
 
     /* link 6 (wrist_3_link): accelerations without those of the joints, RK (5.8) */
-    const double zeta_6_4 = c_6*zeta_5_4 - s_6*neg_zeta_5_6;
-    const double neg_zeta_6_5 = s_6*zeta_5_4 + c_6*neg_zeta_5_6;
-    const double zeta_6_1 = c_6*zeta_5_1 - s_6*zeta_4_2 + a_6_1;
-    const double neg_zeta_6_2 = s_6*zeta_5_1 + c_6*zeta_4_2 + neg_a_6_2;
+    const double zeta_6_4 = (c_6*zeta_5_4) - (s_6*neg_zeta_5_6);
+    const double neg_zeta_6_5 = (s_6*zeta_5_4) + (c_6*neg_zeta_5_6);
+    const double zeta_6_1 = (c_6*zeta_5_1) - (s_6*zeta_4_2) + a_6_1;
+    const double neg_zeta_6_2 = (s_6*zeta_5_1) + (c_6*zeta_4_2) + neg_a_6_2;
 
     /* link 6 (wrist_3_link): bias-free joint moment, RK (4.17) */
-    const double f_6_1 = 0.0002254731454*zeta_6_1 + (omega_6_2*t32 - omega_6_3*t31);
-    const double f_6_2 = omega_6_3*t30 - omega_6_1*t32 - 0.016911*neg_zeta_6_2;
-    const double f_6_3 = omega_6_1*t31 - omega_6_2*t30 - 0.0171364731454*zeta_5_2;
+    const double f_6_1 = (0.0002254731454*zeta_6_1) + ((omega_6_2*t32) - (omega_6_3*t31));
+    const double f_6_2 = (omega_6_3*t30) - (omega_6_1*t32) - (0.016911*neg_zeta_6_2);
+    const double f_6_3 = (omega_6_1*t31) - (omega_6_2*t30) - (0.0171364731454*zeta_5_2);
     const double Tprime_6 = tau[5] - f_6_3;
 
     /* link 5 (wrist_2_link): bias-free joint moment, RK (4.17) */
-    const double f_5_1 = c_6*f_6_1 - s_6*f_6_2 + (0.126621*zeta_5_1 + (omega_5_2*t29 - omega_5_3*t28));
-    const double f_5_2 = 0.10971*zeta_5_2 + (neg_omega_5_1*t29 - omega_5_3*t27) - f_6_3;
-    const double f_5_3 = s_6*f_6_1 + c_6*f_6_2 + (omega_5_2*t27 - neg_omega_5_1*t28 - 0.236331*zeta_4_2);
+    const double t35 = (0.126621*zeta_5_1) + ((omega_5_2*t29) - (omega_5_3*t28));
+    const double f_5_1 = (c_6*f_6_1) - (s_6*f_6_2) + t35;
+    const double f_5_2 = (0.10971*zeta_5_2) + ((neg_omega_5_1*t29) - (omega_5_3*t27)) - f_6_3;
+    const double t36 = (omega_5_2*t27) - (neg_omega_5_1*t28) - (0.236331*zeta_4_2);
+    const double f_5_3 = (s_6*f_6_1) + (c_6*f_6_2) + t36;
     const double Tprime_5 = tau[4] - f_5_3;
 
     /* link 4 (wrist_1_link): bias-free joint moment, RK (4.17) */
-    const double t35 = 0.017784735*neg_zeta_4_6 - 0.00460883622975*neg_zeta_4_1;
-    const double f_4_6 = 0.017784735*neg_zeta_4_1 + neg_omega_4_2*t21;
-    const double f_4_1 = s_5*f_5_2 - c_5*f_5_1 + (t35 + (omega_4_3*t19 - neg_omega_4_2*t20));
-    const double f_4_2 = 0.10971*zeta_4_2 + (omega_4_3*t18 - omega_4_1*t20) - f_5_3;
-    const double f_4_3 = 0.017784735*zeta_4_4 + (neg_omega_4_2*t18 - omega_4_1*t19) - (s_5*f_5_1 + c_5*f_5_2);
+    const double t37 = (0.017784735*neg_zeta_4_6) - (0.00460883622975*neg_zeta_4_1);
+    const double f_4_6 = (0.017784735*neg_zeta_4_1) + (neg_omega_4_2*t21);
+    const double f_4_1 = (s_5*f_5_2) - (c_5*f_5_1) + (t37 + ((omega_4_3*t19) - (neg_omega_4_2*t20)));
+    const double f_4_2 = (0.10971*zeta_4_2) + ((omega_4_3*t18) - (omega_4_1*t20)) - f_5_3;
+    const double t38 = (0.017784735*zeta_4_4) + ((neg_omega_4_2*t18) - (omega_4_1*t19));
+    const double f_4_3 = t38 - ((s_5*f_5_1) + (c_5*f_5_2));
     const double Tprime_4 = tau[3] - f_4_3;
-    const double t36 = s_4*f_4_4 + c_4*f_4_5;
+    const double t39 = (s_4*f_4_4) + (c_4*f_4_5);
 
     /* link 3 (forearm_link): bias-free joint moment, RK (4.17) */
-    const double t37 = 0.59360445167475*zeta_3_2 + 1.598759275*neg_zeta_3_6;
-    const double t38 = 0.09736195575*zeta_3_1 + 1.598759275*zeta_3_5;
-    const double f_3_1 = s_4*f_4_2 - c_4*f_4_1 + (0.0020475*zeta_3_1 + (omega_3_2*t11 - omega_3_3*t10));
-    const double f_3_2 = t37 + (omega_3_3*t9 + neg_omega_3_1*t11) - (s_4*f_4_1 + c_4*f_4_2 + 0.39225*f_4_6);
-    const double f_3_3 = f_4_3 - 0.39225*t36 + (t38 - (neg_omega_3_1*t10 + omega_3_2*t9));
-    const double f_3_4 = s_4*f_4_5 - c_4*f_4_4 - (omega_3_2*t13 + omega_3_3*t12);
-    const double neg_f_3_5 = t36 + neg_omega_3_1*t13;
-    const double f_3_6 = f_4_6 - (1.598759275*zeta_3_2 + neg_omega_3_1*t12);
+    const double t40 = (0.59360445167475*zeta_3_2) + (1.598759275*neg_zeta_3_6);
+    const double t41 = (0.09736195575*zeta_3_1) + (1.598759275*zeta_3_5);
+    const double t42 = (0.0020475*zeta_3_1) + ((omega_3_2*t11) - (omega_3_3*t10));
+    const double f_3_1 = (s_4*f_4_2) - (c_4*f_4_1) + t42;
+    const double t43 = t40 + ((omega_3_3*t9) + (neg_omega_3_1*t11));
+    const double f_3_2 = t43 - ((s_4*f_4_1) + (c_4*f_4_2) + (0.39225*f_4_6));
+    const double f_3_3 = f_4_3 - (0.39225*t39) + (t41 - ((neg_omega_3_1*t10) + (omega_3_2*t9)));
+    const double f_3_4 = (s_4*f_4_5) - (c_4*f_4_4) - ((omega_3_2*t13) + (omega_3_3*t12));
+    const double neg_f_3_5 = t39 + (neg_omega_3_1*t13);
+    const double f_3_6 = f_4_6 - ((1.598759275*zeta_3_2) + (neg_omega_3_1*t12));
     const double Tprime_3 = tau[2] - f_3_3;
-    const double t39 = s_3*f_3_4 - c_3*neg_f_3_5;
+    const double t44 = (s_3*f_3_4) - (c_3*neg_f_3_5);
 
     /* link 2 (upper_arm_link): bias-free joint moment, RK (4.17) */
-    const double t40 = 0.075354282*neg_a_2_1 + 4.4329225*neg_zeta_2_5;
-    const double f_2_1 = c_3*f_3_1 - s_3*f_3_2 + (v[1]*t2 - neg_omega_2_2*t3 - 0.0075537*neg_a_2_1);
-    const double t41 = 1.76257323841*a_2_2 + 4.4329225*neg_a_2_6 + (v[1]*t1 + neg_omega_2_1*t3);
-    const double f_2_2 = s_3*f_3_1 + c_3*f_3_2 - 0.425*f_3_6 + t41;
-    const double f_2_3 = f_3_3 + 0.425*t39 + (neg_omega_2_1*t2 + neg_omega_2_2*t1 - t40);
-    const double f_2_4 = c_3*f_3_4 + s_3*neg_f_3_5 - (neg_omega_2_2*t4 + v[1]*(4.4329225*v[1]));
-    const double f_2_5 = t39 + neg_omega_2_1*t4;
+    const double t45 = (0.075354282*neg_a_2_1) + (4.4329225*neg_zeta_2_5);
+    const double f_2_1 = (c_3*f_3_1) - (s_3*f_3_2) + ((v[1]*t2) - (neg_omega_2_2*t3) - (0.0075537*neg_a_2_1));
+    const double t46 = (1.76257323841*a_2_2) + (4.4329225*neg_a_2_6) + ((v[1]*t1) + (neg_omega_2_1*t3));
+    const double f_2_2 = (s_3*f_3_1) + (c_3*f_3_2) - (0.425*f_3_6) + t46;
+    const double f_2_3 = f_3_3 + (0.425*t44) + ((neg_omega_2_1*t2) + (neg_omega_2_2*t1) - t45);
+    const double f_2_4 = (c_3*f_3_4) + (s_3*neg_f_3_5) - ((neg_omega_2_2*t4) + (v[1]*(4.4329225*v[1])));
+    const double f_2_5 = t44 + (neg_omega_2_1*t4);
     const double Tprime_2 = tau[1] - f_2_3;
-    const double neg_f_1_3 = s_2*(f_2_1 - 0.10915*f_2_5) + c_2*(f_2_2 + 0.10915*f_2_4);
+    const double neg_f_1_3 = (s_2*(f_2_1 - (0.10915*f_2_5))) + (c_2*(f_2_2 + (0.10915*f_2_4)));
 
     /* link 1 (shoulder_link): bias-free joint moment, RK (4.17) */
     const double Tprime_1 = tau[0] + neg_f_1_3;
 
     /* link 5 (wrist_2_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t42 = 0.0166855268546*s_6;
-    const double t43 = s_6*t42;
-    const double neg_P_5_13 = c_6*t42;
-    const double P_5_11 = 0.1268464731454 + t43;
-    const double P_5_33 = 0.253242 - t43;
+    const double t47 = 0.0166855268546*s_6;
+    const double t48 = s_6*t47;
+    const double neg_P_5_13 = c_6*t47;
+    const double P_5_11 = 0.1268464731454 + t48;
+    const double P_5_33 = 0.253242 - t48;
     const double invD_5 = 1.0/P_5_33;
     const double neg_G_5_1 = neg_P_5_13*invD_5;
     const double G_5_3 = P_5_33*invD_5;
-    const double t44 = P_5_11 - neg_P_5_13*neg_G_5_1;
+    const double t49 = P_5_11 - (neg_P_5_13*neg_G_5_1);
 
     /* link 4 (wrist_1_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t45 = s_5*(t44 - 0.10971);
-    const double t46 = s_5*t45;
-    const double P_4_13 = c_5*t45;
-    const double P_4_11 = 0.00460883622975 + (t44 - t46);
-    const double P_4_33 = 0.22402883622975 + t46;
+    const double t50 = s_5*(t49 - 0.10971);
+    const double t51 = s_5*t50;
+    const double P_4_13 = c_5*t50;
+    const double P_4_11 = 0.00460883622975 + (t49 - t51);
+    const double P_4_33 = 0.22402883622975 + t51;
     const double invD_4 = 1.0/P_4_33;
     const double G_4_1 = P_4_13*invD_4;
     const double G_4_3 = P_4_33*invD_4;
     const double G_4_4 = 0.017784735*invD_4;
-    const double t47 = P_4_11 - P_4_13*G_4_1;
-    const double t48 = 0.017784735*G_4_1;
-    const double t49 = 0.017784735*G_4_4;
+    const double t52 = P_4_11 - (P_4_13*G_4_1);
+    const double t53 = 0.017784735*G_4_1;
+    const double t54 = 0.017784735*G_4_4;
 
     /* link 3 (forearm_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t50 = s_4*(t47 - 0.10971);
-    const double t51 = s_4*t50;
-    const double t52 = s_4*t48;
-    const double neg_PB_3_22 = s_4*t52;
-    const double neg_PB_3_12 = c_4*t52;
-    const double PB_3_11 = neg_PB_3_22 - t48;
+    const double t55 = s_4*(t52 - 0.10971);
+    const double t56 = s_4*t55;
+    const double t57 = s_4*t53;
+    const double neg_PB_3_22 = s_4*t57;
+    const double neg_PB_3_12 = c_4*t57;
+    const double PB_3_11 = neg_PB_3_22 - t53;
     const double PB_3_13 = 0.017784735*c_4;
-    const double t53 = 0.017784735*s_4;
-    const double t54 = s_4*t49;
-    const double neg_PC_3_22 = s_4*t54;
-    const double neg_PC_3_12 = c_4*t54;
-    const double PC_3_11 = neg_PC_3_22 - t49;
+    const double t58 = 0.017784735*s_4;
+    const double t59 = s_4*t54;
+    const double neg_PC_3_22 = s_4*t59;
+    const double neg_PC_3_12 = c_4*t59;
+    const double PC_3_11 = neg_PC_3_22 - t54;
     const double neg_PB_3_31 = 0.39225*neg_PC_3_12;
-    const double t55 = 0.39225*neg_PC_3_22;
-    const double t56 = 0.39225*t53;
+    const double t60 = 0.39225*neg_PC_3_22;
+    const double t61 = 0.39225*t58;
     const double neg_P_3_23 = 0.39225*neg_PB_3_22;
-    const double P_3_12 = c_4*t50 - 0.39225*PB_3_13;
-    const double P_3_11 = 0.0020475 + (t47 - t51);
-    const double P_3_13 = 0.09736195575 - 0.39225*neg_PB_3_12;
-    const double P_3_22 = 0.70331445167475 + t51 - t56 - t56;
-    const double P_3_33 = 0.59565195167475 - 0.39225*t55;
-    const double PB_3_23 = t53 - 1.598759275;
-    const double PB_3_32 = 1.598759275 - t55;
+    const double P_3_12 = (c_4*t55) - (0.39225*PB_3_13);
+    const double P_3_11 = 0.0020475 + (t52 - t56);
+    const double P_3_13 = 0.09736195575 - (0.39225*neg_PB_3_12);
+    const double P_3_22 = 0.70331445167475 + t56 - t61 - t61;
+    const double P_3_33 = 0.59565195167475 - (0.39225*t60);
+    const double PB_3_23 = t58 - 1.598759275;
+    const double PB_3_32 = 1.598759275 - t60;
     const double invD_3 = 1.0/P_3_33;
     const double G_3_1 = P_3_13*invD_3;
     const double neg_G_3_2 = neg_P_3_23*invD_3;
     const double G_3_3 = P_3_33*invD_3;
     const double neg_G_3_4 = neg_PB_3_31*invD_3;
     const double G_3_5 = PB_3_32*invD_3;
-    const double t57 = P_3_11 - P_3_13*G_3_1;
-    const double t58 = P_3_12 + neg_P_3_23*G_3_1;
-    const double t59 = PB_3_11 + neg_PB_3_31*G_3_1;
-    const double t60 = neg_PB_3_12 + PB_3_32*G_3_1;
-    const double t61 = P_3_22 - neg_P_3_23*neg_G_3_2;
-    const double t62 = neg_PB_3_12 + neg_PB_3_31*neg_G_3_2;
-    const double t63 = PB_3_32*neg_G_3_2 - neg_PB_3_22;
-    const double t64 = PC_3_11 - neg_PB_3_31*neg_G_3_4;
-    const double t65 = PB_3_32*neg_G_3_4 - neg_PC_3_12;
-    const double t66 = neg_PC_3_22 + PB_3_32*G_3_5;
+    const double t62 = P_3_11 - (P_3_13*G_3_1);
+    const double t63 = P_3_12 + (neg_P_3_23*G_3_1);
+    const double t64 = PB_3_11 + (neg_PB_3_31*G_3_1);
+    const double t65 = neg_PB_3_12 + (PB_3_32*G_3_1);
+    const double t66 = P_3_22 - (neg_P_3_23*neg_G_3_2);
+    const double t67 = neg_PB_3_12 + (neg_PB_3_31*neg_G_3_2);
+    const double t68 = (PB_3_32*neg_G_3_2) - neg_PB_3_22;
+    const double t69 = PC_3_11 - (neg_PB_3_31*neg_G_3_4);
+    const double t70 = (PB_3_32*neg_G_3_4) - neg_PC_3_12;
+    const double t71 = neg_PC_3_22 + (PB_3_32*G_3_5);
 
     /* link 2 (upper_arm_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t67 = s_3*(t57 - t61) + c_3*(t58 + t58);
-    const double t68 = s_3*t67;
-    const double t69 = s_3*(t59 - t63) - c_3*(t60 + t62);
-    const double t70 = s_3*t69;
-    const double t71 = c_3*t69;
-    const double PB_2_11 = t59 - t70;
-    const double PB_2_22 = t63 + t70;
-    const double PB_2_12 = t71 + t62;
-    const double PB_2_21 = t71 + t60;
-    const double PB_2_13 = c_3*PB_3_13 - s_3*PB_3_23;
-    const double t72 = s_3*(t64 + t66) + c_3*(t65 + t65);
+    const double t72 = (s_3*(t62 - t66)) + (c_3*(t63 + t63));
     const double t73 = s_3*t72;
-    const double PC_2_11 = t64 - t73;
-    const double PC_2_22 = t73 - t66;
-    const double PC_2_12 = c_3*t72 - t65;
+    const double t74 = (s_3*(t64 - t68)) - (c_3*(t65 + t67));
+    const double t75 = s_3*t74;
+    const double t76 = c_3*t74;
+    const double PB_2_11 = t64 - t75;
+    const double PB_2_22 = t68 + t75;
+    const double PB_2_12 = t76 + t67;
+    const double PB_2_21 = t76 + t65;
+    const double PB_2_13 = (c_3*PB_3_13) - (s_3*PB_3_23);
+    const double t77 = (s_3*(t69 + t71)) + (c_3*(t70 + t70));
+    const double t78 = s_3*t77;
+    const double PC_2_11 = t69 - t78;
+    const double PC_2_22 = t78 - t71;
+    const double PC_2_12 = (c_3*t77) - t70;
     const double PB_2_31 = 0.425*PC_2_12;
-    const double t74 = 0.425*PC_2_22;
-    const double t75 = 0.425*(s_3*PB_3_13 + c_3*PB_3_23);
+    const double t79 = 0.425*PC_2_22;
+    const double t80 = 0.425*((s_3*PB_3_13) + (c_3*PB_3_23));
     const double P_2_23 = 0.425*PB_2_22;
-    const double P_2_12 = c_3*t67 - t58 - 0.425*PB_2_13;
-    const double P_2_11 = 0.0075537 + (t57 - t68);
-    const double P_2_13 = 0.075354282 + 0.425*PB_2_12;
-    const double P_2_22 = 1.76257323841 + (t61 + t68 - t75 - t75);
-    const double P_2_33 = 1.77012693841 + 0.425*t74;
-    const double PB_2_32 = 4.4329225 + t74;
+    const double P_2_12 = (c_3*t72) - t63 - (0.425*PB_2_13);
+    const double P_2_11 = 0.0075537 + (t62 - t73);
+    const double P_2_13 = 0.075354282 + (0.425*PB_2_12);
+    const double P_2_22 = 1.76257323841 + (t66 + t73 - t80 - t80);
+    const double P_2_33 = 1.77012693841 + (0.425*t79);
+    const double PB_2_32 = 4.4329225 + t79;
     const double invD_2 = 1.0/P_2_33;
     const double G_2_1 = P_2_13*invD_2;
     const double G_2_2 = P_2_23*invD_2;
     const double G_2_4 = PB_2_31*invD_2;
     const double G_2_5 = PB_2_32*invD_2;
-    const double t76 = PB_2_12 - PB_2_32*G_2_1;
-    const double t77 = PB_2_21 - PB_2_31*G_2_2;
+    const double t81 = PB_2_12 - (PB_2_32*G_2_1);
+    const double t82 = PB_2_21 - (PB_2_31*G_2_2);
 
     /* link 1 (shoulder_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t78 = PB_2_11 - PB_2_31*G_2_1 - 0.10915*(PC_2_12 - PB_2_32*G_2_4);
-    const double t79 = P_2_12 - P_2_23*G_2_1 + 0.10915*(t78 - (PB_2_22 - PB_2_32*G_2_2));
-    const double t80 = 0.10915*(t77 + (t77 + 0.10915*(PC_2_11 - PB_2_31*G_2_4)));
-    const double t81 = P_2_22 - P_2_23*G_2_2 + t80;
-    const double t82 = 0.10915*(t76 + (t76 - 0.10915*(PC_2_22 - PB_2_32*G_2_5)));
-    const double t83 = t81 + s_2*(s_2*(P_2_11 - P_2_13*G_2_1 - t82 - t81) + c_2*(t79 + t79));
-    const double P_1_33 = 0.29853861244275 + t83;
+    const double t83 = PB_2_11 - (PB_2_31*G_2_1) - (0.10915*(PC_2_12 - (PB_2_32*G_2_4)));
+    const double t84 = P_2_12 - (P_2_23*G_2_1) + (0.10915*(t83 - (PB_2_22 - (PB_2_32*G_2_2))));
+    const double t85 = 0.10915*(t82 + (t82 + (0.10915*(PC_2_11 - (PB_2_31*G_2_4)))));
+    const double t86 = P_2_22 - (P_2_23*G_2_2) + t85;
+    const double t87 = 0.10915*(t81 + (t81 - (0.10915*(PC_2_22 - (PB_2_32*G_2_5)))));
+    const double t88 = t86 + (s_2*((s_2*(P_2_11 - (P_2_13*G_2_1) - t87 - t86)) + (c_2*(t84 + t84))));
+    const double P_1_33 = 0.29853861244275 + t88;
 
     /* link 6 (wrist_3_link): filtered joint moments, RK (4.20) */
     const double nu_6 = 58.355064750790525*Tprime_6;
 
     /* link 5 (wrist_2_link): filtered joint moments, RK (4.20) */
     const double nu_5 = invD_5*Tprime_5;
-    const double t84 = neg_G_5_1*Tprime_5;
-    const double t85 = G_5_3*Tprime_5;
-    const double t86 = s_5*t84 + c_5*Tprime_6;
+    const double t89 = neg_G_5_1*Tprime_5;
+    const double t90 = G_5_3*Tprime_5;
+    const double t91 = (s_5*t89) + (c_5*Tprime_6);
 
     /* link 4 (wrist_1_link): filtered joint moments, RK (4.20) */
-    const double epsilon_4 = Tprime_4 - t86;
+    const double epsilon_4 = Tprime_4 - t91;
     const double nu_4 = invD_4*epsilon_4;
-    const double t87 = c_5*t84 - s_5*Tprime_6 + G_4_1*epsilon_4;
-    const double t88 = G_4_4*epsilon_4;
-    const double t89 = s_4*t88;
-    const double t90 = t86 + G_4_3*epsilon_4 - 0.39225*t89;
+    const double t92 = (c_5*t89) - (s_5*Tprime_6) + (G_4_1*epsilon_4);
+    const double t93 = G_4_4*epsilon_4;
+    const double t94 = s_4*t93;
+    const double t95 = t91 + (G_4_3*epsilon_4) - (0.39225*t94);
 
     /* link 3 (forearm_link): filtered joint moments, RK (4.20) */
-    const double epsilon_3 = Tprime_3 - t90;
+    const double epsilon_3 = Tprime_3 - t95;
     const double nu_3 = invD_3*epsilon_3;
-    const double t91 = G_3_1*epsilon_3 - (c_4*t87 + s_4*t85);
-    const double t92 = c_4*t85 - s_4*t87 - neg_G_3_2*epsilon_3;
-    const double t93 = c_4*t88 + neg_G_3_4*epsilon_3;
-    const double t94 = G_3_5*epsilon_3 - t89;
-    const double t95 = c_3*t94 - s_3*t93;
+    const double t96 = (G_3_1*epsilon_3) - ((c_4*t92) + (s_4*t90));
+    const double t97 = (c_4*t90) - (s_4*t92) - (neg_G_3_2*epsilon_3);
+    const double t98 = (c_4*t93) + (neg_G_3_4*epsilon_3);
+    const double t99 = (G_3_5*epsilon_3) - t94;
+    const double t100 = (c_3*t99) - (s_3*t98);
 
     /* link 2 (upper_arm_link): filtered joint moments, RK (4.20) */
-    const double epsilon_2 = Tprime_2 - (t90 + G_3_3*epsilon_3 + 0.425*t95);
+    const double epsilon_2 = Tprime_2 - (t95 + (G_3_3*epsilon_3) + (0.425*t100));
     const double nu_2 = invD_2*epsilon_2;
-    const double t96 = 0.10915*(G_2_4*epsilon_2 - (c_3*t93 + s_3*t94));
-    const double t97 = s_2*(c_3*t91 - s_3*t92 + G_2_1*epsilon_2 - 0.10915*(t95 + G_2_5*epsilon_2));
+    const double t101 = 0.10915*((G_2_4*epsilon_2) - ((c_3*t98) + (s_3*t99)));
+    const double t102 = (c_3*t96) - (s_3*t97) + (G_2_1*epsilon_2) - (0.10915*(t100 + (G_2_5*epsilon_2)));
 
     /* link 1 (shoulder_link): filtered joint moments, RK (4.20) */
-    const double epsilon_1 = Tprime_1 + (t97 + c_2*(s_3*t91 + c_3*t92 + G_2_2*epsilon_2 + t96));
+    const double t103 = (s_2*t102) + (c_2*((s_3*t96) + (c_3*t97) + (G_2_2*epsilon_2) + t101));
+    const double epsilon_1 = Tprime_1 + t103;
     const double nu_1 = epsilon_1/P_1_33;
 
     /* link 2 (upper_arm_link): smoothed joint accelerations, RK (4.22) */
@@ -342,60 +348,60 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double neg_lambda_2_2 = c_2*nu_1;
     const double neg_lambda_2_4 = 0.10915*neg_lambda_2_2;
     const double lambda_2_5 = 0.10915*neg_lambda_2_1;
-    const double t98 = G_2_1*neg_lambda_2_1 + G_2_2*neg_lambda_2_2;
-    const double thetaddot_2 = nu_2 - (G_2_5*lambda_2_5 - G_2_4*neg_lambda_2_4 - t98);
+    const double t104 = (G_2_1*neg_lambda_2_1) + (G_2_2*neg_lambda_2_2);
+    const double thetaddot_2 = nu_2 - ((G_2_5*lambda_2_5) - (G_2_4*neg_lambda_2_4) - t104);
 
     /* link 3 (forearm_link): smoothed joint accelerations, RK (4.22) */
-    const double neg_lambda_3_1 = c_3*neg_lambda_2_1 + s_3*neg_lambda_2_2;
-    const double lambda_3_2 = s_3*neg_lambda_2_1 - c_3*neg_lambda_2_2;
+    const double neg_lambda_3_1 = (c_3*neg_lambda_2_1) + (s_3*neg_lambda_2_2);
+    const double lambda_3_2 = (s_3*neg_lambda_2_1) - (c_3*neg_lambda_2_2);
     const double lambda_3_6 = 0.425*neg_lambda_2_2;
-    const double t99 = lambda_2_5 + 0.425*thetaddot_2;
-    const double lambda_3_4 = s_3*t99 - c_3*neg_lambda_2_4;
-    const double lambda_3_5 = s_3*neg_lambda_2_4 + c_3*t99;
-    const double t100 = G_3_3*thetaddot_2 - (G_3_1*neg_lambda_3_1 + neg_G_3_2*lambda_3_2);
-    const double thetaddot_3 = nu_3 - (t100 + (G_3_5*lambda_3_5 - neg_G_3_4*lambda_3_4));
+    const double t105 = lambda_2_5 + (0.425*thetaddot_2);
+    const double lambda_3_4 = (s_3*t105) - (c_3*neg_lambda_2_4);
+    const double lambda_3_5 = (s_3*neg_lambda_2_4) + (c_3*t105);
+    const double t106 = (G_3_3*thetaddot_2) - ((G_3_1*neg_lambda_3_1) + (neg_G_3_2*lambda_3_2));
+    const double thetaddot_3 = nu_3 - (t106 + ((G_3_5*lambda_3_5) - (neg_G_3_4*lambda_3_4)));
     const double lambda_3_3 = thetaddot_2 + thetaddot_3;
 
     /* link 4 (wrist_1_link): smoothed joint accelerations, RK (4.22) */
-    const double lambda_4_1 = c_4*neg_lambda_3_1 - s_4*lambda_3_2;
-    const double neg_lambda_4_2 = s_4*neg_lambda_3_1 + c_4*lambda_3_2;
-    const double t101 = lambda_3_5 + 0.39225*lambda_3_3;
-    const double lambda_4_6 = lambda_3_6 - 0.39225*lambda_3_2;
-    const double neg_lambda_4_4 = c_4*lambda_3_4 + s_4*t101;
-    const double lambda_4_5 = s_4*lambda_3_4 - c_4*t101;
-    const double thetaddot_4 = nu_4 - (G_4_1*lambda_4_1 + G_4_3*lambda_3_3 - G_4_4*neg_lambda_4_4);
+    const double lambda_4_1 = (c_4*neg_lambda_3_1) - (s_4*lambda_3_2);
+    const double neg_lambda_4_2 = (s_4*neg_lambda_3_1) + (c_4*lambda_3_2);
+    const double t107 = lambda_3_5 + (0.39225*lambda_3_3);
+    const double lambda_4_6 = lambda_3_6 - (0.39225*lambda_3_2);
+    const double neg_lambda_4_4 = (c_4*lambda_3_4) + (s_4*t107);
+    const double lambda_4_5 = (s_4*lambda_3_4) - (c_4*t107);
+    const double thetaddot_4 = nu_4 - ((G_4_1*lambda_4_1) + (G_4_3*lambda_3_3) - (G_4_4*neg_lambda_4_4));
     const double lambda_4_3 = lambda_3_3 + thetaddot_4;
 
     /* link 5 (wrist_2_link): smoothed joint accelerations, RK (4.22) */
-    const double neg_lambda_5_1 = c_5*lambda_4_1 + s_5*lambda_4_3;
-    const double lambda_5_2 = s_5*lambda_4_1 - c_5*lambda_4_3;
-    const double lambda_5_4 = c_5*neg_lambda_4_4 - s_5*lambda_4_6 + 0.09465*lambda_5_2;
-    const double lambda_5_5 = 0.09465*neg_lambda_5_1 - (s_5*neg_lambda_4_4 + c_5*lambda_4_6);
-    const double thetaddot_5 = nu_5 - (neg_G_5_1*neg_lambda_5_1 + G_5_3*neg_lambda_4_2);
+    const double neg_lambda_5_1 = (c_5*lambda_4_1) + (s_5*lambda_4_3);
+    const double lambda_5_2 = (s_5*lambda_4_1) - (c_5*lambda_4_3);
+    const double lambda_5_4 = (c_5*neg_lambda_4_4) - (s_5*lambda_4_6) + (0.09465*lambda_5_2);
+    const double lambda_5_5 = (0.09465*neg_lambda_5_1) - ((s_5*neg_lambda_4_4) + (c_5*lambda_4_6));
+    const double thetaddot_5 = nu_5 - ((neg_G_5_1*neg_lambda_5_1) + (G_5_3*neg_lambda_4_2));
     const double lambda_5_3 = neg_lambda_4_2 + thetaddot_5;
 
     /* link 6 (wrist_3_link): smoothed joint accelerations, RK (4.22) */
-    const double lambda_6_1 = s_6*lambda_5_3 - c_6*neg_lambda_5_1;
-    const double lambda_6_2 = s_6*neg_lambda_5_1 + c_6*lambda_5_3;
-    const double lambda_6_4 = c_6*lambda_5_4 - s_6*lambda_4_5;
-    const double neg_lambda_6_5 = s_6*lambda_5_4 + c_6*lambda_4_5;
+    const double lambda_6_1 = (s_6*lambda_5_3) - (c_6*neg_lambda_5_1);
+    const double lambda_6_2 = (s_6*neg_lambda_5_1) + (c_6*lambda_5_3);
+    const double lambda_6_4 = (c_6*lambda_5_4) - (s_6*lambda_4_5);
+    const double neg_lambda_6_5 = (s_6*lambda_5_4) + (c_6*lambda_4_5);
     const double thetaddot_6 = nu_6 + lambda_5_2;
     const double lambda_6_3 = thetaddot_6 - lambda_5_2;
-    const double t102 = neg_lambda_2_1 + neg_a_2_1;
-    const double t103 = a_2_2 - neg_lambda_2_2;
-    const double t104 = zeta_3_1 - neg_lambda_3_1;
-    const double t105 = lambda_3_2 + zeta_3_2;
-    const double t106 = lambda_4_1 - neg_zeta_4_1;
-    const double t107 = zeta_4_2 - neg_lambda_4_2;
-    const double t108 = zeta_5_1 - neg_lambda_5_1;
-    const double t109 = lambda_5_2 + zeta_5_2;
-    const double t110 = lambda_5_3 - zeta_4_2;
-    const double t111 = lambda_5_5 + zeta_5_5;
-    const double t112 = lambda_6_1 + zeta_6_1;
-    const double t113 = lambda_6_2 - neg_zeta_6_2;
-    const double t114 = lambda_6_3 - zeta_5_2;
-    const double t115 = lambda_6_4 + zeta_6_4;
-    const double t116 = neg_lambda_6_5 + neg_zeta_6_5;
+    const double t108 = neg_lambda_2_1 + neg_a_2_1;
+    const double t109 = a_2_2 - neg_lambda_2_2;
+    const double t110 = zeta_3_1 - neg_lambda_3_1;
+    const double t111 = lambda_3_2 + zeta_3_2;
+    const double t112 = lambda_4_1 - neg_zeta_4_1;
+    const double t113 = zeta_4_2 - neg_lambda_4_2;
+    const double t114 = zeta_5_1 - neg_lambda_5_1;
+    const double t115 = lambda_5_2 + zeta_5_2;
+    const double t116 = lambda_5_3 - zeta_4_2;
+    const double t117 = lambda_5_5 + zeta_5_5;
+    const double t118 = lambda_6_1 + zeta_6_1;
+    const double t119 = lambda_6_2 - neg_zeta_6_2;
+    const double t120 = lambda_6_3 - zeta_5_2;
+    const double t121 = lambda_6_4 + zeta_6_4;
+    const double t122 = neg_lambda_6_5 + neg_zeta_6_5;
 
     /* link 2 (upper_arm_link): axes in the base */
     const double R_2_11 = c_2*c_1;
@@ -404,106 +410,106 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double neg_R_2_22 = s_2*s_1;
 
     /* link 3 (forearm_link): axes in the base */
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
-    const double R_3_21 = c_3*R_2_21 - s_3*neg_R_2_22;
-    const double neg_R_3_22 = s_3*R_2_21 + c_3*neg_R_2_22;
-    const double neg_R_3_31 = c_3*s_2 + s_3*c_2;
-    const double R_3_32 = s_3*s_2 - c_3*c_2;
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
+    const double R_3_21 = (c_3*R_2_21) - (s_3*neg_R_2_22);
+    const double neg_R_3_22 = (s_3*R_2_21) + (c_3*neg_R_2_22);
+    const double neg_R_3_31 = (c_3*s_2) + (s_3*c_2);
+    const double R_3_32 = (s_3*s_2) - (c_3*c_2);
 
     /* link 4 (wrist_1_link): axes in the base */
-    const double R_4_11 = s_4*neg_R_3_12 - c_4*R_3_11;
-    const double R_4_12 = s_4*R_3_11 + c_4*neg_R_3_12;
-    const double R_4_21 = s_4*neg_R_3_22 - c_4*R_3_21;
-    const double R_4_22 = s_4*R_3_21 + c_4*neg_R_3_22;
-    const double R_4_31 = c_4*neg_R_3_31 - s_4*R_3_32;
-    const double neg_R_4_32 = s_4*neg_R_3_31 + c_4*R_3_32;
+    const double R_4_11 = (s_4*neg_R_3_12) - (c_4*R_3_11);
+    const double R_4_12 = (s_4*R_3_11) + (c_4*neg_R_3_12);
+    const double R_4_21 = (s_4*neg_R_3_22) - (c_4*R_3_21);
+    const double R_4_22 = (s_4*R_3_21) + (c_4*neg_R_3_22);
+    const double R_4_31 = (c_4*neg_R_3_31) - (s_4*R_3_32);
+    const double neg_R_4_32 = (s_4*neg_R_3_31) + (c_4*R_3_32);
 
     /* link 5 (wrist_2_link): axes in the base */
-    const double R_5_11 = s_5*s_1 - c_5*R_4_11;
-    const double R_5_12 = s_5*R_4_11 + c_5*s_1;
-    const double neg_R_5_21 = c_5*R_4_21 + s_5*c_1;
-    const double R_5_22 = s_5*R_4_21 - c_5*c_1;
+    const double R_5_11 = (s_5*s_1) - (c_5*R_4_11);
+    const double R_5_12 = (s_5*R_4_11) + (c_5*s_1);
+    const double neg_R_5_21 = (c_5*R_4_21) + (s_5*c_1);
+    const double R_5_22 = (s_5*R_4_21) - (c_5*c_1);
     const double neg_R_5_31 = c_5*R_4_31;
     const double R_5_32 = s_5*R_4_31;
 
     /* link 6 (wrist_3_link): axes in the base */
-    const double R_6_11 = c_6*R_5_11 - s_6*R_4_12;
-    const double neg_R_6_12 = s_6*R_5_11 + c_6*R_4_12;
-    const double neg_R_6_21 = c_6*neg_R_5_21 + s_6*R_4_22;
-    const double R_6_22 = s_6*neg_R_5_21 - c_6*R_4_22;
-    const double R_6_31 = s_6*neg_R_4_32 - c_6*neg_R_5_31;
-    const double R_6_32 = s_6*neg_R_5_31 + c_6*neg_R_4_32;
+    const double R_6_11 = (c_6*R_5_11) - (s_6*R_4_12);
+    const double neg_R_6_12 = (s_6*R_5_11) + (c_6*R_4_12);
+    const double neg_R_6_21 = (c_6*neg_R_5_21) + (s_6*R_4_22);
+    const double R_6_22 = (s_6*neg_R_5_21) - (c_6*R_4_22);
+    const double R_6_31 = (s_6*neg_R_4_32) - (c_6*neg_R_5_31);
+    const double R_6_32 = (s_6*neg_R_5_31) + (c_6*neg_R_4_32);
 
     /* link 2 (upper_arm_link): acceleration in the base, RK (5.6), (3.21) */
-    const double t117 = 0.0267*neg_omega_2_2;
-    const double t118 = 0.0267*neg_omega_2_1;
-    const double t119 = 0.0267*t103 - (neg_lambda_2_4 + neg_zeta_2_4) - v[1]*t118;
-    const double t120 = lambda_2_5 - neg_zeta_2_5 + 0.0267*t102 - v[1]*t117;
-    const double t121 = neg_a_2_6 + (neg_omega_2_1*t118 + neg_omega_2_2*t117);
-    const double out_alpha_1_1 = c_1*thetaddot_2 - (R_2_21*t102 + neg_R_2_22*t103);
-    const double out_alpha_1_2 = s_2*t102 - c_2*t103;
-    const double out_alpha_1_3 = R_2_11*t119 - neg_R_2_12*t120 + s_1*t121;
-    const double out_alpha_1_4 = R_2_21*t119 - neg_R_2_22*t120 - c_1*t121;
+    const double t123 = 0.0267*neg_omega_2_2;
+    const double t124 = 0.0267*neg_omega_2_1;
+    const double t125 = (0.0267*t109) - (neg_lambda_2_4 + neg_zeta_2_4) - (v[1]*t124);
+    const double t126 = lambda_2_5 - neg_zeta_2_5 + (0.0267*t108) - (v[1]*t123);
+    const double t127 = neg_a_2_6 + ((neg_omega_2_1*t124) + (neg_omega_2_2*t123));
+    const double out_alpha_1_1 = (c_1*thetaddot_2) - ((R_2_21*t108) + (neg_R_2_22*t109));
+    const double out_alpha_1_2 = (s_2*t108) - (c_2*t109);
+    const double out_alpha_1_3 = (R_2_11*t125) - (neg_R_2_12*t126) + (s_1*t127);
+    const double out_alpha_1_4 = (R_2_21*t125) - (neg_R_2_22*t126) - (c_1*t127);
 
     /* link 3 (forearm_link): acceleration in the base, RK (5.6), (3.21) */
-    const double t122 = 0.093*omega_3_2;
-    const double t123 = 0.093*neg_omega_3_1;
-    const double t124 = lambda_3_4 + zeta_3_4 - 0.093*t105 + omega_3_3*t123;
-    const double t125 = lambda_3_5 + zeta_3_5 + 0.093*t104 - omega_3_3*t122;
-    const double t126 = lambda_3_6 - neg_zeta_3_6 + (neg_omega_3_1*t123 + omega_3_2*t122);
-    const double out_alpha_2_0 = R_3_11*t104 - neg_R_3_12*t105 - s_1*lambda_3_3;
-    const double out_alpha_2_1 = R_3_21*t104 - neg_R_3_22*t105 + c_1*lambda_3_3;
-    const double out_alpha_2_2 = R_3_32*t105 - neg_R_3_31*t104;
-    const double out_alpha_2_3 = R_3_11*t124 - neg_R_3_12*t125 - s_1*t126;
-    const double out_alpha_2_4 = R_3_21*t124 - neg_R_3_22*t125 + c_1*t126;
-    const double out_alpha_2_5 = R_3_32*t125 - neg_R_3_31*t124 - 9.81;
+    const double t128 = 0.093*omega_3_2;
+    const double t129 = 0.093*neg_omega_3_1;
+    const double t130 = lambda_3_4 + zeta_3_4 - (0.093*t111) + (omega_3_3*t129);
+    const double t131 = lambda_3_5 + zeta_3_5 + (0.093*t110) - (omega_3_3*t128);
+    const double t132 = lambda_3_6 - neg_zeta_3_6 + ((neg_omega_3_1*t129) + (omega_3_2*t128));
+    const double out_alpha_2_0 = (R_3_11*t110) - (neg_R_3_12*t111) - (s_1*lambda_3_3);
+    const double out_alpha_2_1 = (R_3_21*t110) - (neg_R_3_22*t111) + (c_1*lambda_3_3);
+    const double out_alpha_2_2 = (R_3_32*t111) - (neg_R_3_31*t110);
+    const double out_alpha_2_3 = (R_3_11*t130) - (neg_R_3_12*t131) - (s_1*t132);
+    const double out_alpha_2_4 = (R_3_21*t130) - (neg_R_3_22*t131) + (c_1*t132);
+    const double out_alpha_2_5 = (R_3_32*t131) - (neg_R_3_31*t130) - 9.81;
 
     /* link 4 (wrist_1_link): acceleration in the base, RK (5.6), (3.21) */
-    const double t127 = 0.093*neg_omega_4_2;
-    const double t128 = 0.093*omega_4_1;
-    const double t129 = zeta_4_4 - neg_lambda_4_4 - 0.093*t107 - omega_4_3*t128;
-    const double t130 = lambda_4_5 + zeta_4_5 + 0.093*t106 + omega_4_3*t127;
-    const double t131 = lambda_4_6 - neg_zeta_4_6 + (omega_4_1*t128 + neg_omega_4_2*t127);
-    const double out_alpha_3_0 = R_4_11*t106 + R_4_12*t107 - s_1*lambda_4_3;
-    const double out_alpha_3_1 = R_4_21*t106 + R_4_22*t107 + c_1*lambda_4_3;
-    const double out_alpha_3_2 = R_4_31*t106 - neg_R_4_32*t107;
-    const double out_alpha_3_3 = R_4_11*t129 + R_4_12*t130 - s_1*t131;
-    const double out_alpha_3_4 = R_4_21*t129 + R_4_22*t130 + c_1*t131;
-    const double out_alpha_3_5 = R_4_31*t129 - neg_R_4_32*t130 - 9.81;
+    const double t133 = 0.093*neg_omega_4_2;
+    const double t134 = 0.093*omega_4_1;
+    const double t135 = zeta_4_4 - neg_lambda_4_4 - (0.093*t113) - (omega_4_3*t134);
+    const double t136 = lambda_4_5 + zeta_4_5 + (0.093*t112) + (omega_4_3*t133);
+    const double t137 = lambda_4_6 - neg_zeta_4_6 + ((omega_4_1*t134) + (neg_omega_4_2*t133));
+    const double out_alpha_3_0 = (R_4_11*t112) + (R_4_12*t113) - (s_1*lambda_4_3);
+    const double out_alpha_3_1 = (R_4_21*t112) + (R_4_22*t113) + (c_1*lambda_4_3);
+    const double out_alpha_3_2 = (R_4_31*t112) - (neg_R_4_32*t113);
+    const double out_alpha_3_3 = (R_4_11*t135) + (R_4_12*t136) - (s_1*t137);
+    const double out_alpha_3_4 = (R_4_21*t135) + (R_4_22*t136) + (c_1*t137);
+    const double out_alpha_3_5 = (R_4_31*t135) - (neg_R_4_32*t136) - 9.81;
 
     /* link 5 (wrist_2_link): acceleration in the base, RK (5.6), (3.21) */
-    const double t132 = 0.09465*omega_5_2;
-    const double t133 = 0.09465*neg_omega_5_1;
-    const double t134 = lambda_5_4 + zeta_5_4 - 0.09465*t109 + omega_5_3*t133;
-    const double t135 = t111 + 0.09465*t108 - omega_5_3*t132;
-    const double t136 = neg_omega_5_1*t133 + omega_5_2*t132 - (lambda_4_5 + neg_zeta_5_6);
-    const double out_alpha_4_0 = R_5_11*t108 + R_5_12*t109 - R_4_12*t110;
-    const double out_alpha_4_1 = R_5_22*t109 - neg_R_5_21*t108 - R_4_22*t110;
-    const double out_alpha_4_2 = R_5_32*t109 - neg_R_5_31*t108 + neg_R_4_32*t110;
-    const double out_alpha_4_3 = R_5_11*t134 + R_5_12*t135 - R_4_12*t136;
-    const double out_alpha_4_4 = R_5_22*t135 - neg_R_5_21*t134 - R_4_22*t136;
-    const double out_alpha_4_5 = R_5_32*t135 - neg_R_5_31*t134 + neg_R_4_32*t136 - 9.81;
+    const double t138 = 0.09465*omega_5_2;
+    const double t139 = 0.09465*neg_omega_5_1;
+    const double t140 = lambda_5_4 + zeta_5_4 - (0.09465*t115) + (omega_5_3*t139);
+    const double t141 = t117 + (0.09465*t114) - (omega_5_3*t138);
+    const double t142 = (neg_omega_5_1*t139) + (omega_5_2*t138) - (lambda_4_5 + neg_zeta_5_6);
+    const double out_alpha_4_0 = (R_5_11*t114) + (R_5_12*t115) - (R_4_12*t116);
+    const double out_alpha_4_1 = (R_5_22*t115) - (neg_R_5_21*t114) - (R_4_22*t116);
+    const double out_alpha_4_2 = (R_5_32*t115) - (neg_R_5_31*t114) + (neg_R_4_32*t116);
+    const double out_alpha_4_3 = (R_5_11*t140) + (R_5_12*t141) - (R_4_12*t142);
+    const double out_alpha_4_4 = (R_5_22*t141) - (neg_R_5_21*t140) - (R_4_22*t142);
+    const double out_alpha_4_5 = (R_5_32*t141) - (neg_R_5_31*t140) + (neg_R_4_32*t142) - 9.81;
 
     /* link 6 (wrist_3_link): acceleration in the base, RK (5.6), (3.21) */
-    const double out_alpha_5_0 = R_6_11*t112 - neg_R_6_12*t113 - R_5_12*t114;
-    const double out_alpha_5_1 = R_6_22*t113 - neg_R_6_21*t112 - R_5_22*t114;
-    const double out_alpha_5_2 = R_6_31*t112 + R_6_32*t113 - R_5_32*t114;
-    const double out_alpha_5_3 = R_6_11*t115 + neg_R_6_12*t116 + R_5_12*t111;
-    const double out_alpha_5_4 = R_5_22*t111 - (neg_R_6_21*t115 + R_6_22*t116);
-    const double out_alpha_5_5 = R_6_31*t115 - R_6_32*t116 + R_5_32*t111 - 9.81;
+    const double out_alpha_5_0 = (R_6_11*t118) - (neg_R_6_12*t119) - (R_5_12*t120);
+    const double out_alpha_5_1 = (R_6_22*t119) - (neg_R_6_21*t118) - (R_5_22*t120);
+    const double out_alpha_5_2 = (R_6_31*t118) + (R_6_32*t119) - (R_5_32*t120);
+    const double out_alpha_5_3 = (R_6_11*t121) + (neg_R_6_12*t122) + (R_5_12*t117);
+    const double out_alpha_5_4 = (R_5_22*t117) - ((neg_R_6_21*t121) + (R_6_22*t122));
+    const double out_alpha_5_5 = (R_6_31*t121) - (R_6_32*t122) + (R_5_32*t117) - 9.81;
 
     /* acceleration of frame tool0, RK (5.7) */
-    const double t137 = 0.0823*omega_6_2;
-    const double t138 = 0.0823*omega_6_1;
-    const double t139 = t115 + 0.0823*t113 + omega_6_3*t138;
-    const double t140 = omega_6_3*t137 - (t116 + 0.0823*t112);
-    const double t141 = t111 + (omega_6_1*t138 + omega_6_2*t137);
-    const double out_alpha_tip_3 = R_6_11*t139 - neg_R_6_12*t140 + R_5_12*t141;
-    const double out_alpha_tip_4 = R_6_22*t140 - neg_R_6_21*t139 + R_5_22*t141;
-    const double out_alpha_tip_5 = R_6_31*t139 + R_6_32*t140 + R_5_32*t141 - 9.81;
-    const double out_alpha_1_0 = -(R_2_11*t102 + neg_R_2_12*t103 + s_1*thetaddot_2);
-    const double out_alpha_1_5 = -(s_2*t119 + c_2*t120 + 9.81);
+    const double t143 = 0.0823*omega_6_2;
+    const double t144 = 0.0823*omega_6_1;
+    const double t145 = t121 + (0.0823*t119) + (omega_6_3*t144);
+    const double t146 = (omega_6_3*t143) - (t122 + (0.0823*t118));
+    const double t147 = t117 + ((omega_6_1*t144) + (omega_6_2*t143));
+    const double out_alpha_tip_3 = (R_6_11*t145) - (neg_R_6_12*t146) + (R_5_12*t147);
+    const double out_alpha_tip_4 = (R_6_22*t146) - (neg_R_6_21*t145) + (R_5_22*t147);
+    const double out_alpha_tip_5 = (R_6_31*t145) + (R_6_32*t146) + (R_5_32*t147) - 9.81;
+    const double out_alpha_1_0 = -((R_2_11*t108) + (neg_R_2_12*t109) + (s_1*thetaddot_2));
+    const double out_alpha_1_5 = -((s_2*t125) + (c_2*t126) + 9.81);
 
     alpha[0] = 0.0;
     alpha[1] = 0.0;

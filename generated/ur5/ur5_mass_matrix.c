@@ -42,38 +42,38 @@ void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV])
     /* link 3 (forearm_link): composite body, SA (15a-c) */
     const double t5 = 0.017784735*s_4;
     const double h_3_2 = 0.017784735*c_4;
-    const double t6 = s_4*(Sigma_4_11 - Sigma_4_22) + c_4*(Sigma_4_12 + Sigma_4_12);
+    const double t6 = (s_4*(Sigma_4_11 - Sigma_4_22)) + (c_4*(Sigma_4_12 + Sigma_4_12));
     const double t7 = s_4*t6;
     const double t8 = c_4*Sigma_4_13;
     const double t9 = s_4*Sigma_4_23;
-    const double neg_Sigma_3_23 = s_4*Sigma_4_13 + c_4*Sigma_4_23;
-    const double Sigma_3_12 = c_4*t6 - Sigma_4_12 + 0.39225*h_3_2;
+    const double neg_Sigma_3_23 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
+    const double Sigma_3_12 = (c_4*t6) - Sigma_4_12 + (0.39225*h_3_2);
     const double h_3_1 = 1.598759275 - t5;
-    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t7 - 0.7845*t5);
+    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t7 - (0.7845*t5));
     const double Sigma_3_13 = t9 - t8 - 0.09736195575;
     const double Sigma_3_22 = 0.0020475 + (Sigma_4_22 + t7);
 
     /* link 2 (upper_arm_link): composite body, SA (15a-c) */
     const double t10 = s_3*h_3_2;
-    const double t11 = c_3*h_3_1 - t10;
+    const double t11 = (c_3*h_3_1) - t10;
     const double t12 = c_3*h_3_2;
-    const double h_2_2 = s_3*h_3_1 + t12;
-    const double t13 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
+    const double h_2_2 = (s_3*h_3_1) + t12;
+    const double t13 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
     const double t14 = s_3*t13;
     const double t15 = s_3*neg_Sigma_3_23;
-    const double t16 = c_3*Sigma_3_13 + t15;
+    const double t16 = (c_3*Sigma_3_13) + t15;
     const double t17 = s_3*Sigma_3_13;
     const double t18 = c_3*neg_Sigma_3_23;
     const double Sigma_2_23 = t17 - t18;
-    const double Sigma_2_12 = c_3*t13 - Sigma_3_12 + 0.425*h_2_2;
+    const double Sigma_2_12 = (c_3*t13) - Sigma_3_12 + (0.425*h_2_2);
     const double h_2_1 = 4.4329225 + t11;
-    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t14 + 0.85*t11);
+    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t14 + (0.85*t11));
     const double Sigma_2_13 = t16 - 0.075354282;
     const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t14);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double t19 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.00333 + t19;
+    const double t19 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.00333 + (Sigma_2_11 - t19);
     const double Sigma_1_22 = 0.29520861244275 + Sigma_4_33;
 
     /* link 1 (shoulder_link): row of the mass matrix, SA (16) */
@@ -82,33 +82,34 @@ void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV])
     /* link 2 (upper_arm_link): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
     const double t20 = 0.10915*h_2_2;
-    const double M_2_1 = s_2*(Sigma_2_13 + 0.10915*h_2_1) + c_2*(Sigma_2_23 + t20);
+    const double M_2_1 = (s_2*(Sigma_2_13 + (0.10915*h_2_1))) + (c_2*(Sigma_2_23 + t20));
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + 0.425*t11;
-    const double M_3_1 = s_2*(t16 + 0.10915*t11) - c_2*(t18 - t17 - t20);
+    const double M_3_2 = M_3_3 + (0.425*t11);
+    const double M_3_1 = (s_2*(t16 + (0.10915*t11))) - (c_2*(t18 - t17 - t20));
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
     const double t21 = t8 - t9;
-    const double M_4_3 = M_4_4 - 0.39225*t5;
-    const double t22 = t10 + c_3*t5;
-    const double M_4_2 = M_4_3 - 0.425*t22;
-    const double neg_M_4_1 = s_2*(c_3*t21 - t15 + 0.10915*t22) + c_2*(s_3*t21 + t18 + 0.10915*(s_3*t5 - t12));
+    const double M_4_3 = M_4_4 - (0.39225*t5);
+    const double t22 = t10 + (c_3*t5);
+    const double M_4_2 = M_4_3 - (0.425*t22);
+    const double t23 = c_2*((s_3*t21) + t18 + (0.10915*((s_3*t5) - t12)));
+    const double neg_M_4_1 = (s_2*((c_3*t21) - t15 + (0.10915*t22))) + t23;
 
     /* link 5 (wrist_2_link): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + 0.126621;
-    const double t23 = c_4*Sigma_4_12 + s_4*M_5_5;
-    const double t24 = c_4*M_5_5 - s_4*Sigma_4_12;
-    const double M_5_1 = s_2*(c_3*t23 + s_3*t24) - c_2*(c_3*t24 - s_3*t23);
+    const double t24 = (c_4*Sigma_4_12) + (s_4*M_5_5);
+    const double t25 = (c_4*M_5_5) - (s_4*Sigma_4_12);
+    const double M_5_1 = (s_2*((c_3*t24) + (s_3*t25))) - (c_2*((c_3*t25) - (s_3*t24)));
 
     /* link 6 (wrist_3_link): row of the mass matrix, SA (16) */
-    const double t25 = 0.0171364731454*s_5;
+    const double t26 = 0.0171364731454*s_5;
     const double M_6_4 = 0.0171364731454*c_5;
-    const double t26 = c_4*t25;
-    const double t27 = s_4*t25;
-    const double neg_M_6_1 = s_2*(c_3*t26 - s_3*t27) + c_2*(s_3*t26 + c_3*t27);
+    const double t27 = c_4*t26;
+    const double t28 = s_4*t26;
+    const double neg_M_6_1 = (s_2*((c_3*t27) - (s_3*t28))) + (c_2*((s_3*t27) + (c_3*t28)));
     const double out_M_0_3 = -neg_M_4_1;
     const double out_M_0_5 = -neg_M_6_1;
 

@@ -32,7 +32,7 @@ void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], do
     const double omegadot_2_2 = neg_omega_2_1*v[1];
     const double t1 = v[1]*v[1];
     const double U_2_12 = neg_omega_2_1*neg_omega_2_2;
-    const double neg_U_2_11 = neg_omega_2_2*neg_omega_2_2 + t1;
+    const double neg_U_2_11 = (neg_omega_2_2*neg_omega_2_2) + t1;
     const double neg_U_2_31 = omegadot_2_2 + omegadot_2_2;
     const double neg_U_2_32 = neg_omegadot_2_1 + neg_omegadot_2_1;
     const double neg_vdot_2_3 = 0.10915*neg_U_1_11;
@@ -40,154 +40,158 @@ void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], do
     const double neg_vdot_2_2 = 9.81*c_2;
 
     /* link 3 (forearm_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_3_1 = c_3*neg_omega_2_1 + s_3*neg_omega_2_2;
-    const double omega_3_2 = s_3*neg_omega_2_1 - c_3*neg_omega_2_2;
+    const double neg_omega_3_1 = (c_3*neg_omega_2_1) + (s_3*neg_omega_2_2);
+    const double omega_3_2 = (s_3*neg_omega_2_1) - (c_3*neg_omega_2_2);
     const double omega_3_3 = v[1] + v[2];
-    const double omegadot_3_1 = s_3*omegadot_2_2 - c_3*neg_omegadot_2_1 + omega_3_2*v[2];
-    const double omegadot_3_2 = s_3*neg_omegadot_2_1 + c_3*omegadot_2_2 + neg_omega_3_1*v[2];
+    const double omegadot_3_1 = (s_3*omegadot_2_2) - (c_3*neg_omegadot_2_1) + (omega_3_2*v[2]);
+    const double omegadot_3_2 = (s_3*neg_omegadot_2_1) + (c_3*omegadot_2_2) + (neg_omega_3_1*v[2]);
     const double t2 = omega_3_3*omega_3_3;
     const double neg_U_3_12 = neg_omega_3_1*omega_3_2;
     const double t3 = omega_3_2*omega_3_3;
-    const double neg_U_3_11 = omega_3_2*omega_3_2 + t2;
+    const double neg_U_3_11 = (omega_3_2*omega_3_2) + t2;
     const double U_3_23 = t3 - omegadot_3_1;
-    const double neg_U_3_31 = neg_omega_3_1*omega_3_3 + omegadot_3_2;
+    const double neg_U_3_31 = (neg_omega_3_1*omega_3_3) + omegadot_3_2;
     const double U_3_32 = t3 + omegadot_3_1;
-    const double t4 = neg_vdot_2_1 + 0.425*neg_U_2_11;
-    const double t5 = 0.425*U_2_12 - neg_vdot_2_2;
-    const double neg_vdot_3_3 = neg_vdot_2_3 + 0.425*neg_U_2_31;
-    const double vdot_3_1 = s_3*t5 - c_3*t4;
-    const double vdot_3_2 = s_3*t4 + c_3*t5;
+    const double t4 = neg_vdot_2_1 + (0.425*neg_U_2_11);
+    const double t5 = (0.425*U_2_12) - neg_vdot_2_2;
+    const double neg_vdot_3_3 = neg_vdot_2_3 + (0.425*neg_U_2_31);
+    const double vdot_3_1 = (s_3*t5) - (c_3*t4);
+    const double vdot_3_2 = (s_3*t4) + (c_3*t5);
 
     /* link 4 (wrist_1_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_4_1 = c_4*neg_omega_3_1 - s_4*omega_3_2;
-    const double neg_omega_4_2 = s_4*neg_omega_3_1 + c_4*omega_3_2;
+    const double omega_4_1 = (c_4*neg_omega_3_1) - (s_4*omega_3_2);
+    const double neg_omega_4_2 = (s_4*neg_omega_3_1) + (c_4*omega_3_2);
     const double omega_4_3 = omega_3_3 + v[3];
-    const double neg_omegadot_4_1 = c_4*omegadot_3_1 + s_4*omegadot_3_2 + neg_omega_4_2*v[3];
-    const double omegadot_4_2 = s_4*omegadot_3_1 - c_4*omegadot_3_2 - omega_4_1*v[3];
+    const double neg_omegadot_4_1 = (c_4*omegadot_3_1) + (s_4*omegadot_3_2) + (neg_omega_4_2*v[3]);
+    const double omegadot_4_2 = (s_4*omegadot_3_1) - (c_4*omegadot_3_2) - (omega_4_1*v[3]);
     const double neg_U_4_12 = omega_4_1*neg_omega_4_2;
-    const double neg_U_4_22 = omega_4_1*omega_4_1 + omega_4_3*omega_4_3;
-    const double U_4_31 = omega_4_1*omega_4_3 - omegadot_4_2;
-    const double neg_U_4_32 = neg_omega_4_2*omega_4_3 + neg_omegadot_4_1;
-    const double neg_vdot_4_3 = neg_vdot_3_3 + 0.39225*neg_U_3_31;
-    const double neg_vdot_4_1 = c_4*(vdot_3_1 - 0.39225*neg_U_3_11) + s_4*(vdot_3_2 - 0.39225*neg_U_3_12);
+    const double neg_U_4_22 = (omega_4_1*omega_4_1) + (omega_4_3*omega_4_3);
+    const double U_4_31 = (omega_4_1*omega_4_3) - omegadot_4_2;
+    const double neg_U_4_32 = (neg_omega_4_2*omega_4_3) + neg_omegadot_4_1;
+    const double neg_vdot_4_3 = neg_vdot_3_3 + (0.39225*neg_U_3_31);
+    const double t6 = c_4*(vdot_3_1 - (0.39225*neg_U_3_11));
+    const double neg_vdot_4_1 = t6 + (s_4*(vdot_3_2 - (0.39225*neg_U_3_12)));
 
     /* link 5 (wrist_2_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double neg_omega_5_1 = c_5*omega_4_1 + s_5*omega_4_3;
-    const double omega_5_2 = s_5*omega_4_1 - c_5*omega_4_3;
+    const double neg_omega_5_1 = (c_5*omega_4_1) + (s_5*omega_4_3);
+    const double omega_5_2 = (s_5*omega_4_1) - (c_5*omega_4_3);
     const double omega_5_3 = neg_omega_4_2 + v[4];
-    const double omegadot_5_1 = c_5*neg_omegadot_4_1 + omega_5_2*v[4];
-    const double omegadot_5_2 = neg_omega_5_1*v[4] - s_5*neg_omegadot_4_1;
-    const double t6 = neg_omega_5_1*omega_5_2;
-    const double U_5_12 = omegadot_4_2 - t6;
-    const double neg_U_5_21 = t6 + omegadot_4_2;
-    const double neg_U_5_31 = neg_omega_5_1*omega_5_3 + omegadot_5_2;
-    const double U_5_32 = omega_5_2*omega_5_3 + omegadot_5_1;
+    const double omegadot_5_1 = (c_5*neg_omegadot_4_1) + (omega_5_2*v[4]);
+    const double omegadot_5_2 = (neg_omega_5_1*v[4]) - (s_5*neg_omegadot_4_1);
+    const double t7 = neg_omega_5_1*omega_5_2;
+    const double U_5_12 = omegadot_4_2 - t7;
+    const double neg_U_5_21 = t7 + omegadot_4_2;
+    const double neg_U_5_31 = (neg_omega_5_1*omega_5_3) + omegadot_5_2;
+    const double U_5_32 = (omega_5_2*omega_5_3) + omegadot_5_1;
 
     /* link 6 (wrist_3_link): velocity and acceleration, RK (2.2)-(2.5) */
-    const double omega_6_1 = s_6*omega_5_3 - c_6*neg_omega_5_1;
-    const double omega_6_2 = s_6*neg_omega_5_1 + c_6*omega_5_3;
+    const double omega_6_1 = (s_6*omega_5_3) - (c_6*neg_omega_5_1);
+    const double omega_6_2 = (s_6*neg_omega_5_1) + (c_6*omega_5_3);
     const double omega_6_3 = v[5] - omega_5_2;
-    const double omegadot_6_1 = c_6*omegadot_5_1 - s_6*omegadot_4_2 + omega_6_2*v[5];
-    const double neg_omegadot_6_2 = s_6*omegadot_5_1 + c_6*omegadot_4_2 + omega_6_1*v[5];
-    const double t7 = omega_6_1*omega_6_2;
-    const double U_6_12 = t7 + omegadot_5_2;
-    const double U_6_21 = t7 - omegadot_5_2;
-    const double U_6_31 = omega_6_1*omega_6_3 + neg_omegadot_6_2;
-    const double U_6_32 = omega_6_2*omega_6_3 + omegadot_6_1;
+    const double omegadot_6_1 = (c_6*omegadot_5_1) - (s_6*omegadot_4_2) + (omega_6_2*v[5]);
+    const double neg_omegadot_6_2 = (s_6*omegadot_5_1) + (c_6*omegadot_4_2) + (omega_6_1*v[5]);
+    const double t8 = omega_6_1*omega_6_2;
+    const double U_6_12 = t8 + omegadot_5_2;
+    const double U_6_21 = t8 - omegadot_5_2;
+    const double U_6_31 = (omega_6_1*omega_6_3) + neg_omegadot_6_2;
+    const double U_6_32 = (omega_6_2*omega_6_3) + omegadot_6_1;
 
     /* link 6 (wrist_3_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_6_1 = 0.0002254731454*U_6_32;
     const double neg_N_6_2 = 0.016911*U_6_31;
-    const double N_6_3 = 0.016911*U_6_21 - 0.0002254731454*U_6_12;
+    const double N_6_3 = (0.016911*U_6_21) - (0.0002254731454*U_6_12);
 
     /* link 5 (wrist_2_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_5_1 = 0.126621*U_5_32 + (c_6*N_6_1 + s_6*neg_N_6_2);
-    const double N_5_2 = 0.10971*neg_U_5_31 - N_6_3;
-    const double N_5_3 = s_6*N_6_1 - c_6*neg_N_6_2 - (0.10971*neg_U_5_21 + 0.126621*U_5_12);
+    const double N_5_1 = (0.126621*U_5_32) + ((c_6*N_6_1) + (s_6*neg_N_6_2));
+    const double N_5_2 = (0.10971*neg_U_5_31) - N_6_3;
+    const double N_5_3 = (s_6*N_6_1) - (c_6*neg_N_6_2) - ((0.10971*neg_U_5_21) + (0.126621*U_5_12));
 
     /* link 4 (wrist_1_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double F_4_1 = 0.017784735*neg_U_4_12;
     const double F_4_2 = 0.017784735*neg_U_4_22;
     const double F_4_3 = 0.017784735*neg_U_4_32;
-    const double N_4_1 = 0.017784735*neg_vdot_4_3 - 0.00460883622975*neg_U_4_32 + (s_5*N_5_2 - c_5*N_5_1);
-    const double neg_N_4_2 = 0.10971*U_4_31 + N_5_3;
-    const double N_4_3 = neg_U_4_12*(-0.10510116377025) - 0.017784735*neg_vdot_4_1 - s_5*N_5_1 - c_5*N_5_2;
+    const double t9 = (0.017784735*neg_vdot_4_3) - (0.00460883622975*neg_U_4_32);
+    const double N_4_1 = t9 + ((s_5*N_5_2) - (c_5*N_5_1));
+    const double neg_N_4_2 = (0.10971*U_4_31) + N_5_3;
+    const double t10 = (neg_U_4_12*(-0.10510116377025)) - (0.017784735*neg_vdot_4_1) - (s_5*N_5_1);
+    const double N_4_3 = t10 - (c_5*N_5_2);
 
     /* link 3 (forearm_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t8 = 0.59360445167475*neg_U_3_31 - 0.09736195575*(neg_omega_3_1*neg_omega_3_1 - t2);
-    const double t9 = s_4*F_4_1 + c_4*F_4_2;
-    const double N_3_1 = 0.0020475*U_3_32 - 0.09736195575*neg_U_3_12 - (c_4*N_4_1 + s_4*neg_N_4_2);
-    const double N_3_2 = t8 + 1.598759275*neg_vdot_3_3 + (c_4*neg_N_4_2 - s_4*N_4_1 - 0.39225*F_4_3);
-    const double t10 = neg_U_3_12*(-0.59155695167475) - 0.09736195575*U_3_23 + 1.598759275*vdot_3_2;
-    const double N_3_3 = t10 + N_4_3 - 0.39225*t9;
-    const double F_3_1 = s_4*F_4_2 - c_4*F_4_1 - 1.598759275*neg_U_3_11;
-    const double neg_F_3_2 = 1.598759275*neg_U_3_12 + t9;
-    const double F_3_3 = F_4_3 - 1.598759275*neg_U_3_31;
+    const double t11 = 0.09736195575*((neg_omega_3_1*neg_omega_3_1) - t2);
+    const double t12 = (s_4*F_4_1) + (c_4*F_4_2);
+    const double N_3_1 = (0.0020475*U_3_32) - (0.09736195575*neg_U_3_12) - ((c_4*N_4_1) + (s_4*neg_N_4_2));
+    const double t13 = (0.59360445167475*neg_U_3_31) - t11 + (1.598759275*neg_vdot_3_3);
+    const double N_3_2 = t13 + ((c_4*neg_N_4_2) - (s_4*N_4_1) - (0.39225*F_4_3));
+    const double t14 = (neg_U_3_12*(-0.59155695167475)) - (0.09736195575*U_3_23);
+    const double N_3_3 = t14 + (1.598759275*vdot_3_2) + N_4_3 - (0.39225*t12);
+    const double F_3_1 = (s_4*F_4_2) - (c_4*F_4_1) - (1.598759275*neg_U_3_11);
+    const double neg_F_3_2 = (1.598759275*neg_U_3_12) + t12;
+    const double F_3_3 = F_4_3 - (1.598759275*neg_U_3_31);
 
     /* link 2 (upper_arm_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t11 = 1.76257323841*neg_U_2_31 - 0.075354282*(neg_omega_2_1*neg_omega_2_1 - t1);
-    const double t12 = s_3*F_3_1 - c_3*neg_F_3_2;
-    const double N_2_1 = 0.075354282*U_2_12 - 0.0075537*neg_U_2_32 + (c_3*N_3_1 - s_3*N_3_2);
-    const double N_2_2 = t11 + 4.4329225*neg_vdot_2_3 + (s_3*N_3_1 + c_3*N_3_2 - 0.425*F_3_3);
-    const double N_2_3 = U_2_12*1.75501953841 - 4.4329225*neg_vdot_2_2 + N_3_3 + 0.425*t12;
-    const double F_2_1 = c_3*F_3_1 + s_3*neg_F_3_2 - 4.4329225*neg_U_2_11;
-    const double F_2_2 = 4.4329225*U_2_12 + t12;
+    const double t15 = (1.76257323841*neg_U_2_31) - (0.075354282*((neg_omega_2_1*neg_omega_2_1) - t1));
+    const double t16 = (s_3*F_3_1) - (c_3*neg_F_3_2);
+    const double N_2_1 = (0.075354282*U_2_12) - (0.0075537*neg_U_2_32) + ((c_3*N_3_1) - (s_3*N_3_2));
+    const double N_2_2 = t15 + (4.4329225*neg_vdot_2_3) + ((s_3*N_3_1) + (c_3*N_3_2) - (0.425*F_3_3));
+    const double N_2_3 = (U_2_12*1.75501953841) - (4.4329225*neg_vdot_2_2) + N_3_3 + (0.425*t16);
+    const double F_2_1 = (c_3*F_3_1) + (s_3*neg_F_3_2) - (4.4329225*neg_U_2_11);
+    const double F_2_2 = (4.4329225*U_2_12) + t16;
 
     /* link 1 (shoulder_link): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double neg_N_1_3 = s_2*(N_2_1 - 0.10915*F_2_2) + c_2*(N_2_2 + 0.10915*F_2_1);
+    const double neg_N_1_3 = (s_2*(N_2_1 - (0.10915*F_2_2))) + (c_2*(N_2_2 + (0.10915*F_2_1)));
 
     /* link 5 (wrist_2_link): composite body, SA (15a-c) */
-    const double t13 = 0.0166855268546*s_6;
-    const double t14 = s_6*t13;
-    const double Sigma_5_13 = c_6*t13;
-    const double Sigma_5_33 = 0.0002254731454 + t14;
-    const double Sigma_5_11 = 0.126621 - t14;
+    const double t17 = 0.0166855268546*s_6;
+    const double t18 = s_6*t17;
+    const double Sigma_5_13 = c_6*t17;
+    const double Sigma_5_33 = 0.0002254731454 + t18;
+    const double Sigma_5_11 = 0.126621 - t18;
 
     /* link 4 (wrist_1_link): composite body, SA (15a-c) */
-    const double t15 = s_5*(Sigma_5_11 - 0.126621);
-    const double t16 = s_5*t15;
-    const double Sigma_4_13 = c_5*t15;
-    const double Sigma_4_33 = 0.126621 + t16;
+    const double t19 = s_5*(Sigma_5_11 - 0.126621);
+    const double t20 = s_5*t19;
+    const double Sigma_4_13 = c_5*t19;
+    const double Sigma_4_33 = 0.126621 + t20;
     const double Sigma_4_12 = c_5*Sigma_5_13;
     const double Sigma_4_23 = s_5*Sigma_5_13;
-    const double Sigma_4_11 = 0.10971 + (Sigma_5_11 - t16);
+    const double Sigma_4_11 = 0.10971 + (Sigma_5_11 - t20);
     const double Sigma_4_22 = 0.00460883622975 + Sigma_5_33;
 
     /* link 3 (forearm_link): composite body, SA (15a-c) */
-    const double t17 = 0.017784735*s_4;
+    const double t21 = 0.017784735*s_4;
     const double h_3_2 = 0.017784735*c_4;
-    const double t18 = s_4*(Sigma_4_11 - Sigma_4_22) + c_4*(Sigma_4_12 + Sigma_4_12);
-    const double t19 = s_4*t18;
-    const double t20 = c_4*Sigma_4_13;
-    const double t21 = s_4*Sigma_4_23;
-    const double neg_Sigma_3_23 = s_4*Sigma_4_13 + c_4*Sigma_4_23;
-    const double Sigma_3_12 = c_4*t18 - Sigma_4_12 + 0.39225*h_3_2;
-    const double h_3_1 = 1.598759275 - t17;
-    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t19 - 0.7845*t17);
-    const double Sigma_3_13 = t21 - t20 - 0.09736195575;
-    const double Sigma_3_22 = 0.0020475 + (Sigma_4_22 + t19);
+    const double t22 = (s_4*(Sigma_4_11 - Sigma_4_22)) + (c_4*(Sigma_4_12 + Sigma_4_12));
+    const double t23 = s_4*t22;
+    const double t24 = c_4*Sigma_4_13;
+    const double t25 = s_4*Sigma_4_23;
+    const double neg_Sigma_3_23 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
+    const double Sigma_3_12 = (c_4*t22) - Sigma_4_12 + (0.39225*h_3_2);
+    const double h_3_1 = 1.598759275 - t21;
+    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t23 - (0.7845*t21));
+    const double Sigma_3_13 = t25 - t24 - 0.09736195575;
+    const double Sigma_3_22 = 0.0020475 + (Sigma_4_22 + t23);
 
     /* link 2 (upper_arm_link): composite body, SA (15a-c) */
-    const double t22 = s_3*h_3_2;
-    const double t23 = c_3*h_3_1 - t22;
-    const double t24 = c_3*h_3_2;
-    const double h_2_2 = s_3*h_3_1 + t24;
-    const double t25 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
-    const double t26 = s_3*t25;
-    const double t27 = s_3*neg_Sigma_3_23;
-    const double t28 = c_3*Sigma_3_13 + t27;
-    const double t29 = s_3*Sigma_3_13;
-    const double t30 = c_3*neg_Sigma_3_23;
-    const double Sigma_2_23 = t29 - t30;
-    const double Sigma_2_12 = c_3*t25 - Sigma_3_12 + 0.425*h_2_2;
-    const double h_2_1 = 4.4329225 + t23;
-    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t26 + 0.85*t23);
-    const double Sigma_2_13 = t28 - 0.075354282;
-    const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t26);
+    const double t26 = s_3*h_3_2;
+    const double t27 = (c_3*h_3_1) - t26;
+    const double t28 = c_3*h_3_2;
+    const double h_2_2 = (s_3*h_3_1) + t28;
+    const double t29 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
+    const double t30 = s_3*t29;
+    const double t31 = s_3*neg_Sigma_3_23;
+    const double t32 = (c_3*Sigma_3_13) + t31;
+    const double t33 = s_3*Sigma_3_13;
+    const double t34 = c_3*neg_Sigma_3_23;
+    const double Sigma_2_23 = t33 - t34;
+    const double Sigma_2_12 = (c_3*t29) - Sigma_3_12 + (0.425*h_2_2);
+    const double h_2_1 = 4.4329225 + t27;
+    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t30 + (0.85*t27));
+    const double Sigma_2_13 = t32 - 0.075354282;
+    const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t30);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double t31 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.00333 + t31;
+    const double t35 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.00333 + (Sigma_2_11 - t35);
     const double Sigma_1_22 = 0.29520861244275 + Sigma_4_33;
 
     /* link 1 (shoulder_link): row of the mass matrix, SA (16) */
@@ -195,35 +199,35 @@ void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], do
 
     /* link 2 (upper_arm_link): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
-    const double t32 = 0.10915*h_2_2;
-    const double M_2_1 = s_2*(Sigma_2_13 + 0.10915*h_2_1) + c_2*(Sigma_2_23 + t32);
+    const double t36 = 0.10915*h_2_2;
+    const double M_2_1 = (s_2*(Sigma_2_13 + (0.10915*h_2_1))) + (c_2*(Sigma_2_23 + t36));
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + 0.425*t23;
-    const double M_3_1 = s_2*(t28 + 0.10915*t23) - c_2*(t30 - t29 - t32);
+    const double M_3_2 = M_3_3 + (0.425*t27);
+    const double M_3_1 = (s_2*(t32 + (0.10915*t27))) - (c_2*(t34 - t33 - t36));
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
-    const double t33 = t20 - t21;
-    const double M_4_3 = M_4_4 - 0.39225*t17;
-    const double t34 = t22 + c_3*t17;
-    const double M_4_2 = M_4_3 - 0.425*t34;
-    const double t35 = c_2*(s_3*t33 + t30 + 0.10915*(s_3*t17 - t24));
-    const double neg_M_4_1 = s_2*(c_3*t33 - t27 + 0.10915*t34) + t35;
+    const double t37 = t24 - t25;
+    const double M_4_3 = M_4_4 - (0.39225*t21);
+    const double t38 = t26 + (c_3*t21);
+    const double M_4_2 = M_4_3 - (0.425*t38);
+    const double t39 = c_2*((s_3*t37) + t34 + (0.10915*((s_3*t21) - t28)));
+    const double neg_M_4_1 = (s_2*((c_3*t37) - t31 + (0.10915*t38))) + t39;
 
     /* link 5 (wrist_2_link): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + 0.126621;
-    const double t36 = c_4*Sigma_4_12 + s_4*M_5_5;
-    const double t37 = c_4*M_5_5 - s_4*Sigma_4_12;
-    const double M_5_1 = s_2*(c_3*t36 + s_3*t37) - c_2*(c_3*t37 - s_3*t36);
+    const double t40 = (c_4*Sigma_4_12) + (s_4*M_5_5);
+    const double t41 = (c_4*M_5_5) - (s_4*Sigma_4_12);
+    const double M_5_1 = (s_2*((c_3*t40) + (s_3*t41))) - (c_2*((c_3*t41) - (s_3*t40)));
 
     /* link 6 (wrist_3_link): row of the mass matrix, SA (16) */
-    const double t38 = 0.0171364731454*s_5;
+    const double t42 = 0.0171364731454*s_5;
     const double M_6_4 = 0.0171364731454*c_5;
-    const double t39 = c_4*t38;
-    const double t40 = s_4*t38;
-    const double neg_M_6_1 = s_2*(c_3*t39 - s_3*t40) + c_2*(s_3*t39 + c_3*t40);
+    const double t43 = c_4*t42;
+    const double t44 = s_4*t42;
+    const double neg_M_6_1 = (s_2*((c_3*t43) - (s_3*t44))) + (c_2*((s_3*t43) + (c_3*t44)));
     const double out_M_0_3 = -neg_M_4_1;
     const double out_M_0_5 = -neg_M_6_1;
     const double out_c_0 = -neg_N_1_3;

@@ -29,7 +29,7 @@ void ur5_mass_matrix_determinant(const double q[ur5_NQ], double det[1])
     const double P_5_11 = 0.1268464731454 + t2;
     const double P_5_33 = 0.253242 - t2;
     const double neg_G_5_1 = neg_P_5_13/P_5_33;
-    const double t3 = P_5_11 - neg_P_5_13*neg_G_5_1;
+    const double t3 = P_5_11 - (neg_P_5_13*neg_G_5_1);
 
     /* link 4 (wrist_1_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double t4 = s_5*(t3 - 0.10971);
@@ -40,7 +40,7 @@ void ur5_mass_matrix_determinant(const double q[ur5_NQ], double det[1])
     const double invD_4 = 1.0/P_4_33;
     const double G_4_1 = P_4_13*invD_4;
     const double G_4_4 = 0.017784735*invD_4;
-    const double t6 = P_4_11 - P_4_13*G_4_1;
+    const double t6 = P_4_11 - (P_4_13*G_4_1);
     const double t7 = 0.017784735*G_4_1;
     const double t8 = 0.017784735*G_4_4;
 
@@ -61,11 +61,11 @@ void ur5_mass_matrix_determinant(const double q[ur5_NQ], double det[1])
     const double t14 = 0.39225*neg_PC_3_22;
     const double t15 = 0.39225*t12;
     const double neg_P_3_23 = 0.39225*neg_PB_3_22;
-    const double P_3_12 = c_4*t9 - 0.39225*PB_3_13;
+    const double P_3_12 = (c_4*t9) - (0.39225*PB_3_13);
     const double P_3_11 = 0.0020475 + (t6 - t10);
-    const double P_3_13 = 0.09736195575 - 0.39225*neg_PB_3_12;
+    const double P_3_13 = 0.09736195575 - (0.39225*neg_PB_3_12);
     const double P_3_22 = 0.70331445167475 + t10 - t15 - t15;
-    const double P_3_33 = 0.59565195167475 - 0.39225*t14;
+    const double P_3_33 = 0.59565195167475 - (0.39225*t14);
     const double PB_3_23 = t12 - 1.598759275;
     const double PB_3_32 = 1.598759275 - t14;
     const double invD_3 = 1.0/P_3_33;
@@ -73,58 +73,58 @@ void ur5_mass_matrix_determinant(const double q[ur5_NQ], double det[1])
     const double neg_G_3_2 = neg_P_3_23*invD_3;
     const double neg_G_3_4 = neg_PB_3_31*invD_3;
     const double G_3_5 = PB_3_32*invD_3;
-    const double t16 = P_3_11 - P_3_13*G_3_1;
-    const double t17 = P_3_12 + neg_P_3_23*G_3_1;
-    const double t18 = PB_3_11 + neg_PB_3_31*G_3_1;
-    const double t19 = neg_PB_3_12 + PB_3_32*G_3_1;
-    const double t20 = P_3_22 - neg_P_3_23*neg_G_3_2;
-    const double t21 = neg_PB_3_12 + neg_PB_3_31*neg_G_3_2;
-    const double t22 = PB_3_32*neg_G_3_2 - neg_PB_3_22;
-    const double t23 = PC_3_11 - neg_PB_3_31*neg_G_3_4;
-    const double t24 = PB_3_32*neg_G_3_4 - neg_PC_3_12;
-    const double t25 = neg_PC_3_22 + PB_3_32*G_3_5;
+    const double t16 = P_3_11 - (P_3_13*G_3_1);
+    const double t17 = P_3_12 + (neg_P_3_23*G_3_1);
+    const double t18 = PB_3_11 + (neg_PB_3_31*G_3_1);
+    const double t19 = neg_PB_3_12 + (PB_3_32*G_3_1);
+    const double t20 = P_3_22 - (neg_P_3_23*neg_G_3_2);
+    const double t21 = neg_PB_3_12 + (neg_PB_3_31*neg_G_3_2);
+    const double t22 = (PB_3_32*neg_G_3_2) - neg_PB_3_22;
+    const double t23 = PC_3_11 - (neg_PB_3_31*neg_G_3_4);
+    const double t24 = (PB_3_32*neg_G_3_4) - neg_PC_3_12;
+    const double t25 = neg_PC_3_22 + (PB_3_32*G_3_5);
 
     /* link 2 (upper_arm_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t26 = s_3*(t16 - t20) + c_3*(t17 + t17);
+    const double t26 = (s_3*(t16 - t20)) + (c_3*(t17 + t17));
     const double t27 = s_3*t26;
-    const double t28 = s_3*(t18 - t22) - c_3*(t19 + t21);
+    const double t28 = (s_3*(t18 - t22)) - (c_3*(t19 + t21));
     const double t29 = s_3*t28;
     const double t30 = c_3*t28;
     const double PB_2_11 = t18 - t29;
     const double PB_2_22 = t22 + t29;
     const double PB_2_12 = t30 + t21;
     const double PB_2_21 = t30 + t19;
-    const double PB_2_13 = c_3*PB_3_13 - s_3*PB_3_23;
-    const double t31 = s_3*(t23 + t25) + c_3*(t24 + t24);
+    const double PB_2_13 = (c_3*PB_3_13) - (s_3*PB_3_23);
+    const double t31 = (s_3*(t23 + t25)) + (c_3*(t24 + t24));
     const double t32 = s_3*t31;
     const double PC_2_11 = t23 - t32;
     const double PC_2_22 = t32 - t25;
-    const double PC_2_12 = c_3*t31 - t24;
+    const double PC_2_12 = (c_3*t31) - t24;
     const double PB_2_31 = 0.425*PC_2_12;
     const double t33 = 0.425*PC_2_22;
-    const double t34 = 0.425*(s_3*PB_3_13 + c_3*PB_3_23);
+    const double t34 = 0.425*((s_3*PB_3_13) + (c_3*PB_3_23));
     const double P_2_23 = 0.425*PB_2_22;
-    const double P_2_12 = c_3*t26 - t17 - 0.425*PB_2_13;
+    const double P_2_12 = (c_3*t26) - t17 - (0.425*PB_2_13);
     const double P_2_11 = 0.0075537 + (t16 - t27);
-    const double P_2_13 = 0.075354282 + 0.425*PB_2_12;
+    const double P_2_13 = 0.075354282 + (0.425*PB_2_12);
     const double P_2_22 = 1.76257323841 + (t20 + t27 - t34 - t34);
-    const double P_2_33 = 1.77012693841 + 0.425*t33;
+    const double P_2_33 = 1.77012693841 + (0.425*t33);
     const double PB_2_32 = 4.4329225 + t33;
     const double invD_2 = 1.0/P_2_33;
     const double G_2_1 = P_2_13*invD_2;
     const double G_2_2 = P_2_23*invD_2;
     const double G_2_4 = PB_2_31*invD_2;
     const double G_2_5 = PB_2_32*invD_2;
-    const double t35 = PB_2_12 - PB_2_32*G_2_1;
-    const double t36 = PB_2_21 - PB_2_31*G_2_2;
+    const double t35 = PB_2_12 - (PB_2_32*G_2_1);
+    const double t36 = PB_2_21 - (PB_2_31*G_2_2);
 
     /* link 1 (shoulder_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
-    const double t37 = PB_2_11 - PB_2_31*G_2_1 - 0.10915*(PC_2_12 - PB_2_32*G_2_4);
-    const double t38 = P_2_12 - P_2_23*G_2_1 + 0.10915*(t37 - (PB_2_22 - PB_2_32*G_2_2));
-    const double t39 = 0.10915*(t36 + (t36 + 0.10915*(PC_2_11 - PB_2_31*G_2_4)));
-    const double t40 = P_2_22 - P_2_23*G_2_2 + t39;
-    const double t41 = 0.10915*(t35 + (t35 - 0.10915*(PC_2_22 - PB_2_32*G_2_5)));
-    const double t42 = t40 + s_2*(s_2*(P_2_11 - P_2_13*G_2_1 - t41 - t40) + c_2*(t38 + t38));
+    const double t37 = PB_2_11 - (PB_2_31*G_2_1) - (0.10915*(PC_2_12 - (PB_2_32*G_2_4)));
+    const double t38 = P_2_12 - (P_2_23*G_2_1) + (0.10915*(t37 - (PB_2_22 - (PB_2_32*G_2_2))));
+    const double t39 = 0.10915*(t36 + (t36 + (0.10915*(PC_2_11 - (PB_2_31*G_2_4)))));
+    const double t40 = P_2_22 - (P_2_23*G_2_2) + t39;
+    const double t41 = 0.10915*(t35 + (t35 - (0.10915*(PC_2_22 - (PB_2_32*G_2_5)))));
+    const double t42 = t40 + (s_2*((s_2*(P_2_11 - (P_2_13*G_2_1) - t41 - t40)) + (c_2*(t38 + t38))));
     const double P_1_33 = 0.29853861244275 + t42;
     const double out_det = 0.0171364731454*P_5_33*P_4_33*P_3_33*P_2_33*P_1_33;
 

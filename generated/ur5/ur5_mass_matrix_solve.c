@@ -42,38 +42,38 @@ void ur5_mass_matrix_solve(const double q[ur5_NQ], const double b[ur5_NV], doubl
     /* link 3 (forearm_link): composite body, SA (15a-c) */
     const double t5 = 0.017784735*s_4;
     const double h_3_2 = 0.017784735*c_4;
-    const double t6 = s_4*(Sigma_4_11 - Sigma_4_22) + c_4*(Sigma_4_12 + Sigma_4_12);
+    const double t6 = (s_4*(Sigma_4_11 - Sigma_4_22)) + (c_4*(Sigma_4_12 + Sigma_4_12));
     const double t7 = s_4*t6;
     const double t8 = c_4*Sigma_4_13;
     const double t9 = s_4*Sigma_4_23;
-    const double neg_Sigma_3_23 = s_4*Sigma_4_13 + c_4*Sigma_4_23;
-    const double Sigma_3_12 = c_4*t6 - Sigma_4_12 + 0.39225*h_3_2;
+    const double neg_Sigma_3_23 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
+    const double Sigma_3_12 = (c_4*t6) - Sigma_4_12 + (0.39225*h_3_2);
     const double h_3_1 = 1.598759275 - t5;
-    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t7 - 0.7845*t5);
+    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t7 - (0.7845*t5));
     const double Sigma_3_13 = t9 - t8 - 0.09736195575;
     const double Sigma_3_22 = 0.0020475 + (Sigma_4_22 + t7);
 
     /* link 2 (upper_arm_link): composite body, SA (15a-c) */
     const double t10 = s_3*h_3_2;
-    const double t11 = c_3*h_3_1 - t10;
+    const double t11 = (c_3*h_3_1) - t10;
     const double t12 = c_3*h_3_2;
-    const double h_2_2 = s_3*h_3_1 + t12;
-    const double t13 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
+    const double h_2_2 = (s_3*h_3_1) + t12;
+    const double t13 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
     const double t14 = s_3*t13;
     const double t15 = s_3*neg_Sigma_3_23;
-    const double t16 = c_3*Sigma_3_13 + t15;
+    const double t16 = (c_3*Sigma_3_13) + t15;
     const double t17 = s_3*Sigma_3_13;
     const double t18 = c_3*neg_Sigma_3_23;
     const double Sigma_2_23 = t17 - t18;
-    const double Sigma_2_12 = c_3*t13 - Sigma_3_12 + 0.425*h_2_2;
+    const double Sigma_2_12 = (c_3*t13) - Sigma_3_12 + (0.425*h_2_2);
     const double h_2_1 = 4.4329225 + t11;
-    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t14 + 0.85*t11);
+    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t14 + (0.85*t11));
     const double Sigma_2_13 = t16 - 0.075354282;
     const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t14);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double t19 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.00333 + t19;
+    const double t19 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.00333 + (Sigma_2_11 - t19);
     const double Sigma_1_22 = 0.29520861244275 + Sigma_4_33;
 
     /* link 1 (shoulder_link): row of the mass matrix, SA (16) */
@@ -82,107 +82,106 @@ void ur5_mass_matrix_solve(const double q[ur5_NQ], const double b[ur5_NV], doubl
     /* link 2 (upper_arm_link): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
     const double t20 = 0.10915*h_2_2;
-    const double M_2_1 = s_2*(Sigma_2_13 + 0.10915*h_2_1) + c_2*(Sigma_2_23 + t20);
+    const double M_2_1 = (s_2*(Sigma_2_13 + (0.10915*h_2_1))) + (c_2*(Sigma_2_23 + t20));
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + 0.425*t11;
-    const double M_3_1 = s_2*(t16 + 0.10915*t11) - c_2*(t18 - t17 - t20);
+    const double M_3_2 = M_3_3 + (0.425*t11);
+    const double M_3_1 = (s_2*(t16 + (0.10915*t11))) - (c_2*(t18 - t17 - t20));
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
     const double t21 = t8 - t9;
-    const double M_4_3 = M_4_4 - 0.39225*t5;
-    const double t22 = t10 + c_3*t5;
-    const double M_4_2 = M_4_3 - 0.425*t22;
-    const double neg_M_4_1 = s_2*(c_3*t21 - t15 + 0.10915*t22) + c_2*(s_3*t21 + t18 + 0.10915*(s_3*t5 - t12));
+    const double M_4_3 = M_4_4 - (0.39225*t5);
+    const double t22 = t10 + (c_3*t5);
+    const double M_4_2 = M_4_3 - (0.425*t22);
+    const double t23 = c_2*((s_3*t21) + t18 + (0.10915*((s_3*t5) - t12)));
+    const double neg_M_4_1 = (s_2*((c_3*t21) - t15 + (0.10915*t22))) + t23;
 
     /* link 5 (wrist_2_link): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + 0.126621;
-    const double t23 = c_4*Sigma_4_12 + s_4*M_5_5;
-    const double t24 = c_4*M_5_5 - s_4*Sigma_4_12;
-    const double M_5_1 = s_2*(c_3*t23 + s_3*t24) - c_2*(c_3*t24 - s_3*t23);
+    const double t24 = (c_4*Sigma_4_12) + (s_4*M_5_5);
+    const double t25 = (c_4*M_5_5) - (s_4*Sigma_4_12);
+    const double M_5_1 = (s_2*((c_3*t24) + (s_3*t25))) - (c_2*((c_3*t25) - (s_3*t24)));
 
     /* link 6 (wrist_3_link): row of the mass matrix, SA (16) */
-    const double t25 = 0.0171364731454*s_5;
+    const double t26 = 0.0171364731454*s_5;
     const double M_6_4 = 0.0171364731454*c_5;
-    const double t26 = c_4*t25;
-    const double t27 = s_4*t25;
-    const double neg_M_6_1 = s_2*(c_3*t26 - s_3*t27) + c_2*(s_3*t26 + c_3*t27);
+    const double t27 = c_4*t26;
+    const double t28 = s_4*t26;
+    const double neg_M_6_1 = (s_2*((c_3*t27) - (s_3*t28))) + (c_2*((s_3*t27) + (c_3*t28)));
 
     /* link 6 (wrist_3_link): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_4_6 = 58.355064750790525*M_6_4;
     const double neg_alpha_1_6 = 58.355064750790525*neg_M_6_1;
-    const double t28 = alpha_4_6*M_6_4;
-    const double t29 = alpha_4_6*neg_M_6_1;
+    const double t29 = alpha_4_6*M_6_4;
+    const double t30 = alpha_4_6*neg_M_6_1;
 
     /* link 5 (wrist_2_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t30 = 1.0/M_5_5;
-    const double alpha_4_5 = Sigma_4_23*t30;
-    const double alpha_1_5 = M_5_1*t30;
-    const double t31 = alpha_4_5*Sigma_4_23;
-    const double D_4 = M_4_4 - t28 - t31;
-    const double t32 = M_4_3 - t28 - t31;
-    const double t33 = M_4_2 - t28 - t31;
-    const double t34 = alpha_4_5*M_5_1;
-    const double t35 = t29 - neg_M_4_1 - t34;
+    const double t31 = 1.0/M_5_5;
+    const double alpha_4_5 = Sigma_4_23*t31;
+    const double alpha_1_5 = M_5_1*t31;
+    const double t32 = alpha_4_5*Sigma_4_23;
+    const double D_4 = M_4_4 - t29 - t32;
+    const double t33 = M_4_3 - t29 - t32;
+    const double t34 = M_4_2 - t29 - t32;
+    const double t35 = alpha_4_5*M_5_1;
+    const double t36 = t30 - neg_M_4_1 - t35;
 
     /* link 4 (wrist_1_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t36 = 1.0/D_4;
-    const double alpha_3_4 = t32*t36;
-    const double alpha_2_4 = t33*t36;
-    const double alpha_1_4 = t35*t36;
-    const double D_3 = M_3_3 - t28 - t31 - alpha_3_4*t32;
-    const double t37 = M_3_2 - t28 - t31 - alpha_3_4*t33;
-    const double t38 = M_3_1 + t29 - t34 - alpha_3_4*t35;
+    const double t37 = 1.0/D_4;
+    const double alpha_3_4 = t33*t37;
+    const double alpha_2_4 = t34*t37;
+    const double alpha_1_4 = t36*t37;
+    const double D_3 = M_3_3 - t29 - t32 - (alpha_3_4*t33);
+    const double t38 = M_3_2 - t29 - t32 - (alpha_3_4*t34);
+    const double t39 = M_3_1 + t30 - t35 - (alpha_3_4*t36);
 
     /* link 3 (forearm_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t39 = 1.0/D_3;
-    const double alpha_2_3 = t37*t39;
-    const double alpha_1_3 = t38*t39;
-    const double D_2 = M_2_2 - t28 - t31 - alpha_2_4*t33 - alpha_2_3*t37;
-    const double t40 = M_2_1 + t29 - t34 - alpha_2_4*t35 - alpha_2_3*t38;
-    const double t41 = M_1_1 - neg_alpha_1_6*neg_M_6_1 - alpha_1_5*M_5_1 - alpha_1_4*t35;
+    const double t40 = 1.0/D_3;
+    const double alpha_2_3 = t38*t40;
+    const double alpha_1_3 = t39*t40;
+    const double D_2 = M_2_2 - t29 - t32 - (alpha_2_4*t34) - (alpha_2_3*t38);
+    const double t41 = M_2_1 + t30 - t35 - (alpha_2_4*t36) - (alpha_2_3*t39);
+    const double t42 = M_1_1 - (neg_alpha_1_6*neg_M_6_1) - (alpha_1_5*M_5_1) - (alpha_1_4*t36);
 
     /* link 2 (upper_arm_link): reverse Gaussian elimination, SA (26)-(30) */
-    const double t42 = 1.0/D_2;
-    const double alpha_1_2 = t40*t42;
-    const double D_1 = t41 - alpha_1_3*t38 - alpha_1_2*t40;
+    const double t43 = 1.0/D_2;
+    const double alpha_1_2 = t41*t43;
+    const double D_1 = t42 - (alpha_1_3*t39) - (alpha_1_2*t41);
 
     /* link 6 (wrist_3_link): elimination applied to the right-hand side, SA (24) */
-    const double t43 = alpha_4_6*b[5];
+    const double t44 = alpha_4_6*b[5];
 
     /* link 5 (wrist_2_link): elimination applied to the right-hand side, SA (24) */
-    const double t44 = alpha_4_5*b[4];
-    const double t45 = b[3] - t43 - t44;
+    const double t45 = alpha_4_5*b[4];
+    const double t46 = b[3] - t44 - t45;
 
     /* link 4 (wrist_1_link): elimination applied to the right-hand side, SA (24) */
-    const double t46 = b[2] - t43 - t44 - alpha_3_4*t45;
+    const double t47 = b[2] - t44 - t45 - (alpha_3_4*t46);
 
     /* link 3 (forearm_link): elimination applied to the right-hand side, SA (24) */
-    const double t47 = b[1] - t43 - t44 - alpha_2_4*t45 - alpha_2_3*t46;
-
-    /* link 2 (upper_arm_link): elimination applied to the right-hand side, SA (24) */
-    const double t48 = b[0] + neg_alpha_1_6*b[5] - alpha_1_5*b[4] - alpha_1_4*t45 - alpha_1_3*t46;
+    const double t48 = b[1] - t44 - t45 - (alpha_2_4*t46) - (alpha_2_3*t47);
+    const double t49 = b[0] + (neg_alpha_1_6*b[5]) - (alpha_1_5*b[4]) - (alpha_1_4*t46);
 
     /* link 1 (shoulder_link): back substitution, SA (24) */
-    const double out_x_0 = (t48 - alpha_1_2*t47)/D_1;
+    const double out_x_0 = (t49 - (alpha_1_3*t47) - (alpha_1_2*t48))/D_1;
 
     /* link 2 (upper_arm_link): back substitution, SA (24) */
-    const double out_x_1 = t47*t42 - alpha_1_2*out_x_0;
+    const double out_x_1 = (t48*t43) - (alpha_1_2*out_x_0);
 
     /* link 3 (forearm_link): back substitution, SA (24) */
-    const double out_x_2 = t46*t39 - alpha_1_3*out_x_0 - alpha_2_3*out_x_1;
+    const double out_x_2 = (t47*t40) - (alpha_1_3*out_x_0) - (alpha_2_3*out_x_1);
 
     /* link 4 (wrist_1_link): back substitution, SA (24) */
-    const double out_x_3 = t45*t36 - alpha_1_4*out_x_0 - alpha_2_4*out_x_1 - alpha_3_4*out_x_2;
+    const double out_x_3 = (t46*t37) - (alpha_1_4*out_x_0) - (alpha_2_4*out_x_1) - (alpha_3_4*out_x_2);
 
     /* link 5 (wrist_2_link): back substitution, SA (24) */
-    const double t49 = out_x_1 + out_x_2 + out_x_3;
-    const double out_x_4 = b[4]*t30 - alpha_1_5*out_x_0 - alpha_4_5*t49;
+    const double t50 = out_x_1 + out_x_2 + out_x_3;
+    const double out_x_4 = (b[4]*t31) - (alpha_1_5*out_x_0) - (alpha_4_5*t50);
 
     /* link 6 (wrist_3_link): back substitution, SA (24) */
-    const double out_x_5 = 58.355064750790525*b[5] + neg_alpha_1_6*out_x_0 - alpha_4_6*t49;
+    const double out_x_5 = (58.355064750790525*b[5]) + (neg_alpha_1_6*out_x_0) - (alpha_4_6*t50);
 
     x[0] = out_x_0;
     x[1] = out_x_1;

@@ -33,39 +33,39 @@ void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[3
     const double neg_R_2_22 = s_2*s_1;
 
     /* link 3 (forearm_link): pose in the base */
-    const double p_3_1 = 0.425*R_2_11 - neg_p_2_1;
-    const double p_3_2 = p_2_2 + 0.425*R_2_21;
-    const double p_3_3 = 0.089159 - 0.425*s_2;
-    const double R_3_11 = c_3*R_2_11 - s_3*neg_R_2_12;
-    const double neg_R_3_12 = s_3*R_2_11 + c_3*neg_R_2_12;
-    const double R_3_21 = c_3*R_2_21 - s_3*neg_R_2_22;
-    const double neg_R_3_22 = s_3*R_2_21 + c_3*neg_R_2_22;
-    const double neg_R_3_31 = c_3*s_2 + s_3*c_2;
-    const double R_3_32 = s_3*s_2 - c_3*c_2;
+    const double p_3_1 = (0.425*R_2_11) - neg_p_2_1;
+    const double p_3_2 = p_2_2 + (0.425*R_2_21);
+    const double p_3_3 = 0.089159 - (0.425*s_2);
+    const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
+    const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
+    const double R_3_21 = (c_3*R_2_21) - (s_3*neg_R_2_22);
+    const double neg_R_3_22 = (s_3*R_2_21) + (c_3*neg_R_2_22);
+    const double neg_R_3_31 = (c_3*s_2) + (s_3*c_2);
+    const double R_3_32 = (s_3*s_2) - (c_3*c_2);
 
     /* link 4 (wrist_1_link): pose in the base */
-    const double p_4_1 = p_3_1 + 0.39225*R_3_11;
-    const double p_4_2 = p_3_2 + 0.39225*R_3_21;
-    const double p_4_3 = p_3_3 - 0.39225*neg_R_3_31;
-    const double R_4_11 = s_4*neg_R_3_12 - c_4*R_3_11;
-    const double R_4_12 = s_4*R_3_11 + c_4*neg_R_3_12;
-    const double R_4_21 = s_4*neg_R_3_22 - c_4*R_3_21;
-    const double R_4_22 = s_4*R_3_21 + c_4*neg_R_3_22;
-    const double R_4_31 = c_4*neg_R_3_31 - s_4*R_3_32;
-    const double neg_R_4_32 = s_4*neg_R_3_31 + c_4*R_3_32;
+    const double p_4_1 = p_3_1 + (0.39225*R_3_11);
+    const double p_4_2 = p_3_2 + (0.39225*R_3_21);
+    const double p_4_3 = p_3_3 - (0.39225*neg_R_3_31);
+    const double R_4_11 = (s_4*neg_R_3_12) - (c_4*R_3_11);
+    const double R_4_12 = (s_4*R_3_11) + (c_4*neg_R_3_12);
+    const double R_4_21 = (s_4*neg_R_3_22) - (c_4*R_3_21);
+    const double R_4_22 = (s_4*R_3_21) + (c_4*neg_R_3_22);
+    const double R_4_31 = (c_4*neg_R_3_31) - (s_4*R_3_32);
+    const double neg_R_4_32 = (s_4*neg_R_3_31) + (c_4*R_3_32);
 
     /* link 5 (wrist_2_link): pose in the base */
-    const double p_5_1 = p_4_1 - 0.09465*R_4_12;
-    const double p_5_2 = p_4_2 - 0.09465*R_4_22;
-    const double p_5_3 = p_4_3 + 0.09465*neg_R_4_32;
-    const double R_5_12 = s_5*R_4_11 + c_5*s_1;
-    const double R_5_22 = s_5*R_4_21 - c_5*c_1;
+    const double p_5_1 = p_4_1 - (0.09465*R_4_12);
+    const double p_5_2 = p_4_2 - (0.09465*R_4_22);
+    const double p_5_3 = p_4_3 + (0.09465*neg_R_4_32);
+    const double R_5_12 = (s_5*R_4_11) + (c_5*s_1);
+    const double R_5_22 = (s_5*R_4_21) - (c_5*c_1);
     const double R_5_32 = s_5*R_4_31;
 
     /* frame tool0 */
-    const double t1 = p_5_1 - 0.0823*R_5_12;
-    const double t2 = p_5_2 - 0.0823*R_5_22;
-    const double t3 = p_5_3 - 0.0823*R_5_32;
+    const double t1 = p_5_1 - (0.0823*R_5_12);
+    const double t2 = p_5_2 - (0.0823*R_5_22);
+    const double t3 = p_5_3 - (0.0823*R_5_32);
 
     /* link 2 (upper_arm_link): column of the Jacobian, RK (3.13) */
     const double t4 = t3 - 0.089159;
@@ -80,14 +80,14 @@ void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[3
     const double t7 = t1 - p_5_1;
     const double t8 = t2 - p_5_2;
     const double t9 = t3 - p_5_3;
-    const double t10 = R_4_22*t9 + neg_R_4_32*t8;
-    const double t11 = neg_R_4_32*t7 + R_4_12*t9;
-    const double t12 = R_4_22*t7 - R_4_12*t8;
+    const double t10 = (R_4_22*t9) + (neg_R_4_32*t8);
+    const double t11 = (neg_R_4_32*t7) + (R_4_12*t9);
+    const double t12 = (R_4_22*t7) - (R_4_12*t8);
 
     /* link 6 (wrist_3_link): column of the Jacobian, RK (3.13) */
-    const double t13 = R_5_32*t8 - R_5_22*t9;
-    const double t14 = R_5_12*t9 - R_5_32*t7;
-    const double t15 = R_5_22*t7 - R_5_12*t8;
+    const double t13 = (R_5_32*t8) - (R_5_22*t9);
+    const double t14 = (R_5_12*t9) - (R_5_32*t7);
+    const double t15 = (R_5_22*t7) - (R_5_12*t8);
 
     /* link 5 (wrist_2_link): composite body, SA (15a-c) */
     const double t16 = 0.0166855268546*s_6;
@@ -109,38 +109,38 @@ void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[3
     /* link 3 (forearm_link): composite body, SA (15a-c) */
     const double t20 = 0.017784735*s_4;
     const double h_3_2 = 0.017784735*c_4;
-    const double t21 = s_4*(Sigma_4_11 - Sigma_4_22) + c_4*(Sigma_4_12 + Sigma_4_12);
+    const double t21 = (s_4*(Sigma_4_11 - Sigma_4_22)) + (c_4*(Sigma_4_12 + Sigma_4_12));
     const double t22 = s_4*t21;
     const double t23 = c_4*Sigma_4_13;
     const double t24 = s_4*Sigma_4_23;
-    const double neg_Sigma_3_23 = s_4*Sigma_4_13 + c_4*Sigma_4_23;
-    const double Sigma_3_12 = c_4*t21 - Sigma_4_12 + 0.39225*h_3_2;
+    const double neg_Sigma_3_23 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
+    const double Sigma_3_12 = (c_4*t21) - Sigma_4_12 + (0.39225*h_3_2);
     const double h_3_1 = 1.598759275 - t20;
-    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t22 - 0.7845*t20);
+    const double Sigma_3_11 = 0.59360445167475 + (Sigma_4_11 - t22 - (0.7845*t20));
     const double Sigma_3_13 = t24 - t23 - 0.09736195575;
     const double Sigma_3_22 = 0.0020475 + (Sigma_4_22 + t22);
 
     /* link 2 (upper_arm_link): composite body, SA (15a-c) */
     const double t25 = s_3*h_3_2;
-    const double t26 = c_3*h_3_1 - t25;
+    const double t26 = (c_3*h_3_1) - t25;
     const double t27 = c_3*h_3_2;
-    const double h_2_2 = s_3*h_3_1 + t27;
-    const double t28 = s_3*(Sigma_3_11 - Sigma_3_22) + c_3*(Sigma_3_12 + Sigma_3_12);
+    const double h_2_2 = (s_3*h_3_1) + t27;
+    const double t28 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
     const double t29 = s_3*t28;
     const double t30 = s_3*neg_Sigma_3_23;
-    const double t31 = c_3*Sigma_3_13 + t30;
+    const double t31 = (c_3*Sigma_3_13) + t30;
     const double t32 = s_3*Sigma_3_13;
     const double t33 = c_3*neg_Sigma_3_23;
     const double Sigma_2_23 = t32 - t33;
-    const double Sigma_2_12 = c_3*t28 - Sigma_3_12 + 0.425*h_2_2;
+    const double Sigma_2_12 = (c_3*t28) - Sigma_3_12 + (0.425*h_2_2);
     const double h_2_1 = 4.4329225 + t26;
-    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t29 + 0.85*t26);
+    const double Sigma_2_11 = 1.76257323841 + (Sigma_3_11 - t29 + (0.85*t26));
     const double Sigma_2_13 = t31 - 0.075354282;
     const double Sigma_2_22 = 0.0075537 + (Sigma_3_22 + t29);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double t34 = Sigma_2_11 - s_2*(s_2*(Sigma_2_11 - Sigma_2_22) + c_2*(Sigma_2_12 + Sigma_2_12));
-    const double Sigma_1_11 = 0.00333 + t34;
+    const double t34 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
+    const double Sigma_1_11 = 0.00333 + (Sigma_2_11 - t34);
     const double Sigma_1_22 = 0.29520861244275 + Sigma_4_33;
 
     /* link 1 (shoulder_link): row of the mass matrix, SA (16) */
@@ -149,34 +149,34 @@ void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[3
     /* link 2 (upper_arm_link): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
     const double t35 = 0.10915*h_2_2;
-    const double M_2_1 = s_2*(Sigma_2_13 + 0.10915*h_2_1) + c_2*(Sigma_2_23 + t35);
+    const double M_2_1 = (s_2*(Sigma_2_13 + (0.10915*h_2_1))) + (c_2*(Sigma_2_23 + t35));
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + 0.425*t26;
-    const double M_3_1 = s_2*(t31 + 0.10915*t26) - c_2*(t33 - t32 - t35);
+    const double M_3_2 = M_3_3 + (0.425*t26);
+    const double M_3_1 = (s_2*(t31 + (0.10915*t26))) - (c_2*(t33 - t32 - t35));
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
     const double t36 = t23 - t24;
-    const double M_4_3 = M_4_4 - 0.39225*t20;
-    const double t37 = t25 + c_3*t20;
-    const double M_4_2 = M_4_3 - 0.425*t37;
-    const double t38 = c_2*(s_3*t36 + t33 + 0.10915*(s_3*t20 - t27));
-    const double neg_M_4_1 = s_2*(c_3*t36 - t30 + 0.10915*t37) + t38;
+    const double M_4_3 = M_4_4 - (0.39225*t20);
+    const double t37 = t25 + (c_3*t20);
+    const double M_4_2 = M_4_3 - (0.425*t37);
+    const double t38 = c_2*((s_3*t36) + t33 + (0.10915*((s_3*t20) - t27)));
+    const double neg_M_4_1 = (s_2*((c_3*t36) - t30 + (0.10915*t37))) + t38;
 
     /* link 5 (wrist_2_link): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + 0.126621;
-    const double t39 = c_4*Sigma_4_12 + s_4*M_5_5;
-    const double t40 = c_4*M_5_5 - s_4*Sigma_4_12;
-    const double M_5_1 = s_2*(c_3*t39 + s_3*t40) - c_2*(c_3*t40 - s_3*t39);
+    const double t39 = (c_4*Sigma_4_12) + (s_4*M_5_5);
+    const double t40 = (c_4*M_5_5) - (s_4*Sigma_4_12);
+    const double M_5_1 = (s_2*((c_3*t39) + (s_3*t40))) - (c_2*((c_3*t40) - (s_3*t39)));
 
     /* link 6 (wrist_3_link): row of the mass matrix, SA (16) */
     const double t41 = 0.0171364731454*s_5;
     const double M_6_4 = 0.0171364731454*c_5;
     const double t42 = c_4*t41;
     const double t43 = s_4*t41;
-    const double neg_M_6_1 = s_2*(c_3*t42 - s_3*t43) + c_2*(s_3*t42 + c_3*t43);
+    const double neg_M_6_1 = (s_2*((c_3*t42) - (s_3*t43))) + (c_2*((s_3*t42) + (c_3*t43)));
 
     /* link 6 (wrist_3_link): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_4_6 = 58.355064750790525*M_6_4;
@@ -200,116 +200,116 @@ void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[3
     const double alpha_3_4 = t48*t52;
     const double alpha_2_4 = t49*t52;
     const double alpha_1_4 = t51*t52;
-    const double D_3 = M_3_3 - t44 - t47 - alpha_3_4*t48;
-    const double t53 = M_3_2 - t44 - t47 - alpha_3_4*t49;
-    const double t54 = M_3_1 + t45 - t50 - alpha_3_4*t51;
+    const double D_3 = M_3_3 - t44 - t47 - (alpha_3_4*t48);
+    const double t53 = M_3_2 - t44 - t47 - (alpha_3_4*t49);
+    const double t54 = M_3_1 + t45 - t50 - (alpha_3_4*t51);
 
     /* link 3 (forearm_link): reverse Gaussian elimination, SA (26)-(30) */
     const double t55 = 1.0/D_3;
     const double alpha_2_3 = t53*t55;
     const double alpha_1_3 = t54*t55;
-    const double D_2 = M_2_2 - t44 - t47 - alpha_2_4*t49 - alpha_2_3*t53;
-    const double t56 = M_2_1 + t45 - t50 - alpha_2_4*t51 - alpha_2_3*t54;
-    const double t57 = M_1_1 - neg_alpha_1_6*neg_M_6_1 - alpha_1_5*M_5_1 - alpha_1_4*t51;
+    const double D_2 = M_2_2 - t44 - t47 - (alpha_2_4*t49) - (alpha_2_3*t53);
+    const double t56 = M_2_1 + t45 - t50 - (alpha_2_4*t51) - (alpha_2_3*t54);
+    const double t57 = M_1_1 - (neg_alpha_1_6*neg_M_6_1) - (alpha_1_5*M_5_1) - (alpha_1_4*t51);
 
     /* link 2 (upper_arm_link): reverse Gaussian elimination, SA (26)-(30) */
     const double t58 = 1.0/D_2;
     const double alpha_1_2 = t56*t58;
-    const double D_1 = t57 - alpha_1_3*t54 - alpha_1_2*t56;
+    const double D_1 = t57 - (alpha_1_3*t54) - (alpha_1_2*t56);
 
     /* link 1 (shoulder_link): reverse Gaussian elimination, SA (26)-(30) */
     const double t59 = 1.0/D_1;
 
     /* link 5 (wrist_2_link): elimination applied to the right-hand side, SA (24) */
-    const double t60 = alpha_4_6*R_5_12 - s_1 + alpha_4_5*R_4_12;
+    const double t60 = (alpha_4_6*R_5_12) - s_1 + (alpha_4_5*R_4_12);
 
     /* link 4 (wrist_1_link): elimination applied to the right-hand side, SA (24) */
-    const double t61 = t60 - alpha_3_4*t60;
+    const double t61 = t60 - (alpha_3_4*t60);
 
     /* link 3 (forearm_link): elimination applied to the right-hand side, SA (24) */
-    const double t62 = t60 - alpha_2_4*t60 - alpha_2_3*t61;
+    const double t62 = t60 - (alpha_2_4*t60) - (alpha_2_3*t61);
 
     /* link 2 (upper_arm_link): elimination applied to the right-hand side, SA (24) */
-    const double t63 = alpha_1_5*R_4_12 - neg_alpha_1_6*R_5_12 - alpha_1_4*t60 - alpha_1_3*t61;
-    const double t64 = t63 - alpha_1_2*t62;
+    const double t63 = (alpha_1_5*R_4_12) - (neg_alpha_1_6*R_5_12) - (alpha_1_4*t60) - (alpha_1_3*t61);
+    const double t64 = t63 - (alpha_1_2*t62);
 
     /* link 5 (wrist_2_link): elimination applied to the right-hand side, SA (24) */
-    const double t65 = c_1 + alpha_4_6*R_5_22 + alpha_4_5*R_4_22;
+    const double t65 = c_1 + (alpha_4_6*R_5_22) + (alpha_4_5*R_4_22);
 
     /* link 4 (wrist_1_link): elimination applied to the right-hand side, SA (24) */
-    const double t66 = t65 - alpha_3_4*t65;
+    const double t66 = t65 - (alpha_3_4*t65);
 
     /* link 3 (forearm_link): elimination applied to the right-hand side, SA (24) */
-    const double t67 = t65 - alpha_2_4*t65 - alpha_2_3*t66;
+    const double t67 = t65 - (alpha_2_4*t65) - (alpha_2_3*t66);
 
     /* link 2 (upper_arm_link): elimination applied to the right-hand side, SA (24) */
-    const double t68 = alpha_1_5*R_4_22 - neg_alpha_1_6*R_5_22 - alpha_1_4*t65 - alpha_1_3*t66;
-    const double t69 = t68 - alpha_1_2*t67;
+    const double t68 = (alpha_1_5*R_4_22) - (neg_alpha_1_6*R_5_22) - (alpha_1_4*t65) - (alpha_1_3*t66);
+    const double t69 = t68 - (alpha_1_2*t67);
 
     /* link 5 (wrist_2_link): elimination applied to the right-hand side, SA (24) */
-    const double t70 = alpha_4_6*R_5_32 - alpha_4_5*neg_R_4_32;
+    const double t70 = (alpha_4_6*R_5_32) - (alpha_4_5*neg_R_4_32);
 
     /* link 4 (wrist_1_link): elimination applied to the right-hand side, SA (24) */
-    const double t71 = t70 - alpha_3_4*t70;
+    const double t71 = t70 - (alpha_3_4*t70);
 
     /* link 3 (forearm_link): elimination applied to the right-hand side, SA (24) */
-    const double t72 = t70 - alpha_2_4*t70 - alpha_2_3*t71;
-    const double t73 = 1.0 - neg_alpha_1_6*R_5_32 - alpha_1_5*neg_R_4_32 - alpha_1_4*t70;
+    const double t72 = t70 - (alpha_2_4*t70) - (alpha_2_3*t71);
+    const double t73 = 1.0 - (neg_alpha_1_6*R_5_32) - (alpha_1_5*neg_R_4_32) - (alpha_1_4*t70);
 
     /* link 2 (upper_arm_link): elimination applied to the right-hand side, SA (24) */
-    const double t74 = t73 - alpha_1_3*t71 - alpha_1_2*t72;
+    const double t74 = t73 - (alpha_1_3*t71) - (alpha_1_2*t72);
 
     /* link 6 (wrist_3_link): elimination applied to the right-hand side, SA (24) */
     const double t75 = alpha_4_6*t13;
 
     /* link 5 (wrist_2_link): elimination applied to the right-hand side, SA (24) */
     const double t76 = alpha_4_5*t10;
-    const double t77 = c_1*t6 - t75 + t76;
+    const double t77 = (c_1*t6) - t75 + t76;
 
     /* link 4 (wrist_1_link): elimination applied to the right-hand side, SA (24) */
-    const double t78 = c_1*t5 - t75 + t76 - alpha_3_4*t77;
+    const double t78 = (c_1*t5) - t75 + t76 - (alpha_3_4*t77);
 
     /* link 3 (forearm_link): elimination applied to the right-hand side, SA (24) */
-    const double t79 = c_1*t4 - t75 + t76 - alpha_2_4*t77 - alpha_2_3*t78;
+    const double t79 = (c_1*t4) - t75 + t76 - (alpha_2_4*t77) - (alpha_2_3*t78);
 
     /* link 2 (upper_arm_link): elimination applied to the right-hand side, SA (24) */
-    const double t80 = neg_alpha_1_6*t13 - t2 + alpha_1_5*t10 - alpha_1_4*t77 - alpha_1_3*t78;
-    const double t81 = t80 - alpha_1_2*t79;
+    const double t80 = (neg_alpha_1_6*t13) - t2 + (alpha_1_5*t10) - (alpha_1_4*t77) - (alpha_1_3*t78);
+    const double t81 = t80 - (alpha_1_2*t79);
 
     /* link 6 (wrist_3_link): elimination applied to the right-hand side, SA (24) */
     const double t82 = alpha_4_6*t14;
 
     /* link 5 (wrist_2_link): elimination applied to the right-hand side, SA (24) */
     const double t83 = alpha_4_5*t11;
-    const double t84 = s_1*t6 - t82 - t83;
+    const double t84 = (s_1*t6) - t82 - t83;
 
     /* link 4 (wrist_1_link): elimination applied to the right-hand side, SA (24) */
-    const double t85 = s_1*t5 - t82 - t83 - alpha_3_4*t84;
+    const double t85 = (s_1*t5) - t82 - t83 - (alpha_3_4*t84);
 
     /* link 3 (forearm_link): elimination applied to the right-hand side, SA (24) */
-    const double t86 = s_1*t4 - t82 - t83 - alpha_2_4*t84 - alpha_2_3*t85;
+    const double t86 = (s_1*t4) - t82 - t83 - (alpha_2_4*t84) - (alpha_2_3*t85);
 
     /* link 2 (upper_arm_link): elimination applied to the right-hand side, SA (24) */
-    const double t87 = t1 + neg_alpha_1_6*t14 - alpha_1_5*t11 - alpha_1_4*t84 - alpha_1_3*t85;
-    const double t88 = t87 - alpha_1_2*t86;
+    const double t87 = t1 + (neg_alpha_1_6*t14) - (alpha_1_5*t11) - (alpha_1_4*t84) - (alpha_1_3*t85);
+    const double t88 = t87 - (alpha_1_2*t86);
 
     /* link 6 (wrist_3_link): elimination applied to the right-hand side, SA (24) */
     const double t89 = alpha_4_6*t15;
 
     /* link 5 (wrist_2_link): elimination applied to the right-hand side, SA (24) */
     const double t90 = alpha_4_5*t12;
-    const double t91 = s_1*(t2 - p_4_2) + c_1*(t1 - p_4_1) + t89 + t90;
+    const double t91 = (s_1*(t2 - p_4_2)) + (c_1*(t1 - p_4_1)) + t89 + t90;
 
     /* link 4 (wrist_1_link): elimination applied to the right-hand side, SA (24) */
-    const double t92 = alpha_3_4*t91 - (s_1*(t2 - p_3_2) + c_1*(t1 - p_3_1) + t89 + t90);
+    const double t92 = (alpha_3_4*t91) - ((s_1*(t2 - p_3_2)) + (c_1*(t1 - p_3_1)) + t89 + t90);
 
     /* link 3 (forearm_link): elimination applied to the right-hand side, SA (24) */
-    const double t93 = alpha_2_4*t91 - (s_1*(t2 - p_2_2) + c_1*(t1 + neg_p_2_1) + t89 + t90);
-    const double t94 = t93 - alpha_2_3*t92;
+    const double t93 = (alpha_2_4*t91) - ((s_1*(t2 - p_2_2)) + (c_1*(t1 + neg_p_2_1)) + t89 + t90);
+    const double t94 = t93 - (alpha_2_3*t92);
 
     /* link 2 (upper_arm_link): elimination applied to the right-hand side, SA (24) */
-    const double t95 = neg_alpha_1_6*t15 - alpha_1_5*t12 + alpha_1_4*t91 - alpha_1_3*t92;
-    const double t96 = t95 - alpha_1_2*t94;
+    const double t95 = (neg_alpha_1_6*t15) - (alpha_1_5*t12) + (alpha_1_4*t91) - (alpha_1_3*t92);
+    const double t96 = t95 - (alpha_1_2*t94);
 
     /* link 1 (shoulder_link): elimination applied to the right-hand side, SA (24) */
     const double t97 = t69*t59;
@@ -344,32 +344,48 @@ void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[3
     const double t126 = 58.355064750790525*t15;
 
     /* products of the rows of the Jacobian over the inverse of the mass matrix */
-    const double t127 = t64*(t64*t59) + t62*(t62*t58) + t61*(t61*t55) + t60*(t60*t52);
-    const double out_Lambda_inv_0_0 = t127 + R_4_12*(R_4_12*t46) + R_5_12*(58.355064750790525*R_5_12);
-    const double out_Lambda_inv_0_1 = t64*t97 + t62*t98 + t61*t99 + t60*t100 + R_4_12*t101 + R_5_12*t102;
-    const double out_Lambda_inv_0_2 = t64*t103 + t62*t104 + t61*t105 + t60*t106 - R_4_12*t107 + R_5_12*t108;
-    const double out_Lambda_inv_0_3 = t64*t109 + t62*t110 + t61*t111 + t60*t112 + R_4_12*t113 - R_5_12*t114;
-    const double out_Lambda_inv_0_4 = t64*t115 + t62*t116 + t61*t117 + t60*t118 - R_4_12*t119 - R_5_12*t120;
-    const double out_Lambda_inv_0_5 = t64*t121 + t62*t122 + t61*t123 - t60*t124 - R_4_12*t125 - R_5_12*t126;
-    const double out_Lambda_inv_1_1 = t69*t97 + t67*t98 + t66*t99 + t65*t100 + R_4_22*t101 + R_5_22*t102;
-    const double out_Lambda_inv_1_2 = t69*t103 + t67*t104 + t66*t105 + t65*t106 - R_4_22*t107 + R_5_22*t108;
-    const double out_Lambda_inv_1_3 = t69*t109 + t67*t110 + t66*t111 + t65*t112 + R_4_22*t113 - R_5_22*t114;
-    const double out_Lambda_inv_1_4 = t69*t115 + t67*t116 + t66*t117 + t65*t118 - R_4_22*t119 - R_5_22*t120;
-    const double out_Lambda_inv_1_5 = t69*t121 + t67*t122 + t66*t123 - t65*t124 - R_4_22*t125 - R_5_22*t126;
-    const double t128 = t74*t103 + t72*t104 + t71*t105 + t70*t106 + neg_R_4_32*t107;
-    const double out_Lambda_inv_2_2 = t128 + R_5_32*t108;
-    const double t129 = t74*t109 + t72*t110 + t71*t111 + t70*t112 - neg_R_4_32*t113;
-    const double out_Lambda_inv_2_3 = t129 - R_5_32*t114;
-    const double t130 = t74*t115 + t72*t116 + t71*t117 + t70*t118 + neg_R_4_32*t119;
-    const double out_Lambda_inv_2_4 = t130 - R_5_32*t120;
-    const double t131 = t74*t121 + t72*t122 + t71*t123 - t70*t124 + neg_R_4_32*t125;
-    const double out_Lambda_inv_2_5 = t131 - R_5_32*t126;
-    const double out_Lambda_inv_3_3 = t81*t109 + t79*t110 + t78*t111 + t77*t112 + t10*t113 + t13*t114;
-    const double out_Lambda_inv_3_4 = t81*t115 + t79*t116 + t78*t117 + t77*t118 - t10*t119 + t13*t120;
-    const double out_Lambda_inv_3_5 = t81*t121 + t79*t122 + t78*t123 - t77*t124 - t10*t125 + t13*t126;
-    const double out_Lambda_inv_4_4 = t88*t115 + t86*t116 + t85*t117 + t84*t118 + t11*t119 + t14*t120;
-    const double out_Lambda_inv_4_5 = t88*t121 + t86*t122 + t85*t123 - t84*t124 + t11*t125 + t14*t126;
-    const double out_Lambda_inv_5_5 = t96*t121 + t94*t122 + t92*t123 + t91*t124 + t12*t125 + t15*t126;
+    const double t127 = (t64*(t64*t59)) + (t62*(t62*t58)) + (t61*(t61*t55)) + (t60*(t60*t52));
+    const double out_Lambda_inv_0_0 = t127 + (R_4_12*(R_4_12*t46)) + (R_5_12*(58.355064750790525*R_5_12));
+    const double t128 = (t64*t97) + (t62*t98) + (t61*t99) + (t60*t100) + (R_4_12*t101);
+    const double out_Lambda_inv_0_1 = t128 + (R_5_12*t102);
+    const double t129 = (t64*t103) + (t62*t104) + (t61*t105) + (t60*t106) - (R_4_12*t107);
+    const double out_Lambda_inv_0_2 = t129 + (R_5_12*t108);
+    const double t130 = (t64*t109) + (t62*t110) + (t61*t111) + (t60*t112) + (R_4_12*t113);
+    const double out_Lambda_inv_0_3 = t130 - (R_5_12*t114);
+    const double t131 = (t64*t115) + (t62*t116) + (t61*t117) + (t60*t118) - (R_4_12*t119);
+    const double out_Lambda_inv_0_4 = t131 - (R_5_12*t120);
+    const double t132 = (t64*t121) + (t62*t122) + (t61*t123) - (t60*t124) - (R_4_12*t125);
+    const double out_Lambda_inv_0_5 = t132 - (R_5_12*t126);
+    const double t133 = (t69*t97) + (t67*t98) + (t66*t99) + (t65*t100) + (R_4_22*t101);
+    const double out_Lambda_inv_1_1 = t133 + (R_5_22*t102);
+    const double t134 = (t69*t103) + (t67*t104) + (t66*t105) + (t65*t106) - (R_4_22*t107);
+    const double out_Lambda_inv_1_2 = t134 + (R_5_22*t108);
+    const double t135 = (t69*t109) + (t67*t110) + (t66*t111) + (t65*t112) + (R_4_22*t113);
+    const double out_Lambda_inv_1_3 = t135 - (R_5_22*t114);
+    const double t136 = (t69*t115) + (t67*t116) + (t66*t117) + (t65*t118) - (R_4_22*t119);
+    const double out_Lambda_inv_1_4 = t136 - (R_5_22*t120);
+    const double t137 = (t69*t121) + (t67*t122) + (t66*t123) - (t65*t124) - (R_4_22*t125);
+    const double out_Lambda_inv_1_5 = t137 - (R_5_22*t126);
+    const double t138 = (t74*t103) + (t72*t104) + (t71*t105) + (t70*t106) + (neg_R_4_32*t107);
+    const double out_Lambda_inv_2_2 = t138 + (R_5_32*t108);
+    const double t139 = (t74*t109) + (t72*t110) + (t71*t111) + (t70*t112) - (neg_R_4_32*t113);
+    const double out_Lambda_inv_2_3 = t139 - (R_5_32*t114);
+    const double t140 = (t74*t115) + (t72*t116) + (t71*t117) + (t70*t118) + (neg_R_4_32*t119);
+    const double out_Lambda_inv_2_4 = t140 - (R_5_32*t120);
+    const double t141 = (t74*t121) + (t72*t122) + (t71*t123) - (t70*t124) + (neg_R_4_32*t125);
+    const double out_Lambda_inv_2_5 = t141 - (R_5_32*t126);
+    const double t142 = (t81*t109) + (t79*t110) + (t78*t111) + (t77*t112) + (t10*t113);
+    const double out_Lambda_inv_3_3 = t142 + (t13*t114);
+    const double t143 = (t81*t115) + (t79*t116) + (t78*t117) + (t77*t118) - (t10*t119);
+    const double out_Lambda_inv_3_4 = t143 + (t13*t120);
+    const double t144 = (t81*t121) + (t79*t122) + (t78*t123) - (t77*t124) - (t10*t125);
+    const double out_Lambda_inv_3_5 = t144 + (t13*t126);
+    const double t145 = (t88*t115) + (t86*t116) + (t85*t117) + (t84*t118) + (t11*t119);
+    const double out_Lambda_inv_4_4 = t145 + (t14*t120);
+    const double t146 = (t88*t121) + (t86*t122) + (t85*t123) - (t84*t124) + (t11*t125);
+    const double out_Lambda_inv_4_5 = t146 + (t14*t126);
+    const double t147 = (t96*t121) + (t94*t122) + (t92*t123) + (t91*t124) + (t12*t125);
+    const double out_Lambda_inv_5_5 = t147 + (t15*t126);
 
     Lambda_inv[0] = out_Lambda_inv_0_0;
     Lambda_inv[1] = out_Lambda_inv_0_1;

@@ -1,8 +1,9 @@
 """C99: one function a file, a header for all; includes nothing but <math.h> and the header, and allocates nothing.
 
 What is decided here: which rows become locals and under which names, where a comment stands, how an expression is
-parenthesised, what a literal looks like. `templates/c99/` holds the layout. Parentheses are written only where C's
-grammar would group otherwise; `symgen.readback` proves that the text means the rows, operand by operand.
+parenthesised, what a literal looks like. `templates/c99/` holds the layout. Parentheses are written where C's grammar would
+group otherwise, and around a product in a sum, as MISRA C:2012 asks (rule 12.1); `symgen.readback` proves that the text
+means the rows, operand by operand.
 
 Outputs may alias inputs: every input is read into a local before the first store.
 """
@@ -272,8 +273,10 @@ class _Writer:
             )
         sign, rank = {"mul": ("*", _PRODUCT), "div": ("/", _PRODUCT), "add": (" + ", _SUM), "sub": (" - ", _SUM)}[op]
         # C groups from the left, and a sign directly behind an operator reads badly.
-        right = self._operand(args[1], _ATOM if self.rank[args[1]] == _UNARY else rank + 1)
-        return f"{self._operand(args[0], rank)}{sign}{right}", rank
+        right = self._operand(args[1], _ATOM if self.rank[args[1]] == _UNARY else rank + 1, rank)
+        return f"{self._operand(args[0], rank, rank)}{sign}{right}", rank
 
-    def _operand(self, i: int, rank: int) -> str:
-        return self.text[i] if self.rank[i] >= rank else f"({self.text[i]})"
+    def _operand(self, i: int, rank: int, around: int = _ATOM) -> str:
+        """Row i as an operand that must bind as tightly as `rank`, in an operation of rank `around`."""
+        plain = self.rank[i] >= rank and (around, self.rank[i]) != (_SUM, _PRODUCT)
+        return self.text[i] if plain else f"({self.text[i]})"

@@ -1,0 +1,178 @@
+"""Static analysers and sanitizers have nothing to say on the C of the built-in robots, in double and in float.
+
+The tools come from Debian (`apt install clang cppcheck`). One that is missing is a skip with a reason, and a failure where
+SYMGEN_FIRMWARE_TOOLS=required says that they are there; then each tool also sees all robots, which takes three minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import symgen
+from tests.golden import FOLDER
+from tests.test_c99 import WARNINGS
+from tests.test_folder import run
+
+ROOT = Path(__file__).resolve().parent.parent
+ROBOTS = ("panda", "planar_arm", "planar_point_mass", "puma560", "scara", "ur5")
+REALS = ("double", "float")
+REQUIRED = os.environ.get("SYMGEN_FIRMWARE_TOOLS") == "required"
+SOME = (("panda", "float"), ("planar_point_mass", "double"), ("scara", "double"), ("planar_arm", "float"))
+SLOW = tuple((robot, real) for robot in ROBOTS for real in REALS) if REQUIRED else SOME
+"""What the slow tools see: some of each kind, and everything where the tools are required."""
+
+UNWANTED = {
+    "declaration-after-statement": "C99 declares where a value is first known; the note is meant for C89",
+    "unsafe-buffer-usage": "asks for C++ containers in place of every array that is a parameter",
+}
+"""What is taken out of clang's -Weverything, and why."""
+
+ADDRESSES = ("-fsanitize=address,undefined,float-divide-by-zero,float-cast-overflow", "-fno-sanitize-recover=all")
+SANITIZERS = {
+    "gcc: addresses, undefined behaviour": ("gcc", *ADDRESSES),
+    "clang: addresses, undefined behaviour, integers": ("clang", "-fsanitize=integer", *ADDRESSES),
+    "clang: memory": ("clang", "-fsanitize=memory", "-fno-sanitize-recover=all"),
+}
+
+
+def tool(name: str) -> str:
+    """The path of a tool; where it is missing the test is skipped, or fails when the tools are required."""
+    found = shutil.which(name)
+    if found is None and REQUIRED:
+        pytest.fail(f"{name} is not installed, though SYMGEN_FIRMWARE_TOOLS says that it is")
+    if found is None:
+        pytest.skip(f"{name} is not installed; apt install {'cppcheck' if name == 'cppcheck' else 'clang'}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """double/ROBOT is the committed C; float/ROBOT is made here, with sine and cosine as macros."""
+    place = tmp_path_factory.mktemp("generated")
+    (place / "double").symlink_to(FOLDER)
+    for robot in ROBOTS:
+        symgen.generate(robot, place / "float" / robot, real="float", trig="macro")
+    return place
+
+
+@pytest.mark.parametrize(("robot", "real"), SLOW)
+def test_gcc_and_its_analyzer_are_silent(generated: Path, tmp_path: Path, robot: str, real: str) -> None:
+    for quiet in ((), (f"-D{robot}_NO_STDIO",)):
+        files = sorted((generated / real / robot).glob("*_selftest.c" if quiet else "*.c"))
+        done = run("gcc", "-std=c99", *WARNINGS, *quiet, "-fanalyzer", "-c", *files, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_clang_with_every_warning_is_silent(generated: Path, robot: str, real: str) -> None:
+    without = [f"-Wno-{name}" for name in ("unknown-warning-option", *UNWANTED)]
+    files = sorted((generated / real / robot).glob("*.c"))
+    done = run(tool("clang"), "-std=c99", "-Weverything", *without, "-Werror", "-fsyntax-only", *files)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("sanitizer", SANITIZERS)
+@pytest.mark.parametrize(("robot", "real"), SLOW)
+def test_sanitizers_are_silent(generated: Path, tmp_path: Path, robot: str, real: str, sanitizer: str) -> None:
+    """The self-test runs under each: every function, at three states, and with each result over each argument."""
+    compiler, *flags = SANITIZERS[sanitizer]
+    files = sorted((generated / real / robot).glob("*.c"))
+    built = run(tool(compiler), "-std=c99", "-O1", "-ffp-contract=off", *flags, *files, "-o", tmp_path / "selftest", "-lm")
+    assert built.returncode == 0, built.stderr
+    done = run(tmp_path / "selftest")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(" passed, 0 failed\n")
+
+
+# MISRA C:2012: what the addon reports is what docs/firmware-author.md lists, no more and no less.
+
+
+def deviations(title: str) -> dict[str, str]:
+    """{rule: its reason} of the table under a heading of the chapter."""
+    chapter = (ROOT / "docs" / "firmware-author.md").read_text(encoding="utf-8")
+    section = chapter.partition(f"### {title}\n")[2].partition("\n#")[0]
+    rows = re.findall(r"^\| (\d+) \| (Rule|Dir) ([\d.]+) \| \w+ \| (.+?) \|$", section, re.MULTILINE)
+    assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1))
+    return {f"{kind} {number}": reason for _, kind, number, reason in rows}
+
+
+def misra(*files: Path) -> set[str]:
+    """The rules that cppcheck's addon sees broken; anything else that cppcheck reports is returned as it is."""
+    done = run(tool("cppcheck"), "--addon=misra", "--enable=style,warning,performance,portability", "--std=c99", "--quiet",
+               "--template={id}", *files)
+    assert done.returncode == 0, done.stdout
+    return {re.sub(r"^misra-c2012-", "Rule ", line) for line in done.stderr.splitlines()}
+
+
+def test_the_deviations_from_misra_are_those_listed(generated: Path) -> None:
+    folders = [generated / real / robot for robot, real in SLOW] if REQUIRED else [generated / "float" / "scara"]
+    for folder in folders:
+        assert misra(*sorted(folder.glob("*.c"))) == set(deviations("Reported by cppcheck"))
+
+
+def test_the_functions_alone_deviate_from_no_rule_that_is_checked(generated: Path) -> None:
+    for files in (FOLDER / "panda").glob("*_forward_dynamics.c"), (generated / "float" / "planar_arm").glob("*_[b-l]*.c"):
+        assert misra(*files) == set()
+
+
+def test_the_deviations_that_cppcheck_does_not_see_are_there(generated: Path) -> None:
+    """What is on the second list is on it for a reason that can be found in the text."""
+    symbols = re.findall(r"^void (\w+)\(", (FOLDER / "planar_point_mass" / "planar_point_mass.h").read_text(), re.MULTILINE)
+    macros = re.findall(r"^#define \w+\(", (generated / "float" / "scara" / "scara.h").read_text(), re.MULTILINE)
+    found = {
+        "Rule 5.1": len({symbol[:31] for symbol in symbols}) < len(symbols),
+        "Dir 4.6": "double" in (FOLDER / "scara" / "scara.h").read_text(),
+        "Dir 4.9": bool(macros),
+    }
+    assert set(deviations("Not looked at by cppcheck")) == {rule for rule, there in found.items() if there}
+
+
+# The tools can see: each planted error is one that a generated function could hold.
+
+PLANTED = """
+#include <math.h>
+void planted(const double q[2], double out[2]);
+void planted(const double q[2], double out[2])
+{{
+    double unset[2];
+    const double zero = q[0] - q[0];
+    unset[0] = zero;
+    {statement}
+}}
+int main(void)
+{{
+    double q[2] = {{1.0, 2.0}};
+    double out[2];
+    planted(q, out);
+    return out[0] > 1.0 ? 1 : 0;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sanitizer", "statement"),
+    [("clang: memory", "out[0] = unset[1]; out[1] = unset[0];"),
+     *((name, statement) for name in SANITIZERS if name != "clang: memory"
+       for statement in ("out[0] = 1.0/zero; out[1] = unset[0];", "out[0] = unset[0]; out[2 + (int)zero] = 1.0;"))],
+)  # fmt: skip
+def test_a_planted_error_is_seen(tmp_path: Path, sanitizer: str, statement: str) -> None:
+    (tmp_path / "planted.c").write_text(PLANTED.format(statement=statement))
+    compiler, *flags = SANITIZERS[sanitizer]
+    built = run(tool(compiler), "-std=c99", "-O0", *flags, tmp_path / "planted.c", "-o", tmp_path / "planted", "-lm")
+    assert built.returncode == 0, built.stderr
+    done = run(tmp_path / "planted")
+    assert done.returncode != 0
+    assert "Sanitizer" in done.stderr or "runtime error" in done.stderr
+
+
+def test_a_planted_deviation_is_seen(tmp_path: Path) -> None:
+    text = (FOLDER / "planar_arm" / "planar_arm_forward_dynamics.c").read_text()
+    shutil.copy(FOLDER / "planar_arm" / "planar_arm.h", tmp_path)
+    (tmp_path / "planar_arm_forward_dynamics.c").write_text(text.replace("1.75 + (2.0*t2)", "1.75 + 2.0*t2"))
+    assert misra(tmp_path / "planar_arm_forward_dynamics.c") == {"Rule 12.1"}
