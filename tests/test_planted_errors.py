@@ -230,7 +230,7 @@ def _text_dropped(text: str) -> str:
 
 def _text_parent(text: str) -> str:
     """A quantity is turned by the angle of another joint than its link's."""
-    return _first(r"^(    const double \w+_\d_\d = )(c|s)_(\d)\*", lambda m: f"{m[1]}{m[2]}_{2 if m[3] != '2' else 3}*", text)
+    return _first(r"^(    const double \w+_\d_\d = \(?)(c|s)_(\d)\*", lambda m: f"{m[1]}{m[2]}_{2 if m[3] != '2' else 3}*", text)
 
 
 def _text_swapped(text: str) -> str:
