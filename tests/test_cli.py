@@ -339,8 +339,10 @@ def test_a_full_disk_is_one_sentence() -> None:
 
 
 def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+    """A shell's background jobs ignore the signal and hand that on; the child must not inherit it."""
     child = subprocess.Popen([*SYMGEN, "generate", "planar_point_mass:60", "-o", str(tmp_path / "chain")],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     time.sleep(1.5)
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
