@@ -10,7 +10,7 @@ DEMO   := build/demo
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check golden bench firmware-tools judge reproduce docs clean
+.PHONY: help demo test check golden bench firmware firmware-tools judge reproduce docs clean
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
@@ -18,6 +18,7 @@ help:
 	@echo "make check   ruff, and mypy --strict on symgen/"
 	@echo "make golden  rewrite generated/, the committed C of the built-in robots"
 	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
+	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (… minutes)"
 	@echo "make firmware-tools  apt installs the compilers and emulators of symgen/targets/"
 	@echo "make reproduce  rewrite docs/reproduce/, the papers' results measured on this machine (five minutes)"
 	@echo "make judge   rewrite the table of Pinocchio's verdicts on example-robot-data"
@@ -37,7 +38,7 @@ demo: $(VENV)/demo.stamp
 	@$(BIN)/symgen verify $(DEMO)/panda
 
 test: $(VENV)/test.stamp
-	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2
+	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 $(TESTS)
 
 check: $(VENV)/test.stamp
 	@$(BIN)/ruff check .
@@ -52,11 +53,17 @@ bench: $(VENV)/test.stamp
 
 # Debian's names; those who are root need no sudo.
 FIRMWARE_TOOLS := gcc-arm-none-eabi libnewlib-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm \
-                  gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
+                  gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc \
+                  g++ clang cppcheck frama-c-base
 
 firmware-tools:
 	@as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	$$as_root apt-get update -q && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(FIRMWARE_TOOLS)
+
+firmware: $(VENV)/test.stamp
+	@SYMGEN_FIRMWARE_TOOLS=required $(BIN)/python -m pytest -q -n 2 --maxprocesses 2 -m firmware
+	@$(BIN)/python -m tests.firmware_sheets
+	@echo "docs/firmware.md is rewritten; 'git diff --stat docs' shows what changed"
 
 judge: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.judges.example_robot_data --write

@@ -9,9 +9,11 @@ as well, are taken off. So the function does the same work on the same numbers i
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +25,6 @@ from symgen.backends._c_text import literal
 from symgen.emulation import Toolchain
 from symgen.errors import RequestError
 from symgen.firmware import BASE_FLAGS, TEMPLATES
-from symgen.generation import Options, programs, tip
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.states import draw_states
@@ -65,24 +66,37 @@ class Cost:
         return asdict(self) | ({} if clock is None else {"rate": self.rate(clock)})
 
 
-def measure(mechanism: Mechanism, target: str, functions: Iterable[str] | None = None, options: Options | None = None,
-            states: int = STATES) -> list[Cost]:
-    """The cost of every function that is asked for, as `symgen.generation.requested` reads them, over seeded random states.
+def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, states: int = STATES,
+            at_run_time: Mapping[str, str] | None = None) -> list[Cost]:
+    """The cost of every one of the robot's programs over seeded random states.
 
-    Raises RequestError for a target that does not count instructions, BuildError when a tool is missing.
+    `at_run_time` are the links of the arguments that are given at run time, by the argument's name.
+
+    Raises RequestError for a target that does not count instructions or cannot hold the functions, ToolMissing (a
+    BuildError) when a tool is missing.
     """
     machine = targets.find(target)
     if not machine.counter:
         counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
         raise RequestError(f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine")
-    options = options or Options(frame=tip(mechanism))
-    drawn = draw_states(mechanism, states, SEED, options.payload, options.wrench)
+    drawn = draw_states(mechanism, states, SEED, **(at_run_time or {}))
     own = c99.Target(mechanism.name, mechanism.nq, mechanism.nv)
-    found = []
-    for program in programs(mechanism, functions, options).values():
+
+    def one(program: Program) -> Cost:
         with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
-            found.append(_cost(program, own, drawn, Toolchain(machine, Path(folder))))
+            return _cost(program, own, drawn, Toolchain(machine, Path(folder)))
+
+    with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each waits for compilers and emulators
+        found = list(side_by_side.map(one, programs))
+    whole = sum(cost.flash for cost in found)
+    if whole > machine.flash:
+        raise RequestError(f"the {len(found)} functions of '{mechanism.name}' take {_size(whole)} of flash, and the firmware/ of "
+                           f"{machine.title} has {_size(machine.flash)}; ask for fewer with -f, or lock joints with --lock")
     return found
+
+
+def _size(count: int) -> str:
+    return f"{count / 1024:.0f} KiB" if count >= 1024 else f"{count} bytes"
 
 
 def _cost(program: Program, target: c99.Target, drawn: Mapping[str, Any], tools: Toolchain) -> Cost:
@@ -92,6 +106,9 @@ def _cost(program: Program, target: c99.Target, drawn: Mapping[str, Any], tools:
         (tools.folder / name).write_text(text, encoding="utf-8")
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE, "-fstack-usage")
     stack = max(int(line.split("\t")[1]) for line in (tools.folder / "one.su").read_text(encoding="utf-8").splitlines())
+    if stack > tools.machine.stack:
+        raise RequestError(f"{program.function} of '{target.name}' takes {_size(stack)} of stack, and the firmware/ of "
+                           f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints")
     sections = _sections(tools)
     undefined = tuple(sorted(line.split()[-1] for line in tools.tool("nm", "-u", "one.o").splitlines() if line.strip()))
     calls = [name for op in LIBM if (name := c99.calls(program.real, target)[op]) in undefined]

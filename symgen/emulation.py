@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from symgen.errors import BuildError
+from symgen.errors import BuildError, ToolMissing
 from symgen.targets import Machine
 
 EXACT_TIME = ("-icount", "shift=10,align=off,sleep=off")
@@ -31,6 +31,11 @@ class Toolchain:
         """Object files and libm to a program."""
         self.tool("gcc", *self.machine.flags, *self.machine.link, *objects, "-lm", "-o", result)
 
+    def versions(self) -> tuple[str, str]:
+        """The compiler and the emulator, each by the first line of what it says of itself."""
+        return (self.tool("gcc", "--version").splitlines()[0],
+                self._run([self.machine.emulator[0], "--version"]).splitlines()[0])
+
     def tool(self, name: str, *words: str) -> str:
         """What one of the compiler's and binutils' programs prints."""
         return self._run([self.machine.prefix + name, *words])
@@ -42,7 +47,7 @@ class Toolchain:
 
     def _run(self, command: Sequence[str]) -> str:
         if shutil.which(command[0]) is None:
-            raise BuildError(f"{command[0]} is not installed; on Debian 'apt install {self.machine.packages}' brings it")
+            raise ToolMissing(f"{command[0]} is not installed; on Debian 'apt install {self.machine.packages}' brings it")
         try:
             done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                                   stderr=subprocess.STDOUT, errors="replace", timeout=_TIMEOUT, check=False)

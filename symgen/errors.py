@@ -35,5 +35,9 @@ class BuildError(SymgenError):
     """The C compiler or its headers are missing, or refused the generated text."""
 
 
+class ToolMissing(BuildError):
+    """A program that is run is not on this machine: names the package that brings it."""
+
+
 class ProgramError(SymgenError):
     """A Program breaks one of the rules that `symgen.ir.check` states; always a defect of symgen itself."""

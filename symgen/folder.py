@@ -24,6 +24,7 @@ from symgen import firmware
 from symgen.backends import c99, render, wrapper
 from symgen.backends._c_text import WIDTH, comment, literal
 from symgen.errors import RequestError
+from symgen.evidence import context
 from symgen.ir import Port, Program
 from symgen.joints import joint_type
 from symgen.mechanism import BASE, Mechanism
@@ -53,15 +54,17 @@ def write(
     name: str | None = None,
     options: Mapping[str, Any] | None = None,
     cases: Iterable[SelfTestCase] = (),
+    evidence: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
     `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …);
-    `trig` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. A folder that is there
+    `trig` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. `evidence` is what was
+    found out about the C, plain data for the manifest and the README ("cost", see `symgen.cost_sheet`). A folder that is there
     already is replaced when symgen wrote it; files in it that symgen did not write are kept. Raises RequestError when
     something else stands there, or when the disk refuses.
     """
-    files = texts(mechanism, programs, name=name, options=options, cases=cases)
+    files = texts(mechanism, programs, name=name, options=options, cases=cases, evidence=evidence)
     replace_folder(Path(folder), files)
     return dict(json.loads(files["manifest.json"]))
 
@@ -73,6 +76,7 @@ def texts(
     name: str | None = None,
     options: Mapping[str, Any] | None = None,
     cases: Iterable[SelfTestCase] = (),
+    evidence: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
     """Every file of the folder by name. The same arguments give the same texts."""
     from symgen.canonical import to_toml
@@ -96,7 +100,9 @@ def texts(
     sources = [target.file(function) for function in programs]
     built = {"release": release, "files": sources, "headers": headers}
     files["CMakeLists.txt"] = render(c99.TEMPLATES, "CMakeLists.txt.j2", **common, **built)
-    said = _readme(mechanism, programs, described) | {"machine": chosen.get("target")}
+    known = {key: facts for key, facts in (evidence or {}).items() if facts}
+    described |= known
+    said = _readme(mechanism, programs, described) | {"machine": chosen.get("target")} | context(known)
     files["README.md"] = render(c99.TEMPLATES, "README.md.j2", **common, **said)
     if "target" in chosen:
         files |= firmware.texts(target, chosen["target"], sources)

@@ -18,6 +18,8 @@ from tests.golden import FOLDER
 from tests.test_c99 import WARNINGS
 from tests.test_folder import run
 
+pytestmark = pytest.mark.firmware
+
 ROOT = Path(__file__).resolve().parent.parent
 ROBOTS = ("panda", "planar_arm", "planar_point_mass", "puma560", "scara", "ur5")
 REALS = ("double", "float")

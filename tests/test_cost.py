@@ -9,15 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from symgen import load, targets
+from symgen import generate, load, targets
 from symgen.backends import c99
 from symgen.cli import main
 from symgen.cost import OPTIMIZE, Cost, measure
 from symgen.emulation import Toolchain
-from symgen.errors import BuildError
+from symgen.errors import RequestError, ToolMissing
 from symgen.firmware import BASE_FLAGS
-from symgen.generation import Options, program
+from symgen.generation import program
+from symgen.targets import cortex_m4f
+from tests import firmware_sheets
 from tests.test_firmware import need
+
+pytestmark = pytest.mark.firmware
 
 COUNTING = [name for name in targets.names() if targets.find(name).counter]
 STATES = 12
@@ -25,7 +29,7 @@ STATES = 12
 
 def one(robot: str, target: str, function: str, real: str = "float") -> Cost:
     need(target)
-    (cost,) = measure(load(robot), target, [function], Options(real), STATES)
+    (cost,) = measure(load(robot), [program(robot, function, real=real)], target, STATES)
     return cost
 
 
@@ -117,5 +121,60 @@ def test_what_cannot_be_measured_is_said_in_a_sentence(words: list[str], said: s
 
 def test_a_missing_tool_is_named_with_its_package(tmp_path: Path) -> None:
     machine = replace(targets.find("cortex-m4f"), prefix="no-such-chip-")
-    with pytest.raises(BuildError, match="no-such-chip-gcc is not installed; on Debian 'apt install gcc-arm-none-eabi"):
+    with pytest.raises(ToolMissing, match="no-such-chip-gcc is not installed; on Debian 'apt install gcc-arm-none-eabi"):
         Toolchain(machine, tmp_path).compile("one.c", "one.o")
+
+
+@pytest.mark.parametrize(("holds", "said"), [
+    ({"flash": 200}, r"the 2 functions of 'scara' take \d+ bytes of flash, and the firmware/ of Arm Cortex-M4F has 200 bytes; "),
+    ({"stack": 8}, r"forward_dynamics of 'scara' takes \d+ bytes of stack, and the firmware/ of Arm Cortex-M4F has 8 bytes; "),
+])
+def test_a_target_that_cannot_hold_the_robot_is_refused_with_the_numbers(
+        holds: dict[str, int], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    need("cortex-m4f")
+    monkeypatch.setattr(cortex_m4f, "TARGET", replace(cortex_m4f.TARGET, **holds))
+    with pytest.raises(RequestError, match=said):
+        generate("scara", tmp_path / "scara", ["mass_matrix", "forward_dynamics"], "float", target="cortex-m4f")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("target", COUNTING)
+def test_the_folder_s_manifest_and_readme_hold_the_cost_sheet(target: str, tmp_path: Path) -> None:
+    cost = one("scara", target, "forward_dynamics")
+    sheet = generate("scara", tmp_path / "scara", ["forward_dynamics"], "float", target=target)["cost"]
+    facts = json.loads(json.dumps(cost.facts(None)))
+    assert {"function": "forward_dynamics", **sheet["functions"]["forward_dynamics"]} == facts
+    assert sheet["flash"] == cost.flash
+    readme = (tmp_path / "scara" / "README.md").read_text(encoding="utf-8")
+    assert (f"| `forward_dynamics` | {cost.instructions[0]} to {cost.instructions[1]} | {cost.alone[0]} to {cost.alone[1]} | "
+            f"{cost.flash} | {cost.stack} | 0 | cosf sinf |") in readme
+    assert sheet["compiler"] in readme
+    assert main(["verify", str(tmp_path / "scara")]) == 0
+
+
+@pytest.mark.parametrize("words", [["--target", "host"], ["--target", "cortex-m4f", "--no-cost"]])
+def test_a_folder_without_a_cost_sheet_does_not_speak_of_one(words: list[str], tmp_path: Path) -> None:
+    assert main(["generate", "scara", "-f", "gravity_force", "-o", str(tmp_path / "c"), *words]) == 0
+    assert "cost" not in json.loads((tmp_path / "c" / "manifest.json").read_text(encoding="utf-8"))
+    assert "What a call costs" not in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_folder_made_where_a_tool_is_missing_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                       capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(cortex_m4f, "TARGET", replace(cortex_m4f.TARGET, prefix="no-such-chip-"))
+    words = ["generate", "scara", "-f", "gravity_force", "--real", "float", "--target", "cortex-m4f"]
+    assert main([*words, "-o", str(tmp_path / "c")]) == 0
+    said = "no-such-chip-gcc is not installed; on Debian"
+    assert f"symgen: note: README.md has no cost sheet: {said}" in capsys.readouterr().err
+    assert said in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_cost_sheets_is_what_is_measured() -> None:
+    """One sheet of it; `make firmware` rewrites the whole."""
+    need("cortex-m4f")
+    facts = firmware_sheets.sheet("scara", "cortex-m4f", "float")
+    page = firmware_sheets.FILE.read_text(encoding="utf-8")
+    if f"`{facts['compiler']}`" not in page:
+        pytest.skip(f"docs/firmware.md was measured with another compiler than {facts['compiler']}")
+    part = page[page.index("### scara on Arm Cortex-M4F, float\n"):]
+    assert part.startswith("\n".join(["### scara on Arm Cortex-M4F, float", "", *firmware_sheets.table(facts), ""]))

@@ -20,6 +20,8 @@ from symgen.functions import FUNCTIONS
 from tests.c_programs import arm
 from tests.test_folder import binary, cases, cmake, mechanism, run, selftest
 
+pytestmark = pytest.mark.firmware
+
 STANDARDS = ("-std=c++17", "-std=c++20")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wshadow", "-pedantic-errors", "-Werror")
 

@@ -50,11 +50,13 @@ ROOMS: dict[str, str] = {
     "targets": "mechanism",
     "firmware": "backends symgen targets",
     "emulation": "errors targets",
-    "cost": "backends emulation errors firmware generation ir mechanism states targets",
-    "folder": "backends canonical errors firmware functions ir joints mechanism symgen",
+    "cost": "backends emulation errors firmware ir mechanism states targets",
+    "cost_sheet": "cost emulation errors ir mechanism targets",
+    "evidence": "",
+    "folder": "backends canonical errors evidence firmware functions ir joints mechanism symgen",
     "selftest": "errors folder ir mechanism precision verification",
-    "generation": "backends constants derivation errors folder functions ir linkage loading mechanism methods model passes "
-                  "regularity selftest targets",
+    "generation": "backends constants cost_sheet derivation errors folder functions ir linkage loading mechanism methods model "
+                  "passes regularity selftest targets",
     "inspection": "backends closed_forms constants derivation errors functions generation ir joints linkage loading mechanism "
                   "methods model passes quantities spatial tables",
     # the other road to the same numbers: nothing of the derivation is allowed here

@@ -34,13 +34,14 @@ def arguments(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Measure everything, then print the table."""
     from symgen.cost import OPTIMIZE, STATES, measure
-    from symgen.generation import Options, tip
+    from symgen.generation import Options, programs
 
     clock = _clock(options.clock)
     slow = targets.slow(options.target, options.real)
     mechanism = read(options)
-    chosen = Options(options.real, options.frame or tip(mechanism), options.payload, wrench=options.wrench)
-    found = measure(mechanism, options.target, functions(options.functions), chosen)
+    chosen = Options(options.real, options.frame, options.payload, wrench=options.wrench)
+    found = measure(mechanism, programs(mechanism, functions(options.functions), chosen).values(), options.target,
+                    at_run_time=chosen.at_run_time)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
     if options.json:

@@ -28,7 +28,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--trig", default="libm", metavar="libm|macro", help="call sin and cos, or NAME_SIN and NAME_COS")
     parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")
     parser.add_argument("--target", metavar="TARGET",
-                        help=f"add firmware/, which runs the self-test on one of {', '.join(targets.names())}")
+                        help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}")
+    parser.add_argument("--no-cost", action="store_true", help="with --target: measure nothing, which saves some seconds")
 
 
 def run(options: Namespace) -> int:
@@ -43,13 +44,17 @@ def run(options: Namespace) -> int:
     wanted = functions(options.functions)
     with Progress() as progress:
         _derive(mechanism, wanted, options, progress)
-        progress("writing the folder", 1, 1)
+        measured = options.target is not None and not options.no_cost
+        progress(f"measuring on {options.target}" if measured else "writing the folder", 1, 1)
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = generate(mechanism, out, functions=wanted, real=options.real, name=options.name, frame=options.frame,
-                            payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target)
+                            payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target,
+                            measured=measured)
     warn(mechanism, options.robot)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
+    if "missing" in manifest.get("cost", {}):
+        print(f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}", file=sys.stderr)
     if wanted is None:
         _left_out(mechanism, manifest, options.payload)
     print(costs(manifest["functions"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symgen.targets._machine import PICOLIBC, SEMIHOSTED, Machine, memory
+from symgen.targets._machine import FLASH, PICOLIBC, SEMIHOSTED, STACK, Machine, memory
 
 
 def cortex_m(title: str, core: str, fpu: str, board: str, double_in_software: int) -> Machine:
@@ -12,6 +12,8 @@ def cortex_m(title: str, core: str, fpu: str, board: str, double_in_software: in
         prefix="arm-none-eabi-",
         flags=(f"-mcpu={core}", "-mthumb", "-mfloat-abi=hard", f"-mfpu={fpu}", PICOLIBC),
         link=memory(0, 0x20000000),
+        flash=FLASH,
+        stack=STACK,
         emulator=("qemu-system-arm", "-M", board, *SEMIHOSTED),
         counter="systick",
         double_in_software=double_in_software,

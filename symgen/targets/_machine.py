@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class Machine:
     """`prefix` begins the names of the compiler and of binutils; `flags` choose the processor, `link` the memory.
 
+    `flash` and `stack` are the bytes that `link` gives to code and to the stack (0: no bound).
     `emulator` runs a program given behind it (empty: the program runs by itself). `counter` names the template of
     `templates/firmware/` that reads what grows with every instruction (empty: there is none). `double_in_software` says how
     many times the instructions of float double takes (measured on Panda's forward dynamics), 0 for an FPU that has it.
@@ -19,6 +20,8 @@ class Machine:
     prefix: str
     flags: tuple[str, ...]
     link: tuple[str, ...]
+    flash: int
+    stack: int
     emulator: tuple[str, ...]
     counter: str
     double_in_software: int
@@ -38,8 +41,12 @@ PICOLIBC = "--specs=picolibc.specs"
 """The C library's headers and, at the end, its start-up."""
 
 
+FLASH = RAM = 4 << 20
+STACK = 64 << 10
+
+
 def memory(flash: int, ram: int) -> tuple[str, ...]:
-    """Picolibc's semihosting; code from `flash` and data from `ram` (addresses), 4 MiB each, of which 64 KiB are stack."""
-    places = {"__flash": flash, "__flash_size": 4 << 20, "__ram": ram, "__ram_size": 4 << 20, "__stack_size": 64 << 10}
+    """Picolibc's semihosting; code from address `flash`, data from `ram`; FLASH and RAM bytes there, of which STACK are stack."""
+    places = {"__flash": flash, "__flash_size": FLASH, "__ram": ram, "__ram_size": RAM, "__stack_size": STACK}
     symbols = (f"-Wl,--defsym={name}={value:#x}" for name, value in places.items())
     return ("--oslib=semihost", "--crt0=semihost", *symbols)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from symgen.targets._machine import PICOLIBC, SEMIHOSTED, Machine, memory
+from symgen.targets._machine import FLASH, PICOLIBC, SEMIHOSTED, STACK, Machine, memory
 
 TARGET = Machine(
     title="RISC-V RV32IMAFC",
     prefix="riscv64-unknown-elf-",
     flags=("-march=rv32imafc", "-mabi=ilp32f", PICOLIBC),
     link=memory(0x80000000, 0x80400000),
+    flash=FLASH,
+    stack=STACK,
     emulator=("qemu-system-riscv32", "-M", "virt", "-bios", "none", *SEMIHOSTED),
     counter="instret",
     double_in_software=60,

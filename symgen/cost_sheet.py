@@ -1,0 +1,40 @@
+"""The cost sheet of a folder of C: what `symgen.cost` measured and with what, as plain data for manifest and README.
+
+The same compiler and emulator give the same sheet. It names both, since the folder's bytes depend on them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from symgen import targets
+from symgen.cost import OPTIMIZE, STATES, measure
+from symgen.emulation import Toolchain
+from symgen.errors import ToolMissing
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+
+
+def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, at_run_time: Mapping[str, str]) -> dict[str, Any]:
+    """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is not installed.
+
+    Functions by name, with the fields of `symgen.cost.Cost`; "flash" is the sum of theirs in bytes. A target that does not count
+    instructions has no sheet: the answer is empty. Raises RequestError when the target cannot hold the functions.
+    """
+    machine = targets.find(target)
+    if not machine.counter:
+        return {}
+    sheet: dict[str, Any] = {"target": target, "title": machine.title}
+    try:
+        with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
+            compiler, emulator = Toolchain(machine, Path(folder)).versions()
+        found = [cost.facts(None) for cost in measure(mechanism, programs, target, at_run_time=at_run_time)]
+    except ToolMissing as missing:
+        return sheet | {"missing": str(missing)}
+    return sheet | {
+        "compiler": compiler, "emulator": emulator, "flags": list(machine.flags), "optimize": OPTIMIZE, "states": STATES,
+        "flash": sum(cost["flash"] for cost in found), "functions": {cost.pop("function"): cost for cost in found},
+    }

@@ -1,0 +1,84 @@
+"""`docs/firmware.md`, the cost sheets of four robots on every target: `python -m tests.firmware_sheets` measures and rewrites it.
+
+The same compilers and emulators give the same page; it names them.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from symgen import load, targets
+from symgen.cost_sheet import cost_sheet
+from symgen.generation import Options, programs
+
+FILE = Path(__file__).parents[1] / "docs" / "firmware.md"
+ROBOTS = ("panda", "ur5", "puma560", "scara")
+COUNTING = tuple(name for name in targets.names() if targets.find(name).counter)
+
+HEAD = """# What it costs
+
+`symgen cost` on four of the built-in robots, rewritten by `make firmware`. Bounds that the tests hold stand in
+`tests/test_cost.py`.
+
+- **instructions** of one call, least and most over {states} random states, counted in QEMU; **alone** without what libm executes.
+  The functions have no branch, so that only libm's sine, cosine and logarithm depend on the state. A processor adds cycles for
+  divisions, roots, loads and waits for flash.
+- **flash** is code and constants, **stack** the function's own frame without that of what it calls, both in bytes. No function
+  keeps anything in RAM.
+- `host` counts no instructions: `symgen bench` gives times there.
+"""
+
+
+def wanted() -> list[tuple[str, str]]:
+    """(target, real) of every sheet: float everywhere, double where the FPU has it."""
+    return [(t, real) for t in COUNTING for real in ("float", "double") if real == "float" or not targets.slow(t, real)]
+
+
+def sheet(robot: str, target: str, real: str) -> dict[str, Any]:
+    """One robot's; RuntimeError names the tool that is missing."""
+    mechanism = load(robot)
+    found = cost_sheet(mechanism, programs(mechanism, None, Options(real)).values(), target, {})
+    if "missing" in found:
+        raise RuntimeError(found["missing"])
+    return found
+
+
+def table(facts: dict[str, Any]) -> list[str]:
+    lines = ["| function | method | instructions | alone | flash | stack | needs |", "|---|---|---|---|---|---|---|"]
+    for function, cost in facts["functions"].items():
+        assert cost["ram"] == 0, f"{function} keeps something in RAM, which the page denies"
+        least, most = cost["instructions"]
+        alone = " to ".join(map(str, sorted(set(cost["alone"]))))
+        lines.append(f"| `{function}` | {cost['method']} | {least} to {most} | {alone} | {cost['flash']} | {cost['stack']} | "
+                     f"{' '.join(cost['undefined']) or 'nothing'} |")
+    return [*lines, f"| all | | | | {facts['flash']} | | |"]
+
+
+def text() -> str:
+    parts = []
+    states = 0
+    for target, real in wanted():
+        sheets = {robot: sheet(robot, target, real) for robot in ROBOTS}
+        one = sheets[ROBOTS[0]]
+        states = one["states"]
+        parts += [f"## {one['title']}, {real}\n",
+                  f"`{one['compiler']}`, `{one['optimize']} -ffp-contract=off {' '.join(one['flags'])}`; `{one['emulator']}`.\n"]
+        for robot, facts in sheets.items():
+            parts += [f"### {robot} on {one['title']}, {real}\n", *table(facts), ""]
+    return "\n".join([HEAD.format(states=states), *parts])
+
+
+def main() -> int:
+    try:
+        written = text()
+    except RuntimeError as missing:
+        print(f"{missing}; or run 'make firmware-tools'", file=sys.stderr)
+        return 1
+    FILE.write_text(written.rstrip("\n") + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
