@@ -82,14 +82,14 @@ def _depth(n: int, function: str, method: str, general: bool = False) -> int:
     return derive(chain, function, method, Options(), 10**7).depth
 
 
-@pytest.mark.parametrize(("function", "most"), [("mass_matrix_solve", 256), ("forward_dynamics", 64),
+@pytest.mark.parametrize(("function", "most"), [("mass_matrix_solve", 128), ("forward_dynamics", 64),
                                                 ("operational_inertia_inverse", 64), ("mass_matrix_determinant", 64)])
 def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling(function: str, most: int) -> None:
     """depth(2N) − depth(N) constant within 15 %: one more round of cyclic reduction.
 
     Forward dynamics and Λ⁻¹ go on so to 256, docs/reproduce/fijany-depth.csv.
     """
-    depths = [_depth(n, function, "constraint_force:parallel") for n in (16, 32, 64, 128, 256) if n <= most]
+    depths = [_depth(n, function, "constraint_force:parallel") for n in (16, 32, 64, 128) if n <= most]
     steps = [b - a for a, b in pairwise(depths)]
     middle = (max(steps) + min(steps)) / 2
     assert all(abs(step - middle) <= 0.15 * middle for step in steps), steps
@@ -121,8 +121,8 @@ def test_a_tree_is_reduced_by_rounds_too() -> None:
         joints = tuple(replace(joint, parent=parent) for joint, parent in zip(chain.joints, parents, strict=True))
         return replace(chain, joints=joints, name=f"branched{n}")
 
-    depths = [derive(branched(n), "mass_matrix_solve", "constraint_force:parallel", Options(), 10**7).depth for n in (12, 24, 48)]
-    serial = [derive(branched(n), "mass_matrix_solve", "constraint_force", Options(), 10**7).depth for n in (12, 24, 48)]
+    depths = [derive(branched(n), "mass_matrix_solve", "constraint_force:parallel", Options(), 10**7).depth for n in (9, 18, 36)]
+    serial = [derive(branched(n), "mass_matrix_solve", "constraint_force", Options(), 10**7).depth for n in (9, 18, 36)]
     print(depths, serial)
     assert depths[2] - depths[1] <= 1.5 * (depths[1] - depths[0])
     assert serial[2] - serial[1] >= 1.7 * (serial[1] - serial[0])

@@ -149,7 +149,9 @@ def test_every_frame_is_where_the_reference_has_it(mechanism: Mechanism | str, f
     at = draw(made, 1, BALLS)
     reference = Reference(made, BALLS, frame=frame)
     for function in PLACED:
-        for method in methods_for(made, function):
+        # Where a frame is concerns its method; the tip's is enough of what each method then does with it.
+        every = methods_for(made, function) if frame == tip(made) else (None,)
+        for method in every:
             found = run(symgen.program(made, function, method, frame=frame), at, BALLS)
             given = {argument.name: at[argument.name] for argument in FUNCTIONS[function].arguments}
             for name, value in reference.evaluate(function, given).items():

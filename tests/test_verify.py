@@ -39,7 +39,7 @@ def test_every_function_of_every_builtin_robot(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_random_trees_by_every_method(seed: int) -> None:
-    tree = random_tree(20 + seed, 5, generic=seed % 2 == 0)
+    tree = random_tree(20 + seed, 4, generic=seed % 2 == 0)
     for function in FUNCTIONS:
         for method in generation.methods_for(tree, function):
             report = verify(tree, [f"{function}={method}"], states=2, compiled=False)
