@@ -105,7 +105,7 @@ def texts(
     said = _readme(mechanism, programs, described) | {"machine": chosen.get("target")} | context(known)
     files["README.md"] = render(c99.TEMPLATES, "README.md.j2", **common, **said)
     if "target" in chosen:
-        files |= firmware.texts(target, chosen["target"], sources)
+        files |= firmware.texts(target, chosen["target"], programs)
     described["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return files

@@ -1,11 +1,13 @@
 """Static analysers and sanitizers have nothing to say on the C of the built-in robots, in double and in float.
 
-The tools come from Debian (`apt install clang cppcheck`). One that is missing is a skip with a reason, and a failure where
+The tools come from Debian (`make firmware-tools`). One that is missing is a skip with a reason, and a failure where
 SYMGEN_FIRMWARE_TOOLS=required says that they are there; then each tool also sees all robots, which takes three minutes.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
 import shutil
@@ -14,6 +16,8 @@ from pathlib import Path
 import pytest
 
 import symgen
+from symgen import targets
+from symgen.firmware import BASE_FLAGS
 from tests.golden import FOLDER
 from tests.test_c99 import WARNINGS
 from tests.test_folder import run
@@ -33,6 +37,11 @@ UNWANTED = {
     "unsafe-buffer-usage": "asks for C++ containers in place of every array that is a parameter",
 }
 """What is taken out of clang's -Weverything, and why."""
+UNWANTED_IN_CPP = UNWANTED | {
+    "c++98-compat": "the header is C++17",
+    "pre-c++17-compat": "so are the words that C++17 brought",
+}
+"""What is taken out of it besides for the C++ header, and why."""
 
 ADDRESSES = ("-fsanitize=address,undefined,float-divide-by-zero,float-cast-overflow", "-fno-sanitize-recover=all")
 SANITIZERS = {
@@ -48,7 +57,7 @@ def tool(name: str) -> str:
     if found is None and REQUIRED:
         pytest.fail(f"{name} is not installed, though SYMGEN_FIRMWARE_TOOLS says that it is")
     if found is None:
-        pytest.skip(f"{name} is not installed; apt install {'cppcheck' if name == 'cppcheck' else 'clang'}")
+        pytest.skip(f"{name} is not installed: make firmware-tools")
     return found
 
 
@@ -58,7 +67,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("generated")
     (place / "double").symlink_to(FOLDER)
     for robot in ROBOTS:
-        symgen.generate(robot, place / "float" / robot, real="float", trig="macro")
+        symgen.generate(robot, place / "float" / robot, real="float", trig="macro", wrap=["cpp17"])
     return place
 
 
@@ -77,6 +86,94 @@ def test_clang_with_every_warning_is_silent(generated: Path, robot: str, real: s
     files = sorted((generated / real / robot).glob("*.c"))
     done = run(tool("clang"), "-std=c99", "-Weverything", *without, "-Werror", "-fsyntax-only", *files)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# What a function takes of the stack, by the target's compiler: `symgen.targets` states what it may.
+
+
+def stack_warnings(folder: Path, target: str, place: Path, function: str) -> str:
+    """What the target's compiler says of one function when its frame must keep to the bound; "" when it keeps to it."""
+    machine = targets.find(target)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    described = manifest["functions"][function]
+    results = described["result"] if isinstance(described["result"], list) else [described["result"]]
+    bound = machine.frame(manifest["real"], manifest["nv"], sum(math.prod(result["shape"]) for result in results))
+    done = run(tool(machine.compiler), *BASE_FLAGS, *machine.flags, "-O2", f"-Wstack-usage={bound}", "-Werror", "-c",
+               folder / described["file"], "-o", place / "one.o")
+    assert (done.returncode == 0) == (done.stderr == "")
+    return done.stderr
+
+
+@pytest.mark.parametrize("target", targets.names())
+@pytest.mark.parametrize("robot", ROBOTS if REQUIRED else ("panda", "scara"))
+def test_frames_keep_to_the_bound_of_the_target(generated: Path, tmp_path: Path, robot: str, target: str) -> None:
+    wanted = json.loads((generated / "float" / robot / "manifest.json").read_text(encoding="utf-8"))["functions"]
+    for function in wanted if REQUIRED else ("forward_dynamics", "inverse_dynamics", "interbody_forces"):
+        assert stack_warnings(generated / "float" / robot, target, tmp_path, function) == ""
+
+
+def test_panda_in_float_on_a_cortex_m4f_may_take_512_bytes() -> None:
+    assert targets.find("cortex-m4f").frame("float", 7, 7) == 512
+    assert targets.find("cortex-m4f").frame("double", 14, 15) == 2*2*512 + 8
+
+
+def test_double_keeps_to_the_bound_where_the_fpu_has_it(generated: Path, tmp_path: Path) -> None:
+    for target in ("cortex-m7", "host"):
+        for function in ("forward_dynamics", "interbody_forces"):
+            assert stack_warnings(generated / "double" / "panda", target, tmp_path, function) == ""
+
+
+@pytest.mark.parametrize("target", targets.names())
+def test_a_planted_frame_is_seen(generated: Path, tmp_path: Path, target: str) -> None:
+    """An array that is written before it is known which element is read."""
+    folder = tmp_path / "scara"
+    shutil.copytree(generated / "float" / "scara", folder)
+    source = folder / "scara_mass_matrix.c"
+    text = source.read_text(encoding="utf-8")
+    spoilt = text.replace("{\n", "{\n    volatile float kept[200] = {q[0]};\n", 1).replace(" M[0] = ", " M[0] = kept[0] + ", 1)
+    assert spoilt.count("kept") == 2
+    source.write_text(spoilt, encoding="utf-8")
+    assert "stack usage" in stack_warnings(folder, target, tmp_path, "mass_matrix")
+
+
+# The C++ header: each function called once, under clang's every warning and under its sanitizers.
+
+
+def calls_of_all(folder: Path) -> str:
+    """A program of C++ that calls every function of the header, with zeros."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    lines = []
+    for function, described in manifest["functions"].items():
+        sizes = [math.prod(argument["shape"]) for argument in described["arguments"]]
+        given = ", ".join(f"std::array<{folder.name}::real, {size}>{{}}" for size in sizes)
+        lines.append(f"    static_cast<void>({folder.name}::{function}({given}));\n")
+    return f'#include "{folder.name}.hpp"\nint main()\n{{\n{"".join(lines)}    return 0;\n}}\n'
+
+
+@pytest.mark.parametrize("standard", ["c++17", "c++20"])
+@pytest.mark.parametrize("robot", ROBOTS if REQUIRED else ("panda",))
+def test_the_cpp_header_is_clean_under_every_warning_of_clang(generated: Path, tmp_path: Path, robot: str, standard: str) -> None:
+    without = [f"-Wno-{name}" for name in ("unknown-warning-option", *UNWANTED_IN_CPP)]
+    folder = generated / "float" / robot
+    (tmp_path / "use.cpp").write_text(calls_of_all(folder), encoding="utf-8")
+    done = run(tool("clang++"), f"-std={standard}", "-Weverything", *without, "-Werror", f"-I{folder}", "-fsyntax-only",
+               tmp_path / "use.cpp")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("sanitizer", [name for name in SANITIZERS if name.startswith("clang")])
+def test_sanitizers_are_silent_on_the_cpp_header(generated: Path, tmp_path: Path, sanitizer: str) -> None:
+    compiler, *flags = SANITIZERS[sanitizer]
+    folder = generated / "float" / "scara"
+    sources = [path for path in sorted(folder.glob("*.c")) if not path.name.endswith("_selftest.c")]
+    built = run(tool(compiler), "-std=c99", "-O1", *flags, "-c", *sources, cwd=tmp_path)
+    assert built.returncode == 0, built.stderr
+    (tmp_path / "use.cpp").write_text(calls_of_all(folder), encoding="utf-8")
+    built = run(tool("clang++"), "-std=c++17", "-O1", *flags, f"-I{folder}", "use.cpp", *tmp_path.glob("*.o"), "-o", "use", "-lm",
+                cwd=tmp_path)
+    assert built.returncode == 0, built.stderr
+    done = run(tmp_path / "use")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
@@ -112,10 +209,9 @@ def misra(*files: Path) -> set[str]:
     return {re.sub(r"^misra-c2012-", "Rule ", line) for line in done.stderr.splitlines()}
 
 
-def test_the_deviations_from_misra_are_those_listed(generated: Path) -> None:
-    folders = [generated / real / robot for robot, real in SLOW] if REQUIRED else [generated / "float" / "scara"]
-    for folder in folders:
-        assert misra(*sorted(folder.glob("*.c"))) == set(deviations("Reported by cppcheck"))
+@pytest.mark.parametrize(("robot", "real"), SLOW if REQUIRED else [("scara", "float")])
+def test_the_deviations_from_misra_are_those_listed(generated: Path, robot: str, real: str) -> None:
+    assert misra(*sorted((generated / real / robot).glob("*.c"))) == set(deviations("Reported by cppcheck"))
 
 
 def test_the_functions_alone_deviate_from_no_rule_that_is_checked(generated: Path) -> None:

@@ -48,7 +48,7 @@ ROOMS: dict[str, str] = {
     "building": "backends errors ir",
     "solver": "backends building errors functions generation ir loading mechanism",
     "targets": "mechanism",
-    "firmware": "backends symgen targets",
+    "firmware": "backends ir symgen targets",
     "emulation": "errors targets",
     "cost": "backends emulation errors firmware ir mechanism states targets",
     "cost_sheet": "cost emulation errors ir mechanism targets",

@@ -13,6 +13,7 @@ class Machine:
     `emulator` runs a program given behind it (empty: the program runs by itself). `counter` names the template of
     `templates/firmware/` that reads what grows with every instruction (empty: there is none). `double_in_software` says how
     many times the instructions of float double takes (measured on Panda's forward dynamics), 0 for an FPU that has it.
+    `panda_frame` is the largest frame (bytes, float, -O2) that a function of Panda, with one result a joint, may take.
     `packages` are Debian's.
     """
 
@@ -25,6 +26,7 @@ class Machine:
     emulator: tuple[str, ...]
     counter: str
     double_in_software: int
+    panda_frame: int
     packages: str
 
     @property
@@ -32,6 +34,18 @@ class Machine:
         """The name of the C compiler."""
         return f"{self.prefix}gcc"
 
+    def frame(self, real: str, joints: int, results: int) -> int:
+        """Bytes of stack that a function may take at -O2 with `results` numbers for answers.
+
+        Beyond Panda's seven joints each brings a seventh of `panda_frame` more; a double is twice a float. An answer waits on the
+        stack until every argument is read, so those beyond one a joint come on top.
+        """
+        numbers = self.panda_frame * max(joints, _PANDA) // (4 * _PANDA) + max(results - joints, 0)
+        return numbers * (4 if real == "float" else 8)
+
+
+_PANDA = 7
+"""Joints of the robot that `Machine.panda_frame` is stated for."""
 
 SEMIHOSTED = ("-semihosting-config", "enable=on", "-monitor", "none", "-serial", "none", "-nographic", "-kernel")
 """QEMU's options for a program that prints and exits through the debugger's calls."""

@@ -5,4 +5,4 @@ from __future__ import annotations
 from symgen.targets._machine import Machine
 
 TARGET = Machine(title="this machine", prefix="", flags=(), link=(), flash=0, stack=0, emulator=(), counter="",
-                 double_in_software=0, packages="gcc")
+                 double_in_software=0, panda_frame=640, packages="gcc")

@@ -14,5 +14,6 @@ TARGET = Machine(
     emulator=("qemu-system-riscv32", "-M", "virt", "-bios", "none", *SEMIHOSTED),
     counter="instret",
     double_in_software=60,
+    panda_frame=768,
     packages="gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc",
 )
