@@ -21,6 +21,8 @@ from symgen import load
 from tests.test_clean_c import REQUIRED, ROBOTS, tool
 from tests.test_folder import run
 
+pytestmark = pytest.mark.firmware
+
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 SECONDS = int(os.environ.get("SYMGEN_FUZZ_SECONDS", "20" if REQUIRED else "2"))
 FLAGS = ("-g", "-O1", "-ffp-contract=off", "-fno-sanitize-recover=all",
