@@ -71,6 +71,7 @@ ROOMS: dict[str, str] = {
     "verification": "backends building errors functions generation ir loading mechanism methods precision readback reference "
                     "regularity states",
     "verify": "backends errors functions generation ir loading mechanism regularity verification",
+    "proof": "constants errors generation inertias ir joints mechanism model precision reference states",
     # what a user does
     "peers": "building errors mechanism reference",
     "bench": "building errors functions generation ir mechanism peers solver states symgen tables",
@@ -100,9 +101,9 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 # third-party package: the rooms that may know it
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
-    "flint": "constants derivation inspection precision verification",
-    "numpy": "arrays bench compare peers precision reference reference_determinant reference_forces regularity report reproduce "
-             "selftest solver states verification",
+    "flint": "constants derivation inspection precision proof verification",
+    "numpy": "arrays bench compare peers precision proof reference reference_determinant reference_forces regularity report "
+             "reproduce selftest solver states verification",
     "lxml": "readers",
     "jinja2": "backends",
     "pycparser": "readback",

@@ -1,0 +1,1 @@
+"""What can be proved of the C."""

@@ -1,0 +1,44 @@
+"""The box of a Program's arguments, cut into smaller ones along the positions that it reads; or states, the points in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from symgen.ir import Program
+from symgen.precision import Array
+from symgen.proof.intervals import Interval, down, up
+from symgen.proof.ranges import Range, Ranges
+
+PIECES = 4096
+"""Boxes at most. Sines and cosines of narrow angles cancel as they do in truth; a wide one is anything between -1 and 1."""
+
+
+def boxes(program: Program, ranges: Ranges, pieces: int = PIECES) -> dict[str, list[Interval]]:
+    """By argument, one Interval an element: end points per box for the positions that are read, one for all otherwise."""
+    of = ranges.for_program(program)
+    read = sorted({row.value[1] for row in program.rows if row.op == "input" and program.inputs[row.value[0]].name == "q"})
+    each = max(1, int(pieces ** (1 / max(1, len(read))) + 1e-9))
+    place = dict(zip(read, np.indices((each,) * len(read)).reshape(len(read), -1), strict=True)) if read else {}
+    return {name: [_cut(one, each, place.get(i)) if name == "q" else _whole(one) for i, one in enumerate(elements)]
+            for name, elements in of.items()}
+
+
+def points(states: Mapping[str, Array]) -> dict[str, list[Interval]]:
+    """By argument, (count, …) floats each, as Intervals of no width."""
+    return {name: [Interval(column, column) for column in np.asarray(values, dtype=float).reshape(len(values), -1).T]
+            for name, values in states.items()}
+
+
+def _whole(one: Range) -> Interval:
+    return Interval(down(np.array([float(one[0])])), up(np.array([float(one[1])])))
+
+
+def _cut(one: Range, each: int, place: Array | None) -> Interval:
+    whole = _whole(one)
+    if place is None:
+        return whole
+    ends = np.linspace(whole.lo[0], whole.hi[0], each + 1)
+    ends[0], ends[-1] = whole.lo[0], whole.hi[0]
+    return Interval(ends[place], ends[place + 1])

@@ -1,0 +1,177 @@
+"""The certificate of the divisors: D_k ≥ H_kᵀ M_k H_k of the declared, lumped link for all q, less what round-off can take.
+
+The bound of the exact number is proved for every configuration (`bodies`), in rationals where axis and pose are rational.
+The bound of the computed number is proved over the box of `ranges`, by the better of two analyses: the rows' own forward
+errors (`rounding`), and the backward error of the elimination (`elimination`). Which row is which D_k is told by value
+at random states (`pivots`). What cannot be proved is 'no certificate', with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+
+from symgen import constants as k
+from symgen.generation import Options
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+from symgen.proof.bodies import Bodies
+from symgen.proof.boxes import boxes
+from symgen.proof.elimination import Backward, NoElimination, Recognised
+from symgen.proof.pivots import Told
+from symgen.proof.ranges import Ranges, declared_ranges
+from symgen.proof.rounding import TRIG_ULPS, Arithmetic, Rounded, needs, propagate
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Own:
+    """What one joint's body has: `value` = H_kᵀ M_k H_k in kg m² or kg, exact or a lower bound; None with the reason."""
+
+    joint: str
+    link: str
+    value: Fraction | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The certificate of one divisor of a Program.
+
+    `joint` (an index; None: no pivot) says whose pivot row `row` is. `exact` ≤ D_k for all q, `lost` bounds the round-off over
+    the box, and `floor` = `exact` − `lost` ≤ the computed D_k; None with the reason where that is not proved.
+    """
+
+    row: int
+    joint: int | None
+    exact: Fraction | None = None
+    lost: Fraction | None = None
+    floor: Fraction | None = None
+    reason: str = ""
+
+    @property
+    def certified(self) -> bool:
+        return self.floor is not None
+
+
+def arithmetic_of(real: str, trig: str) -> Arithmetic:
+    """The arithmetic of C with these options."""
+    return Arithmetic(real, TRIG_ULPS.get(trig, 1))
+
+
+def own_inertias(mechanism: Mechanism, payload: str | None = None, bodies: Bodies | None = None) -> list[Own]:
+    """H_kᵀ M_k H_k of every joint, with 'no certificate' (None) where it is 0 or energy could be negative further out."""
+    bodies = bodies or Bodies(mechanism, declared_ranges(mechanism))
+    loaded = mechanism.frame(payload).body if payload is not None else None
+    found = []
+    for i, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
+        carried = bodies.outward(i)
+        weak = next((why for b in carried if (why := bodies.weakness(b)) is not None), None)
+        value = lower_bound(bodies.own(i))
+        if weak is not None:
+            found.append(Own(joint.name, body.name, None, weak))
+        elif loaded in carried:
+            found.append(Own(joint.name, body.name, None, f"the load on link '{payload}' comes at run time"))
+        elif value <= 0:
+            what = "moment of inertia about its joint's axis" if bodies.turns(i) else "mass"
+            found.append(Own(joint.name, body.name, None, f"link '{body.name}' has no {what} of its own"))
+        else:
+            found.append(Own(joint.name, body.name, value))
+    return found
+
+
+def lower_bound(value: Any) -> Fraction:
+    """A constant as a Fraction, rounded down to the ball's lower end where it is not rational."""
+    if k.is_rational(value):
+        return Fraction(int(value.p), int(value.q))
+    with k.precision():
+        mantissa, exponent = value.lower().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def upper_bound(value: Any) -> Fraction:
+    """The upper end of a ball."""
+    with k.precision():
+        return -lower_bound(-flint.arb(value))
+
+
+def divisor_floors(mechanism: Mechanism, program: Program, options: Options) -> dict[int, Fraction]:
+    """{row: bound} of every certified divisor of `program`: over the box of `declared_ranges`, the number that C computes for
+    that row in `program.real` is no less than the bound (kg m² or kg), which is positive.
+
+    Proved but for what stands in `pivots` (rows told by value at random states) and `Arithmetic` (the assumptions about the
+    machine). Divisors without a certificate, and those that are constants, are absent.
+    """
+    return {floor.row: floor.floor for floor in floors(mechanism, program, options) if floor.floor is not None}
+
+
+def floors(mechanism: Mechanism, program: Program, options: Options, ranges: Ranges | None = None,
+           arithmetic: Arithmetic | None = None) -> list[Floor]:
+    """The certificate of every divisor that is no constant, by row; see `divisor_floors`."""
+    if all(row.op != "div" for row in program.rows):
+        return []
+    ranges = ranges or declared_ranges(mechanism)
+    arithmetic = arithmetic or arithmetic_of(program.real, options.trig)
+    told = Told(mechanism, program, options)
+    divisors = told.divisors()
+    bodies = Bodies(mechanism, ranges)
+    owns = own_inertias(mechanism, options.payload, bodies)
+    known: dict[int, tuple[float, float]] = {}
+    for row, joint in divisors.items():
+        value = owns[joint].value if joint is not None else None
+        if joint is not None and value is not None:
+            most = upper_bound(bodies.composite(joint))
+            known[row] = float(np.nextafter(float(value), 0)), float(np.nextafter(float(most), np.inf))
+    cells = boxes(program, ranges)
+    forward = propagate(program, cells, arithmetic, known, needs(program, divisors))
+    backward = _backward(told, divisors, bodies, forward, arithmetic)
+    found: dict[int, Floor] = {}
+    for row, joint in sorted(divisors.items(), key=lambda item: -1 if item[1] is None else item[1], reverse=True):
+        if joint is None:
+            found[row] = Floor(row, None, reason="it is no pivot of the mass matrix")
+        elif (exact := owns[joint].value) is None:
+            found[row] = Floor(row, joint, reason=owns[joint].reason)
+        else:
+            found[row] = _less(row, joint, exact, forward[row], backward)
+            if found[row].certified and isinstance(backward, Backward) and (joint, joint) in backward.found.entries:
+                backward.close(joint)
+    return [found[row] for row in sorted(found)]
+
+
+def _backward(told: Told, divisors: Mapping[int, int | None], bodies: Bodies, forward: Mapping[int, Rounded],
+              arithmetic: Arithmetic) -> Backward | str:
+    try:
+        return Backward(Recognised(told, divisors), bodies, forward, arithmetic)
+    except NoElimination as why:
+        return str(why)
+
+
+def _less(row: int, joint: int, exact: Fraction, forward: Rounded, backward: Backward | str) -> Floor:
+    """By the better of the two analyses."""
+    error = float(np.max(forward.error))
+    lost = Fraction(error) if np.isfinite(error) else None
+    reason = ""
+    share = backward if isinstance(backward, str) else backward.share(joint)
+    if isinstance(share, str):
+        reason = share
+    elif share < 1 and (lost is None or upper_bound(share) * exact < lost):
+        lost = upper_bound(share) * exact
+    if lost is not None and lost < exact:
+        return Floor(row, joint, exact, lost, _short(exact - lost))
+    if lost is not None and not reason:
+        reason = f"round-off could take {float(lost):.2g} of {float(exact):.2g}"
+    return Floor(row, joint, exact, lost, None, reason or "no finite bound of the round-off")
+
+
+def _short(value: Fraction) -> Fraction:
+    """`value` rounded down to a few digits, so that it can be printed."""
+    digits = _DIGITS
+    while value * 10**digits < 10 ** (_DIGITS - 1):
+        digits += 1
+    return Fraction(int(value * 10**digits), 10**digits)

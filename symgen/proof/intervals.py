@@ -1,0 +1,144 @@
+"""Intervals over stacks of boxes in float64, every operation rounded outwards, so that an enclosure is one.
+
+`nextafter` behind a correctly rounded operation of IEEE 754 takes its half unit back. NumPy's sine and cosine promise no
+such rounding: their end points are taken from FLINT's balls.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import numpy as np
+
+from symgen.precision import Array
+
+_TURNS_KNOWN = 1e6
+"""rad: beyond, a multiple of π is not told from its neighbourhood in float64, and an angle can be anything."""
+_NEAR = 1e-9
+"""rad: an extreme of the sine so near to an interval counts as inside. It hides the rounding of π up to _TURNS_KNOWN."""
+
+
+def up(x: Any) -> Array:
+    """The next float above: an upper bound of what an operation was rounded from."""
+    return np.asarray(np.nextafter(x, np.inf))
+
+
+def down(x: Any) -> Array:
+    """The next float below."""
+    return np.asarray(np.nextafter(x, -np.inf))
+
+
+def summed(*terms: Any) -> Array:
+    """Upper bound of a sum."""
+    total = terms[0]
+    for term in terms[1:]:
+        total = up(total + term)
+    return np.asarray(total)
+
+
+def times(a: Any, b: Any) -> Array:
+    """Upper bound of a product of numbers that are not negative; 0 times an infinite bound is 0."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        product = up(np.multiply(a, b))
+    return np.where((np.asarray(a) == 0) | (np.asarray(b) == 0), 0.0, product)
+
+
+def hypotenuse(a: Array, b: Array) -> Array:
+    """Upper bound of √(a² + b²) of numbers that are not negative."""
+    return up(np.sqrt(summed(times(a, a), times(b, b))))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Closed intervals [lo, hi], one a box, or one for all boxes."""
+
+    lo: Array
+    hi: Array
+
+    @property
+    def size(self) -> Array:
+        """The largest magnitude in it."""
+        return np.maximum(np.abs(self.lo), np.abs(self.hi))
+
+    @property
+    def least(self) -> Array:
+        """The smallest magnitude in it."""
+        return np.where((self.lo <= 0) & (self.hi >= 0), 0.0, np.minimum(np.abs(self.lo), np.abs(self.hi)))
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.hi, -self.lo)
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(down(self.lo + other.lo), up(self.hi + other.hi))
+
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval(down(self.lo - other.hi), up(self.hi - other.lo))
+
+    def __mul__(self, other: Interval) -> Interval:
+        if other is self:
+            return self.squared()
+        ends = [self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi]
+        return Interval(down(np.minimum(np.minimum(ends[0], ends[1]), np.minimum(ends[2], ends[3]))),
+                        up(np.maximum(np.maximum(ends[0], ends[1]), np.maximum(ends[2], ends[3]))))
+
+    def squared(self) -> Interval:
+        return Interval(np.maximum(0.0, down(self.least * self.least)), up(self.size * self.size))
+
+    def __truediv__(self, other: Interval) -> Interval:
+        """Everything where the divisor may be 0."""
+        crosses = (other.lo <= 0) & (other.hi >= 0)
+        with np.errstate(all="ignore"):
+            ends = [self.lo / other.lo, self.lo / other.hi, self.hi / other.lo, self.hi / other.hi]
+            low = down(np.minimum(np.minimum(ends[0], ends[1]), np.minimum(ends[2], ends[3])))
+            high = up(np.maximum(np.maximum(ends[0], ends[1]), np.maximum(ends[2], ends[3])))
+        return Interval(np.where(crosses, -np.inf, low), np.where(crosses, np.inf, high))
+
+    def within(self, size: Any) -> Interval:
+        """What of it is no larger than `size`."""
+        return Interval(np.maximum(self.lo, -np.asarray(size)), np.minimum(self.hi, size))
+
+    def clipped(self, low: float, high: float) -> Interval:
+        """What of it lies between `low` and `high`; an end of those where nothing does."""
+        return Interval(np.clip(self.lo, low, high), np.clip(self.hi, low, high))
+
+    def sqrt(self) -> Interval:
+        return Interval(np.maximum(0.0, down(np.sqrt(np.maximum(self.lo, 0.0)))), up(np.sqrt(np.maximum(self.hi, 0.0))))
+
+    def sine(self) -> Interval:
+        return _circular(self, "sin", 0.5)
+
+    def cosine(self) -> Interval:
+        return _circular(self, "cos", 0.0)
+
+    def logarithm(self) -> Interval:
+        if not np.all(self.lo > 0):
+            return Interval(np.full_like(self.lo, -np.inf), np.full_like(self.hi, np.inf))
+        return Interval(_ends(self.lo, "log")[0], _ends(self.hi, "log")[1])
+
+
+def _ends(points: Array, name: str) -> tuple[Array, Array]:
+    """Lower and upper bounds of a function of FLINT's at each of `points`; each different point is evaluated once."""
+    known, where = np.unique(points, return_inverse=True)
+    low, high = np.empty(len(known)), np.empty(len(known))
+    for k, point in enumerate(known):
+        value = getattr(flint.arb(float(point)), name)()
+        low[k], high[k] = float(value.lower()), float(value.upper())
+    shape = np.shape(points)
+    return down(low)[where].reshape(shape), up(high)[where].reshape(shape)
+
+
+def _circular(x: Interval, name: str, phase: float) -> Interval:
+    """Sine or cosine; its maxima lie at (2k + phase) π, its minima at (2k + 1 + phase) π."""
+    (low_a, high_a), (low_b, high_b) = _ends(x.lo, name), _ends(x.hi, name)
+
+    def holds(odd: int) -> Array:
+        first = np.ceil((x.lo - _NEAR) / (2 * math.pi) - (phase + odd) / 2 - _NEAR)
+        return np.asarray((first * 2 + odd + phase) * math.pi <= x.hi + _NEAR * 10)
+
+    far = x.size > _TURNS_KNOWN
+    low = np.where(far | holds(1), -1.0, np.minimum(low_a, low_b))
+    high = np.where(far | holds(0), 1.0, np.maximum(high_a, high_b))
+    return Interval(np.maximum(low, -1.0), np.minimum(high, 1.0))

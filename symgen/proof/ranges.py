@@ -1,0 +1,99 @@
+"""The box of states that a proof speaks of: joint ranges as declared, and what is assumed where nothing is declared.
+
+No description limits accelerations, and many leave out velocities or efforts: each such range is an assumption, stated
+with its joint. Positions in rad or m, velocities in rad/s or m/s, accelerations in rad/s² or m/s², forces in N·m or N.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symgen.errors import RequestError
+from symgen.ir import Program
+from symgen.mechanism import Joint, Mechanism
+
+Range = tuple[Fraction, Fraction]
+TURN = Fraction(math.pi) + Fraction(1, 10**15)
+"""A half turn, rounded up."""
+STROKE = Fraction(1)
+RATE, FORCE = Fraction(5), Fraction(100)
+ACCELERATION = Fraction(10)
+_PAYLOAD: tuple[Range, ...] = (
+    (Fraction(0), Fraction(5)), *[(Fraction(-1, 5), Fraction(1, 5))] * 3,
+    *[(Fraction(-1, 5) if k in (1, 2, 4) else Fraction(0), Fraction(1, 5)) for k in range(6)],
+)
+"""Mass (kg), centre (m), moments xx xy xz yy yz zz (kg·m²) of a run-time load."""
+_WRENCH: tuple[Range, ...] = (*[(Fraction(-10), Fraction(10))] * 3, *[(Fraction(-100), Fraction(100))] * 3)
+_STATED = {
+    "payload": "payload: mass up to 5 kg, centre within 0.2 m in each direction, moments up to 0.2 kg m²",
+    "wrench": "wrench: moments up to 10 N m, forces up to 100 N",
+}
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """`of` holds the range of every element of every argument; `assumed` says in sentences what no description declared."""
+
+    of: Mapping[str, tuple[Range, ...]]
+    assumed: tuple[str, ...]
+
+    def for_program(self, program: Program) -> dict[str, tuple[Range, ...]]:
+        """The ranges of a Program's arguments; RequestError for one that has none."""
+        for port in program.inputs:
+            if port.name not in self.of:
+                raise RequestError(f"{program.function} takes '{port.name}', for which no range is known; leave it out with -f")
+        return {port.name: self.of[port.name] for port in program.inputs}
+
+
+def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION) -> Ranges:
+    """The box of `mechanism`; `acceleration` (rad/s², m/s²) bounds what no description does.
+
+    RequestError for limits that are not in order, or an acceleration that is not positive.
+    """
+    if acceleration <= 0:
+        raise RequestError("the range of accelerations must be positive; give --acceleration in rad/s² and m/s², as 10")
+    positions: list[Range] = []
+    velocities: list[Range] = []
+    efforts: list[Range] = []
+    said: list[str] = []
+    for joint in mechanism.joints:
+        place, sentence = _position(mechanism, joint)
+        positions.append(place)
+        said += sentence
+        for declared, default, found, what in ((joint.limits.velocity, RATE, velocities, _unit(joint, "rad/s", "m/s")),
+                                               (joint.limits.effort, FORCE, efforts, _unit(joint, "N m", "N"))):
+            size = default if declared is None or declared <= 0 else declared
+            found.append((-size, size))
+            if size is not declared:
+                name = "velocity" if found is velocities else "effort"
+                said.append(f"{joint.name}: no {name} limit declared, ±{float(default):g} {what} assumed")
+    everywhere = f"all joints: accelerations within ±{float(acceleration):g} rad/s² or m/s² (no description limits them)"
+    n = len(positions)
+    return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
+                   "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH},
+                  (*said, everywhere))
+
+
+def stated(names: Sequence[str]) -> list[str]:
+    """The sentences about run-time arguments that are asked for."""
+    return [_STATED[name] for name in names if name in _STATED]
+
+
+def _unit(joint: Joint, turning: str, sliding: str) -> str:
+    return sliding if joint.kind == "prismatic" else turning
+
+
+def _position(mechanism: Mechanism, joint: Joint) -> tuple[Range, list[str]]:
+    low, high = joint.limits.lower, joint.limits.upper
+    if joint.kind != "continuous" and low is not None and high is not None:
+        if low > high:
+            raise RequestError(f"{mechanism.name}: joint '{joint.name}' has limits that are not in order "
+                               f"({float(low):g} to {float(high):g}); correct them in the description")
+        return (low, high), []
+    if joint.kind == "prismatic":
+        return (-STROKE, STROKE), [f"{joint.name}: no limits declared, ±{float(STROKE):g} m assumed"]
+    reason = "it turns without limits" if joint.kind == "continuous" else "no limits declared"
+    return (-TURN, TURN), [f"{joint.name}: {reason}, ±pi rad assumed"]

@@ -1,0 +1,284 @@
+"""The certificate of the divisors: never above the exact pivot or the computed one, and 'no certificate' where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symgen.generation import Options, methods_for
+from symgen.generation import program as derive
+from symgen.ir import Program
+from symgen.joints import kinds
+from symgen.mechanism import Mechanism, Part
+from symgen.precision import FLOAT, Array
+from symgen.proof.bodies import Bodies
+from symgen.proof.boxes import boxes
+from symgen.proof.certificate import Floor, arithmetic_of, divisor_floors, floors, own_inertias
+from symgen.proof.elimination import Backward, Recognised
+from symgen.proof.pivots import Told
+from symgen.proof.ranges import declared_ranges
+from symgen.proof.rounding import needs, propagate
+from symgen.reference import Reference
+from tests.robots_for_tests import BUILT_IN, FEW, ROBOTS, point_mass_arm, random_mechanism, robot
+from tests.rounded_rows import Coarse, rows
+
+FOUR = ("panda", "ur5", "puma560", "scara")
+EIGHT_BITS = 2.0**-8
+
+
+def states(mechanism: Mechanism, count: int, seed: int = 0) -> dict[str, Array]:
+    """Float32 states anywhere in the declared box, its corners among them."""
+    random = np.random.default_rng(seed)
+    found = {}
+    for name, ranges in declared_ranges(mechanism).of.items():
+        low, high = (np.array([float(r[k]) for r in ranges]) for k in (0, 1))
+        share = random.random((count, len(ranges)))
+        share[: count // 4] = np.round(share[: count // 4])
+        found[name] = np.clip((low + share * (high - low)).astype(np.float32), np.nextafter(low.astype(np.float32), np.inf),
+                              np.nextafter(high.astype(np.float32), -np.inf)).astype(float)
+    return found
+
+
+def pivots(mechanism: Mechanism, q: Array) -> Array:
+    """D_k (count, NV) of M = U D Uᵀ, by Schur complements of the reference's M."""
+    M = Reference(mechanism, FLOAT).mass_matrix(q)
+    n, found = M.shape[-1], []
+    for k in range(n):
+        block = M[:, k, k]
+        if k + 1 < n:
+            side = M[:, k, k + 1:, None]
+            block = block - (side * np.linalg.solve(M[:, k + 1:, k + 1:], side))[..., 0].sum(axis=-1)
+        found.append(block)
+    return np.stack(found, axis=-1)
+
+
+@cache
+def certified(name: str, function: str, method: str | None, real: str) -> tuple[Mechanism, Program, list[Floor]]:
+    mechanism = robot(name)
+    made = derive(mechanism, function, method, real)
+    return mechanism, made, floors(mechanism, made, Options(real))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_exact_pivot_is_no_less_than_the_links_own_inertia(name: str) -> None:
+    mechanism = robot(name)
+    found = pivots(mechanism, states(mechanism, 400)["q"])
+    for k, own in enumerate(own_inertias(mechanism)):
+        assert own.value is not None, own.reason
+        assert (found[:, k] >= float(own.value) * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize("name", FOUR)
+def test_every_divisor_of_forward_dynamics_is_certified(name: str, real: str) -> None:
+    mechanism, made, found = certified(name, "forward_dynamics", None, real)
+    assert found
+    assert {floor.row for floor in found} == {row.args[1] for row in made.rows if row.op == "div"}
+    for floor in found:
+        assert floor.exact is not None
+        assert floor.floor is not None, floor.reason
+        assert 0.95 * floor.exact < floor.floor < floor.exact
+    given = divisor_floors(mechanism, made, Options(real))
+    assert given == {floor.row: floor.floor for floor in found}
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("name", [*FEW, "panda", "ur5"])
+def test_the_computed_divisor_is_no_less_than_its_certificate(name: str, seed: int | None) -> None:
+    mechanism = robot(name)
+    given = states(mechanism, 1000)
+    for method in methods_for(mechanism, "forward_dynamics") if name in ("scara", "puma560") else [None]:
+        _, made, found = certified(name, "forward_dynamics", method, "float")
+        computed = rows(made, given, arithmetic_of("float", "libm"), seed)
+        for floor in found:
+            if floor.floor is not None:
+                assert computed[floor.row].min() >= float(floor.floor)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 5), st.integers(0, 10**6), st.sampled_from(["chain", "tree"]), st.booleans())
+def test_random_robots_keep_their_certificates(n: int, seed: int, kind: str, general: bool) -> None:
+    mechanism = random_mechanism(n, seed, kind, kinds(), general)
+    made = derive(mechanism, "forward_dynamics", "composite_body", "float")
+    arithmetic = Coarse("float", bits=18)
+    given = states(mechanism, 300, seed)
+    exact, owns = pivots(mechanism, given["q"]), own_inertias(mechanism)
+    assert all((exact[:, k] >= float(own.value) * (1 - 1e-8)).all() for k, own in enumerate(owns) if own.value is not None)
+    for floor in floors(mechanism, made, Options("float"), arithmetic=arithmetic):
+        assert floor.joint is not None
+        for adversary in (None, seed):
+            if floor.floor is not None:
+                assert rows(made, given, arithmetic, adversary)[floor.row].min() >= float(floor.floor)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: str) -> None:
+    mechanism = robot(name)
+    bodies = Bodies(mechanism, declared_ranges(mechanism))
+    random = np.random.default_rng(7)
+    q = states(mechanism, 300)["q"]
+    alone = []
+    for c in range(mechanism.nv):
+        parts = tuple(body if i == c else replace(body, parts=()) for i, body in enumerate(mechanism.bodies))
+        alone.append(Reference(replace(mechanism, bodies=parts), FLOAT).mass_matrix(q))
+    M = sum(alone)
+    nearest = 0.0
+    for k in range(mechanism.nv):
+        assert M[:, k, k].max() <= float(bodies.composite(k).upper()) * (1 + 1e-12)
+        found, outward = bodies.rates(k), bodies.outward(k)
+        if isinstance(found, str):
+            assert "inertia" in found
+            assert any(part.moments == (0,) * 6 for body in mechanism.bodies for part in body.parts)
+            continue
+        for trial in range(20):
+            x = np.zeros(q.shape)
+            if trial % 2:
+                x[:, outward] = random.normal(size=(len(q), len(outward))) * 10.0 ** random.uniform(-2, 2, len(outward))
+            else:   # the rates of least energy, where the bound is nearest
+                inner, side = M[:, outward[1:]][:, :, outward[1:]], M[:, outward[1:], k]
+                x[:, outward[1:]] = -np.linalg.solve(inner, side[..., None])[..., 0] if len(outward) > 1 else 0
+            x[:, k] = 1
+            e = [np.sqrt(np.maximum(np.einsum("si,sij,sj->s", x, A, x), 0)) for A in alone]
+            for b in outward:
+                bound = sum(float(share.upper()) * e[c] for c, share in found[b].items())
+                assert (np.abs(x[:, b]) <= bound * (1 + 1e-6) + 1e-9).all()
+                nearest = max(nearest, float((np.abs(x[:, b]) / (bound + 1e-30)).max()))
+    assert nearest > 0.5 or nearest == 0
+
+
+def backward(name: str, arithmetic: Coarse) -> tuple[Program, Backward]:
+    """The analysis of the elimination with its t_i, whatever the pivots' certificates say."""
+    mechanism = robot(name)
+    made = derive(mechanism, "forward_dynamics", "composite_body", "float")
+    told, ranges = Told(mechanism, made, Options("float")), declared_ranges(mechanism)
+    divisors = told.divisors()
+    bodies = Bodies(mechanism, ranges)
+    rounded = propagate(made, boxes(made, ranges), arithmetic, wanted=needs(made, divisors))
+    found = Backward(Recognised(told, divisors), bodies, rounded, arithmetic)
+    for joint in reversed(range(mechanism.nv)):
+        if (joint, joint) in found.found.entries:
+            found.close(joint)
+    return made, found
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+@pytest.mark.parametrize("name", ["panda", "ur5", "puma560", "tree8", "square_chain7"])
+def test_the_computed_factors_are_those_of_a_mass_matrix_as_near_as_the_analysis_says(name: str, seed: int | None) -> None:
+    """Û D̂ Ûᵀ − M against E, entry by entry: the step that the certificate in float stands on."""
+    arithmetic = Coarse("float", bits=26)
+    made, found = backward(name, arithmetic)
+    mechanism = robot(name)
+    given = states(mechanism, 500)
+    computed = rows(made, given, arithmetic, seed)
+    M, exact = Reference(mechanism, FLOAT).mass_matrix(given["q"]), pivots(mechanism, given["q"])
+    entries, place = found.found.entries, found.found.place
+    assert len(entries) > mechanism.nv
+    kept = sorted({k for i, k in entries if i == k})
+    D = {k: computed[place[k, k]] if (k, k) in place else exact[:, k] for k in kept}
+    U = {pair: (1.0 if pair[0] == pair[1] else sign(made, found, pair) * computed[place[pair]] / D[pair[1]]) for pair in entries}
+    nearest = 0.0
+    for pair in entries:
+        i, j = pair
+        product = sum(U[i, k] * D[k] * U[j, k] for k in kept if (i, k) in U and (j, k) in U)
+        E = float((found.data[pair] + found.gamma[pair] * found.root[i] * found.root[j]).upper())
+        target = M[:, i, j]
+        if found.found.merged:
+            target = sum(exact_factor(M, i, k) * exact[:, k] * exact_factor(M, j, k) for k in kept)
+        assert np.abs(product - target).max() <= E + 1e-12
+        nearest = max(nearest, float(np.abs(product - target).max() / (E + 1e-30)))
+    assert nearest > 1e-3
+
+
+def sign(made: Program, found: Backward, pair: tuple[int, int]) -> int:
+    told = found.found.told
+    return told.same(told.rows[found.found.place[pair]], told.elimination.reduced[pair])
+
+
+def exact_factor(M: Array, i: int, k: int) -> Any:
+    """U_ik of M = U D Uᵀ."""
+    n = M.shape[-1]
+    if k == n - 1:
+        return M[:, i, k] / M[:, k, k]
+    inner = M[:, k + 1:, k + 1:]
+    solved = np.linalg.solve(inner, M[:, k + 1:, k, None])[..., 0]
+    return (M[:, i, k] - (M[:, i, k + 1:] * solved).sum(-1)) / (M[:, k, k] - (M[:, k, k + 1:] * solved).sum(-1))
+
+
+# -- where there is none -------------------------------------------------------------------------------------------------
+
+def changed(mechanism: Mechanism, body: int, part: Part) -> Mechanism:
+    bodies = list(mechanism.bodies)
+    bodies[body] = replace(bodies[body], parts=(part,))
+    return replace(mechanism, bodies=tuple(bodies))
+
+
+def test_a_link_without_inertia_has_no_certificate() -> None:
+    arm = point_mass_arm(1, 0, 1)
+    nothing = own_inertias(arm)[1]
+    assert nothing.value is None
+    assert "no moment of inertia" in nothing.reason
+    made = derive(random_mechanism(3, 5), "forward_dynamics", "composite_body", "float")
+    light = changed(random_mechanism(3, 5), 1, Part("feather", (), Fraction(0)))
+    made = derive(light, "forward_dynamics", "composite_body", "float")
+    by_joint = {floor.joint: floor for floor in floors(light, made, Options("float"))}
+    assert by_joint[1].floor is None
+    assert "no moment of inertia" in by_joint[1].reason
+    assert by_joint[1].row not in divisor_floors(light, made, Options("float"))
+
+
+def test_nothing_inward_of_a_link_with_negative_inertia_has_a_certificate() -> None:
+    mechanism = random_mechanism(3, 5)
+    part = mechanism.bodies[1].parts[0]
+    moments = (Fraction(-1, 50), *part.moments[1:])
+    odd = changed(mechanism, 1, replace(part, moments=moments))
+    owns = own_inertias(odd)
+    assert [own.value is None for own in owns] == [True, True, False]
+    assert "link1" in owns[0].reason
+    assert "not positive" in owns[0].reason
+
+
+def test_a_load_at_run_time_leaves_certificates_to_those_that_do_not_carry_it() -> None:
+    mechanism = random_mechanism(4, 2, "tree")
+    leaf = next(i for i in reversed(range(4)) if not mechanism.children(i))
+    owns = own_inertias(mechanism, payload=f"link{leaf}")
+    carriers = set(Reference(mechanism).supports[leaf])
+    assert {i for i, own in enumerate(owns) if own.value is None} == carriers
+
+
+@pytest.mark.parametrize("name", ["panda", "scara"])
+def test_a_divisor_that_is_not_a_pivot_has_none(name: str) -> None:
+    """The pivot's last subtraction done wrong, and with it whatever is divided by it."""
+    mechanism, made, found = certified(name, "forward_dynamics", None, "float")
+    for floor in found:
+        row = made.rows[floor.row]
+        wrong = row._replace(op="add" if row.op == "sub" else "sub")
+        planted = made.with_rows([wrong if i == floor.row else r for i, r in enumerate(made.rows)], made.outputs)
+        assert floor.row not in divisor_floors(mechanism, planted, Options("float"))
+
+
+def test_methods_that_divide_by_something_else_say_so() -> None:
+    mechanism, _, found = certified("scara", "forward_dynamics", "constraint_force", "float")
+    assert found
+    assert all(floor.floor is None and floor.reason for floor in found)
+    assert mechanism.nv == 4
+
+
+def test_what_has_no_divisor_has_no_certificate_to_give() -> None:
+    for name in BUILT_IN:
+        made = derive(robot(name), "mass_matrix", None, "float")
+        assert divisor_floors(robot(name), made, Options("float")) == {}
+
+
+def test_a_coarse_machine_gets_no_certificate() -> None:
+    """With eight bits, round-off takes all of it: that is said, with the figures."""
+    mechanism, made, _ = certified("panda", "forward_dynamics", None, "float")
+    found = floors(mechanism, made, Options("float"), arithmetic=Coarse("float", bits=8))
+    assert any(floor.floor is None for floor in found)
+    assert all(floor.reason for floor in found if floor.floor is None)
