@@ -255,3 +255,16 @@ def test_another_version_is_not_found(installed: Path, tmp_path: Path) -> None:
     done = run(binary("cmake"), "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={installed / 'prefix'}")
     assert done.returncode != 0
     assert "9.9" in done.stderr
+
+
+def test_the_sample_of_the_book_compiles(tmp_path: Path) -> None:
+    book = (Path(__file__).resolve().parent.parent / "docs" / "firmware-author.md").read_text(encoding="utf-8")
+    (sample,) = re.findall(r"^```cpp\n(.*?)^```", book, re.S | re.M)
+    include, _, body = sample.partition("\n")
+    symgen.generate("scara", tmp_path / "arm", ["inverse_dynamics"], "float", name="arm", wrap=["cpp17"])
+    (tmp_path / "main.cpp").write_text(f"{include}\nint main()\n{{\n{body}    return tau[2] < 0 ? 0 : 1;\n}}\n")
+    for command in (("gcc", "-c", "arm/arm_inverse_dynamics.c"),
+                    ("g++", "-std=c++17", *WARNINGS, "-Iarm", "main.cpp", "arm_inverse_dynamics.o", "-lm", "-o", "main")):
+        built = run(*command, cwd=tmp_path)
+        assert built.returncode == 0, built.stderr
+    assert run(tmp_path / "main").returncode == 0
