@@ -237,12 +237,12 @@ def wrappers(asked: Iterable[str]) -> list[str]:
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
              real: str = "double", name: str | None = None, frame: str | None = None, payload: str | None = None,
              trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = (),
-             target: str | None = None, measured: bool = True) -> dict[str, Any]:
+             target: str | None = None, evidence: bool = True) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
     `functions` as in `requested`; `frame`, `payload` and `wrench` as in `program`; `name` prefixes every C name;
     `wrap` names the wrappers of the C that are wanted besides ('cpp17'); `target` (`symgen.targets`) adds the folder
-    firmware/ for it and, when `measured`, the cost sheet (`symgen.cost_sheet`).
+    firmware/ for it and, unless `evidence` is False, the cost sheet (`symgen.cost_sheet`).
     Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
     """
     from symgen import folder, selftest, targets
@@ -258,7 +258,7 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time, **device}
     if wraps:
         chosen["wrap"] = wraps
-    evidence = {}
-    if target is not None and measured:
-        evidence["cost"] = cost_sheet(mechanism, found.values(), target, options.at_run_time)
-    return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=evidence)   # → C
+    known = {}
+    if target is not None and evidence:
+        known["cost"] = cost_sheet(mechanism, found.values(), target, options.at_run_time)
+    return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known)   # → C

@@ -152,7 +152,7 @@ def test_the_folder_s_manifest_and_readme_hold_the_cost_sheet(target: str, tmp_p
     assert main(["verify", str(tmp_path / "scara")]) == 0
 
 
-@pytest.mark.parametrize("words", [["--target", "host"], ["--target", "cortex-m4f", "--no-cost"]])
+@pytest.mark.parametrize("words", [["--target", "host"], ["--target", "cortex-m4f", "--no-evidence"]])
 def test_a_folder_without_a_cost_sheet_does_not_speak_of_one(words: list[str], tmp_path: Path) -> None:
     assert main(["generate", "scara", "-f", "gravity_force", "-o", str(tmp_path / "c"), *words]) == 0
     assert "cost" not in json.loads((tmp_path / "c" / "manifest.json").read_text(encoding="utf-8"))

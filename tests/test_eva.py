@@ -26,6 +26,8 @@ from tests.c_programs import scrambled
 from tests.robots_for_tests import draw, run
 from tests.test_clean_c import REALS, REQUIRED, ROBOTS, tool
 
+pytestmark = pytest.mark.firmware
+
 CASES = [(robot, real) for robot in ROBOTS for real in REALS] if REQUIRED else [("scara", "double"), ("panda", "float")]
 SOME = ("inverse_dynamics", "mass_matrix", "forward_dynamics", "mass_matrix_log_determinant")
 """The functions of Panda that are looked at where the tools are not required."""
@@ -112,7 +114,8 @@ def test_every_admitted_line_is_printed() -> None:
     found = proofs("scara", "double")
     printed = eva.lines(found)
     for function, proof in found.items():
-        place = next(i for i, line in enumerate(printed) if line.startswith(f"{function} ({proof.method}, double): no out-of-bounds"))
+        begins = f"{function} ({proof.method}, double): no out-of-bounds"
+        place = next(i for i, line in enumerate(printed) if line.startswith(begins))
         assert printed[place + 1:][:len(proof.admitted)] == [f"  admitted: {line}" for line in proof.admitted]
         assert proof.facts["proved"] is True
         assert proof.facts["admitted"] == proof.admitted

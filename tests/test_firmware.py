@@ -45,7 +45,7 @@ def robot(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("target", targets.names())
 def test_the_self_test_passes_on_the_target(robot: str, target: str, tmp_path: Path) -> None:
     need(target)
-    made = generate(robot, tmp_path / robot, real="float", target=target, measured=False)
+    made = generate(robot, tmp_path / robot, real="float", target=target, evidence=False)
     done = make(tmp_path / robot, "run")
     assert done.returncode == 0, done.stdout
     assert f"{len(made['functions'])} passed, 0 failed" in done.stdout
@@ -64,7 +64,7 @@ PRINTING = PRINTED + """    for (i = 0; i < size; ++i) {
 def test_every_optimization_gives_the_same_bits(robot: str, target: str, tmp_path: Path) -> None:
     need(target)
     generate(robot, tmp_path / robot, real="float", target=target, functions=["forward_dynamics", "inverse_mass_matrix"],
-             measured=False)
+             evidence=False)
     test = tmp_path / robot / f"{robot}_selftest.c"
     text = test.read_text(encoding="utf-8")
     assert PRINTED in text
@@ -82,7 +82,7 @@ def test_every_optimization_gives_the_same_bits(robot: str, target: str, tmp_pat
 def test_a_wrong_number_fails_on_the_target(target: str, tmp_path: Path) -> None:
     """The sign of one number that the function stores last."""
     need(target)
-    generate("scara", tmp_path / "scara", real="float", target=target, functions=["forward_dynamics"], measured=False)
+    generate("scara", tmp_path / "scara", real="float", target=target, functions=["forward_dynamics"], evidence=False)
     source = tmp_path / "scara" / "scara_forward_dynamics.c"
     text = source.read_text(encoding="utf-8")
     spoilt = re.sub(r"(    a\[3\] = )(.*);", r"\1-(\2);", text)
@@ -102,7 +102,7 @@ def test_an_unknown_target_is_refused_before_anything_is_written(tmp_path: Path)
 def test_only_a_target_brings_firmware_and_one_s_own_files_in_it_stay(tmp_path: Path) -> None:
     folder = tmp_path / "scara"
     for target in ("cortex-m4f", "rv32imafc", None):
-        made = generate("scara", folder, target=target, functions=["gravity_force"], measured=False)
+        made = generate("scara", folder, target=target, functions=["gravity_force"], evidence=False)
         assert ("firmware/Makefile" in made["files"]) == (target is not None)
         assert (folder / "firmware" / "Makefile").exists() == (target is not None)
         assert ("target" in made["options"]) == (target is not None)
@@ -128,6 +128,6 @@ def test_a_folder_of_one_s_own_called_firmware_is_not_replaced(tmp_path: Path) -
                                                         ("cortex-m7", "double", False), ("cortex-m4f", "float", False)])
 def test_double_on_a_single_precision_fpu_is_warned_of(target: str, real: str, warned: bool, tmp_path: Path,
                                                        capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["generate", "scara", "-f", "gravity_force", "--target", target, "--real", real, "--no-cost"]
+    words = ["generate", "scara", "-f", "gravity_force", "--target", target, "--real", real, "--no-evidence"]
     assert main([*words, "-o", str(tmp_path / "c")]) == 0
     assert ("times slower" in capsys.readouterr().err) == warned

@@ -29,7 +29,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")
     parser.add_argument("--target", metavar="TARGET",
                         help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}")
-    parser.add_argument("--no-cost", action="store_true", help="with --target: measure nothing, which saves some seconds")
+    parser.add_argument("--no-evidence", action="store_true", help="with --target: measure nothing, which saves seconds")
 
 
 def run(options: Namespace) -> int:
@@ -44,12 +44,12 @@ def run(options: Namespace) -> int:
     wanted = functions(options.functions)
     with Progress() as progress:
         _derive(mechanism, wanted, options, progress)
-        measured = options.target is not None and not options.no_cost
+        measured = options.target is not None and not options.no_evidence
         progress(f"measuring on {options.target}" if measured else "writing the folder", 1, 1)
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = generate(mechanism, out, functions=wanted, real=options.real, name=options.name, frame=options.frame,
                             payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target,
-                            measured=measured)
+                            evidence=measured)
     warn(mechanism, options.robot)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
