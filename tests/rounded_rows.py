@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -32,6 +33,10 @@ def coarse(x: Array, bits: int) -> Array:
     return np.ldexp(np.round(mantissa * 2.0**bits), exponent - bits)
 
 
+def _power_of_two(value: object) -> bool:
+    return isinstance(value, Fraction) and abs(float(value)) == 2.0 ** round(np.log2(abs(float(value)) or 1.0))
+
+
 def rows(program: Program, arguments: Mapping[str, Array], arithmetic: Arithmetic, seed: int | None = None) -> list[Array]:
     """The value of every row, (count,) each. `seed` None: rounded to nearest as in `Coarse`; else every operation errs by u one
     way or the other, as the standard model allows, and a sine or cosine by the ulps it is given.
@@ -58,7 +63,8 @@ def rows(program: Program, arguments: Mapping[str, Array], arithmetic: Arithmeti
         elif op == "neg":
             found.append(-a[0])
         elif op in act:
-            found.append(off(act[op](*a)))
+            exact = act[op](*a)
+            found.append(exact if op == "mul" and any(_power_of_two(program.rows[i].value) for i in args) else off(exact))
         elif op in ("sin", "cos"):
             exact = np.sin(a[0]) if op == "sin" else np.cos(a[0])
             found.append(off(exact) if random is None else exact + arithmetic.trig * u * random.choice((-1.0, 1.0), count))

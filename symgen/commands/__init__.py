@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from symgen.errors import RequestError
 from symgen.mechanism import nearest
 
-NAMES = ("robots", "show", "generate", "verify", "inspect", "compare", "bench", "cost", "report", "reproduce")
+NAMES = ("robots", "show", "generate", "verify", "prove", "inspect", "compare", "bench", "cost", "report", "reproduce")
 """In the order in which a newcomer meets them."""
 
 _NUMBER = re.compile(r"-[0-9.]")

@@ -6,21 +6,30 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from symgen.generation import Options
 from symgen.ir import Program
+from symgen.mechanism import Mechanism
 from symgen.precision import Array
 from symgen.proof.intervals import Interval, down, up
 from symgen.proof.ranges import Range, Ranges
+from symgen.states import draw_states
 
 PIECES = 4096
 """Boxes at most. Sines and cosines of narrow angles cancel as they do in truth; a wide one is anything between -1 and 1."""
+VALUES = 6_000_000
+"""Rows times boxes, or states, that are held at once."""
+
+LOADS = 64
+"""Different run-time loads among the states."""
 
 
 def boxes(program: Program, ranges: Ranges, pieces: int = PIECES) -> dict[str, list[Interval]]:
     """By argument, one Interval an element: end points per box for the positions that are read, one for all otherwise."""
     of = ranges.for_program(program)
     read = sorted({row.value[1] for row in program.rows if row.op == "input" and program.inputs[row.value[0]].name == "q"})
+    pieces = min(pieces, VALUES // len(program.rows))
     each = max(1, int(pieces ** (1 / max(1, len(read))) + 1e-9))
-    place = dict(zip(read, np.indices((each,) * len(read)).reshape(len(read), -1), strict=True)) if read else {}
+    place = dict(zip(read, np.indices((each,) * len(read)).reshape(len(read), -1), strict=True)) if read and each > 1 else {}
     return {name: [_cut(one, each, place.get(i)) if name == "q" else _whole(one) for i, one in enumerate(elements)]
             for name, elements in of.items()}
 
@@ -42,3 +51,24 @@ def _cut(one: Range, each: int, place: Array | None) -> Interval:
     ends = np.linspace(whole.lo[0], whole.hi[0], each + 1)
     ends[0], ends[-1] = whole.lo[0], whole.hi[0]
     return Interval(ends[place], ends[place + 1])
+
+
+def drawn(mechanism: Mechanism, ranges: Ranges, options: Options, count: int, seed: int = 0) -> dict[str, Array]:
+    """`count` states in the box by argument name, numbers of the type `options.real` as float64; one in eight is a corner.
+
+    A run-time load is one that a body can be (`symgen.states`), not any ten numbers of its box.
+    """
+    random = np.random.default_rng([seed, count, mechanism.nv])
+    real = np.float32 if options.real == "float" else np.float64
+    found = {}
+    for name, elements in ranges.of.items():
+        low, high = (np.array([float(one[end]) for one in elements]) for end in (0, 1))
+        share = random.random((count, len(elements)))
+        share[::8] = np.round(share[::8])
+        inside = (low + share * (high - low)).astype(real)
+        inside = np.where(inside < low, np.nextafter(inside, real(np.inf)), inside)
+        found[name] = np.where(inside > high, np.nextafter(inside, real(-np.inf)), inside).astype(float)
+    if options.payload is not None:
+        loads = draw_states(mechanism, min(count, LOADS), seed, options.payload)["payload"].astype(float)
+        found["payload"] = loads[np.arange(count) % len(loads)]
+    return found

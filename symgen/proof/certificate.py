@@ -156,17 +156,14 @@ def _less(row: int, joint: int, exact: Fraction, forward: Rounded, backward: Bac
     """By the better of the two analyses."""
     error = float(np.max(forward.error))
     lost = Fraction(error) if np.isfinite(error) else None
-    reason = ""
     share = backward if isinstance(backward, str) else backward.share(joint)
-    if isinstance(share, str):
-        reason = share
-    elif share < 1 and (lost is None or upper_bound(share) * exact < lost):
+    if not isinstance(share, str) and share < 1 and (lost is None or upper_bound(share) * exact < lost):
         lost = upper_bound(share) * exact
     if lost is not None and lost < exact:
         return Floor(row, joint, exact, lost, _short(exact - lost))
-    if lost is not None and not reason:
-        reason = f"round-off could take {float(lost):.2g} of {float(exact):.2g}"
-    return Floor(row, joint, exact, lost, None, reason or "no finite bound of the round-off")
+    reason = "no bound of its round-off is known" if lost is None else \
+        f"its round-off is only known to be below {float(lost):.2g}"
+    return Floor(row, joint, exact, lost, None, f"{reason}; {share}" if isinstance(share, str) else reason)
 
 
 def _short(value: Fraction) -> Fraction:

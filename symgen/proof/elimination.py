@@ -172,6 +172,8 @@ class Recognised:
 
     def _check(self) -> None:
         """What is missing must be zero, and what is merged must be merged everywhere, and first."""
+        if self.merged & set(self.pivot):
+            raise NoElimination("the rows do not eliminate the mass matrix entry by entry")
         for pair, entry in self.entries.items():
             if self.merged & {*entry.over, *pair}:
                 raise NoElimination(f"products of the elimination are merged with entry {_text(pair)} only in part")

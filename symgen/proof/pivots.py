@@ -10,7 +10,6 @@ formal proof.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import flint
@@ -61,6 +60,9 @@ class Told:
 
     def same(self, a: Values, b: Values) -> int:
         """1 where both are the same number at every state, −1 where one is the other's negative, else 0."""
+        first, second = abs(float(a[0])), abs(float(b[0]))
+        if abs(first - second) > 1e-6 * max(first, second):
+            return 0
         with self.scalars.working():
             for sign in (1, -1):
                 if all(_near(x, sign * y) for x, y in zip(a, b, strict=True)):
@@ -101,8 +103,3 @@ def _eliminated(M: Any, supports: list[list[int]]) -> Elimination:
                 if i <= k:
                     rows[i, k] = rows[i, k] - np.array(factors[i, j], dtype=object) * rows[k, j]
     return Elimination(mass, {pair: tuple(values) for pair, values in rows.items()}, factors)
-
-
-def constant_value(program: Program, row: int) -> Fraction | None:
-    """The value of a constant row."""
-    return program.rows[row].value if program.rows[row].op == "const" else None

@@ -58,23 +58,24 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION)
     positions: list[Range] = []
     velocities: list[Range] = []
     efforts: list[Range] = []
-    said: list[str] = []
+    said: dict[str, list[str]] = {}
     for joint in mechanism.joints:
         place, sentence = _position(mechanism, joint)
         positions.append(place)
-        said += sentence
+        if sentence:
+            said.setdefault(sentence, []).append(joint.name)
         for declared, default, found, what in ((joint.limits.velocity, RATE, velocities, _unit(joint, "rad/s", "m/s")),
                                                (joint.limits.effort, FORCE, efforts, _unit(joint, "N m", "N"))):
             size = default if declared is None or declared <= 0 else declared
             found.append((-size, size))
             if size is not declared:
                 name = "velocity" if found is velocities else "effort"
-                said.append(f"{joint.name}: no {name} limit declared, ±{float(default):g} {what} assumed")
+                said.setdefault(f"no {name} limit declared, ±{float(default):g} {what} assumed", []).append(joint.name)
     everywhere = f"all joints: accelerations within ±{float(acceleration):g} rad/s² or m/s² (no description limits them)"
     n = len(positions)
     return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
                    "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH},
-                  (*said, everywhere))
+                  (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
 
 
 def stated(names: Sequence[str]) -> list[str]:
@@ -86,14 +87,15 @@ def _unit(joint: Joint, turning: str, sliding: str) -> str:
     return sliding if joint.kind == "prismatic" else turning
 
 
-def _position(mechanism: Mechanism, joint: Joint) -> tuple[Range, list[str]]:
+def _position(mechanism: Mechanism, joint: Joint) -> tuple[Range, str]:
+    """The range, and what had to be assumed ("": nothing)."""
     low, high = joint.limits.lower, joint.limits.upper
     if joint.kind != "continuous" and low is not None and high is not None:
         if low > high:
             raise RequestError(f"{mechanism.name}: joint '{joint.name}' has limits that are not in order "
                                f"({float(low):g} to {float(high):g}); correct them in the description")
-        return (low, high), []
+        return (low, high), ""
     if joint.kind == "prismatic":
-        return (-STROKE, STROKE), [f"{joint.name}: no limits declared, ±{float(STROKE):g} m assumed"]
-    reason = "it turns without limits" if joint.kind == "continuous" else "no limits declared"
-    return (-TURN, TURN), [f"{joint.name}: {reason}, ±pi rad assumed"]
+        return (-STROKE, STROKE), f"no limits declared, ±{float(STROKE):g} m assumed"
+    reason = "turning without limits" if joint.kind == "continuous" else "no limits declared"
+    return (-TURN, TURN), f"{reason}, ±pi rad assumed"

@@ -110,11 +110,12 @@ def _row(program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], supplied
         return Rounded(-a.exact, a.error)
     if row.op in ("sin", "cos"):
         exact = a.exact.sine() if row.op == "sin" else a.exact.cosine()
-        return Rounded(exact, np.minimum(summed(a.error, arithmetic.trig * arithmetic.unit), 2.0))
+        return Rounded(exact, summed(a.error, arithmetic.trig * arithmetic.unit))
     if row.op == "sqrt":
         exact = a.exact.sqrt()
-        # |√x̂ − √x| ≤ |x̂ − x| / √x
-        return _closed(exact, np.where(exact.lo > 0, up(a.error / exact.lo), np.inf), arithmetic)
+        # |√x̂ − √x| = |x̂ − x| / (√x̂ + √x), where x̂ is not negative either
+        least = down(exact.lo + Interval(down(a.exact.lo - a.error), a.exact.hi).sqrt().lo)
+        return _closed(exact, np.where((least > 0) & (a.exact.lo >= a.error), up(a.error / least), np.inf), arithmetic)
     if row.op == "log":
         lost = down(a.exact.lo - a.error)
         moved = np.where(lost > 0, up(a.error / lost), np.inf)

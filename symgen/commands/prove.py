@@ -1,0 +1,88 @@
+"""`symgen prove`: what the C cannot do wrong, and what is only known where it was looked at."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from fractions import Fraction
+from pathlib import Path
+
+from symgen.commands import Parser
+from symgen.commands._sharing import Progress, as_json, functions, program_arguments, read, robot_arguments, warn
+from symgen.errors import RequestError
+
+SUMMARY = "divisors that cannot vanish and bounds of the round-off, over the joint ranges"
+EPILOG = """D exact >=: the link's own inertia, for every configuration; round-off: the most that the C's D can be below that,
+over the joint ranges; least seen: of the computed D over the random states.
+bound: of |computed - exact|, for all states of the joint ranges, or, where the function divides, at each of the states
+(then nothing is proved of the states between); seen: by the compiled C against the reference; nearest: seen/bound.
+Exit code 0 when nothing seen exceeds its bound, 1 when something does."""
+
+_DECIDED: dict[str, object] = {
+    "lock": [], "gravity": None, "snap": None, "mimic": "independent", "strict": False, "real": "double", "trig": "libm",
+    "frame": None, "payload": None, "wrench": None,
+}
+"""What a generated folder has already decided, with the defaults."""
+
+
+def arguments(parser: Parser) -> None:
+    """The robot or folder, and over what to prove it."""
+    robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
+    program_arguments(parser)
+    parser.add_argument("--trig", default="libm", metavar="libm|macro", help="what computes sines and cosines, as for 'generate'")
+    parser.add_argument("--ulps", metavar="N", help="how far a sine or cosine may be off, in units in the last place (default 1)")
+    parser.add_argument("--acceleration", default="10", metavar="A", help="range of accelerations, rad/s² and m/s² (default 10)")
+    parser.add_argument("--states", type=int, default=10_000, metavar="N", help="how many random states (default 10000)")
+    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+
+
+def run(options: Namespace) -> int:
+    """Prove what can be, and print it."""
+    from symgen.generation import Options
+    from symgen.mechanism import Mechanism
+    from symgen.proof import prove
+
+    acceleration, ulps = _positive(options.acceleration, "acceleration"), _positive(options.ulps, "ulps")
+    robot: Mechanism | Path
+    chosen = None
+    if _is_folder(options.robot):
+        changed = next((name for name, default in _DECIDED.items() if getattr(options, name) != default), None)
+        if changed is not None:
+            raise RequestError(f"{options.robot} is proved as it was generated, so --{changed} does not apply; "
+                               "generate it again with it, or prove the description")
+        robot = Path(options.robot)
+    else:
+        robot = read(options)
+        warn(robot, options.robot)
+        chosen = Options(options.real, options.frame, options.payload, options.trig, options.wrench)
+    with Progress() as progress:
+        proof = prove(robot, options.functions and functions(options.functions), chosen, states=options.states,
+                      acceleration=acceleration or Fraction(10), trig_ulps=None if ulps is None else float(ulps),
+                      progress=progress)
+    print(as_json(proof.facts()) if options.json else str(proof))
+    return 0 if proof.holds else 1
+
+
+def _positive(text: str | None, option: str) -> Fraction | None:
+    """The number; RequestError for what is none, or not positive."""
+    from symgen.errors import DescriptionError
+    from symgen.quantities import number
+
+    if text is None:
+        return None
+    try:
+        value = number(text)
+    except DescriptionError:
+        value = Fraction(0)
+    if value <= 0:
+        raise RequestError(f"--{option} {text} is not a positive number; give one, as --{option} 2")
+    return value
+
+
+def _is_folder(robot: str) -> bool:
+    """A built-in robot's name wins over a folder of that name, as it does in `load`."""
+    from symgen.loading import builtin_robots
+
+    try:
+        return robot.partition(":")[0] not in builtin_robots() and Path(robot).is_dir()
+    except (OSError, ValueError):
+        return False   # reading it will say why

@@ -1,0 +1,148 @@
+"""What a proof found, for a person (`str`) and for a program (`facts`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from symgen.proof.certificate import Floor, Own
+from symgen.proof.ranges import Ranges
+from symgen.proof.round_off import RoundOff
+from symgen.tables import table
+
+Row = Sequence[object]
+
+
+@dataclass(frozen=True)
+class Divisor:
+    """A certificate with what was seen: `least` is the smallest computed value over the states (None: not looked at)."""
+
+    floor: Floor
+    least: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        return self.floor.floor is None or self.least is None or self.least >= self.floor.floor
+
+
+@dataclass(frozen=True)
+class Proved:
+    """Of one function: its divisors that are no constants, and its round-off."""
+
+    function: str
+    method: str
+    divisors: tuple[Divisor, ...]
+    round_off: RoundOff
+
+    @property
+    def holds(self) -> bool:
+        return self.round_off.holds and all(divisor.holds for divisor in self.divisors)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The outcome of `symgen.proof.prove` on one robot; `units` say what each joint's inertia is in."""
+
+    robot: str
+    real: str
+    states: int
+    joints: tuple[Own, ...]
+    units: tuple[str, ...]
+    functions: tuple[Proved, ...]
+    ranges: Ranges
+    assumptions: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing that was observed contradicts what is claimed."""
+        return all(function.holds for function in self.functions)
+
+    def facts(self) -> dict[str, Any]:
+        """Everything as plain JSON types."""
+        return {
+            "robot": self.robot, "real": self.real, "states": self.states, "holds": self.holds,
+            "assumptions": list(self.assumptions),
+            "ranges": {name: [[float(low), float(high)] for low, high in self.ranges.of[name]]
+                       for name in ("q", "v", "a", "tau")},
+            "joints": [{"joint": own.joint, "link": own.link, "own_inertia": _number(own.value), "unit": unit,
+                        "reason": own.reason} for own, unit in zip(self.joints, self.units, strict=True)],
+            "functions": {one.function: {"method": one.method, "divisors": [self._divisor(d) for d in one.divisors],
+                                         "round_off": _round_off(one.round_off)} for one in self.functions},
+        }
+
+    def _divisor(self, divisor: Divisor) -> dict[str, Any]:
+        floor = divisor.floor
+        own = None if floor.joint is None else self.joints[floor.joint]
+        return {"row": floor.row, "joint": own and own.joint, "link": own and own.link, "exact": _number(floor.exact),
+                "round_off": _number(floor.lost), "certified": _number(floor.floor), "least_seen": divisor.least,
+                "reason": floor.reason}
+
+    def __str__(self) -> str:
+        lines = [f"{self.robot}, {self.real}", "", "the link's own inertia H^T M H, which its pivot D of the mass matrix never "
+                 "falls below", "", *self._own()]
+        for one in self.functions:
+            if one.divisors:
+                lines += ["", f"divisors of {one.function}={one.method}", "", *self._divisors(one)]
+        lines += ["", "round-off", "", *self._round_offs(), "", "assumed:", *(f"  {text}" for text in self.assumptions), ""]
+        wrong = [one.function for one in self.functions if not one.holds]
+        counted = [d.floor.certified for one in self.functions for d in one.divisors]
+        verdict = f"{sum(counted)} of {len(counted)} divisors certified" if counted else "no division"
+        seen = "nothing observed exceeds its bound" if not wrong else f"CONTRADICTED by what was observed: {', '.join(wrong)}"
+        return "\n".join([*lines, f"{self.robot}: {verdict}; {seen}"])
+
+    def _own(self) -> list[str]:
+        rows: list[Row] = [("joint", "link", "H^T M H", "", "")]
+        for own, unit in zip(self.joints, self.units, strict=True):
+            rows.append((own.joint, own.link, *((_below(own.value), unit, "") if own.value is not None else
+                                                ("no certificate", "", own.reason))))
+        return table(rows, texts=(0, 1, 3, 4))
+
+    def _divisors(self, one: Proved) -> list[str]:
+        rows: list[Row] = [("joint", "link", "D exact >=", "round-off <=", "D computed >=", "least seen", "")]
+        for divisor in one.divisors:
+            floor = divisor.floor
+            names = ("(none)", "") if floor.joint is None else (self.joints[floor.joint].joint, self.joints[floor.joint].link)
+            rows.append((*names, _below(floor.exact), _above(floor.lost),
+                         "no certificate" if floor.floor is None else _below(floor.floor), _near(divisor.least), floor.reason))
+        return table(rows, texts=(0, 1, 6))
+
+    def _round_offs(self) -> list[str]:
+        rows: list[Row] = [("function", "method", "result", "proved for", "bound", "seen", "bound/seen", "largest answer")]
+        for one in self.functions:
+            found, where = one.round_off, "the ranges" if one.round_off.everywhere else f"{self.states} states"
+            for name in found.bound:
+                rows.append((one.function, one.method, name, where, _above(found.most(name)), _near(found.seen(name), 2),
+                             _near(found.ratio(name), 2), _near(found.largest.get(name), 3)))
+        return table(rows, texts=(0, 1, 2, 3))
+
+
+def _round_off(found: RoundOff) -> dict[str, Any]:
+    return {"proved_for": "ranges" if found.everywhere else "states",
+            "results": {name: {"bound": found.most(name), "observed": found.seen(name), "nearest": found.nearest(name),
+                               "ratio": found.ratio(name), "largest": found.largest.get(name)} for name in found.bound}}
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _near(value: Any, digits: int = 6) -> str:
+    return "-" if value is None else f"{float(value):.{digits}g}"
+
+
+def _below(value: Fraction | None, digits: int = 6) -> str:
+    """A lower bound, rounded down."""
+    return "-" if value is None else _rounded(value, digits, ROUND_FLOOR)
+
+
+def _above(value: Fraction | float | None, digits: int = 2) -> str:
+    """An upper bound, rounded up."""
+    return "-" if value is None or value - value != 0 else _rounded(Fraction(value), digits, ROUND_CEILING)
+
+
+def _rounded(value: Fraction, digits: int, how: str) -> str:
+    with localcontext(prec=digits, rounding=how):
+        return f"{float(Decimal(value.numerator) / Decimal(value.denominator)):.{digits}g}"

@@ -1,0 +1,139 @@
+"""How far the computed results are from the exact ones: proved over the ranges, or at each of many states; and observed.
+
+A Program without divisions gets one bound for every state of the box. Where it divides, interval bounds over a box soon are
+none; there the running error (Higham, §3.3) is bounded at each of the states, which says nothing proved of the states
+between. What is observed is the compiled C against the reference: in float64 for float, in balls for double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from symgen.functions import FUNCTIONS
+from symgen.generation import Options
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+from symgen.precision import FLOAT, Array, arb
+from symgen.proof.boxes import VALUES, boxes, points
+from symgen.proof.ranges import Ranges
+from symgen.proof.rounding import Arithmetic, Rounded, propagate
+from symgen.reference import Reference
+
+DIGITS = 40
+IN_BALLS = 64
+"""States at which a double is compared: balls take their time."""
+REFERENCE = {"float": 1e-11, "double": 1e-30}
+"""Of the largest answer at a state: how far what a float (double) is compared with may be off itself. It is taken off what is
+observed."""
+_CHUNK = 2048
+
+Results = dict[str, Array]
+"""By result name: (count, elements), or (1, elements) for all states."""
+
+
+@dataclass(frozen=True)
+class RoundOff:
+    """Of one function: `bound` by result name (states or 1, elements), `everywhere` True when it holds over the ranges.
+
+    `observed` (states compared, elements) and `largest`, the largest exact answer seen, by result name; empty without the C.
+    """
+
+    everywhere: bool
+    bound: Results
+    observed: Results = field(default_factory=dict)
+    largest: dict[str, float] = field(default_factory=dict)
+
+    def most(self, name: str) -> float:
+        """The largest bound of a result's elements."""
+        return float(self.bound[name].max())
+
+    def seen(self, name: str) -> float | None:
+        """The largest error observed."""
+        return float(self.observed[name].max()) if name in self.observed else None
+
+    def ratio(self, name: str) -> float | None:
+        """The largest bound over the largest error observed."""
+        seen = self.seen(name)
+        return None if not seen else self.most(name) / seen
+
+    def nearest(self, name: str) -> float | None:
+        """The largest quotient observed/bound of one element at one state; 0/0 is 0."""
+        if name not in self.observed:
+            return None
+        seen = self.observed[name]
+        bound = np.broadcast_to(self.bound[name][: len(seen)], seen.shape)
+        with np.errstate(all="ignore"):
+            return float(np.where(seen == 0, 0.0, seen / bound).max())
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing observed exceeds its bound."""
+        return all((near := self.nearest(name)) is None or near <= 1 for name in self.bound)
+
+
+def bounded(program: Program, ranges: Ranges, states: Mapping[str, Array], arithmetic: Arithmetic) -> RoundOff:
+    """The bound over the ranges where there is a finite one, else at each of `states`."""
+    if all(row.op not in ("div", "sqrt", "log") for row in program.rows):
+        everywhere = _errors(program, propagate(program, boxes(program, ranges), arithmetic, wanted=_outputs(program)), 1)
+        if all(np.isfinite(bound).all() for bound in everywhere.values()):
+            return RoundOff(True, {name: bound.max(axis=0, keepdims=True) for name, bound in everywhere.items()})
+    return RoundOff(False, at_states(program, states, arithmetic))
+
+
+def at_states(program: Program, states: Mapping[str, Array], arithmetic: Arithmetic) -> Results:
+    """The running error bound of every result's elements at every state: (count, elements)."""
+    wanted = _outputs(program)
+    found = [_errors(program, propagate(program, points(part), arithmetic, wanted=wanted), len(next(iter(part.values()))))
+             for part in _parts(program, states)]
+    return {port.name: np.concatenate([one[port.name] for one in found]) for port in program.outputs}
+
+
+def _outputs(program: Program) -> list[int]:
+    return [row for port in program.outputs for row in port.rows]
+
+
+def _parts(program: Program, states: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
+    given = {port.name: states[port.name] for port in program.inputs}
+    chunk = max(1, min(_CHUNK, VALUES // len(program.rows)))
+    for start in range(0, len(next(iter(given.values()))), chunk):
+        yield {name: values[start:start + chunk] for name, values in given.items()}
+
+
+def _errors(program: Program, rows: Mapping[int, Rounded], count: int) -> Results:
+    found = {}
+    for port in program.outputs:
+        columns = np.broadcast_arrays(*(np.nan_to_num(rows[row].error, nan=np.inf) for row in port.rows), np.zeros(count))
+        found[port.name] = np.stack(columns[:-1], axis=-1)
+    return found
+
+
+def observe(mechanism: Mechanism, program: Program, options: Options, states: Mapping[str, Array], run: Any,
+            found: RoundOff) -> RoundOff:
+    """`found` with what the compiled `run` was off by, at `states` for float, at the first IN_BALLS of them for double."""
+    balls = options.real == "double"
+    scalars = arb(DIGITS) if balls else FLOAT
+    count = len(next(iter(states.values())))
+    taken = {name: values[:IN_BALLS] if balls else values for name, values in states.items()}
+    real = np.float64 if balls else np.float32
+    computed = run(*(taken[port.name].astype(real) for port in program.inputs))
+    computed = computed if isinstance(computed, tuple) else (computed,)
+    frame = options.frame if FUNCTIONS[program.function].needs_frame else None
+    spec = FUNCTIONS[program.function]
+    links = {argument.name: getattr(options, argument.name) for argument in spec.feels}
+    felt = [argument for argument in spec.feels if links[argument.name] is not None]
+    arguments = {a.name: scalars.array(taken[a.name]) for a in (*spec.arguments, *felt)}
+    exact = Reference(mechanism, scalars, frame=frame, **links).evaluate(program.function, arguments)
+    observed, largest = {}, {}
+    for port, values in zip(program.outputs, computed, strict=True):
+        rows = min(count, IN_BALLS) if balls else count
+        truth = exact[port.name].reshape(rows, -1)
+        with scalars.working():
+            missed = np.abs(scalars.array(values.astype(float).reshape(rows, -1)) - truth).astype(float)
+        sizes = np.abs(truth.astype(float)).max(axis=-1, keepdims=True)
+        observed[port.name] = np.maximum(missed - REFERENCE[options.real] * sizes, 0.0)
+        largest[port.name] = float(sizes.max())
+    return RoundOff(found.everywhere, found.bound, observed, largest)
