@@ -114,8 +114,8 @@ def test_every_admitted_line_is_printed() -> None:
     found = proofs("scara", "double")
     printed = eva.lines(found)
     for function, proof in found.items():
-        begins = f"{function} ({proof.method}, double): no out-of-bounds"
-        place = next(i for i, line in enumerate(printed) if line.startswith(begins))
+        said = f"{function} ({proof.method}, double): no out-of-bounds"
+        place = next(i for i, line in enumerate(printed) if line.startswith(said))
         assert printed[place + 1:][:len(proof.admitted)] == [f"  admitted: {line}" for line in proof.admitted]
         assert proof.facts["proved"] is True
         assert proof.facts["admitted"] == proof.admitted
