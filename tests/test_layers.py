@@ -53,7 +53,7 @@ ROOMS: dict[str, str] = {
     "cost": "backends emulation errors firmware ir mechanism states targets",
     "cost_sheet": "cost emulation errors ir mechanism targets",
     "eva": "backends errors ir",
-    "multipliers": "ir",
+    "multipliers": "constants ir model",
     "evidence": "",
     "folder": "backends canonical errors evidence firmware functions ir joints mechanism symgen",
     "selftest": "errors folder ir mechanism precision verification",
@@ -103,7 +103,7 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 # third-party package: the rooms that may know it
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
-    "flint": "constants derivation inspection multipliers precision proof verification",
+    "flint": "constants derivation inspection precision proof verification",
     "numpy": "arrays bench compare peers precision proof reference reference_determinant reference_forces regularity report "
              "reproduce selftest solver states verification",
     "lxml": "readers",
