@@ -36,6 +36,8 @@ _PROVED = ("Valid", "Considered valid")
 _FORMAT = {"float": (24, -149), "double": (53, -1074)}
 """Binary digits, and the exponent of the smallest number."""
 _TIMEOUT = 600
+SHOWN = 3
+"""Alarms that are printed; the first brings about what follows."""
 
 Range = tuple[Fraction | float, Fraction | float]
 Bounds = Mapping[str, Mapping[int, Fraction]]
@@ -107,7 +109,9 @@ def lines(proofs: Mapping[str, Proof]) -> list[str]:
         given = f", given what is admitted ({len(proof.admitted)})" if proof.admitted else ""
         found.append(f"{proof.function} ({proof.method}, {proof.real}): {said}{given}")
         found += [f"  admitted: {line}" for line in proof.admitted]
-        found += [f"  not excluded: {alarm.kind}, {alarm.file}:{alarm.line}: {alarm.text}" for alarm in proof.alarms]
+        found += [f"  not excluded: {alarm.kind}, {alarm.file}:{alarm.line}: {alarm.text}" for alarm in proof.alarms[:SHOWN]]
+        if len(proof.alarms) > SHOWN:
+            found.append(f"  and {len(proof.alarms) - SHOWN} more, most of them because of these")
     return found
 
 

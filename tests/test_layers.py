@@ -73,7 +73,8 @@ ROOMS: dict[str, str] = {
     "verification": "backends building errors functions generation ir loading mechanism methods precision readback reference "
                     "regularity states",
     "verify": "backends errors functions generation ir loading mechanism regularity verification",
-    "proof": "constants errors generation inertias ir joints mechanism model precision reference states",
+    "proof": "backends constants errors eva functions generation inertias ir joints mechanism model multipliers precision "
+             "reference solver states tables verification",
     # what a user does
     "peers": "building errors mechanism reference",
     "bench": "building errors functions generation ir mechanism peers solver states symgen tables",
@@ -85,8 +86,8 @@ ROOMS: dict[str, str] = {
     "report": "arrays backends errors functions generation mechanism methods precision reference show states symgen "
               "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",
-    "commands": "bench compare cost errors functions generation inspection loading mechanism plotting report reproduce show "
-                "sparsity tables targets verify",
+    "commands": "bench compare cost errors functions generation inspection loading mechanism plotting proof quantities report "
+                "reproduce show sparsity tables targets verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
     "symgen": "errors generation inspection loading mechanism solver verify",

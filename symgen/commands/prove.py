@@ -31,6 +31,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--trig", default="libm", metavar="libm|macro", help="what computes sines and cosines, as for 'generate'")
     parser.add_argument("--ulps", metavar="N", help="how far a sine or cosine may be off, in units in the last place (default 1)")
     parser.add_argument("--acceleration", default="10", metavar="A", help="range of accelerations, rad/s² and m/s² (default 10)")
+    parser.add_argument("--eva", action="store_true", help="run Frama-C too: nothing beyond an array, every number finite")
     parser.add_argument("--states", type=int, default=10_000, metavar="N", help="how many random states (default 10000)")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
@@ -57,7 +58,7 @@ def run(options: Namespace) -> int:
     with Progress() as progress:
         proof = prove(robot, options.functions and functions(options.functions), chosen, states=options.states,
                       acceleration=acceleration or Fraction(10), trig_ulps=None if ulps is None else float(ulps),
-                      progress=progress)
+                      with_eva=options.eva, progress=progress)
     print(as_json(proof.facts()) if options.json else str(proof))
     return 0 if proof.holds else 1
 

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from symgen import generation
+from symgen.backends import c99
 from symgen.errors import RequestError
 from symgen.generation import Options
 from symgen.ir import Port, Program
@@ -27,6 +27,7 @@ from symgen.mechanism import Mechanism
 from symgen.precision import Array
 from symgen.proof.boxes import drawn
 from symgen.proof.certificate import Floor, arithmetic_of, divisor_floors, floors, own_inertias
+from symgen.proof.finite import finite
 from symgen.proof.ranges import ACCELERATION, Ranges, declared_ranges, stated
 from symgen.proof.report import Divisor, Proof, Proved
 from symgen.proof.round_off import bounded, observe
@@ -41,18 +42,19 @@ STATES = 10_000
 
 Progress = Callable[[str, int, int], None]
 
-__all__ = ["Proof", "divisor_floors", "facts", "prove", "prove_programs"]
+__all__ = ["Proof", "divisor_floors", "prove", "prove_programs"]
 
 
 def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, options: Options | None = None, *,
           states: int = STATES, acceleration: Fraction = ACCELERATION, trig_ulps: float | None = None, compiled: bool = True,
-          progress: Progress | None = None) -> Proof:
+          with_eva: bool = False, progress: Progress | None = None) -> Proof:
     """Prove what can be of functions of a mechanism, or of the C in a folder that `symgen generate` wrote (`options` are then
     the folder's).
 
     `functions` as for `symgen.generate`; None: those of FUNCTIONS that the robot can have, or all in the folder.
-    `trig_ulps` is the error that sines and cosines are taken to have (None: `rounding.TRIG_ULPS`). Raises RequestError for
-    what cannot be asked for, and BuildError without a C compiler unless `compiled` is False.
+    `trig_ulps` is the error that sines and cosines are taken to have (None: `rounding.TRIG_ULPS`). `with_eva` runs Frama-C
+    besides (`finite`). Raises RequestError for what cannot be asked for, and BuildError without Frama-C then, or without a C
+    compiler unless `compiled` is False.
     """
     if not isinstance(robot, Mechanism):
         folder = read_folder(robot, functions)
@@ -60,19 +62,21 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
                                          folder.options.payload, folder.options.trig, folder.options.wrench)
                 for name, method in folder.methods.items()}
         return prove_programs(folder.mechanism, made, folder.options, states=states, acceleration=acceleration,
-                              trig_ulps=trig_ulps, compiled=compiled, name=folder.name, sources=folder.sources, progress=progress)
+                              trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, name=folder.name, sources=folder.sources,
+                              progress=progress)
     options = options or Options()
     if functions is None:
         functions = [name for name in FUNCTIONS if generation.refusal(robot, name, options.payload) is None]
     _tell(progress, "deriving", 0, 1)
     options = replace(options, frame=options.frame or (generation.tip(robot) if robot.frames else None))
     return prove_programs(robot, generation.programs(robot, functions, options), options, states=states,
-                          acceleration=acceleration, trig_ulps=trig_ulps, compiled=compiled, progress=progress)
+                          acceleration=acceleration, trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, progress=progress)
 
 
 def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], options: Options, *, states: int = STATES,
-                   acceleration: Fraction = ACCELERATION, trig_ulps: float | None = None, compiled: bool = True, name: str = "",
-                   sources: Mapping[str, str] | None = None, progress: Progress | None = None) -> Proof:
+                   acceleration: Fraction = ACCELERATION, trig_ulps: float | None = None, compiled: bool = True,
+                   with_eva: bool = False, name: str = "", sources: Mapping[str, str] | None = None,
+                   progress: Progress | None = None) -> Proof:
     """`prove` of Programs that are already there; `sources` is their C where that is not the backend's, `name` the NAME in it."""
     if states < 1:
         raise RequestError(f"a running error at {states} states bounds nothing; ask for one or more")
@@ -80,33 +84,31 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     arithmetic = arithmetic_of(options.real, options.trig)
     if trig_ulps is not None:
         arithmetic = replace(arithmetic, trig=trig_ulps)
-    total = 2 * len(programs) + 1
+    total = 2 * len(programs) + 1 + with_eva
     solver = None
     if compiled and programs:
         _tell(progress, "compiling", 0, total)
         solver = Solver.from_programs(name or mechanism.name, programs, mechanism.nq, mechanism.nv, trig=options.trig,
                                       sources=sources)
     given = drawn(mechanism, ranges, options, states)
-    found = []
+    found, floored = [], {}
     for done, (function, program) in enumerate(programs.items()):
         _tell(progress, f"divisors of {function}", 2 * done + 1, total)
-        certified = floors(mechanism, program, options, ranges, arithmetic)
+        floored[function] = certified = floors(mechanism, program, options, ranges, arithmetic)
         divisors = tuple(_seen(program, certified, given, compiled))
         _tell(progress, f"round-off of {function}", 2 * done + 2, total)
         round_off = bounded(program, ranges, given, arithmetic)
         if solver is not None:
             round_off = observe(mechanism, program, options, given, getattr(solver, function), round_off)
         found.append(Proved(function, program.method, divisors, round_off))
+    shown = None
+    if with_eva:
+        _tell(progress, "every operation, by Frama-C", total - 1, total)
+        target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, options.trig)
+        shown = finite(mechanism, programs, floored, ranges, target)
     units = tuple("kg" if joint.kind == "prismatic" else "kg m²" for joint in mechanism.joints)
     return Proof(mechanism.name, options.real, states, tuple(own_inertias(mechanism, options.payload)), units, tuple(found),
-                 ranges, _assumptions(ranges, arithmetic, options))
-
-
-def facts(mechanism: Mechanism, programs: Mapping[str, Program], options: Options, *, states: int = STATES,
-          compiled: bool = False) -> dict[str, Any]:
-    """`Proof.facts` as plain data, for a folder's README: the same on every machine while `compiled` is False, since what is
-    observed depends on the machine's library."""
-    return prove_programs(mechanism, programs, options, states=states, compiled=compiled).facts()
+                 ranges, _assumptions(ranges, arithmetic, options), shown)
 
 
 def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: Options) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from symgen.mechanism import Mechanism
 from symgen.proof.bodies import Bodies
 from symgen.proof.boxes import boxes
 from symgen.proof.elimination import Backward, NoElimination, Recognised
-from symgen.proof.pivots import Told
+from symgen.proof.pivots import POSITIVE, Told
 from symgen.proof.ranges import Ranges, declared_ranges
 from symgen.proof.rounding import TRIG_ULPS, Arithmetic, Rounded, needs, propagate
 
@@ -114,7 +114,7 @@ def divisor_floors(mechanism: Mechanism, program: Program, options: Options) -> 
 def floors(mechanism: Mechanism, program: Program, options: Options, ranges: Ranges | None = None,
            arithmetic: Arithmetic | None = None) -> list[Floor]:
     """The certificate of every divisor that is no constant, by row; see `divisor_floors`."""
-    if all(row.op != "div" for row in program.rows):
+    if all(row.op not in POSITIVE for row in program.rows):
         return []
     ranges = ranges or declared_ranges(mechanism)
     arithmetic = arithmetic or arithmetic_of(program.real, options.trig)

@@ -22,6 +22,8 @@ from symgen.precision import arb
 from symgen.reference import Reference
 from symgen.states import draw_states
 
+POSITIVE = ("div", "log", "sqrt")
+"""Operations whose last operand must not vanish, or change its sign."""
 DIGITS, STATES, SEED = 80, 3, 271828
 _EQUAL = flint.arb(10) ** -40
 """Of the larger magnitude: two values nearer than this are one."""
@@ -73,8 +75,9 @@ class Told:
         return all(bool(x.contains(0)) for x in a)
 
     def divisors(self) -> dict[int, int | None]:
-        """{row: joint whose pivot it is, None where it is none} of every row that something is divided by."""
-        divided = sorted({row.args[1] for row in self.program.rows if row.op == "div" and not self.constant(row.args[1])})
+        """{row: joint whose pivot it is, None where it is none} of every row that something is divided by, or whose logarithm
+        or root is taken."""
+        divided = sorted({row.args[-1] for row in self.program.rows if row.op in POSITIVE and not self.constant(row.args[-1])})
         n = 1 + max(i for i, _ in self.elimination.mass)
         return {d: next((k for k in range(n) if self.same(self.rows[d], self.elimination.reduced[k, k]) == 1), None)
                 for d in divided}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+from symgen import eva
 from symgen.proof.certificate import Floor, Own
 from symgen.proof.ranges import Ranges
 from symgen.proof.round_off import RoundOff
@@ -44,7 +45,10 @@ class Proved:
 
 @dataclass(frozen=True)
 class Proof:
-    """The outcome of `symgen.proof.prove` on one robot; `units` say what each joint's inertia is in."""
+    """The outcome of `symgen.proof.prove` on one robot.
+
+    `units` say what each joint's inertia is in; `finite` is what Frama-C found by function (None: it was not asked).
+    """
 
     robot: str
     real: str
@@ -54,6 +58,7 @@ class Proof:
     functions: tuple[Proved, ...]
     ranges: Ranges
     assumptions: tuple[str, ...]
+    finite: Mapping[str, eva.Proof] | None = None
 
     @property
     def holds(self) -> bool:
@@ -71,7 +76,7 @@ class Proof:
                         "reason": own.reason} for own, unit in zip(self.joints, self.units, strict=True)],
             "functions": {one.function: {"method": one.method, "divisors": [self._divisor(d) for d in one.divisors],
                                          "round_off": _round_off(one.round_off)} for one in self.functions},
-        }
+        } | ({} if self.finite is None else {"eva": {name: one.facts for name, one in self.finite.items()}})
 
     def _divisor(self, divisor: Divisor) -> dict[str, Any]:
         floor = divisor.floor
@@ -86,6 +91,8 @@ class Proof:
         for one in self.functions:
             if one.divisors:
                 lines += ["", f"divisors of {one.function}={one.method}", "", *self._divisors(one)]
+        if self.finite is not None:
+            lines += ["", "every operation over the ranges, by Frama-C's Eva", "", *eva.lines(self.finite)]
         lines += ["", "round-off", "", *self._round_offs(), "", "assumed:", *(f"  {text}" for text in self.assumptions), ""]
         wrong = [one.function for one in self.functions if not one.holds]
         counted = [d.floor.certified for one in self.functions for d in one.divisors]
