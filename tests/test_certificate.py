@@ -244,12 +244,29 @@ def test_nothing_inward_of_a_link_with_negative_inertia_has_a_certificate() -> N
     assert "not positive" in owns[0].reason
 
 
-def test_a_load_at_run_time_leaves_certificates_to_those_that_do_not_carry_it() -> None:
-    mechanism = random_mechanism(4, 2, "tree")
-    leaf = next(i for i in reversed(range(4)) if not mechanism.children(i))
-    owns = own_inertias(mechanism, payload=f"link{leaf}")
-    carriers = set(Reference(mechanism).supports[leaf])
-    assert {i for i, own in enumerate(owns) if own.value is None} == carriers
+@pytest.mark.parametrize("name", ["panda", "scara", "tree4"])
+def test_a_load_at_run_time_takes_no_certificate_away(name: str) -> None:
+    """With the heaviest loads of the box, as one that a body can be: six equal point masses."""
+    mechanism = robot(name)
+    leaf = max(range(mechanism.nv), key=lambda i: len(Reference(mechanism).supports[i]))
+    link = mechanism.bodies[leaf].name
+    options, random = Options("float", payload=link), np.random.default_rng(5)
+    made, given = derive(mechanism, "forward_dynamics", "composite_body", "float", payload=link), states(mechanism, 600)
+    points = random.choice([-0.15, 0.15], (600, 6, 3)) * random.random((600, 1, 3))
+    second = (points[:, :, :, None] * points[:, :, None, :]).mean(axis=1) * 5
+    moments = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+    ten = [np.full((600, 1), 5.0), points.mean(axis=1), moments[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]]
+    load = np.concatenate(ten, axis=1)
+    given["payload"] = load
+    found = floors(mechanism, made, options)
+    computed = rows(made, given, arithmetic_of("float", "libm"), 3)
+    M = Reference(mechanism, FLOAT, payload=link).mass_matrix(given["q"], load)
+    bodies = Bodies(mechanism, declared_ranges(mechanism), link)
+    assert all(M[:, i, i].max() <= float(bodies.composite(i).upper()) for i in range(mechanism.nv))
+    assert found
+    for floor in found:
+        assert floor.floor is not None
+        assert computed[floor.row].min() >= float(floor.floor)
 
 
 @pytest.mark.parametrize("name", ["panda", "scara"])

@@ -8,6 +8,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 WARNED = ("warning", "mimic", "snap", "unapplied")
 """Kinds of notes that a user should see without asking."""
+
+_DECIDED: dict[str, object] = {
+    "lock": [], "gravity": None, "snap": None, "mimic": "independent", "strict": False, "real": "double", "trig": "libm",
+    "frame": None, "payload": None, "wrench": None,
+}
+"""What a generated folder has already decided, with the defaults."""
 
 LINES_OF_A_KIND = 2
 LINE = 140
@@ -56,6 +63,26 @@ def locks(words: Iterable[str]) -> dict[str, str | None]:
         if found.setdefault(name, value or None) != (value or None):
             raise RequestError(f"joint '{name}' is locked at two values; give --lock {name} once")
     return found
+
+
+def generated_folder(options: Namespace, done: str) -> Path | None:
+    """The folder of `symgen generate` that ROBOT is, None where it is none; RequestError for options that it has already decided.
+
+    `done` says what the command does to it ('verified'). A built-in robot's name wins over a folder of that name.
+    """
+    from symgen.loading import builtin_robots
+
+    robot = options.robot
+    try:
+        if robot.partition(":")[0] in builtin_robots() or not Path(robot).is_dir():
+            return None
+    except (OSError, ValueError):
+        return None   # reading it will say why
+    changed = next((name for name, default in _DECIDED.items() if getattr(options, name, default) != default), None)
+    if changed is not None:
+        raise RequestError(f"{robot} is {done} as it was generated, so --{changed} does not apply; generate it again with it, or "
+                           "name the description")
+    return Path(robot)
 
 
 def function_arguments(parser: Parser) -> None:

@@ -7,21 +7,25 @@ from fractions import Fraction
 from pathlib import Path
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, as_json, functions, program_arguments, read, robot_arguments, warn
-from symgen.errors import RequestError
+from symgen.commands._sharing import (
+    Progress,
+    as_json,
+    functions,
+    generated_folder,
+    program_arguments,
+    read,
+    robot_arguments,
+    warn,
+)
+from symgen.errors import DescriptionError, RequestError
 
 SUMMARY = "divisors that cannot vanish and bounds of the round-off, over the joint ranges"
-EPILOG = """D exact >=: the link's own inertia, for every configuration; round-off: the most that the C's D can be below that,
-over the joint ranges; least seen: of the computed D over the random states.
-bound: of |computed - exact|, for all states of the joint ranges, or, where the function divides, at each of the states
-(then nothing is proved of the states between); seen: by the compiled C against the reference; nearest: seen/bound.
+EPILOG = """Without -f: inverse_dynamics, mass_matrix and forward_dynamics, or what the folder holds.
+D exact >=: the link's own inertia, for every configuration; round-off: the most that the C's D can be below that, over the
+joint ranges; least seen: of the computed D over the random states. Joints that are missing are not divided by.
+bound: of |computed - exact|, for all states of the ranges, or, where the function divides, at each of the random states
+(then nothing is proved of the states between); seen: by the compiled C against the reference.
 Exit code 0 when nothing seen exceeds its bound, 1 when something does."""
-
-_DECIDED: dict[str, object] = {
-    "lock": [], "gravity": None, "snap": None, "mimic": "independent", "strict": False, "real": "double", "trig": "libm",
-    "frame": None, "payload": None, "wrench": None,
-}
-"""What a generated folder has already decided, with the defaults."""
 
 
 def arguments(parser: Parser) -> None:
@@ -29,7 +33,7 @@ def arguments(parser: Parser) -> None:
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(parser)
     parser.add_argument("--trig", default="libm", metavar="libm|macro", help="what computes sines and cosines, as for 'generate'")
-    parser.add_argument("--ulps", metavar="N", help="how far a sine or cosine may be off, in units in the last place (default 1)")
+    parser.add_argument("--ulps", metavar="N", help="error of sines and cosines in units in the last place (default 1; inline 2)")
     parser.add_argument("--acceleration", default="10", metavar="A", help="range of accelerations, rad/s² and m/s² (default 10)")
     parser.add_argument("--eva", action="store_true", help="run Frama-C too: nothing beyond an array, every number finite")
     parser.add_argument("--states", type=int, default=10_000, metavar="N", help="how many random states (default 10000)")
@@ -43,15 +47,9 @@ def run(options: Namespace) -> int:
     from symgen.proof import prove
 
     acceleration, ulps = _positive(options.acceleration, "acceleration"), _positive(options.ulps, "ulps")
-    robot: Mechanism | Path
+    robot: Mechanism | Path | None = generated_folder(options, "proved")
     chosen = None
-    if _is_folder(options.robot):
-        changed = next((name for name, default in _DECIDED.items() if getattr(options, name) != default), None)
-        if changed is not None:
-            raise RequestError(f"{options.robot} is proved as it was generated, so --{changed} does not apply; "
-                               "generate it again with it, or prove the description")
-        robot = Path(options.robot)
-    else:
+    if robot is None:
         robot = read(options)
         warn(robot, options.robot)
         chosen = Options(options.real, options.frame, options.payload, options.trig, options.wrench)
@@ -65,7 +63,6 @@ def run(options: Namespace) -> int:
 
 def _positive(text: str | None, option: str) -> Fraction | None:
     """The number; RequestError for what is none, or not positive."""
-    from symgen.errors import DescriptionError
     from symgen.quantities import number
 
     if text is None:
@@ -77,13 +74,3 @@ def _positive(text: str | None, option: str) -> Fraction | None:
     if value <= 0:
         raise RequestError(f"--{option} {text} is not a positive number; give one, as --{option} 2")
     return value
-
-
-def _is_folder(robot: str) -> bool:
-    """A built-in robot's name wins over a folder of that name, as it does in `load`."""
-    from symgen.loading import builtin_robots
-
-    try:
-        return robot.partition(":")[0] not in builtin_robots() and Path(robot).is_dir()
-    except (OSError, ValueError):
-        return False   # reading it will say why

@@ -6,17 +6,19 @@ from argparse import Namespace
 from pathlib import Path
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, as_json, functions, program_arguments, read, robot_arguments, warn
-from symgen.errors import RequestError
+from symgen.commands._sharing import (
+    Progress,
+    as_json,
+    functions,
+    generated_folder,
+    program_arguments,
+    read,
+    robot_arguments,
+    warn,
+)
 
 SUMMARY = "check the C of a robot or of a generated folder: algebra, text, floating point, identities"
 EPILOG = "Exit code 0 when every check passed, 1 when one failed."
-
-_DECIDED: dict[str, object] = {
-    "lock": [], "gravity": None, "snap": None, "mimic": "independent", "strict": False, "real": "double",
-    "frame": None, "payload": None, "wrench": None,
-}
-"""What a generated folder has already decided, with the defaults."""
 
 
 def arguments(parser: Parser) -> None:
@@ -32,14 +34,8 @@ def run(options: Namespace) -> int:
     from symgen.mechanism import Mechanism
     from symgen.verify import verify
 
-    robot: Mechanism | Path
-    if _is_folder(options.robot):
-        changed = next((name for name, default in _DECIDED.items() if getattr(options, name) != default), None)
-        if changed is not None:
-            raise RequestError(f"{options.robot} is verified as it was generated, so --{changed} does not apply; "
-                               "generate it again with it, or verify the description")
-        robot = Path(options.robot)
-    else:
+    robot: Mechanism | Path | None = generated_folder(options, "verified")
+    if robot is None:
         robot = read(options)
         warn(robot, options.robot)
     with Progress() as progress:
@@ -47,13 +43,3 @@ def run(options: Namespace) -> int:
                         payload=options.payload, wrench=options.wrench, progress=progress)
     print(as_json(report.facts()) if options.json else str(report))
     return 0 if report.passed else 1
-
-
-def _is_folder(robot: str) -> bool:
-    """A built-in robot's name wins over a folder of that name, as it does in `load`."""
-    from symgen.loading import builtin_robots
-
-    try:
-        return robot.partition(":")[0] not in builtin_robots() and Path(robot).is_dir()
-    except (OSError, ValueError):
-        return False   # reading it will say why

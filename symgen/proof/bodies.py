@@ -29,8 +29,10 @@ Ball = Any
 class Bodies:
     """The bodies of `mechanism`, in frames whose z is the joint's axis and whose origin lies on it (`model.declared`)."""
 
-    def __init__(self, mechanism: Mechanism, ranges: Ranges) -> None:
+    def __init__(self, mechanism: Mechanism, ranges: Ranges, payload: str | None = None) -> None:
+        """`payload` names the link with a run-time load, which is one that a body can be, within `ranges`."""
         self.mechanism, self.ranges = mechanism, ranges
+        self.loaded = None if payload is None else mechanism.frame(payload)
         with k.precision():
             self.links = declared(mechanism).links
 
@@ -146,7 +148,21 @@ class Bodies:
                 spread = flint.arb(k.settle(S[0] + S[3] + S[5]))            # ∫ρ r² about the body's origin
                 m, h = flint.arb(link.inertia.m), _length([flint.arb(x) for x in link.inertia.h])
                 total += (spread + 2 * away[b] * h + m * away[b] ** 2) if self.turns(i) else m
+            if self.loaded is not None and self.loaded.body in away:
+                total += self._load(away[self.loaded.body], self.turns(i))
             return total
+
+    def _load(self, away: Ball, turns: bool) -> Ball:
+        """What the run-time load adds to M_ii at most, on a body whose origin is `away` from the axis."""
+        assert self.loaded is not None
+        mass, *rest = self.ranges.of["payload"]
+        m = flint.arb(k.rational(mass[1]))
+        if not turns:
+            return m
+        centre = _length([flint.arb(k.rational(max(abs(low), abs(high)))) for low, high in rest[:3]])
+        spread = sum((flint.arb(k.rational(rest[3 + xx][1])) for xx in (0, 3, 5)), flint.arb(0)) / 2    # ∫ρ r² = ½ tr I
+        far = away + _length([flint.arb(x) for x in k.displacement(self.loaded.pose)[1]])
+        return spread + 2 * far * m * centre + m * far**2
 
 
 def _inverse_moments(link: Link) -> flint.arb_mat | None:

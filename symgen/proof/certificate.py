@@ -65,10 +65,12 @@ def arithmetic_of(real: str, trig: str) -> Arithmetic:
     return Arithmetic(real, TRIG_ULPS.get(trig, 1))
 
 
-def own_inertias(mechanism: Mechanism, payload: str | None = None, bodies: Bodies | None = None) -> list[Own]:
-    """H_kᵀ M_k H_k of every joint, with 'no certificate' (None) where it is 0 or energy could be negative further out."""
+def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own]:
+    """H_kᵀ M_k H_k of every joint, with 'no certificate' (None) where it is 0 or energy could be negative further out.
+
+    A run-time load is no part of it: it can only add.
+    """
     bodies = bodies or Bodies(mechanism, declared_ranges(mechanism))
-    loaded = mechanism.frame(payload).body if payload is not None else None
     found = []
     for i, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
         carried = bodies.outward(i)
@@ -76,8 +78,6 @@ def own_inertias(mechanism: Mechanism, payload: str | None = None, bodies: Bodie
         value = lower_bound(bodies.own(i))
         if weak is not None:
             found.append(Own(joint.name, body.name, None, weak))
-        elif loaded in carried:
-            found.append(Own(joint.name, body.name, None, f"the load on link '{payload}' comes at run time"))
         elif value <= 0:
             what = "moment of inertia about its joint's axis" if bodies.turns(i) else "mass"
             found.append(Own(joint.name, body.name, None, f"link '{body.name}' has no {what} of its own"))
@@ -120,8 +120,8 @@ def floors(mechanism: Mechanism, program: Program, options: Options, ranges: Ran
     arithmetic = arithmetic or arithmetic_of(program.real, options.trig)
     told = Told(mechanism, program, options)
     divisors = told.divisors()
-    bodies = Bodies(mechanism, ranges)
-    owns = own_inertias(mechanism, options.payload, bodies)
+    bodies = Bodies(mechanism, ranges, options.payload)
+    owns = own_inertias(mechanism, bodies)
     known: dict[int, tuple[float, float]] = {}
     for row, joint in divisors.items():
         value = owns[joint].value if joint is not None else None
