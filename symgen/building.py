@@ -62,7 +62,7 @@ def load(
     replaces the text of functions, by name. Raises BuildError when there is no compiler, no Python header, no place for
     the result, or when the compiler refuses the text.
     """
-    files = {f"{target.name}.h": c99.header(programs, target)}
+    files = c99.headers(programs, target)
     given = sources or {}
     files |= {target.file(name): given.get(name) or c99.source(program, target) for name, program in programs.items()}
     context = {"name": target.name, "real": c99.single_real(programs.values()), "functions": _functions(programs, target)}

@@ -67,10 +67,11 @@ class Cost:
 
 
 def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, states: int = STATES,
-            at_run_time: Mapping[str, str] | None = None) -> list[Cost]:
+            at_run_time: Mapping[str, str] | None = None, trig: str = "libm") -> list[Cost]:
     """The cost of every one of the robot's programs over seeded random states.
 
-    `at_run_time` are the links of the arguments that are given at run time, by the argument's name.
+    `at_run_time` are the links of the arguments that are given at run time, by the argument's name; `trig` is as in
+    `symgen.backends.c99.Target`.
 
     Raises RequestError for a target that does not count instructions or cannot hold the functions, ToolMissing (a
     BuildError) when a tool is missing.
@@ -80,7 +81,7 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
         counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
         raise RequestError(f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine")
     drawn = draw_states(mechanism, states, SEED, **(at_run_time or {}))
-    own = c99.Target(mechanism.name, mechanism.nq, mechanism.nv)
+    own = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, trig)
 
     def one(program: Program) -> Cost:
         with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
@@ -101,11 +102,12 @@ def _size(count: int) -> str:
 
 def _cost(program: Program, target: c99.Target, drawn: Mapping[str, Any], tools: Toolchain) -> Cost:
     symbol = target.symbol(program.function)
-    texts = {f"{target.name}.h": c99.header({program.function: program}, target), "one.c": c99.source(program, target)}
+    texts = c99.headers({program.function: program}, target) | {"one.c": c99.source(program, target)}
     for name, text in texts.items():
         (tools.folder / name).write_text(text, encoding="utf-8")
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE, "-fstack-usage")
-    stack = max(int(line.split("\t")[1]) for line in (tools.folder / "one.su").read_text(encoding="utf-8").splitlines())
+    # An own sine and cosine that the compiler did not put in place is called from the function: both frames stand at once.
+    stack = sum(int(line.split("\t")[1]) for line in (tools.folder / "one.su").read_text(encoding="utf-8").splitlines())
     if stack > tools.machine.stack:
         raise RequestError(f"{program.function} of '{target.name}' takes {_size(stack)} of stack, and the firmware/ of "
                            f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints")

@@ -18,7 +18,8 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 
 
-def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, at_run_time: Mapping[str, str]) -> dict[str, Any]:
+def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, at_run_time: Mapping[str, str],
+               trig: str = "libm") -> dict[str, Any]:
     """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is not installed.
 
     Functions by name, with the fields of `symgen.cost.Cost`; "flash" is the sum of theirs in bytes. A target that does not count
@@ -31,7 +32,7 @@ def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, a
     try:
         with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
             compiler, emulator = Toolchain(machine, Path(folder)).versions()
-        found = [cost.facts(None) for cost in measure(mechanism, programs, target, at_run_time=at_run_time)]
+        found = [cost.facts(None) for cost in measure(mechanism, programs, target, at_run_time=at_run_time, trig=trig)]
     except ToolMissing as missing:
         return sheet | {"missing": str(missing)}
     return sheet | {

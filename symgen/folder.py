@@ -86,10 +86,10 @@ def texts(
     target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, trig, mechanism.source_sha256)
     described = _manifest(mechanism, programs, target, chosen)
     common = target.context | {"real": described["real"], "cpp": "cpp17" in chosen.get("wrap", ())}
-    files = {f"{target.name}.h": c99.header(programs, target)}
+    files = c99.headers(programs, target)
     wraps = [wrapper(backend) for backend in chosen.get("wrap", ())]
+    headers = [f"{target.name}.h", *(f"{target.name}.{module.SUFFIX}" for module in wraps)]
     files |= {f"{target.name}.{module.SUFFIX}": module.header(programs, target) for module in wraps}
-    headers = list(files)
     files |= {target.file(function): c99.source(program, target) for function, program in programs.items()}
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = _tests(programs, target, list(cases))

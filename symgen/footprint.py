@@ -31,8 +31,9 @@ def footprint(program: Program, target: c99.Target, build: Build) -> Footprint:
     missing: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="symgen-size-") as name:
         folder, file = Path(name), target.file(program.function)
-        (folder / f"{target.name}.h").write_text(c99.header({program.function: program}, target), encoding="utf-8")
-        (folder / file).write_text(c99.source(program, target), encoding="utf-8")
+        texts = c99.headers({program.function: program}, target) | {file: c99.source(program, target)}
+        for name_of_text, text in texts.items():
+            (folder / name_of_text).write_text(text, encoding="utf-8")
         flags = [flag for flag in build.flags if flag not in ("-fPIC", "-fvisibility=hidden")]
         command = [*find_compiler(), "-std=c99", *flags, "-c", file, "-o", "one.o"]
         stack = None

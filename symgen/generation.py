@@ -38,7 +38,7 @@ class Options:
 
     def __post_init__(self) -> None:
         nearest(self.real, ("double", "float"), "real type")
-        nearest(self.trig, ("libm", "macro"), "kind of trigonometry")
+        nearest(self.trig, ("libm", "macro", "inline"), "kind of trigonometry")
 
     @property
     def at_run_time(self) -> dict[str, str]:
@@ -254,11 +254,11 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     options = Options(real, frame, payload, trig, wrench)
     device = {} if target is None else {"target": nearest(target, targets.names(), "target")}
     found = programs(mechanism, functions, options)                                 # → model → derivation → Programs
-    cases = selftest.cases(mechanism, found, frame=frame, **options.at_run_time)    # the reference's answers
+    cases = selftest.cases(mechanism, found, frame=frame, trig=trig, **options.at_run_time)   # the reference's answers
     chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time, **device}
     if wraps:
         chosen["wrap"] = wraps
     known = {}
     if target is not None and evidence:
-        known["cost"] = cost_sheet(mechanism, found.values(), target, options.at_run_time)
+        known["cost"] = cost_sheet(mechanism, found.values(), target, options.at_run_time, options.trig)
     return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known)   # → C

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 from pycparser import c_ast, c_parser
 
 from symgen.backends._c_text import rounded
-from symgen.backends.c99 import describe, live_rows
+from symgen.backends.c99 import Target, describe, live_rows, sincos
 from symgen.errors import ProgramError
 from symgen.ir import Port, Program
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+_PAIR = {"sine": "sin", "cosine": "cos"}
 _LITERAL = re.compile(r"(?:\d+\.\d+|\d+(?=e))(?:e[+-]?\d+)?")
 _INDEX = re.compile(r"0|[1-9]\d*")  # 010 is eight
 _UNKNOWN = -1
@@ -48,11 +49,12 @@ class Text(NamedTuple):
     statements: tuple[Statement, ...]
 
 
-def compare(program: Program, text: str, header: str = "") -> list[str]:
+def compare(program: Program, text: str, header: str = "", turns: str = "") -> list[str]:
     """What keeps the C from being the Program; [] when it is.
 
-    `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well. A result has
-    one sentence per difference, with the line of the C it stands on.
+    `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well; `turns`, when given,
+    is NAME_sincos.h, which must be what the backend prints. A result has one sentence per difference, with the line of the
+    C it stands on.
     """
     try:
         parsed = parse(text)
@@ -64,6 +66,8 @@ def compare(program: Program, text: str, header: str = "") -> list[str]:
         found.append(f"the function is called {parsed.symbol}, which does not end in _{program.function}")
     if header:
         found += _macros(program, header, name)
+    if turns and _bare(turns) != _bare(sincos(program.real, Target(name, 1, 1, "inline"))):
+        found.append(f"{name}_sincos.h is not the sine and cosine that symgen prints")
     return found + _Matcher(program, parsed, name).differences()
 
 
@@ -72,14 +76,17 @@ def parse(text: str) -> Text:
     # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
     plain = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.DOTALL)
     plain = re.sub(r"^[ \t]*#.*$", "", plain, flags=re.MULTILINE)
+    # What the includes would declare, on the text's first line: the type of a sine with its cosine.
+    names = "".join(f"typedef int {name};" for name in sorted(set(re.findall(r"^    const (\w+_pair) ", plain, re.MULTILINE))))
     try:
-        unit = c_parser.CParser().parse(plain)
+        unit = c_parser.CParser().parse(names + plain)
     except c_parser.ParseError as error:
         raise ProgramError(f"the C does not parse: {error}") from None
     alone = plain.lstrip().startswith("void ") and plain.rstrip().endswith("}")
-    if len(unit.ext) != 1 or not isinstance(unit.ext[0], c_ast.FuncDef) or not alone:
-        raise ProgramError(f"the C holds {len(unit.ext)} declarations; one function is expected")
-    function = unit.ext[0]
+    held = unit.ext[names.count(";"):]
+    if len(held) != 1 or not isinstance(held[0], c_ast.FuncDef) or not alone:
+        raise ProgramError(f"the C holds {len(held)} declarations; one function is expected")
+    function = held[0]
     declared = function.decl.type
     result = declared.type
     is_void = isinstance(result, c_ast.TypeDecl) and getattr(result.type, "names", []) == ["void"]
@@ -125,12 +132,17 @@ def _line(node: Any) -> int:
     return int(node.coord.line) if getattr(node, "coord", None) else 0
 
 
+def _bare(text: str) -> list[str]:
+    """The words of a text without its comments."""
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()
+
+
 def _directives(text: str, name: str) -> list[str]:
     """Every preprocessor line but the two includes: a macro could change what the text means."""
     bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     lines = [line.strip() for line in bare.splitlines() if line.lstrip().startswith(("#", "%:", "??="))]
     found = [f"the directive '{line}' does not belong into generated code" for line in lines if line not in
-             ("#include <math.h>", f'#include "{name}.h"')]
+             ("#include <math.h>", f'#include "{name}.h"', f'#include "{name}_sincos.h"')]
     if "\\\n" in text or "//" in bare:
         found.append("a line continuation or a // comment does not belong into generated code")
     return found
@@ -168,6 +180,7 @@ class _Matcher:
         self.constants: dict[int, str] = {}
         self.found: list[str] = []
         self.values: dict[str, int] = {}
+        self.turns: dict[str, int] = {}
         self.inputs: dict[str, int] = {}
         self.outputs: dict[str, Port] = {}
         self.read: set[str] = set()
@@ -234,7 +247,11 @@ class _Matcher:
                     self.found.append(f"line {line}: {target} is cast to {expression}")
             elif kind == "local":
                 declared, init = expression
-                if stored or declared != f"const {self.program.real}" or target in self.values or target in self.inputs:
+                if declared == f"const {self.name}_pair":
+                    self._turn(target, init, line, bool(stored))
+                    continue
+                taken = target in self.values or target in self.turns or target in self.inputs
+                if stored or declared != f"const {self.program.real}" or taken:
                     self.found.append(f"line {line}: {target} is declared as {declared}, twice, or behind a store")
                 value = self._value(init, line, target)
                 row = named.get(target)
@@ -252,7 +269,18 @@ class _Matcher:
                 stored[port.name, element] = self._value(expression, line, f"{target}[{element}]")
         for name in sorted(unread & self.read) + sorted(unread - set(self.inputs)):
             self.found.append(f"(void){name} although {name} is read or is no argument")
+        self.found += [f"{turn} is never used" for turn in self.turns if turn not in self.read]
         return stored
+
+    def _turn(self, target: str, init: Any, line: int, late: bool) -> None:
+        """A local that holds the sine and the cosine of an angle, `NAME_sincos(angle)`; one an argument."""
+        called = isinstance(init, c_ast.FuncCall) and _name(init.name) == f"{self.name}_sincos"
+        angle = self._value(init.args.exprs[0], line, target) if called and init.args and len(init.args.exprs) == 1 else None
+        if late or angle is None or target in self.values or target in self.turns or target in self.inputs:
+            self.found.append(f"line {line}: {target} is no sine and cosine of an angle, is declared twice, or behind a store")
+        elif isinstance(init.args.exprs[0], c_ast.ArrayRef) and angle in self.turns.values():
+            self.found.append(f"line {line}: {target} takes the sine and cosine of an angle that has them already")
+        self.turns[target] = _UNKNOWN if angle is None else angle
 
     def _value(self, node: Any, line: int, target: str) -> int:
         try:
@@ -281,6 +309,9 @@ class _Matcher:
             return self._look_up(("const", self._literal(node.value)), f"the literal {node.value}")
         elif isinstance(node, c_ast.ArrayRef):
             return self._element(node)
+        elif isinstance(node, c_ast.StructRef) and (turn := _name(node.name)) in self.turns and node.field.name in _PAIR:
+            self.read.add(turn)
+            key = (_PAIR[node.field.name], self.turns[turn])
         elif isinstance(node, c_ast.FuncCall) and _name(node.name) in self.calls and node.args and len(node.args.exprs) == 1:
             key = (self.calls[_name(node.name)], self._number(node.args.exprs[0]))
         else:

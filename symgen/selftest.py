@@ -27,14 +27,14 @@ ROUNDING = 1   # unit more: the answer itself is printed in the real type
 
 
 def cases(mechanism: Mechanism, programs: Mapping[str, Program], *, frame: str | None, payload: str | None = None,
-          wrench: str | None = None) -> list[SelfTestCase]:
+          wrench: str | None = None, trig: str = "libm") -> list[SelfTestCase]:
     """Three states for every program; deterministic."""
     truth = Truth(mechanism, STATES, SEED, frame=frame, payload=payload, wrench=wrench)
     found = []
     for function, program in programs.items():
         exact = truth.results(function)
         arguments = truth.arguments(function, truth.states)
-        bounds = _bounds(program, exact, truth)
+        bounds = _bounds(program, exact, truth, trig)
         for state in range(STATES):
             found.append(SelfTestCase(
                 function,
@@ -50,9 +50,9 @@ def _fraction(ball: Any) -> Fraction:
     return Fraction(ball.str(40, radius=False))
 
 
-def _bounds(program: Program, exact: Mapping[str, Array], truth: Truth) -> dict[str, Array]:
+def _bounds(program: Program, exact: Mapping[str, Array], truth: Truth, trig: str) -> dict[str, Array]:
     """Absolute error allowed to each result at each state, one number for all its elements."""
-    unit = EPS[program.real] * (allowance(program, truth) + ROUNDING)
+    unit = EPS[program.real] * (allowance(program, truth, trig) + ROUNDING)
     if program.function in RESIDUALS:
         with truth.scalars.working():
             _, size = RESIDUALS[program.function](exact, truth)

@@ -102,7 +102,7 @@ def _verify_folder(folder: Folder, states: int, seed: int, compiled: bool, progr
         for function, method in folder.methods.items()
     }
     return verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, sources=folder.sources,
-                           header=folder.header, name=folder.name, progress=progress)
+                           header=folder.header, sincos=folder.sincos, name=folder.name, progress=progress)
 
 
 def verify_programs(
@@ -116,14 +116,15 @@ def verify_programs(
     helpers: Mapping[str, Program] | None = None,
     sources: Mapping[str, str] | None = None,
     header: str = "",
+    sincos: str = "",
     name: str = "",
     progress: Progress | None = None,
 ) -> Report:
     """Check given Programs (by function) against the reference on `mechanism`.
 
-    `sources` replaces the C that the backend prints (a folder's files, by function), `header` its NAME.h and `name` the
-    NAME in them (C that does not compile has failed); `helpers` are Programs that only stand in for the functions that
-    an identity needs.
+    `sources` replaces the C that the backend prints (a folder's files, by function), `header` its NAME.h, `sincos` its
+    NAME_sincos.h and `name` the NAME in them (C that does not compile has failed); `helpers` are Programs that only stand in
+    for the functions that an identity needs.
     """
     options = options or Options()
     frame = options.frame or (generation.tip(mechanism) if mechanism.frames else None)
@@ -145,7 +146,7 @@ def verify_programs(
     printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target), **(sources or {})}
     for function, program in programs.items():
         _tell(progress, f"text of {function}", len(checks), total)
-        checks.append(check_text(program, printed[function], labels[function], header))
+        checks.append(check_text(program, printed[function], labels[function], header, sincos))
 
     _tell(progress, "compiling", len(checks), total)
     runners: dict[str, Runner] = {}
@@ -157,7 +158,8 @@ def verify_programs(
     if compiled:
         require_compiler()
         try:
-            runners = compiled_runners(everything, printed, c99.header(everything, target), target)
+            headers = c99.headers(everything, target) | ({target.sincos: sincos} if sincos else {})
+            runners = compiled_runners(everything, printed, headers, target)
         except BuildError as error:   # a folder's text may be anything; the backend's own compiles
             if not sources:
                 raise
@@ -169,11 +171,11 @@ def verify_programs(
         if broken:
             checks.append(Check("floating", labels[function], inf, 0.0, " eps", broken))
         else:
-            checks.append(check_floating(program, runners[function], truth, labels[function]))
+            checks.append(check_floating(program, runners[function], truth, labels[function], options.trig))
 
     _tell(progress, "identities", len(checks), total)
     exact = {f: over(truth.scalars, program) for f, program in everything.items()}
-    checks.extend(check_identities(everything, exact, runners or None, truth))
+    checks.extend(check_identities(everything, exact, runners or None, truth, options.trig))
     _tell(progress, "done", total, total)
     return Report(
         mechanism.name, options.real, states, truth.digits, truth.condition, tuple(checks),

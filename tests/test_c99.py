@@ -25,7 +25,8 @@ WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wfloat-c
 
 def build(folder: Path, programs: dict[str, Program], target: c99.Target, *flags: str) -> ctypes.CDLL:
     """Compile the header and the sources into a shared library and load it."""
-    (folder / f"{target.name}.h").write_text(c99.header(programs, target))
+    for name, text in c99.headers(programs, target).items():
+        (folder / name).write_text(text)
     files = []
     for name, program in programs.items():
         files.append(folder / target.file(name))
@@ -68,7 +69,7 @@ def test_bits_of_scrambled_programs(tmp_path: Path, seed: int) -> None:
         assert call(library, program, target, state) == evaluate(program, state, DOUBLES)
 
 
-@pytest.mark.parametrize("trig", ["libm", "macro"])
+@pytest.mark.parametrize("trig", c99.TRIG)
 def test_float_hides_no_double(tmp_path: Path, trig: str) -> None:
     target = c99.Target("arm", 2, 2, trig)
     programs = arm("float")

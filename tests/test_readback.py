@@ -18,20 +18,21 @@ TEXT = c99.source(forward_dynamics(), ARM)
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-@pytest.mark.parametrize("trig", ["libm", "macro"])
+@pytest.mark.parametrize("trig", c99.TRIG)
 def test_the_text_is_the_program(real: str, trig: str) -> None:
     target = c99.Target("arm", 2, 2, trig)
     programs = arm(real) | {"payload": gravity(real, payload=True)}
-    header = c99.header(programs, target)
+    header, sincos = c99.header(programs, target), c99.headers(programs, target).get(target.sincos, "")
     for program in programs.values():
-        assert compare(program, c99.source(program, target), header) == []
+        assert compare(program, c99.source(program, target), header, sincos) == []
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("seed", range(25))
 def test_scrambled_programs_come_back(seed: int, real: str) -> None:
     program = scrambled(seed, 200, real)
-    assert compare(program, c99.source(program, c99.Target("arm", 3, 3))) == []
+    for trig in c99.TRIG:
+        assert compare(program, c99.source(program, c99.Target("arm", 3, 3, trig))) == []
 
 
 PLANTED = {

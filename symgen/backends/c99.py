@@ -1,4 +1,4 @@
-"""C99: one function a file, a header for all; includes nothing but <math.h> and the header, and allocates nothing.
+"""C99: one function a file, a header for all; includes nothing but <math.h> and headers of its own, and allocates nothing.
 
 What is decided here: which rows become locals and under which names, where a comment stands, how an expression is
 parenthesised, what a literal looks like. `templates/c99/` holds the layout. Parentheses are written where C's grammar would
@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import symgen
-from symgen.backends import render
+from symgen.backends import _sincos, render
 from symgen.backends._c_text import WIDTH, comment, identifier, literal, local, rounded
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
 
 TEMPLATES = "c99"
+TRIG = ("libm", "macro", "inline")
 INLINE = 80
 """Columns that an expression may take inside another one; a longer one becomes a local of its own."""
 
@@ -36,7 +37,8 @@ _ATOM, _UNARY, _PRODUCT, _SUM = 3, 2, 1, 0
 class Target:
     """What the text of one robot shares: its C name, its sizes, and where it came from.
 
-    `name` becomes a C identifier (`identifier`). `trig` is 'libm', or 'macro' for NAME_SIN and NAME_COS.
+    `name` becomes a C identifier (`identifier`). `trig` is 'libm', 'macro' for NAME_SIN and NAME_COS, or 'inline' for the
+    functions' own (`_sincos`).
     """
 
     name: str
@@ -47,8 +49,8 @@ class Target:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))
-        if self.trig not in ("libm", "macro"):
-            raise RequestError(f"trig is '{self.trig}'; it can be libm or macro")
+        if self.trig not in TRIG:
+            raise RequestError(f"trig is '{self.trig}'; it can be libm, macro or inline")
 
     def symbol(self, function: str) -> str:
         """The C name of a function."""
@@ -59,6 +61,11 @@ class Target:
         return f"{self.symbol(function)}.c"
 
     @property
+    def sincos(self) -> str:
+        """The name of the file with a sine and cosine of one's own."""
+        return f"{self.name}_sincos.h"
+
+    @property
     def context(self) -> dict[str, Any]:
         """What every template may say about the robot."""
         return {
@@ -66,6 +73,9 @@ class Target:
             "nq": self.nq,
             "nv": self.nv,
             "macro_trig": self.trig == "macro",
+            "inline_trig": self.trig == "inline",
+            "ulps": _sincos.ULPS,
+            "range": _sincos.RANGE,
             "version": symgen.__version__,
             "source_sha256": self.source_sha256 or "unknown",
         }
@@ -98,6 +108,24 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     declarations = [_prototype(program, target) for program in programs.values()]
     trig = calls(real, Target(target.name, target.nq, target.nv))
     return render(TEMPLATES, "header.h.j2", **target.context, real=real, sin=trig["sin"], cos=trig["cos"], functions=declarations)
+
+
+def headers(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
+    """Every file that the functions include, by name: NAME.h, and NAME_sincos.h where they bring their own sine."""
+    found = {f"{target.name}.h": header(programs, target)}
+    if any(turns(program, target) for program in programs.values()):
+        found[target.sincos] = sincos(single_real(programs.values()), target)
+    return found
+
+
+def sincos(real: str, target: Target) -> str:
+    """The text of NAME_sincos.h."""
+    return render(TEMPLATES, "sincos.h.j2", **target.context, real=real, **_sincos.context(real))
+
+
+def turns(program: Program, target: Target) -> bool:
+    """Whether a function includes NAME_sincos.h."""
+    return target.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
 
 
 def single_real(programs: Iterable[Program]) -> str:
@@ -161,6 +189,7 @@ def _function(program: Program, target: Target) -> dict[str, Any]:
     read = {program.rows[i].value[0] for i in writer.live if program.rows[i].op == "input"}
     return _prototype(program, target) | {
         "real": program.real,
+        "includes": [f"{target.name}.h", *([target.sincos] if turns(program, target) else [])],
         "unread": [names[port.name] for i, port in enumerate(program.inputs) if i not in read],
         "groups": writer.groups(),
         "stores": [
@@ -195,6 +224,9 @@ class _Writer:
         self.text: dict[int, str] = {}
         self.rank: dict[int, int] = {}
         self.steps: list[tuple[str, list[dict[str, str]]]] = []
+        self.pair = f"{target.name}_pair" if turns(program, target) else ""
+        self.turned = f"{target.name}_sincos"
+        self.pairs: dict[str | int, str] = {}
         self.step = -1
         self.names = self._names(target)
         self.taken.update(self.names.values())
@@ -203,7 +235,7 @@ class _Writer:
     def _names(self, target: Target) -> dict[int, str]:
         """Names of the rows that become locals for a reason known beforehand: named by the derivation, or a result."""
         program = self.program
-        self.taken = {f"{target.name}_{m}" for m in ("NQ", "NV", "SIN", "COS")}
+        self.taken = {f"{target.name}_{m}" for m in ("NQ", "NV", "SIN", "COS", *(("pair", "sincos") if self.pair else ()))}
         self.taken |= {target.symbol(program.function), *parameters(program, target).values()}
         names: dict[int, str] = {}
 
@@ -249,11 +281,26 @@ class _Writer:
             self.temporaries += 1
             if (free := f"t{self.temporaries}") not in self.taken:
                 name = free
+        self._statement(self.program.real, name, self.text[i], step)
+        self.text[i], self.rank[i] = name, _ATOM
+
+    def _turn(self, angle: int, step: int) -> str:
+        """The local that holds sine and cosine of row `angle`, declared when it is first asked for.
+
+        An argument may stand in several rows, and is one angle all the same.
+        """
+        key = self.text[angle] if self.rows[angle].op == "input" else angle
+        if key not in self.pairs:
+            self.pairs[key] = local(f"turn_{len(self.pairs) + 1}", self.taken)
+            self.taken.add(self.pairs[key])
+            self._statement(self.pair, self.pairs[key], f"{self.turned}({self.text[angle]})", step)
+        return self.pairs[key]
+
+    def _statement(self, kind: str, name: str, value: str, step: int) -> None:
         if not self.steps or (step != self.step and step >= 0):
             self.steps.append((comment(self.program.steps[step]) if step >= 0 else "", []))
             self.step = step
-        self.steps[-1][1].append({"name": name, "value": self.text[i]})
-        self.text[i], self.rank[i] = name, _ATOM
+        self.steps[-1][1].append({"kind": kind, "name": name, "value": value})
 
     def _expression(self, i: int) -> tuple[str, int]:
         op, args, value, _, _ = self.rows[i]
@@ -262,6 +309,8 @@ class _Writer:
             return text, _UNARY if text.startswith("-") else _ATOM
         if op == "input":
             return f"{self.inputs[value[0]]}[{value[1]}]", _ATOM
+        if self.pair and op in ("sin", "cos"):
+            return f"{self._turn(args[0], self.rows[i].step)}.{'sine' if op == 'sin' else 'cosine'}", _ATOM
         if op in self.calls:
             return f"{self.calls[op]}({self.text[args[0]]})", _ATOM
         if op == "neg":

@@ -28,6 +28,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--target", required=True, metavar="TARGET", help=f"what runs the C: {measured}")
     parser.add_argument("--clock", metavar="HZ", help="the target's clock, as 168e6: adds the control rate that it allows")
     program_arguments(parser, real="float")
+    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline", help="where sine and cosine come from")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
 
@@ -39,9 +40,9 @@ def run(options: Namespace) -> int:
     clock = _clock(options.clock)
     slow = targets.slow(options.target, options.real)
     mechanism = read(options)
-    chosen = Options(options.real, options.frame, options.payload, wrench=options.wrench)
+    chosen = Options(options.real, options.frame, options.payload, options.trig, options.wrench)
     found = measure(mechanism, programs(mechanism, functions(options.functions), chosen).values(), options.target,
-                    at_run_time=chosen.at_run_time)
+                    at_run_time=chosen.at_run_time, trig=options.trig)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
     if options.json:

@@ -25,7 +25,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write, replaced whole (default: ./NAME)")
     program_arguments(parser)
     parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
-    parser.add_argument("--trig", default="libm", metavar="libm|macro", help="call sin and cos, or NAME_SIN and NAME_COS")
+    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline",
+                        help="call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch")
     parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")
     parser.add_argument("--target", metavar="TARGET",
                         help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}")

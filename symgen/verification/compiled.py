@@ -36,16 +36,18 @@ def texts(programs: Mapping[str, Program], target: c99.Target) -> dict[str, str]
 
 
 def compiled_runners(
-    programs: Mapping[str, Program], printed: Mapping[str, str], header: str, target: c99.Target
+    programs: Mapping[str, Program], printed: Mapping[str, str], headers: Mapping[str, str], target: c99.Target
 ) -> dict[str, Runner]:
     """One callable per function, from the texts `printed`.
 
-    `header` declares what the Programs take, so that a text with other parameters is refused before it is called.
+    `headers` are the files that they include; NAME.h declares what the Programs take, so that a text with other parameters is
+    refused before it is called.
     Raises BuildError where the compiler refuses a text.
     """
     with tempfile.TemporaryDirectory(prefix="symgen-verify-") as name:
         folder = Path(name)
-        (folder / f"{target.name}.h").write_text(header, encoding="utf-8")
+        for file, text in headers.items():
+            (folder / file).write_text(text, encoding="utf-8")
         for function in programs:
             (folder / target.file(function)).write_text(printed[function], encoding="utf-8")
         with ThreadPoolExecutor(max_workers=2) as pool:

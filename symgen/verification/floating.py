@@ -23,16 +23,20 @@ from symgen.verification.truth import Truth, largest
 EPS = {"double": 2.0**-52, "float": 2.0**-23}
 
 
-def allowance(program: Program, truth: Truth) -> float:
-    """The bound in units: `depth`, and two for the constants and the sines.
+SINES = {"libm": 1, "macro": 1, "inline": 2}
+"""Units of a sine: its bound in units in the last place, which are units of round-off or less."""
+
+
+def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
+    """The bound in units: `depth`, one for the constants, and `SINES`.
 
     A method whose answer is a difference of larger terms may lose what those are larger by: `truth.freedom`.
     """
     terms = truth.freedom if methods.differs(program.method, truth.mechanism) else 1.0
-    return float(program.depth + 2) * max(1.0, terms)
+    return float(program.depth + 1 + SINES[trig]) * max(1.0, terms)
 
 
-def check_floating(program: Program, run: Runner, truth: Truth, label: str) -> Check:
+def check_floating(program: Program, run: Runner, truth: Truth, label: str, trig: str = "libm") -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off."""
     results = run(truth.arguments(program.function, truth.floats))
     units, where = 0.0, ""
@@ -41,7 +45,7 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str) -> C
             error, state = worst(difference, size * EPS[program.real])
             if error >= units:
                 units, where = error, f"largest in {name}, state {state}"
-    return Check("floating", label, units, allowance(program, truth), " eps", where)
+    return Check("floating", label, units, allowance(program, truth, trig), " eps", where)
 
 
 def _distances(function: str, results: dict[str, np.ndarray], truth: Truth) -> dict[str, Distance]:

@@ -16,7 +16,8 @@ _HINT = "generate it again"
 
 
 class Folder(NamedTuple):
-    """What a folder holds: `methods` and `sources` (the C) by function, `header` its NAME.h."""
+    """What a folder holds: `methods` and `sources` (the C) by function, `header` its NAME.h, `sincos` its
+    NAME_sincos.h ("" where there is none)."""
 
     mechanism: Mechanism
     name: str
@@ -24,6 +25,7 @@ class Folder(NamedTuple):
     methods: dict[str, str]
     sources: dict[str, str]
     header: str
+    sincos: str
 
 
 def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
@@ -43,11 +45,13 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
             methods = dict(_wanted(request, methods, path) for request in functions)
         sources = {function: (path / Path(str(made[function]["file"])).name).read_text(encoding="utf-8") for function in methods}
         header = (path / f"{name}.h").read_text(encoding="utf-8")
+        turns = path / f"{name}_sincos.h"
+        sincos = turns.read_text(encoding="utf-8") if turns.is_file() else ""
     except OSError as error:
         raise DescriptionError(f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT) from None
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
-    return Folder(mechanism, name, options, methods, sources, header)
+    return Folder(mechanism, name, options, methods, sources, header, sincos)
 
 
 def _wanted(request: str, made: dict[str, str], path: Path) -> tuple[str, str]:

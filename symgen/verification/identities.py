@@ -224,7 +224,7 @@ def companions(function: str) -> tuple[str, ...]:
 
 
 def check_identities(programs: Mapping[str, Program], exact: Mapping[str, Runner], compiled: Mapping[str, Runner] | None,
-                     truth: Truth) -> Iterator[Check]:
+                     truth: Truth, trig: str = "libm") -> Iterator[Check]:
     """Every identity whose functions are there, over the balls and then, where it has a meaning, over the compiled C."""
     over_balls = Functions(exact, truth.balls, truth, True)
     over_floats = None if compiled is None else Functions(compiled, truth.floats, truth, False)
@@ -234,7 +234,7 @@ def check_identities(programs: Mapping[str, Program], exact: Mapping[str, Runner
         yield _check(identity, over_balls, TOLERANCE, "", 1.0)
         if over_floats is not None and not identity.exact_only:
             real = next(iter(programs.values())).real
-            units = sum(allowance(programs[function], truth) for function in identity.needs)
+            units = sum(allowance(programs[function], truth, trig) for function in identity.needs)
             yield _check(identity, over_floats, units, " eps", EPS[real])
 
 

@@ -6,12 +6,12 @@ from symgen.ir import Program
 from symgen.verification.report import Check
 
 
-def check_text(program: Program, text: str, label: str, header: str = "") -> Check:
+def check_text(program: Program, text: str, label: str, header: str = "", sincos: str = "") -> Check:
     """Counts the differences that `symgen.readback.compare` finds; the first one is the detail.
 
-    `text` is NAME_<function>.c; `header`, when given, is NAME.h.
+    `text` is NAME_<function>.c; `header` and `sincos`, when given, are NAME.h and NAME_sincos.h.
     """
     from symgen.readback import compare
 
-    differences = [str(difference) for difference in compare(program, text, header)]
+    differences = [str(difference) for difference in compare(program, text, header, sincos)]
     return Check("text", label, float(len(differences)), 0.0, " row(s) that differ", "; ".join(differences[:1]))

@@ -1,0 +1,75 @@
+"""Where the numbers in symgen/backends/_sincos.py come from: `python -m tests.sincos_constants` prints them.
+
+Parts of pi/2: as many bits at a time as leave the product with every k exact, then one in full. Polynomials: interpolation
+at the points where Chebyshev's polynomial vanishes, laid so that its outermost zero falls on y = 0, where the error vanishes
+by itself; then every coefficient rounded once. That is within a bit of the best there is, and the bound does not ask for it:
+`tests.sincos_proof` takes the printed literals as they are.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import flint
+
+from symgen.backends._c_text import literal
+from symgen.backends._sincos import DOMAIN, RANGE, Constants
+
+BITS = {"float": 24, "double": 53}
+PARTS = {"float": 4, "double": 2}
+"""Short parts: enough that the rounding of k times the last part is small beside the smallest r."""
+DEGREES = {"float": (2, 2), "double": (5, 5)}
+WORKING = 400
+
+
+def quarter_turns() -> int:
+    """The largest k that |x| <= RANGE brings: rounding may take x/(pi/2) to the next integer."""
+    return int((flint.arb(RANGE)*2/flint.arb.pi()).ceil().unique_fmpz())
+
+
+def exact(ball: flint.arb) -> Fraction:
+    """The midpoint, to 2^-380."""
+    return Fraction(int((ball.mid()*flint.arb(2)**380).floor().unique_fmpz()), 2**380)
+
+
+def parts(real: str) -> list[Fraction]:
+    """pi/2 from the top: an integer n with n*k < 2^bits for every k, over a power of two, again and again; then the rest."""
+    left, largest, found = exact(flint.arb.pi()/2), (2**BITS[real] - 1)//quarter_turns(), []
+    for _ in range(PARTS[real]):
+        unit = Fraction(1)
+        while left/unit >= largest + 1:
+            unit *= 2
+        while 2*left/unit < largest + 1:
+            unit /= 2
+        found.append(left//unit*unit)
+        left -= found[-1]
+    return [*found, left]
+
+
+def nodes(count: int) -> list[flint.arb]:
+    top = flint.arb(DOMAIN[0])/DOMAIN[1]
+    zeros = [(flint.arb.pi()*(2*i + 1)/(2*count + 2)).cos() for i in range(count + 1)]
+    return [top*(z - zeros[-1])/(1 - zeros[-1]) for z in zeros[:-1]]
+
+
+def coefficients(function: str, degree: int) -> list[Fraction]:
+    """Of (sin r - r)/r³ or (cos r - 1 + r²/2)/r⁴ in y = r²."""
+    places = nodes(degree + 1)
+    roots = [y.sqrt() for y in places]
+    values = {"sine": [(r.sin() - r)/r**3 for r in roots], "cosine": [(r.cos() - 1 + r*r/2)/r**4 for r in roots]}[function]
+    powers = flint.arb_mat(degree + 1, degree + 1, [y**j for y in places for j in range(degree + 1)])
+    solved = powers.solve(flint.arb_mat(degree + 1, 1, values))
+    return [exact(solved[j, 0]) for j in range(degree + 1)]
+
+
+def constants(real: str) -> Constants:
+    with flint.ctx.workprec(WORKING):
+        sine, cosine = (coefficients(name, degree) for name, degree in zip(("sine", "cosine"), DEGREES[real], strict=True))
+        numbers = [exact(2/flint.arb.pi())], [Fraction(3*2**(BITS[real] - 2))], parts(real), sine, cosine
+        turns, whole, *rest = [tuple(literal(x, real) for x in group) for group in numbers]
+        return Constants(*turns, *whole, *rest)
+
+
+if __name__ == "__main__":
+    for kind in BITS:
+        print(f'    "{kind}": {constants(kind)},')

@@ -1,0 +1,386 @@
+"""The bound of NAME_sincos.h, proved from its text: `python -m tests.sincos_proof` prints the figures.
+
+`prove` reads the printed C and follows it statement by statement for |x| <= 2^15, with one rounding to nearest per operation
+(a fused a*b + c rounds once where this counts two, so the bound holds for it as well):
+
+1. `turns`: k is an integer, and r = x - k·pi/2 is small: |r| <= R. For each k the selection is exact: `turned` is cos(k·pi/2),
+   `across` is -sin(k·pi/2), and products with 0, 1 and -1 and sums with 0 round nothing.
+2. `nearest_multiple`: how near a multiple of pi/2 a number of the type comes, over every k: |r| >= r_min unless k = 0.
+3. `reduction`: the computed r is off by at most E(|r|). Every value is α·x + β·k plus roundings δ, α and β exact rationals, and
+   a multiple of a known power of two; one that has at most p bits is exact (Sterbenz's lemma in general), else it brings a
+   new δ of half a unit of its size. Roundings that are subtracted again cancel, as they do in the C.
+4. `polynomials`: running bounds (Higham, Accuracy and Stability, 3.3) over short pieces of |r| in balls, from E on.
+5. `remainders`: the polynomials against the alternating series of sine and cosine, in balls over the same pieces.
+
+Units are those in the last place of the exact result. Pieces begin at r_min: for a smaller |x| (k = 0) what the C adds to x is
+below a quarter of a unit, so that it gives x itself, which is as near to sin x.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import flint
+from pycparser import c_ast, c_parser
+
+from symgen.backends import c99
+from symgen.backends._c_text import rounded
+from symgen.backends._sincos import RANGE
+
+PRECISION = {"float": 24, "double": 53}
+PIECES = 64
+"""Of a binade of |r|; of a binade below 2^-8, where a polynomial is but its first term, a sixteenth of that."""
+WORKING = 400
+
+Statements = dict[str, Any]
+"""Expression of each local, in order, and of the two results (found.sine, found.cosine)."""
+
+
+def text(real: str) -> str:
+    return c99.sincos(real, c99.Target("arm", 1, 1, "inline"))
+
+
+def statements(source: str) -> Statements:
+    plain = re.sub(r"/\*.*?\*/|^ *#.*?$", "", source, flags=re.DOTALL | re.MULTILINE)
+    function = c_parser.CParser().parse(plain).ext[-1]
+    found: Statements = {}
+    for item in function.body.block_items[1:-1]:
+        if isinstance(item, c_ast.Decl):
+            found[item.name] = item.init
+        else:
+            found[f"found.{item.lvalue.field.name}"] = item.rvalue
+    return found
+
+
+def evaluate(node: Any, values: dict[str, Any], numbers: Any) -> Any:
+    """One expression over any number type; a type the C does not name is no argument of it."""
+    if isinstance(node, c_ast.ID):
+        return values[node.name]
+    if isinstance(node, c_ast.Constant):
+        return numbers.literal(Fraction(node.value.removesuffix("f")))
+    if isinstance(node, c_ast.UnaryOp) and node.op == "-" and isinstance(node.expr, c_ast.Constant):
+        return numbers.literal(-Fraction(node.expr.value.removesuffix("f")))
+    if isinstance(node, c_ast.FuncCall):
+        return numbers.fabs(evaluate(node.args.exprs[0], values, numbers))
+    operation = {"+": "add", "-": "sub", "*": "mul"}[node.op]
+    return getattr(numbers, operation)(evaluate(node.left, values, numbers), evaluate(node.right, values, numbers))
+
+
+def run(program: Statements, numbers: Any, known: dict[str, Any], last: str) -> dict[str, Any]:
+    """The statements behind those whose values are known, up to `last`."""
+    values = dict(known)
+    for name, expression in program.items():
+        if name not in values:
+            values[name] = evaluate(expression, values, numbers)
+        if name == last:
+            break
+    return values
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The C's own arithmetic, on exact rationals: no overflow, no underflow, no sign of zero."""
+
+    real: str
+
+    def literal(self, value: Fraction) -> Fraction:
+        return Fraction(rounded(value, self.real))
+
+    def round(self, value: Fraction) -> Fraction:
+        if value.denominator == 1 and abs(value) < 2**PRECISION[self.real]:
+            return value
+        unit = 2*half_unit(abs(value), PRECISION[self.real])
+        return round(value/unit)*unit
+
+    def add(self, a: Fraction, b: Fraction) -> Fraction:
+        return self.round(a + b)
+
+    def sub(self, a: Fraction, b: Fraction) -> Fraction:
+        return self.round(a - b)
+
+    def mul(self, a: Fraction, b: Fraction) -> Fraction:
+        return self.round(a*b)
+
+    def fabs(self, a: Fraction) -> Fraction:
+        return abs(a)
+
+
+def rounding(size: Fraction, bits: int) -> Fraction:
+    """The most that rounding a number of at most this size is off: half a unit, and just above a power of two the way to it."""
+    half = half_unit(size, bits)
+    return max(half/2, min(half, size - half*2**bits))
+
+
+def half_unit(size: Fraction, bits: int) -> Fraction:
+    """Half a unit in the last place of a number of this size."""
+    if not size:
+        return Fraction(0)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    exponent -= size < Fraction(2)**exponent
+    return Fraction(2)**(exponent - bits)
+
+
+def above(ball: flint.arb) -> Fraction:
+    """A rational of 64 bits that is not less than the magnitude of anything in the ball."""
+    mantissa, exponent = (int(part) for part in abs(ball).upper().man_exp())
+    spare = max(mantissa.bit_length() - 64, 0)
+    return Fraction((mantissa >> spare) + (spare > 0))*Fraction(2)**(exponent + spare)
+
+
+def below(ball: flint.arb) -> Fraction:
+    """A rational that is not more than anything in the ball, which is positive."""
+    mantissa, exponent = (int(part) for part in ball.lower().man_exp())
+    return Fraction(mantissa)*Fraction(2)**exponent
+
+
+def ball(value: Fraction) -> flint.arb:
+    return flint.arb(value.numerator)/value.denominator
+
+
+# 1. and 2.
+
+
+def turns(program: Statements, real: str) -> tuple[int, Fraction]:
+    """(the largest k, R); AssertionError where the text does not do what the proof is about."""
+    machine, bits = Machine(real), PRECISION[real]
+    expression = program["k"]                  # ((x*T) + W) - W
+    scale, whole = (machine.literal(Fraction(node.value.removesuffix("f"))) for node in
+                    (expression.left.left.right, expression.right))
+    assert expression.left.right.value == expression.right.value
+    assert whole == 3*Fraction(2)**(bits - 2)  # numbers around it are the integers
+    off = half_unit(RANGE*scale, bits) + RANGE*above(ball(scale) - 2/flint.arb.pi())
+    most = math.floor(RANGE*scale + off + Fraction(1, 2))
+    for k in range(-most, most + 1):
+        values = run(program, machine, {name: Fraction(k if name == "k" else 0) for name in program if name not in
+                                        ("j", "m", "turned", "across")}, "across")
+        assert (values["turned"], values["across"]) == ((1, 0), (0, -1), (-1, 0), (0, 1))[k % 4], k
+    return most, above(flint.arb.pi()/2)*(Fraction(1, 2) + off)
+
+
+def nearest_multiple(real: str, most: int) -> tuple[Fraction, int]:
+    """(r_min, its k): below |x - k·pi/2| for every number x of the type and every k from 1 on."""
+    bits, half, found = PRECISION[real], flint.arb.pi()/2, (Fraction(1), 0)
+    for k in range(1, most + 1):
+        exponent = math.frexp(k*math.pi/2)[1] - bits
+        scaled = half*k/flint.arb(2)**exponent
+        integer = int((scaled + 0.5).floor().unique_fmpz())
+        distance = abs(scaled - integer)
+        if distance*flint.arb(2)**exponent < ball(found[0]):
+            found = below(distance)*Fraction(2)**exponent, k
+    return found
+
+
+# 3.
+
+
+@dataclass
+class Affine:
+    """α·x + β·k + Σ γᵢ·δᵢ, a multiple of `grid`."""
+
+    x: Fraction = Fraction(0)
+    k: Fraction = Fraction(0)
+    roundings: dict[int, Fraction] = field(default_factory=dict)
+    grid: Fraction = Fraction(0)
+    constant: Fraction = Fraction(0)
+
+
+class Reduction:
+    """Arithmetic on `Affine`s for |r| <= `r`, |k| <= `k` and x a multiple of `grid`."""
+
+    def __init__(self, real: str, r: Fraction, k: int, grid: Fraction) -> None:
+        self.real, self.bits, self.r, self.most, self.grid = real, PRECISION[real], r, k, grid
+        self.half = flint.arb.pi()/2
+        self.sizes: list[Fraction] = []
+
+    def literal(self, value: Fraction) -> Affine:
+        return Affine(constant=Machine(self.real).literal(value))
+
+    def size(self, value: Affine) -> Fraction:
+        """x is r + k·pi/2."""
+        drift = above(ball(value.x)*self.half + ball(value.k))
+        return abs(value.x)*self.r + drift*self.most + sum(abs(c)*self.sizes[i] for i, c in value.roundings.items())
+
+    def rounded(self, value: Affine, operand: Fraction | None = None) -> Affine:
+        """A sum is off by no more than either operand: the other one is a number as well."""
+        size = self.size(value)
+        if value.grid and size <= value.grid*2**self.bits:
+            return value
+        off = rounding(size, self.bits)
+        self.sizes.append(off if operand is None else min(off, operand))
+        return Affine(value.x, value.k, value.roundings | {len(self.sizes) - 1: Fraction(1)}, value.grid)
+
+    def mul(self, a: Affine, b: Affine) -> Affine:
+        assert (a.x, a.k, a.roundings) == (0, 1, {})   # only k times a literal
+        part = b.constant
+        return self.rounded(Affine(k=part, grid=Fraction(part.numerator & -part.numerator, part.denominator)))
+
+    def sub(self, a: Affine, b: Affine) -> Affine:
+        roundings = {i: c for i in {*a.roundings, *b.roundings}
+                     if (c := a.roundings.get(i, Fraction(0)) - b.roundings.get(i, Fraction(0)))}
+        return self.rounded(Affine(a.x - b.x, a.k - b.k, roundings, min(a.grid, b.grid)), min(self.size(a), self.size(b)))
+
+    def errors(self, program: Statements) -> tuple[Fraction, Fraction]:
+        """How far the computed r may be from x - k·pi/2, and how far r - tail."""
+        known = {"x": Affine(x=Fraction(1), grid=self.grid), "k": Affine(k=Fraction(1), grid=Fraction(1)), "j": None}
+        values = run(program, self, known, "tail")
+        r, tail = values["r"], values["tail"]
+        both = Affine(r.x - tail.x, r.k - tail.k, {i: r.roundings.get(i, Fraction(0)) - tail.roundings.get(i, Fraction(0))
+                                                  for i in {*r.roundings, *tail.roundings}})
+        assert (r.x, tail.x) == (1, 0)
+        return self.size(r) - self.r, self.size(both) - self.r
+
+
+def reduction(program: Statements, real: str, r: Fraction, most: int) -> tuple[Fraction, Fraction]:
+    """(T, E): the largest errors of r and of r - tail over the binades of x that hold a k other than 0."""
+    bits, found = PRECISION[real], []
+    for exponent in range(-1, RANGE.bit_length()):
+        k = min(most, math.ceil(Fraction(2)**(exponent + 1)*Fraction(2, 3) + 1))   # above 2/pi·x + 1/2
+        found.append(Reduction(real, r, k, Fraction(2)**(exponent - bits + 1)).errors(program))
+    return max(t for t, _ in found), max(e for _, e in found)
+
+
+# 4. and 5.
+
+
+class Computed(NamedTuple):
+    """A value over a piece of |r|: what it would be without rounding, and how far it is from that."""
+
+    ideal: flint.arb
+    off: Fraction
+
+
+@dataclass(frozen=True)
+class Running:
+    """Arithmetic on `Computed`s. What underflows is off by less than the smallest float, which is added as well."""
+
+    real: str
+
+    def literal(self, value: Fraction) -> Computed:
+        return Computed(ball(Machine(self.real).literal(value)), Fraction(0))
+
+    def rounded(self, ideal: flint.arb, off: Fraction) -> Computed:
+        total = off + rounding(above(ideal) + off, PRECISION[self.real]) + Fraction(1, 2**149)
+        return Computed(ideal, Fraction(math.ceil(total*2**300), 2**300))
+
+    def add(self, a: Computed, b: Computed) -> Computed:
+        return self.rounded(a.ideal + b.ideal, a.off + b.off)
+
+    def sub(self, a: Computed, b: Computed) -> Computed:
+        return self.rounded(a.ideal - b.ideal, a.off + b.off)
+
+    def unrounded(self, program: Statements, known: dict[str, Any], name: str) -> Fraction:
+        """How far the sum of the last statement is off before it is rounded."""
+        values = run({other: node for other, node in program.items() if other != name}, self, known, "c_0")
+        return sum((evaluate(part, values, self).off for part in (program[name].left, program[name].right)), Fraction(0))
+
+    def mul(self, a: Computed, b: Computed) -> Computed:
+        return self.rounded(a.ideal*b.ideal, above(a.ideal)*b.off + above(b.ideal)*a.off + a.off*b.off)
+
+
+def coefficients(program: Statements, real: str, letter: str) -> list[Fraction]:
+    """The literals of s_0, s_1 … (or c_0 …), the innermost last."""
+    machine, found = Machine(real), {}
+
+    def value(node: Any) -> Fraction:
+        return machine.literal(evaluate(node, {}, machine))
+
+    names = sorted(name for name in program if name.startswith(f"{letter}_"))
+    for name in names:
+        found[name] = value(program[name].left)
+    last = program[names[-1]]
+    return [*found.values(), value(last.right.right)*(-1 if last.op == "-" else 1)]
+
+
+def remainders(program: Statements, real: str) -> tuple[Callable[[flint.arb], flint.arb], Callable[[flint.arb], flint.arb]]:
+    """(|sine polynomial - sin r|, |cosine polynomial - cos r|) as functions of |r|, a ball.
+
+    sin r = r + r·y·Σ (-1)^(j+1) y^j/(2j+3)!, cos r = 1 - y/2 + y²·Σ (-1)^j y^j/(2j+4)!: alternating and falling for y < 1.
+    """
+    terms = 20
+
+    def distance(own: list[Fraction], series: Callable[[int], Fraction]) -> Callable[[flint.arb], flint.arb]:
+        difference = flint.arb_poly([ball((own[j] if j < len(own) else 0) - series(j)) for j in range(terms)])
+        rest = abs(ball(series(terms)))
+
+        def at(y: flint.arb) -> flint.arb:
+            middle = flint.arb(y.mid())
+            shifted = difference(flint.arb_poly([middle, 1])).coeffs()   # about the middle, so that what cancels has cancelled
+            return sum((abs(c)*y.rad()**i for i, c in enumerate(shifted)), rest)
+        return at
+
+    sine = distance(coefficients(program, real, "s"), lambda j: Fraction((-1)**(j + 1), math.factorial(2*j + 3)))
+    cosine = distance(coefficients(program, real, "c"), lambda j: Fraction((-1)**j, math.factorial(2*j + 4)))
+    return lambda r: r**3*sine(r*r), lambda r: r**4*cosine(r*r)
+
+
+def pieces(low: Fraction, high: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
+    """From `low` to `high` in short pieces, cut where the sine is a power of two, or less than 2^-60 of it behind."""
+    def crossing(power: Fraction) -> Fraction:
+        return above(ball(power).asin()) if power < 1 else high
+
+    power = half_unit(low, 1)
+    while power < high:
+        start, end = crossing(power), crossing(2*power)
+        count = PIECES if power >= Fraction(1, 2**8) else PIECES//16
+        cuts = [start + (end - start)*i/count for i in range(count + 1)]
+        yield from ((max(a, low), min(b, high)) for a, b in pairwise(cuts) if b > low and a < high)
+        power *= 2
+
+
+class Proof(NamedTuple):
+    """The largest errors of sine and cosine of r in units in the last place, and what they rest on: k, r_min, its k, T, E."""
+
+    sine: float
+    cosine: float
+    most: int
+    nearest: float
+    nearest_k: int
+    reduced: float
+    remaining: float
+
+    @property
+    def units(self) -> float:
+        """The bound: sin x and cos x are one of the two each, and signs."""
+        return max(self.sine, self.cosine)
+
+
+def prove(source: str, real: str) -> Proof:
+    """The bound of the C `source`; AssertionError when the text is not of the shape that the proof is about."""
+    with flint.ctx.workprec(WORKING):
+        program, bits = statements(source), PRECISION[real]
+        most, largest = turns(program, real)
+        nearest, nearest_k = nearest_multiple(real, most)
+        assert nearest**2 < Fraction(1, 2**(bits + 2))   # |x|·x²/6, and half as much again, below a quarter of |x|/2^p
+        errors = lru_cache(maxsize=None)(lambda r: reduction(program, real, min(r, largest), most))
+        far_sine, far_cosine = remainders(program, real)
+        done = dict.fromkeys(name for name in program if re.fullmatch(r"[kj]|[rw]_\d", name))
+        worst = {"sine": Fraction(0), "cosine": Fraction(0)}
+        for low, high in pieces(nearest, largest):
+            beyond, error = errors(half_unit(high, 1)*4)   # of the computed r, and of r - tail
+            reach, tail = ball(high + beyond), flint.arb(0, 1)*ball(beyond)
+            r = ball((low + high)/2) + flint.arb(0, 1)*ball((high - low)/2) + tail
+            known = done | {"r": Computed(r, Fraction(0)), "tail": Computed(tail, error)}
+            # sin(r - t) is sin r - t but for |t|·r²/2, cos(r - t) is cos r but for |t|·r, r the larger of the two.
+            ends = {"sine": (far_sine(r) + ball(beyond)*reach**2/2, ball(low).sin(), ball(high).sin()),
+                    "cosine": (far_cosine(r) + ball(beyond)*reach, ball(high).cos(), ball(low).cos())}
+            for name, (far, least, most_of_all) in ends.items():
+                off = Running(real).unrounded(program, known, name) + above(far)
+                off += rounding(above(most_of_all) + off, bits)
+                worst[name] = max(worst[name], off/(2*half_unit(below(least), bits)))
+        total, remaining = (float(x) for x in errors(largest))
+        return Proof(float(worst["sine"]), float(worst["cosine"]), most, float(nearest), nearest_k, total, remaining)
+
+
+if __name__ == "__main__":
+    for kind in PRECISION:
+        proof = prove(text(kind), kind)
+        print(f"{kind}: sine {proof.sine:.4f}, cosine {proof.cosine:.4f} units in the last place; |k| <= {proof.most}, r off by "
+              f"{proof.reduced:.3g} and r - tail by {proof.remaining:.3g} or less; "
+              f"|r| >= {proof.nearest:.6g} (k = {proof.nearest_k})")
