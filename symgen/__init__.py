@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 _HOME = {
     "load": "symgen.loading",
     "program": "symgen.generation",
-    "generate": "symgen.generation",
+    "generate": "symgen.delivery",
     "compile": "symgen.solver",
     "inspect": "symgen.inspection",
     "verify": "symgen.verify",
@@ -30,7 +30,8 @@ _HOME = {
 __all__ = ["Mechanism", "SymgenError", "__version__", "compile", "generate", "inspect", "load", "program", "verify"]
 
 if TYPE_CHECKING:
-    from symgen.generation import generate, program
+    from symgen.delivery import generate
+    from symgen.generation import program
     from symgen.inspection import inspect
     from symgen.loading import load
     from symgen.mechanism import Mechanism

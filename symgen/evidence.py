@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-
-def context(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """The names that the template reads, from the facts of the manifest ("cost": `symgen.cost_sheet`)."""
-    return _cost(evidence.get("cost", {}))
+Facts = Mapping[str, Any]
+_ARGUMENTS = (("q", "position"), ("v", "velocity"), ("tau", "force"))
 
 
-def _cost(sheet: Mapping[str, Any]) -> dict[str, Any]:
-    functions: Mapping[str, Mapping[str, Any]] = sheet.get("functions", {})
+def context(evidence: Facts) -> dict[str, Any]:
+    """The names that the template reads, from the facts of the manifest ("cost": `symgen.cost_sheet`, "proof":
+    `symgen.proof.sheet`)."""
+    return _cost(evidence.get("cost", {})) | _proof(evidence.get("proof", {}))
+
+
+def _cost(sheet: Facts) -> dict[str, Any]:
+    functions: Mapping[str, Facts] = sheet.get("functions", {})
     return {
         "cost": {key: sheet[key] for key in ("title", "compiler", "emulator", "states", "flash") if key in sheet},
         "unmeasured": sheet.get("missing", ""),
@@ -24,3 +28,43 @@ def _cost(sheet: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "most_stack": max((cost["stack"] for cost in functions.values()), default=0),
     }
+
+
+def _proof(sheet: Facts) -> dict[str, Any]:
+    functions: Mapping[str, Facts] = sheet.get("functions", {})
+    joints: Iterable[Facts] = sheet.get("joints", ())
+    eva: Mapping[str, Facts] = sheet.get("eva", {})
+    return {
+        "proof_states": sheet.get("states", 0),
+        "ranges": [[joint["joint"], *(_span(sheet["ranges"][name][i]) for name, _ in _ARGUMENTS)]
+                   for i, joint in enumerate(joints)],
+        "inertias": [[joint["joint"], joint["link"], _certificate(joint)] for joint in joints],
+        "floors": [[f"`{name}`", *_floors(function["divisors"])] for name, function in functions.items() if function["divisors"]],
+        "round_offs": [[f"`{name}`", result, _over(function, sheet), f"{found['bound']:.2g}" if found["bound"] else "0"]
+                       for name, function in functions.items() for result, found in function["round_off"]["results"].items()],
+        "eva_missing": sheet.get("eva_missing", ""),
+        "finite": [[f"`{name}`", "yes" if one["proved"] else f"no: {len(one['alarms'])} operations are not excluded to fail",
+                    "; ".join(f"`{line}`" for line in one["admitted"]) or "nothing"] for name, one in eva.items()],
+        "assumptions": sheet.get("assumptions", []),
+    }
+
+
+def _span(ends: Iterable[float]) -> str:
+    return " to ".join(f"{end:.6g}" for end in ends)
+
+
+def _certificate(joint: Facts) -> str:
+    own = joint["own_inertia"]
+    return f"no certificate: {joint['reason']}" if own is None else f"{own:.5g} {joint['unit']}"
+
+
+def _floors(divisors: Iterable[Facts]) -> tuple[str, str]:
+    """The certified ones with their floors, and the others."""
+    found = list(divisors)
+    held = [f"{one['joint']} ≥ {one['certified']:.5g}" for one in found if one["certified"] is not None]
+    open_ = [one["joint"] or "one that is no pivot" for one in found if one["certified"] is None]
+    return ", ".join(held) or "none", ", ".join(open_) or "none"
+
+
+def _over(function: Facts, sheet: Facts) -> str:
+    return "all of the ranges" if function["round_off"]["proved_for"] == "ranges" else f"{sheet['states']} random states of them"

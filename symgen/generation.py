@@ -1,7 +1,4 @@
-"""The one way through: description → model → method → derivation → Program → passes → C.
-
-`generate` is that line, written out; `program` stops before the C.
-"""
+"""The way through: description → model → method → derivation → Program → passes. `symgen.delivery` goes on to the C."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from os import PathLike
-from typing import Any
 
 from symgen import constants, methods, passes
 from symgen.derivation import Derivation, TooManyRows
@@ -225,40 +221,3 @@ def programs(mechanism: Mechanism, functions: Iterable[str] | None = None, optio
     options = options or Options()
     wanted = requested(mechanism, functions, options.payload)
     return {name: _program(mechanism, name, wanted[name], options) for name in FUNCTIONS if name in wanted}
-
-
-def wrappers(asked: Iterable[str]) -> list[str]:
-    """The wrappers of the C that are asked for, each once, in order; RequestError for one that there is not."""
-    from symgen import backends
-
-    return [name for name in sorted(set(asked)) if backends.wrapper(name)]
-
-
-def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
-             real: str = "double", name: str | None = None, frame: str | None = None, payload: str | None = None,
-             trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = (),
-             target: str | None = None, evidence: bool = True) -> dict[str, Any]:
-    """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
-
-    `functions` as in `requested`; `frame`, `payload` and `wrench` as in `program`; `name` prefixes every C name;
-    `wrap` names the wrappers of the C that are wanted besides ('cpp17'); `target` (`symgen.targets`) adds the folder
-    firmware/ for it and, unless `evidence` is False, the cost sheet (`symgen.cost_sheet`).
-    Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
-    """
-    from symgen import folder, selftest, targets
-    from symgen.cost_sheet import cost_sheet
-
-    mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
-    wraps = wrappers(wrap)
-    frame = frame or tip(mechanism)
-    options = Options(real, frame, payload, trig, wrench)
-    device = {} if target is None else {"target": nearest(target, targets.names(), "target")}
-    found = programs(mechanism, functions, options)                                 # → model → derivation → Programs
-    cases = selftest.cases(mechanism, found, frame=frame, trig=trig, **options.at_run_time)   # the reference's answers
-    chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time, **device}
-    if wraps:
-        chosen["wrap"] = wraps
-    known = {}
-    if target is not None and evidence:
-        known["cost"] = cost_sheet(mechanism, found.values(), target, options.at_run_time, options.trig)
-    return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known)   # → C

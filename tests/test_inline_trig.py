@@ -23,7 +23,7 @@ from symgen.backends import c99
 from symgen.backends._sincos import CONSTANTS, RANGE, ULPS
 from symgen.cli import main
 from symgen.cost import measure
-from symgen.generation import Options, program
+from symgen.generation import program
 from symgen.readback import compare
 from symgen.verify import verify
 from tests.sincos_constants import constants
@@ -33,6 +33,8 @@ from tests.test_clean_c import SANITIZERS, UNWANTED, misra, tool
 from tests.test_firmware import make, need
 from tests.test_folder import cmake, selftest
 from tests.test_folder import run as command
+
+pytestmark = pytest.mark.firmware
 
 REALS = ("float", "double")
 TYPES = {"float": (np.float32, ctypes.c_float), "double": (np.float64, ctypes.c_double)}
@@ -216,7 +218,7 @@ def test_every_float_keeps_the_bound(tmp_path: Path) -> None:
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("generated")
     for robot, real in (("panda", "float"), ("planar_arm", "double")):
-        symgen.generate(robot, place / robot, real=real, trig="inline", target="cortex-m4f")
+        symgen.generate(robot, place / robot, real=real, trig="inline", target="cortex-m4f", evidence=False)
     return place
 
 
@@ -314,7 +316,7 @@ HARD_FLOAT = [(name, real) for name in targets.names() if targets.find(name).cou
 @pytest.mark.parametrize(("target", "real"), HARD_FLOAT)
 def test_every_state_takes_the_same_instructions(target: str, real: str, function: str) -> None:
     need(target)
-    (cost,) = measure(symgen.load("panda"), target, [function], Options(real, trig="inline"), 12)
+    (cost,) = measure(symgen.load("panda"), [program("panda", function, real=real)], target, 12, trig="inline")
     assert cost.instructions[0] == cost.instructions[1]
     assert cost.alone == cost.instructions
     assert (cost.undefined, cost.ram, cost.libm_calls) == ((), 0, 0)
@@ -322,7 +324,8 @@ def test_every_state_takes_the_same_instructions(target: str, real: str, functio
 
 def test_panda_stays_small_on_a_cortex_m4f() -> None:
     need("cortex-m4f")
-    own, libm = (measure(symgen.load("panda"), "cortex-m4f", ["forward_dynamics"], Options("float", trig=trig), 12)[0]
+    made = [program("panda", "forward_dynamics", real="float")]
+    own, libm = (measure(symgen.load("panda"), made, "cortex-m4f", 12, trig=trig)[0]
                  for trig in ("inline", "libm"))
     assert own.instructions[1] < libm.instructions[0]
     assert own.stack <= 512

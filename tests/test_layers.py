@@ -57,8 +57,7 @@ ROOMS: dict[str, str] = {
     "evidence": "",
     "folder": "backends canonical errors evidence firmware functions ir joints mechanism symgen",
     "selftest": "errors folder ir mechanism precision verification",
-    "generation": "backends constants cost_sheet derivation errors folder functions ir linkage loading mechanism methods model "
-                  "passes regularity selftest targets",
+    "generation": "constants derivation errors functions ir linkage loading mechanism methods model passes regularity",
     "inspection": "backends closed_forms constants derivation errors functions generation ir joints linkage loading mechanism "
                   "methods model passes quantities spatial tables",
     # the other road to the same numbers: nothing of the derivation is allowed here
@@ -75,6 +74,7 @@ ROOMS: dict[str, str] = {
     "verify": "backends errors functions generation ir loading mechanism regularity verification",
     "proof": "backends constants errors eva functions generation inertias ir joints mechanism model multipliers precision "
              "reference solver states tables verification",
+    "delivery": "backends cost_sheet folder generation loading mechanism proof selftest targets",
     # what a user does
     "peers": "building errors mechanism reference",
     "bench": "building errors functions generation ir mechanism peers solver states symgen tables",
@@ -86,11 +86,11 @@ ROOMS: dict[str, str] = {
     "report": "arrays backends errors functions generation mechanism methods precision reference show states symgen "
               "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",
-    "commands": "bench compare cost errors functions generation inspection loading mechanism plotting proof quantities report "
-                "reproduce show sparsity tables targets verify",
+    "commands": "bench compare cost delivery errors functions generation inspection loading mechanism plotting proof quantities "
+                "report reproduce show sparsity tables targets verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
-    "symgen": "errors generation inspection loading mechanism solver verify",
+    "symgen": "delivery errors generation inspection loading mechanism solver verify",
 }
 
 # file: what it may import besides, where one file of a room is its door.

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from symgen import generate
 from symgen.cli import main
-from symgen.generation import Options, generate, programs, refusal
+from symgen.generation import Options, programs, refusal
 from symgen.proof import FUNCTIONS, divisor_floors, prove, prove_programs
 from tests.robots_for_tests import ROBOTS, robot
 

@@ -30,12 +30,12 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")
     parser.add_argument("--target", metavar="TARGET",
                         help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}")
-    parser.add_argument("--no-evidence", action="store_true", help="with --target: measure nothing, which saves seconds")
+    parser.add_argument("--no-evidence", action="store_true", help="with --target: neither measure nor prove, which saves time")
 
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next."""
-    from symgen.generation import generate, wrappers
+    from symgen.delivery import generate, wrappers
 
     if options.output == "" or options.name == "":
         raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
@@ -45,12 +45,10 @@ def run(options: Namespace) -> int:
     wanted = functions(options.functions)
     with Progress() as progress:
         _derive(mechanism, wanted, options, progress)
-        measured = options.target is not None and not options.no_evidence
-        progress(f"measuring on {options.target}" if measured else "writing the folder", 1, 1)
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = generate(mechanism, out, functions=wanted, real=options.real, name=options.name, frame=options.frame,
                             payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target,
-                            evidence=measured)
+                            evidence=not options.no_evidence, progress=progress)
     warn(mechanism, options.robot)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
