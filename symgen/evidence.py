@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from math import isfinite
 from typing import Any
 
 Facts = Mapping[str, Any]
@@ -40,7 +42,7 @@ def _proof(sheet: Facts) -> dict[str, Any]:
                    for i, joint in enumerate(joints)],
         "inertias": [[joint["joint"], joint["link"], _certificate(joint)] for joint in joints],
         "floors": [[f"`{name}`", *_floors(function["divisors"])] for name, function in functions.items() if function["divisors"]],
-        "round_offs": [[f"`{name}`", result, _over(function, sheet), f"{found['bound']:.2g}" if found["bound"] else "0"]
+        "round_offs": [[f"`{name}`", result, _over(function, sheet), _bound(found["bound"])]
                        for name, function in functions.items() for result, found in function["round_off"]["results"].items()],
         "eva_missing": sheet.get("eva_missing", ""),
         "finite": [[f"`{name}`", "yes" if one["proved"] else f"no: {len(one['alarms'])} operations are not excluded to fail",
@@ -55,15 +57,25 @@ def _span(ends: Iterable[float]) -> str:
 
 def _certificate(joint: Facts) -> str:
     own = joint["own_inertia"]
-    return f"no certificate: {joint['reason']}" if own is None else f"{own:.5g} {joint['unit']}"
+    return f"no certificate: {joint['reason']}" if own is None else f"{_rounded(own, 5, ROUND_FLOOR)} {joint['unit']}"
 
 
 def _floors(divisors: Iterable[Facts]) -> tuple[str, str]:
     """The certified ones with their floors, and the others."""
     found = list(divisors)
-    held = [f"{one['joint']} ≥ {one['certified']:.5g}" for one in found if one["certified"] is not None]
+    held = [f"{one['joint']} ≥ {_rounded(one['certified'], 5, ROUND_FLOOR)}" for one in found if one["certified"] is not None]
     open_ = [one["joint"] or "one that is no pivot" for one in found if one["certified"] is None]
     return ", ".join(held) or "none", ", ".join(open_) or "none"
+
+
+def _bound(value: float | None) -> str:
+    """A bound, rounded up."""
+    return "none known" if value is None or not isfinite(value) else _rounded(value, 2, ROUND_CEILING)
+
+
+def _rounded(value: float, digits: int, how: str) -> str:
+    with localcontext(prec=digits, rounding=how):
+        return f"{float(+Decimal(value)):.{digits}g}"
 
 
 def _over(function: Facts, sheet: Facts) -> str:
