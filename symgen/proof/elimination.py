@@ -29,8 +29,8 @@ from symgen.proof.pivots import Pair, Told, Values
 from symgen.proof.rounding import Arithmetic, Rounded
 
 Ball = Any
-ROUNDINGS = 3
-"""Of a product of the elimination: the reciprocal of the pivot, the multiplier, the product."""
+ROUNDINGS = 4
+"""Of a product of the elimination: the reciprocal of the pivot, the multiplier, the product, and an entry that is a constant."""
 
 
 class NoElimination(Exception):
@@ -40,10 +40,12 @@ class NoElimination(Exception):
 @dataclass
 class Entry:
     """How one reduced entry is computed: a sum of `leaves` (rows without a product of the elimination in them) and of
-    products with the joints `over`; `depth` additions at most act on a term, `operations` in all."""
+    products with the joints `over`; `depth` additions at most act on a term, `operations` in all. Products with the joints
+    `inside`, whose pivots are constants, are part of the leaves."""
 
     leaves: list[int] = field(default_factory=list)
     over: list[int] = field(default_factory=list)
+    inside: list[int] = field(default_factory=list)
     depth: int = 0
     operations: int = 0
 
@@ -51,7 +53,8 @@ class Entry:
 class Recognised:
     """The rows of a Program as an elimination: `entries[i, k]` for i ≤ k, of every joint but those in `merged`.
 
-    `merged`: joints whose (constant) pivots the Program has taken off M within the entries themselves.
+    `merged`: joints with constant pivots whose products are all part of other entries' leaves. `exact`: entries that are
+    constants, and need no row.
     Raises NoElimination where the rows are something else.
     """
 
@@ -63,15 +66,16 @@ class Recognised:
         self.place: dict[Pair, int] = {}
         """Row of each entry, signs aside; multipliers and products must be made of the same one."""
         self.entries: dict[Pair, Entry] = {}
+        self.exact: set[Pair] = set()
         for joint, row in self.pivot.items():
             self._follow((joint, joint), row)
-        self.merged = self._merged()
+        self.merged = self._merge()
         self._check()
 
     def _follow(self, pair: Pair, row: int) -> None:
         """Take the entry at `row` apart, down to the mass matrix."""
         row = self._bare(row)
-        if self.place.setdefault(pair, row) != row:
+        if self.place.setdefault(pair, row) != row or (pair in self.exact and self.rows[row].op != "const"):
             raise NoElimination(f"entry {_text(pair)} of the elimination is computed twice")
         if pair not in self.entries:
             self.entries[pair] = found = Entry()
@@ -119,12 +123,15 @@ class Recognised:
             for left, right in (self.rows[row].args, self.rows[row].args[::-1]):
                 factor, entry = self._bare(left), self._bare(right)
                 for a, b in (pair, pair[::-1]):
-                    if self._sign(factor, self.factors[a, j]) and self._sign(entry, self.reduced[b, j]) \
-                            and (made := self._made_of(factor, (a, j))) is not None:
-                        self._follow((a, j), made)
+                    if self._sign(factor, self.factors[a, j]) and self._sign(entry, self.reduced[b, j]):
+                        made = self._made_of(factor, (a, j))
+                        if made is None and not self._fixed((a, j), self.rows[factor].op == "const"):
+                            continue
+                        if made is not None:
+                            self._follow((a, j), made)
                         self._follow((b, j), entry)
-                        if j not in self.pivot:
-                            self.entries.setdefault((j, j), Entry())     # a constant, and exact
+                        if j not in self.pivot and not self._fixed((j, j)):
+                            raise NoElimination(f"pivot {j + 1} is neither divided by nor a constant")
                         return j
         return None
 
@@ -161,31 +168,53 @@ class Recognised:
     def _unit(self, row: int) -> bool:
         return self.rows[row].op == "const" and abs(self.rows[row].value) == 1
 
-    def _merged(self) -> set[int]:
-        return {j for (i, other), entry in self.entries.items() for j in range(max(i, other) + 1, len(self.joints))
-                if j not in entry.over and self._term((i, other), j) is not None
-                and not self._exact((i, other))}
+    def _fixed(self, pair: Pair, wanted: bool = True) -> bool:
+        """Take an entry to be the constant that it is at all states; whether that can be."""
+        values, row = self.reduced[pair], self.place.get(pair)
+        if not wanted or pair[1] in self.pivot or (row is not None and self.rows[row].op != "const") \
+                or not all(self.told.same(values, (x,) * len(values)) == 1 for x in values):
+            return False
+        self.exact.add(pair)
+        self.entries.setdefault(pair, Entry())
+        return True
 
-    def _exact(self, pair: Pair) -> bool:
-        """Whether this is a constant pivot, which no row computes."""
-        return pair[0] == pair[1] and pair[0] not in self.pivot
+    def _merge(self) -> set[int]:
+        """The joints whose products stand in no sum; products that stand in some sums only are entered as `inside`."""
+        found: set[int] = set()
+        for pair, entry in list(self.entries.items()):
+            for j in range(max(pair) + 1, len(self.joints)):
+                if j in entry.over or self._term(pair, j) is None:
+                    continue
+                if j in self.pivot:
+                    raise NoElimination("the rows do not eliminate the mass matrix entry by entry")
+                if (j, j) not in self.entries:
+                    found.add(j)
+                elif pair in self.exact:
+                    raise NoElimination(f"the constant {_text(pair)} has products with joint {j + 1}")
+                elif not all((i, j) in self.entries or self._fixed((i, j)) for i in pair):
+                    raise NoElimination(f"products of the elimination are merged with entry {_text(pair)} only in part")
+                else:
+                    entry.inside.append(j)
+        return found
 
     def _check(self) -> None:
-        """What is missing must be zero, and what is merged must be merged everywhere, and first."""
-        if self.merged & set(self.pivot):
-            raise NoElimination("the rows do not eliminate the mass matrix entry by entry")
-        for pair, entry in self.entries.items():
-            if self.merged & {*entry.over, *pair}:
-                raise NoElimination(f"products of the elimination are merged with entry {_text(pair)} only in part")
+        """What is missing must be zero, and what is merged must be so wholly, and come first."""
+        if any(self.merged & set(pair) for pair in self.entries):
+            raise NoElimination("a constant pivot is merged only in part")
         for i, other in self.reduced:
             coupled = i != other and not self.told.is_zero(self.reduced[i, other])
             if i in self.merged and coupled and other not in self.merged:
                 raise NoElimination(f"pivot {i + 1} is merged before pivot {other + 1}")
-            if (i, other) in self.entries and not self._exact((i, other)):
+            if (i, other) in self.entries and (i, other) not in self.exact:
                 continue
             for j in range(other + 1, len(self.joints)):
                 if (i, j) in self.entries and (other, j) in self.entries:
                     raise NoElimination(f"entry {_text((i, other))} is left out although it has products")
+
+
+def _least(values: Values) -> Ball:
+    """Of a constant, the smallest magnitude that its ball allows."""
+    return abs(values[0]).abs_lower()
 
 
 def _text(pair: Pair) -> str:
@@ -211,12 +240,22 @@ class Backward:
                 for leaf in entry.leaves:
                     error, size = (flint.arb(float(x.max())) for x in (rows[leaf].error, rows[leaf].size))
                     lost += error + self._gamma(entry.depth) * size
+                for j in entry.inside:
+                    (e, size), (f, other) = (self._known((i, j), rows) for i in pair)
+                    lost += (e * other + size * f + e * f) / _least(found.reduced[j, j])
                 # an underflow adds at most `tiny` to a result; in a multiplier it meets an entry, at most 2 `largest`
                 lost += 4 * tiny * (entry.operations + 2 * len(entry.over) * (1 + 2 * self.largest))
                 self.data[pair] = lost
                 self.gamma[pair] = self._gamma(entry.depth + ROUNDINGS)
             for joint in [j for j, other in found.entries if j == other and j not in found.pivot]:
                 self.close(joint)
+
+    def _known(self, pair: Pair, rows: Mapping[int, Rounded]) -> tuple[Ball, Ball]:
+        """(error, size) of an entry over the box; of a constant without a row, exact."""
+        row = self.found.place.get(pair)
+        if row is None:
+            return flint.arb(0), abs(self.found.reduced[pair][0]).abs_upper()
+        return flint.arb(float(rows[row].error.max())), flint.arb(float(rows[row].size.max()))
 
     def _gamma(self, n: int) -> Ball:
         """γ_n = nu/(1 − nu): n factors 1 + δ (Higham, lemma 3.1)."""

@@ -28,7 +28,7 @@ _PAYLOAD: tuple[Range, ...] = (
 """Mass (kg), centre (m), moments xx xy xz yy yz zz (kg·m²) of a run-time load."""
 _WRENCH: tuple[Range, ...] = (*[(Fraction(-10), Fraction(10))] * 3, *[(Fraction(-100), Fraction(100))] * 3)
 _STATED = {
-    "payload": "payload: a load that a body can be, mass up to 5 kg, centre within ±0.2 m on each axis, moments up to 0.2 kg m²",
+    "payload": "payload: a load that a body can be, mass up to 5 kg, centre within ±0.2 m along each axis, moments to 0.2 kg m²",
     "wrench": "wrench: moments up to 10 N m, forces up to 100 N",
 }
 

@@ -137,7 +137,7 @@ def _number(value: Any) -> float | None:
 
 
 def _near(value: Any, digits: int = 6) -> str:
-    return "-" if value is None else f"{float(value):.{digits}g}"
+    return "-" if value is None or value == float("inf") else f"{float(value):.{digits}g}"
 
 
 def _below(value: Fraction | None, digits: int = 6) -> str:
@@ -147,7 +147,9 @@ def _below(value: Fraction | None, digits: int = 6) -> str:
 
 def _above(value: Fraction | float | None, digits: int = 2) -> str:
     """An upper bound, rounded up."""
-    return "-" if value is None or value - value != 0 else _rounded(Fraction(value), digits, ROUND_CEILING)
+    if value is None:
+        return "-"
+    return "none" if value - value != 0 else _rounded(Fraction(value), digits, ROUND_CEILING)
 
 
 def _rounded(value: Fraction, digits: int, how: str) -> str:

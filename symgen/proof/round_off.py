@@ -106,8 +106,8 @@ def _parts(program: Program, states: Mapping[str, Array]) -> Iterator[dict[str, 
 def _errors(program: Program, rows: Mapping[int, Rounded], count: int) -> Results:
     found = {}
     for port in program.outputs:
-        columns = np.broadcast_arrays(*(np.nan_to_num(rows[row].error, nan=np.inf) for row in port.rows), np.zeros(count))
-        found[port.name] = np.stack(columns[:-1], axis=-1)
+        errors = [np.where(np.isnan(rows[row].error), np.inf, rows[row].error) for row in port.rows]
+        found[port.name] = np.stack(np.broadcast_arrays(*errors, np.zeros(count))[:-1], axis=-1)
     return found
 
 
