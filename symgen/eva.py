@@ -121,7 +121,7 @@ def sources(programs: Mapping[str, Program], target: c99.Target, floors: Bounds,
 
     A row that is bounded and no local gets to be one in this copy; the operations stay what they are.
     """
-    texts = {f"{target.name}.h": c99.header(programs, target)}
+    texts = dict(c99.headers(programs, target))
     admitted = {}
     for function, program in programs.items():
         lowest, largest = floors.get(function, {}), sizes.get(function, {})

@@ -22,7 +22,7 @@ import symgen
 from symgen import cli
 
 RUN = ("python", "console", "toml", "c", "cmake", "xml")
-TYPED = ("cc", "cmake", "ctest", "ls", "head", "grep", "cat", "sed", "python")
+TYPED = ("cc", "cmake", "ctest", "ls", "head", "grep", "cat", "sed", "nm", "python")
 """What a console sample may call besides symgen and programs that the chapter has built (./…)."""
 
 _FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from symgen.backends._c_text import rounded
 from symgen.ir import Program, Row
 from symgen.precision import Array
 from symgen.proof.intervals import Interval, down, hypotenuse, summed, times, up
@@ -46,7 +47,7 @@ class Arithmetic:
 
     def rounded(self, value: Fraction) -> float:
         """The constant as it stands in C, as a float64."""
-        return float(np.float32(float(value))) if self.real == "float" else float(value)
+        return rounded(value, self.real)
 
     @property
     def assumptions(self) -> list[str]:
