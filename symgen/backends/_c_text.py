@@ -59,6 +59,16 @@ _TAKEN_FILES = _set(
     """
 )
 
+# A namespace of C++ that is called like a function of the system's headers is an error wherever both are seen.
+_SYSTEM = _set(
+    """
+    abort abs accept access alarm atexit atof atoi atol bind bsearch calloc chdir clock close connect div dup exit fork free
+    getenv getpid index kill labs ldiv link listen llabs lldiv malloc nice open pause pipe printf putc putchar puts qsort raise
+    rand random read realloc recv remove rename rewind select send signal sleep socket srand stat strtod sync system tee
+    truncate unlink usleep wait write
+    """
+)
+
 LARGEST_FLOAT = 2.0**128 - 2.0**104
 WIDTH = 110
 """Columns that a generated line stays within."""
@@ -72,7 +82,7 @@ def identifier(name: str) -> str:
         return "robot"
     if text[0].isdigit():
         return f"robot_{text}"
-    return f"{text}_robot" if text in KEYWORDS or text in MATH or text.lower() in _TAKEN_FILES else text
+    return f"{text}_robot" if text in KEYWORDS or text in MATH or text in _SYSTEM or text.lower() in _TAKEN_FILES else text
 
 
 def local(name: str, taken: Container[str]) -> str:
