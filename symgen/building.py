@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -27,6 +28,7 @@ from types import ModuleType
 from typing import Any
 
 from symgen.backends import c99, render
+from symgen.backends._checks import STATUSES
 from symgen.errors import BuildError, RequestError
 from symgen.ir import Program
 
@@ -52,21 +54,25 @@ class Build:
 
 
 def load(
-    programs: Mapping[str, Program], target: c99.Target, build: Build, sources: Mapping[str, str] | None = None
+    programs: Mapping[str, Program], target: c99.Target, build: Build, sources: Mapping[str, str] | None = None,
+    floors: Mapping[str, Mapping[int, Fraction]] | None = None,
 ) -> ModuleType:
     """The compiled functions as a module with `lib` and `ffi`.
 
     `lib.NAME_<function>` takes one pointer per argument and result; `lib.NAME_<function>_batch` takes a count, a
     pointer and a step (in elements) per argument, and a pointer per result; `lib.NAME_<function>_chain` takes a count,
     a share and the same, and adds that share of each call's first result to the first argument of the next. `sources`
-    replaces the text of functions, by name. Raises BuildError when there is no compiler, no Python header, no place for
-    the result, or when the compiler refuses the text.
+    replaces the text of functions, by name; `floors` are those of `c99.source`. Of checked functions the first two return 0,
+    or the status of the first state that is refused plus their number times its place. Raises BuildError when there is no
+    compiler, no Python header, no place for the result, or when the compiler refuses the text.
     """
     files = c99.headers(programs, target)
     given = sources or {}
-    files |= {target.file(name): given.get(name) or c99.source(program, target) for name, program in programs.items()}
+    bounds = floors or {}
+    files |= {target.file(f): given.get(f) or c99.source(program, target, bounds.get(f)) for f, program in programs.items()}
     context = {"name": target.name, "real": c99.single_real(programs.values()), "functions": _functions(programs, target)}
-    loops, declarations = (render(c99.TEMPLATES, name, **context) for name in ("batch.c.j2", "batch.h.j2"))
+    returns = {"checked": target.checked, "returns": target.context["returns"], "statuses": len(STATUSES)}
+    loops, declarations = (render(c99.TEMPLATES, name, **context, **returns) for name in ("batch.c.j2", "batch.h.j2"))
     compiler = find_compiler()
     digest = hashlib.sha256()
     for part in (*_platform(build), *compiler, *build.flags, *(t for item in files.items() for t in item), loops, declarations):

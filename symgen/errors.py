@@ -31,6 +31,10 @@ class MethodRefusal(RequestError):
     """A method does not suit what was asked of this robot, as a payload; another method may: names one."""
 
 
+class StateError(SymgenError):
+    """A checked function refused a state: names the function, the state and why. Its results are as they were."""
+
+
 class BuildError(SymgenError):
     """The C compiler or its headers are missing, or refused the generated text."""
 

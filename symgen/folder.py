@@ -55,16 +55,18 @@ def write(
     options: Mapping[str, Any] | None = None,
     cases: Iterable[SelfTestCase] = (),
     evidence: Mapping[str, Any] | None = None,
+    floors: Mapping[str, Mapping[int, Fraction]] | None = None,
 ) -> dict[str, Any]:
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
     `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …);
-    `trig` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. `evidence` is what was
-    found out about the C, plain data for the manifest and the README ("cost", see `symgen.cost_sheet`). A folder that is there
-    already is replaced when symgen wrote it; files in it that symgen did not write are kept. Raises RequestError when
+    `trig`, `checked` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. `evidence` is
+    what was found out about the C, plain data for the manifest and the README ("cost": `symgen.cost_sheet`, "proof":
+    `symgen.proof.sheet`); `floors` are certified bounds of divisors by function and row (`c99.source`). A folder that is
+    there already is replaced when symgen wrote it; files in it that symgen did not write are kept. Raises RequestError when
     something else stands there, or when the disk refuses.
     """
-    files = texts(mechanism, programs, name=name, options=options, cases=cases, evidence=evidence)
+    files = texts(mechanism, programs, name=name, options=options, cases=cases, evidence=evidence, floors=floors)
     replace_folder(Path(folder), files)
     return dict(json.loads(files["manifest.json"]))
 
@@ -77,25 +79,30 @@ def texts(
     options: Mapping[str, Any] | None = None,
     cases: Iterable[SelfTestCase] = (),
     evidence: Mapping[str, Any] | None = None,
+    floors: Mapping[str, Mapping[int, Fraction]] | None = None,
 ) -> dict[str, str]:
     """Every file of the folder by name. The same arguments give the same texts."""
     from symgen.canonical import to_toml
 
     chosen = dict(options or {})
     trig = chosen.get("trig", "libm")
-    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, trig, mechanism.source_sha256)
+    checked = bool(chosen.get("checked"))
+    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, trig, mechanism.source_sha256, checked)
     described = _manifest(mechanism, programs, target, chosen)
-    common = target.context | {"real": described["real"], "cpp": "cpp17" in chosen.get("wrap", ())}
+    common = target.context | {"real": described["real"], "cpp": "cpp17" in chosen.get("wrap", ()),
+                               "statuses": c99.statuses(programs.values(), target)}
     files = c99.headers(programs, target)
     wraps = [wrapper(backend) for backend in chosen.get("wrap", ())]
     headers = [f"{target.name}.h", *(f"{target.name}.{module.SUFFIX}" for module in wraps)]
     files |= {f"{target.name}.{module.SUFFIX}": module.header(programs, target) for module in wraps}
-    files |= {target.file(function): c99.source(program, target) for function, program in programs.items()}
+    bounds = floors or {}
+    files |= {target.file(name): c99.source(program, target, bounds.get(name)) for name, program in programs.items()}
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = _tests(programs, target, list(cases))
-    words = {"float": {"fabs": "fabsf", "spoilt": "1e30f"}, "double": {"fabs": "fabs", "spoilt": "1e300"}}[described["real"]]
-    checked = common | words | {"tests": tests, "total": len(tests)}
-    files[f"{target.name}_selftest.c"] = render(c99.TEMPLATES, "selftest.c.j2", **checked)
+    words = {"float": {"fabs": "fabsf", "spoilt": "1e30f", "infinity": "HUGE_VALF", "zero": "0.0f"},
+             "double": {"fabs": "fabs", "spoilt": "1e300", "infinity": "HUGE_VAL", "zero": "0.0"}}[described["real"]]
+    filled = common | words | {"tests": tests, "total": len(tests)}
+    files[f"{target.name}_selftest.c"] = render(c99.TEMPLATES, "selftest.c.j2", **filled)
     release = ".".join(re.findall(r"\d+", symgen.__version__)[:3])  # CMake takes numbers only
     sources = [target.file(function) for function in programs]
     built = {"release": release, "files": sources, "headers": headers}
@@ -232,6 +239,10 @@ def _test(program: Program, target: c99.Target, cases: list[SelfTestCase]) -> di
         for i, argument in enumerate(arguments)
         for k, result in enumerate(results)
     ]
+    refused = [
+        {"argument": argument, "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into])}
+        for i, argument in enumerate(arguments)
+    ]
     return {
         "function": program.function,
         "symbol": target.symbol(program.function),
@@ -240,6 +251,7 @@ def _test(program: Program, target: c99.Target, cases: list[SelfTestCase]) -> di
         "results": results,
         "call": ", ".join([*given, *into]),
         "shared": shared,
+        "refused": refused if target.checked else [],
         "largest": max(port.size for port in (*program.inputs, *program.outputs)),
     }
 

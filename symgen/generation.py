@@ -24,13 +24,14 @@ INVERSE_ON_REQUEST_ABOVE = 20
 
 @dataclass(frozen=True)
 class Options:
-    """What changes the programs of one mechanism: precision, the frame of interest, run-time payload and wrench, trigonometry."""
+    """What changes the C of one mechanism: precision, frame of interest, run-time payload and wrench, trigonometry, checks."""
 
     real: str = "double"
     frame: str | None = None
     payload: str | None = None
     trig: str = "libm"
     wrench: str | None = None
+    checked: bool = False
 
     def __post_init__(self) -> None:
         nearest(self.real, ("double", "float"), "real type")

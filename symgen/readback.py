@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
 
 from pycparser import c_ast, c_parser
 
+from symgen import readback_checks, readback_directives
 from symgen.backends._c_text import rounded
 from symgen.backends.c99 import Target, describe, live_rows, sincos
 from symgen.errors import ProgramError
@@ -47,28 +49,41 @@ class Text(NamedTuple):
     symbol: str
     parameters: tuple[tuple[bool, str, str, str], ...]
     statements: tuple[Statement, ...]
+    checks: readback_checks.Checks | None = None
+    """Of a function that returns a status."""
 
 
-def compare(program: Program, text: str, header: str = "", turns: str = "") -> list[str]:
+def compare(program: Program, text: str, header: str = "", turns: str = "",
+            checked: Mapping[int, Fraction] | None = None) -> list[str]:
     """What keeps the C from being the Program; [] when it is.
 
     `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well; `turns`, when given,
-    is NAME_sincos.h, which must be what the backend prints. A result has one sentence per difference, with the line of the
-    C it stands on.
+    is NAME_sincos.h, which must be what the backend prints. `checked` is None for a function that returns nothing, and for one
+    that returns a status the bounds of its divisors, by row, as they were certified. A result has one sentence per
+    difference, with the line of the C it stands on.
     """
     try:
         parsed = parse(text)
     except ProgramError as error:
         return [str(error)]
     name = parsed.symbol.removesuffix(f"_{program.function}")
-    found = _directives(text, name)
+    found = readback_directives.directives(text, name)
     if name == parsed.symbol:
         found.append(f"the function is called {parsed.symbol}, which does not end in _{program.function}")
     if header:
-        found += _macros(program, header, name)
-    if turns and _bare(turns) != _bare(sincos(program.real, Target(name, 1, 1, "inline"))):
+        found += readback_directives.macros(program, header, name, checked is not None)
+    printed = sincos(program.real, Target(name, 1, 1, "inline"))
+    if turns and readback_directives.words(turns) != readback_directives.words(printed):
         found.append(f"{name}_sincos.h is not the sine and cosine that symgen prints")
-    return found + _Matcher(program, parsed, name).differences()
+    if (checked is None) != (parsed.checks is None):
+        returned = "nothing" if parsed.checks is None else "a status"
+        return [*found, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
+    matcher = _Matcher(program, parsed, name)
+    found += matcher.differences()
+    if checked is not None:
+        inline = f'#include "{name}_sincos.h"' in text
+        found += matcher.checks(checked, inline)
+    return found
 
 
 def parse(text: str) -> Text:
@@ -77,23 +92,26 @@ def parse(text: str) -> Text:
     plain = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.DOTALL)
     plain = re.sub(r"^[ \t]*#.*$", "", plain, flags=re.MULTILINE)
     # What the includes would declare, on the text's first line: the type of a sine with its cosine.
-    names = "".join(f"typedef int {name};" for name in sorted(set(re.findall(r"^    const (\w+_pair) ", plain, re.MULTILINE))))
+    names = "".join(f"typedef int {name};" for name in sorted(set(re.findall(r"^ +const (\w+_pair) ", plain, re.MULTILINE))))
     try:
         unit = c_parser.CParser().parse(names + plain)
     except c_parser.ParseError as error:
         raise ProgramError(f"the C does not parse: {error}") from None
-    alone = plain.lstrip().startswith("void ") and plain.rstrip().endswith("}")
+    alone = plain.lstrip().startswith(("void ", "int ")) and plain.rstrip().endswith("}")
     held = unit.ext[names.count(";"):]
     if len(held) != 1 or not isinstance(held[0], c_ast.FuncDef) or not alone:
         raise ProgramError(f"the C holds {len(held)} declarations; one function is expected")
     function = held[0]
     declared = function.decl.type
     result = declared.type
-    is_void = isinstance(result, c_ast.TypeDecl) and getattr(result.type, "names", []) == ["void"]
-    if not is_void or function.decl.storage or function.decl.funcspec:
-        raise ProgramError(f"{function.decl.name} is not a plain function that returns void")
+    returned = getattr(result.type, "names", []) if isinstance(result, c_ast.TypeDecl) else []
+    if returned not in (["void"], ["int"]) or function.decl.storage or function.decl.funcspec:
+        raise ProgramError(f"{function.decl.name} is not a plain function that returns void, or the status of its checks")
     parameters = tuple(_parameter(p) for p in (declared.args.params if declared.args else []))
-    return Text(function.decl.name, parameters, tuple(_statement(s) for s in function.body.block_items or []))
+    items, checks = function.body.block_items or [], None
+    if returned == ["int"]:
+        items, checks = readback_checks.unfold(items)
+    return Text(function.decl.name, parameters, tuple(_statement(s) for s in items), checks)
 
 
 def _parameter(node: Any) -> tuple[bool, str, str, str]:
@@ -132,39 +150,6 @@ def _line(node: Any) -> int:
     return int(node.coord.line) if getattr(node, "coord", None) else 0
 
 
-def _bare(text: str) -> list[str]:
-    """The words of a text without its comments."""
-    return re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()
-
-
-def _directives(text: str, name: str) -> list[str]:
-    """Every preprocessor line but the two includes: a macro could change what the text means."""
-    bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    lines = [line.strip() for line in bare.splitlines() if line.lstrip().startswith(("#", "%:", "??="))]
-    found = [f"the directive '{line}' does not belong into generated code" for line in lines if line not in
-             ("#include <math.h>", f'#include "{name}.h"', f'#include "{name}_sincos.h"')]
-    if "\\\n" in text or "//" in bare:
-        found.append("a line continuation or a // comment does not belong into generated code")
-    return found
-
-
-def _macros(program: Program, header: str, name: str) -> list[str]:
-    """The header's macros are the sizes and, with trig macros, sine and cosine, and nothing else."""
-    suffix = "f" if program.real == "float" else ""
-    wanted = {f"{name}_SIN(x)": f"sin{suffix}(x)", f"{name}_COS(x)": f"cos{suffix}(x)", f"{name}_H": ""}
-    for port, array in zip((*program.inputs, *program.outputs), chain(*describe(program)), strict=True):
-        for size, symbol in zip(port.shape, array.shape, strict=True):
-            if isinstance(symbol, str):
-                wanted[f"{name}_{symbol}"] = str(size)
-    found = []
-    for macro, value in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\S+)[ \t]*(.*?)[ \t]*$", header, flags=re.MULTILINE):
-        if macro in wanted and value != wanted[macro]:
-            found.append(f"the header defines {macro} as '{value}', not '{wanted[macro]}'")
-        if macro not in wanted and macro not in (f"{name}_NQ", f"{name}_NV"):
-            found.append(f"the header defines {macro}, which does not belong there")
-    return found
-
-
 class _Matcher:
     """Gives every row, and then every expression of the text, the number of its structure."""
 
@@ -184,6 +169,7 @@ class _Matcher:
         self.inputs: dict[str, int] = {}
         self.outputs: dict[str, Port] = {}
         self.read: set[str] = set()
+        self.zeros = ""
         self.done = 0
 
     def differences(self) -> list[str]:
@@ -196,7 +182,10 @@ class _Matcher:
                 self.constants[self.of_row[i]] = key[1]
             expected += key[0] not in ("const", "input")
         self._signature()
-        stored = self._statements()
+        statements = self.text.statements
+        if self.text.checks is not None:
+            self.zeros, statements = self._zeros(statements), statements[1:]
+        stored = self._statements(statements)
         for port in self.program.outputs:
             for k, row in enumerate(port.rows):
                 value = stored.get((port.name, k))
@@ -207,6 +196,33 @@ class _Matcher:
         if not self.found and self.done != expected:
             self.found.append(f"the C does {self.done} operations where the Program does {expected}")
         return self.found
+
+    def checks(self, floors: Mapping[int, Fraction], inline: bool) -> list[str]:
+        """What the checks lack, once the statements are known."""
+        assert self.text.checks is not None
+        stores = [i for i, statement in enumerate(self.text.statements) if statement.kind == "store"]
+        try:
+            return readback_checks.differences(
+                self.text.checks, self.program, self.name, inline, floors, min(stores, default=0), self.zeros, self._number,
+                self.of_row, self._fraction)
+        except _Difference as difference:
+            return [f"a check: {difference}"]
+
+    def _zeros(self, statements: Sequence[Statement]) -> str:
+        """The name of the local that is zero when every argument is finite."""
+        kind, target, _, expression, line = statements[0] if statements else Statement("", "", 0, None, 0)
+        try:
+            if kind == "local" and expression[0] == f"const {self.program.real}" \
+                    and readback_checks.zeros(self.program, expression[1], self.inputs, self._fraction):
+                self.read.update(self.inputs)
+                return target
+        except _Difference:
+            pass
+        self.found.append(f"line {line}: this is not the sum of zero times every element of every argument")
+        return ""
+
+    def _fraction(self, text: str) -> Fraction:
+        return Fraction(float(self._literal(text)))
 
     def _key(self, i: int) -> Key:
         op, args, value, _, _ = self.program.rows[i]
@@ -236,11 +252,11 @@ class _Matcher:
             else:
                 self.outputs[name] = port
 
-    def _statements(self) -> dict[tuple[str, int], int]:
+    def _statements(self, statements: Sequence[Statement]) -> dict[tuple[str, int], int]:
         named = {row.name: i for i, row in enumerate(self.program.rows) if row.name and i in self.of_row}
         stored: dict[tuple[str, int], int] = {}
         unread: set[str] = set()
-        for kind, target, element, expression, line in self.text.statements:
+        for kind, target, element, expression, line in statements:
             if kind == "unread":
                 unread.add(target)
                 if expression != "void":

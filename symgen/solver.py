@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from fractions import Fraction
 from functools import partial
 from keyword import iskeyword
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from symgen.backends import c99, render
+from symgen.backends._checks import STATUSES
 from symgen.building import Build
 from symgen.building import load as load_library
-from symgen.errors import RequestError
+from symgen.errors import RequestError, StateError
 from symgen.functions import Array
 from symgen.ir import Port, Program
 from symgen.mechanism import nearest
@@ -29,6 +31,14 @@ if TYPE_CHECKING:
     from symgen.mechanism import Mechanism
 
 Call = Callable[..., Any]
+
+_REFUSED = (
+    "",
+    "an argument is infinite or not a number; give finite ones",
+    f"an angle is beyond {c99.RANGE} rad, where the own sine and cosine are not proved; take whole turns off",
+    "a divisor is too small at this state; look at the inertias, a payload among them",
+)
+"""Why, by status."""
 
 
 def compile(
@@ -45,10 +55,12 @@ def compile(
 
     `robot` is a Mechanism, a built-in name or a path; `functions` are names, or 'name=method' (None: every function).
     `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
-    leave to contract a*b + c; `options` are those of the generation (frame, payload, wrench, trig …). Raises RequestError,
-    DescriptionError or MechanismError as the generation does, and BuildError without a C compiler or Python's header.
+    leave to contract a*b + c; `options` are those of the generation (frame, payload, wrench, trig, checked …). Raises
+    RequestError, DescriptionError or MechanismError as the generation does, and BuildError without a C compiler or Python's
+    header. Functions that are `checked` raise StateError at a state that they refuse, the first of several; of what they
+    are given to write to, they have then written the states before it.
     """
-    from symgen.generation import Options, programs
+    from symgen.generation import Options, floors, programs
     from symgen.loading import load
     from symgen.mechanism import Mechanism
 
@@ -59,7 +71,9 @@ def compile(
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     build, chosen = Build(optimize, native, contract), Options(real=real, **options)
     derived = programs(mechanism, wanted, chosen)
-    solver = Solver(mechanism.name, derived, mechanism.nq, mechanism.nv, build=build, trig=chosen.trig, mechanism=mechanism)
+    bounds = {function: floors(mechanism, program, chosen) for function, program in derived.items()}
+    solver = Solver(mechanism.name, derived, mechanism.nq, mechanism.nv, build=build, trig=chosen.trig, mechanism=mechanism,
+                    checked=chosen.checked, floors=bounds)
     solver._recipe = (mechanism, wanted, real, build, options)
     return solver
 
@@ -70,9 +84,10 @@ def _compile_again(recipe: tuple[Any, ...]) -> Solver:
 
 
 def _from_programs(
-    name: str, programs: Mapping[str, Program], nq: int, nv: int, build: Build, trig: str, sources: Mapping[str, str] | None
+    name: str, programs: Mapping[str, Program], nq: int, nv: int, build: Build, trig: str, sources: Mapping[str, str] | None,
+    checked: bool,
 ) -> Solver:
-    return Solver(name, programs, nq, nv, build=build, trig=trig, sources=sources)
+    return Solver(name, programs, nq, nv, build=build, trig=trig, sources=sources, checked=checked)
 
 
 class Solver:
@@ -94,6 +109,8 @@ class Solver:
         trig: str = "libm",
         mechanism: Mechanism | None = None,
         sources: Mapping[str, str] | None = None,
+        checked: bool = False,
+        floors: Mapping[str, Mapping[int, Fraction]] | None = None,
     ) -> None:
         if not programs:
             raise RequestError("there is no function to compile; name at least one")
@@ -101,12 +118,12 @@ class Solver:
         self.programs = dict(programs)
         self.functions = tuple(self.programs)
         self.real = c99.single_real(self.programs.values())
-        self._build, self._trig = build or Build(), trig
+        self._build, self._trig, self._checked = build or Build(), trig, checked
         self._recipe: tuple[Any, ...] | None = None
         self._sources = dict(sources) if sources else None
-        target = c99.Target(name, nq, nv, trig, mechanism.source_sha256 if mechanism else "")
-        library = load_library(self.programs, target, self._build, sources)
-        self._kernels = {f: _Kernel(p, library, target.symbol(f)) for f, p in self.programs.items()}
+        target = c99.Target(name, nq, nv, trig, mechanism.source_sha256 if mechanism else "", checked)
+        library = load_library(self.programs, target, self._build, sources, floors)
+        self._kernels = {f: _Kernel(p, library, target.symbol(f), checked) for f, p in self.programs.items()}
         for function, kernel in self._kernels.items():
             setattr(self, function, kernel.call())
 
@@ -123,12 +140,13 @@ class Solver:
         contract: bool = False,
         trig: str = "libm",
         sources: Mapping[str, str] | None = None,
+        checked: bool = False,
     ) -> Solver:
         """A solver of Programs that are already there, keyed by function; options as for `compile`.
 
         `sources` replaces the C that would be printed, by function: the files of a generated folder, for example.
         """
-        return cls(name, programs, nq, nv, build=Build(optimize, native, contract), trig=trig, sources=sources)
+        return cls(name, programs, nq, nv, build=Build(optimize, native, contract), trig=trig, sources=sources, checked=checked)
 
     def bind(self, function: str, *arrays: Any) -> Call:
         """`call()` that computes `function` from its argument arrays into its result arrays, all named here once.
@@ -161,22 +179,37 @@ class Solver:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._recipe is not None:
             return _compile_again, (self._recipe,)
-        return _from_programs, (self.name, self.programs, self.nq, self.nv, self._build, self._trig, self._sources)
+        return _from_programs, (self.name, self.programs, self.nq, self.nv, self._build, self._trig, self._sources,
+                                self._checked)
 
 
 class _Kernel:
     """One compiled function and what it accepts."""
 
-    def __init__(self, program: Program, library: Any, symbol: str) -> None:
+    def __init__(self, program: Program, library: Any, symbol: str, checked: bool) -> None:
         import numpy
 
         self.np = numpy
         self.program, self.function = program, program.function
         self.one, self.batch = getattr(library.lib, symbol), getattr(library.lib, f"{symbol}_batch")
+        if checked:
+            self.one, self.batch = self._heeding(self.one), self._heeding(self.batch)
         self.in_turn = getattr(library.lib, f"{symbol}_chain")
         self.ffi = library.ffi
         self.real = numpy.dtype(numpy.float32 if program.real == "float" else numpy.float64)
         self.inputs, self.outputs = program.inputs, program.outputs
+
+    def _heeding(self, call: Call) -> Call:
+        """`call`, its status heeded."""
+        one = self.one
+
+        def checked(*arguments: Any) -> None:
+            if code := call(*arguments):
+                state, status = divmod(code, len(STATUSES))
+                place = f" at state {state}" if call is not one else ""
+                raise StateError(f"{self.function} refuses its arguments{place}: {_REFUSED[status]}")
+
+        return checked
 
     def call(self) -> Call:
         """The function as the user calls it.

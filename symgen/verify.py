@@ -54,6 +54,7 @@ def verify(
     payload: str | None = None,
     wrench: str | None = None,
     trig: str = "libm",
+    checked: bool = False,
     seed: int = 0,
     compiled: bool = True,
     progress: Progress | None = None,
@@ -62,7 +63,8 @@ def verify(
 
     `robot` is a Mechanism, a built-in name, a description file, or a folder that `symgen generate` wrote: then the C in
     it is what is checked, and the manifest says which functions, methods, real type, frame, payload and wrench.
-    `compiled` False leaves the C compiler out: floating point is then checked on the Program over NumPy's own reals.
+    `trig` and `checked` say which C is meant. `compiled` False leaves the C compiler out: floating point is then checked on
+    the Program over NumPy's own reals.
     Where M is singular, what divides by it is refused by naming the joint: in the report when `functions` is None, else
     as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
     """
@@ -72,7 +74,7 @@ def verify(
         return _verify_folder(read_folder(Path(robot), functions), states, seed, compiled, progress)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     wanted = generation.requested(mechanism, functions, payload)
-    options = Options(real, frame, payload, trig, wrench)
+    options = Options(real, frame, payload, trig, wrench, checked)
     why = {name: generation.refusal(mechanism, name, payload) for name in FUNCTIONS}
     refused = {name: text for name, text in why.items() if text is not None and functions is None}
     programs: dict[str, Program] = {}
@@ -142,11 +144,13 @@ def verify_programs(
         _tell(progress, f"algebra of {function}", len(checks), total)
         checks.append(check_algebra(program, truth, labels[function]))
 
-    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, options.trig)
-    printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target), **(sources or {})}
+    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, options.trig, checked=options.checked)
+    floors = {f: generation.floors(mechanism, program, options) for f, program in everything.items()}
+    printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
     for function, program in programs.items():
         _tell(progress, f"text of {function}", len(checks), total)
-        checks.append(check_text(program, printed[function], labels[function], header, sincos))
+        checks.append(check_text(program, printed[function], labels[function], header, sincos,
+                                 floors[function] if options.checked else None))
 
     _tell(progress, "compiling", len(checks), total)
     runners: dict[str, Runner] = {}

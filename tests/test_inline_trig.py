@@ -22,7 +22,9 @@ from symgen import targets
 from symgen.backends import c99
 from symgen.backends._sincos import CONSTANTS, RANGE, ULPS
 from symgen.cli import main
-from symgen.cost import measure
+from symgen.cost import OPTIMIZE, measure
+from symgen.emulation import Toolchain
+from symgen.firmware import BASE_FLAGS
 from symgen.generation import program
 from symgen.readback import compare
 from symgen.verify import verify
@@ -320,6 +322,20 @@ def test_every_state_takes_the_same_instructions(target: str, real: str, functio
     assert cost.instructions[0] == cost.instructions[1]
     assert cost.alone == cost.instructions
     assert (cost.undefined, cost.ram, cost.libm_calls) == ((), 0, 0)
+
+
+@pytest.mark.parametrize(("target", "real"), HARD_FLOAT)
+def test_no_instruction_branches_on_what_is_computed(target: str, real: str, tmp_path: Path) -> None:
+    need(target)
+    made, own = program("panda", "forward_dynamics", real=real), c99.Target("panda", 7, 7, "inline")
+    for name, source in (c99.headers({"forward_dynamics": made}, own) | {"one.c": c99.source(made, own)}).items():
+        (tmp_path / name).write_text(source)
+    tools = Toolchain(targets.find(target), tmp_path)
+    tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE)
+    words = set(re.findall(r"^ +[0-9a-f]+:\t[0-9a-f ]+\t(\S+)", tools.tool("objdump", "-d", "one.o"), re.MULTILINE))
+    assert len(words) > 10
+    assert not {word for word in words if re.fullmatch(r"(b(eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)|it[te]*|cbn?z)(\.[nw])?", word)}
+    assert not {word for word in words if re.fullmatch(r"(c\.)?b(eq|ne|lt|ge|gt|le)(u|z)?", word)}
 
 
 def test_panda_stays_small_on_a_cortex_m4f() -> None:

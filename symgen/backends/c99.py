@@ -5,17 +5,19 @@ parenthesised, what a literal looks like. `templates/c99/` holds the layout. Par
 group otherwise, and around a product in a sum, as MISRA C:2012 asks (rule 12.1); `symgen.readback` proves that the text
 means the rows, operand by operand.
 
-Outputs may alias inputs: every input is read into a local before the first store.
+Outputs may alias inputs: every input is read into a local before the first store. What a checked function checks, it checks
+before that as well, and returns how it went: one way out, no store but in the innermost branch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import symgen
-from symgen.backends import _sincos, render
+from symgen.backends import _checks, _sincos, render
 from symgen.backends._c_text import WIDTH, comment, identifier, literal, local, rounded
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, Array
@@ -23,6 +25,8 @@ from symgen.ir import Port, Program
 
 TEMPLATES = "c99"
 TRIG = ("libm", "macro", "inline")
+RANGE = _sincos.RANGE
+"""The largest angle (rad) that the own sine and cosine are proved for."""
 INLINE = 80
 """Columns that an expression may take inside another one; a longer one becomes a local of its own."""
 
@@ -38,7 +42,7 @@ class Target:
     """What the text of one robot shares: its C name, its sizes, and where it came from.
 
     `name` becomes a C identifier (`identifier`). `trig` is 'libm', 'macro' for NAME_SIN and NAME_COS, or 'inline' for the
-    functions' own (`_sincos`).
+    functions' own (`_sincos`). Where `checked`, the functions return a status (`_checks`).
     """
 
     name: str
@@ -46,6 +50,7 @@ class Target:
     nv: int
     trig: str = "libm"
     source_sha256: str = ""
+    checked: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))
@@ -76,6 +81,8 @@ class Target:
             "inline_trig": self.trig == "inline",
             "ulps": _sincos.ULPS,
             "range": _sincos.RANGE,
+            "returns": "int" if self.checked else "void",
+            "checked": self.checked,
             "version": symgen.__version__,
             "source_sha256": self.source_sha256 or "unknown",
         }
@@ -89,16 +96,19 @@ def calls(real: str, target: Target) -> dict[str, str]:
 
 def parameters(program: Program, target: Target) -> dict[str, str]:
     """The C parameter of each port of the Program, arguments first."""
-    macros = {f"{target.name}_{m}" for m in ("NQ", "NV", "SIN", "COS")}
+    macros = _macros(target)
     found: dict[str, str] = {}
     for port in (*program.inputs, *program.outputs):
         found[port.name] = local(port.name, macros | set(found.values()))
     return found
 
 
-def source(program: Program, target: Target) -> str:
-    """The text of NAME_<function>.c; RequestError when a constant does not fit into the real type."""
-    function = _function(program, target)
+def source(program: Program, target: Target, floors: Mapping[int, Fraction] | None = None) -> str:
+    """The text of NAME_<function>.c; RequestError when a constant does not fit into the real type.
+
+    `floors` are certified lower bounds of rows that are divisors, for a checked function.
+    """
+    function = _function(program, target, floors or {})
     return render(TEMPLATES, "function.c.j2", **target.context, **function)
 
 
@@ -107,7 +117,16 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     real = single_real(programs.values())
     declarations = [_prototype(program, target) for program in programs.values()]
     trig = calls(real, Target(target.name, target.nq, target.nv))
-    return render(TEMPLATES, "header.h.j2", **target.context, real=real, sin=trig["sin"], cos=trig["cos"], functions=declarations)
+    return render(TEMPLATES, "header.h.j2", **target.context, real=real, sin=trig["sin"], cos=trig["cos"], functions=declarations,
+                  statuses=statuses(programs.values(), target))
+
+
+def statuses(programs: Iterable[Program], target: Target) -> list[dict[str, Any]]:
+    """What checked functions return, by `name`, `value` and meaning (`what`): those that some of the programs can return."""
+    divides = any(_checks.guards(program, live_rows(program), {}) for program in programs)
+    known = {"OK", "NOT_FINITE", *(["OUT_OF_RANGE"] if target.trig == "inline" else []), *(["DIVISOR"] if divides else [])}
+    return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(_checks.STATUSES.items())
+            if name in known and target.checked]
 
 
 def headers(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
@@ -183,15 +202,22 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
     }
 
 
-def _function(program: Program, target: Target) -> dict[str, Any]:
-    writer = _Writer(program, target)
+def _macros(target: Target) -> set[str]:
+    """What the header may define: no local and no parameter is called so."""
+    return {f"{target.name}_{m}" for m in ("NQ", "NV", "SIN", "COS", *(_checks.STATUSES if target.checked else ()))}
+
+
+def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) -> dict[str, Any]:
+    writer = _Writer(program, target, floors)
     names = parameters(program, target)
     read = {program.rows[i].value[0] for i in writer.live if program.rows[i].op == "input"}
     return _prototype(program, target) | {
         "real": program.real,
         "includes": [f"{target.name}.h", *([target.sincos] if turns(program, target) else [])],
-        "unread": [names[port.name] for i, port in enumerate(program.inputs) if i not in read],
+        "unread": [names[port.name] for i, port in enumerate(program.inputs) if i not in read and not target.checked],
+        "before": writer.angles(),
         "groups": writer.groups(),
+        "checks": writer.checks(),
         "stores": [
             {"name": names[port.name], "element": k, "value": writer.text[row]}
             for port in program.outputs
@@ -212,7 +238,7 @@ def live_rows(program: Program) -> list[int]:
 class _Writer:
     """Turns rows into statements: `text[i]` is how row i is written where it is used, `rank[i]` how tightly it binds."""
 
-    def __init__(self, program: Program, target: Target) -> None:
+    def __init__(self, program: Program, target: Target, floors: Mapping[int, Fraction]) -> None:
         self.program, self.rows = program, program.rows
         self.live = live_rows(program)
         self.calls = calls(program.real, target)
@@ -226,16 +252,22 @@ class _Writer:
         self.steps: list[tuple[str, list[dict[str, str]]]] = []
         self.pair = f"{target.name}_pair" if turns(program, target) else ""
         self.turned = f"{target.name}_sincos"
+        self.guards = _checks.guards(program, self.live, floors) if target.checked else []
+        self.checked_angles = _checks.angles(program, self.live) if target.checked and self.pair else []
+        self.forced = {*self.checked_angles, *(guard.row for guard in self.guards)}
+        self.checked = target.checked
         self.pairs: dict[str | int, str] = {}
         self.step = -1
         self.names = self._names(target)
         self.taken.update(self.names.values())
+        self.status, self.none = (local(name, self.taken) for name in ("status", "none"))
+        self.taken |= {self.status, self.none} if self.checked else set()
         self.temporaries = 0
 
     def _names(self, target: Target) -> dict[int, str]:
         """Names of the rows that become locals for a reason known beforehand: named by the derivation, or a result."""
         program = self.program
-        self.taken = {f"{target.name}_{m}" for m in ("NQ", "NV", "SIN", "COS", *(("pair", "sincos") if self.pair else ()))}
+        self.taken = _macros(target) | ({self.pair, self.turned} if self.pair else set())
         self.taken |= {target.symbol(program.function), *parameters(program, target).values()}
         names: dict[int, str] = {}
 
@@ -254,15 +286,45 @@ class _Writer:
         return names
 
     def groups(self) -> list[dict[str, Any]]:
-        """The statements in order, grouped under the comment of their step."""
+        """The statements in order, grouped under the comment of their step, but for those of `angles`."""
         for i in self.live:
-            self._write(i)
-        return [{"comment": title, "locals": lines} for title, lines in self.steps if lines]
+            if i not in self.text:
+                self._write(i)
+        return self._grouped()
+
+    def angles(self) -> list[dict[str, Any]]:
+        """The statements that compute what a checked function checks before anything else."""
+        first = _checks.ancestors(self.program, self.checked_angles)
+        for i in self.live:
+            if i in first:
+                self._write(i)
+        return self._grouped()
+
+    def checks(self) -> dict[str, Any]:
+        """Names and conditions of a checked function, once everything is written; nothing otherwise."""
+        if not self.checked:
+            return {}
+        real = self.program.real
+        zeros = [f"{literal(Fraction(0), real)}*{name}[{k}]" for name, port in zip(self.inputs, self.program.inputs, strict=True)
+                 for k in range(port.size)]
+        return {
+            "status": self.status,
+            "none": self.none,
+            "zero": literal(Fraction(0), real),
+            "zeros": _checks.lines(zeros, "+", 8),
+            "ranges": _checks.lines([_checks.within(self.text[i], _sincos.RANGE, real) for i in self.checked_angles], "&&", 8),
+            "divisors": _checks.lines([_checks.at_least(self.text[g.row], g, real) for g in self.guards], "&&", 12),
+        }
+
+    def _grouped(self) -> list[dict[str, Any]]:
+        found = [{"comment": title, "locals": lines} for title, lines in self.steps if lines]
+        self.steps, self.step = [], -1
+        return found
 
     def _write(self, i: int) -> None:
         row = self.rows[i]
         named = i in self.names
-        room = WIDTH - len(f"    const {self.program.real} {self.names[i]} = ;") if named else INLINE
+        room = WIDTH - 4*self.checked - len(f"    const {self.program.real} {self.names[i]} = ;") if named else INLINE
         text, rank = self._expression(i)
         while len(text) > room:
             inline = [a for a in row.args if self.rank[a] != _ATOM or "(" in self.text[a]]
@@ -272,7 +334,7 @@ class _Writer:
             text, rank = self._expression(i)
         self.text[i], self.rank[i] = text, rank
         atom = row.op in ("const", "input")
-        if named or (self.uses[i] > 1 and not atom):
+        if named or ((self.uses[i] > 1 or i in self.forced) and not atom):
             self._declare(i, self.names.get(i, ""), row.step)
 
     def _declare(self, i: int, name: str, step: int) -> None:

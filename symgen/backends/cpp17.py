@@ -6,7 +6,7 @@ nothing, so that it can be built with -fno-exceptions and -fno-rtti.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from symgen.backends import c99, render
@@ -21,11 +21,13 @@ SUFFIX = "hpp"
 def header(programs: Mapping[str, Program], target: c99.Target) -> str:
     """The text of NAME.hpp: one namespace, one function (and one over spans) for every one of `programs`."""
     real = c99.single_real(programs.values())
-    functions = [_function(program, target) for program in programs.values()]
-    return render(TEMPLATES, "header.hpp.j2", **target.context, real=real, functions=functions)
+    returned = _outcome if target.checked else _returned
+    functions = [_function(program, target, returned) for program in programs.values()]
+    return render(TEMPLATES, "header.hpp.j2", **target.context, real=real, functions=functions,
+                  statuses=c99.statuses(programs.values(), target))
 
 
-def _function(program: Program, target: c99.Target) -> dict[str, Any]:
+def _function(program: Program, target: c99.Target, returned: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     names = c99.parameters(program, target)
     arguments, results = c99.describe(program)
     declared = FUNCTIONS.get(program.function)
@@ -42,20 +44,33 @@ def _function(program: Program, target: c99.Target) -> dict[str, Any]:
         "arguments": given,
         "results": found,
         "ports": [*given, *found],
-    } | _returned(program, found)
+    } | returned(program, found)
 
 
 def _returned(program: Program, results: list[dict[str, str]]) -> dict[str, Any]:
     """How the answer is held and given back: a number, one array, or a struct of arrays."""
-    first = results[0]
+    first, status = results[0], {"status": ""}
     if len(results) > 1:
         kind, pointers = f"{program.function}_results", [f"results.{r['name']}.data()" for r in results]
-        return {"fields": results, "returned": kind, "held": f"{kind} results", "pointers": pointers, "answer": "results"}
+        held = status | {"fields": results, "held": f"{kind} results", "pointers": pointers}
+        return held | {"returned": kind, "answer": "results"}
     kind, name = f"std::array<real, {first['size']}>", first["name"]
-    held = {"fields": [], "held": f"{kind} {name}", "pointers": [f"{name}.data()"]}
+    held = status | {"fields": [], "held": f"{kind} {name}", "pointers": [f"{name}.data()"]}
     if not program.outputs[0].shape:
         return held | {"returned": "real", "answer": f"{name}[0]"}
     return held | {"returned": kind, "answer": name}
+
+
+def _outcome(program: Program, results: list[dict[str, str]]) -> dict[str, Any]:
+    """The same for a checked function: a status beside the answer, which is zero where the status is not OK."""
+    plain = _returned(program, results)
+    kind = f"outcome<{plain['returned']}>"
+    if plain["fields"]:
+        pointers = [f"found.value.{r['name']}.data()" for r in results]
+    else:
+        pointers = ["found.value.data()" if program.outputs[0].shape else "&found.value"]
+    held = {"held": f"{kind} found{{}}", "pointers": pointers, "answer": "found", "status": "found.status = "}
+    return plain | held | {"returned": kind}
 
 
 def _size(array: Array, port: Port, target: c99.Target) -> str:

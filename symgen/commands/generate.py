@@ -27,6 +27,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
     parser.add_argument("--trig", default="libm", metavar="libm|macro|inline",
                         help="call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch")
+    parser.add_argument("--checked", action="store_true",
+                        help="functions return a status, and leave their results alone when an argument or a divisor is bad")
     parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")
     parser.add_argument("--target", metavar="TARGET",
                         help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}")
@@ -48,7 +50,7 @@ def run(options: Namespace) -> int:
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = generate(mechanism, out, functions=wanted, real=options.real, name=options.name, frame=options.frame,
                             payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target,
-                            evidence=not options.no_evidence, progress=progress)
+                            evidence=not options.no_evidence, checked=options.checked, progress=progress)
     warn(mechanism, options.robot)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,9 @@ def require_compiler() -> None:
     find_compiler()
 
 
-def texts(programs: Mapping[str, Program], target: c99.Target) -> dict[str, str]:
+def texts(programs: Mapping[str, Program], target: c99.Target, floors: Mapping[str, Mapping[int, Fraction]]) -> dict[str, str]:
     """The C of every Program by function, as the backend prints it."""
-    return {name: c99.source(program, target) for name, program in programs.items()}
+    return {name: c99.source(program, target, floors[name]) for name, program in programs.items()}
 
 
 def compiled_runners(

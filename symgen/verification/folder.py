@@ -39,7 +39,7 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         name, made = str(manifest["robot"]), dict(manifest["functions"])
         chosen = dict(manifest["options"])
         links = {key: chosen.get(key) for key in ("frame", "payload", "wrench")}
-        options = Options(str(manifest["real"]), trig=chosen.get("trig") or "libm", **links)
+        options = Options(str(manifest["real"]), trig=chosen.get("trig") or "libm", checked=bool(chosen.get("checked")), **links)
         methods = {function: str(entry["method"]) for function, entry in made.items()}
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)

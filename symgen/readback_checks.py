@@ -1,0 +1,129 @@
+"""The checks of a function of `--checked`, read back: what stands between its statements, and whether it is all of it.
+
+`unfold` takes the text apart into plain statements, as an unchecked function has them, and conditions in their order;
+`differences` compares the conditions with what the Program asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from pycparser import c_ast
+
+from symgen.backends._c_text import rounded
+from symgen.backends._checks import Guard, angles, guards
+from symgen.backends._sincos import RANGE
+from symgen.backends.c99 import live_rows
+from symgen.errors import ProgramError
+from symgen.ir import Program
+
+Bound = tuple[bool, int, Fraction]
+"""Of a magnitude?, the number of the expression's structure, the bound."""
+
+
+class Checks(NamedTuple):
+    """Every condition as (macro of the status, expression that must hold, plain statements before it)."""
+
+    conditions: tuple[tuple[str, Any, int], ...] = ()
+
+
+def unfold(items: list[Any]) -> tuple[list[Any], Checks]:
+    """The plain statements of a checked function's body and its checks; ProgramError for another shape.
+
+    int status = NAME_OK; … if (!(…)) status = NAME_…; else if … else { … } return status;
+    """
+    begun, ended = items[:1], items[-1:]
+    status = begun[0].name if begun and isinstance(begun[0], c_ast.Decl) else ""
+    typed = bool(begun) and getattr(getattr(begun[0].type, "type", None), "names", []) == ["int"] and not begun[0].quals
+    if not typed or not ended or not isinstance(ended[0], c_ast.Return) or _name(ended[0].expr) != status:
+        raise ProgramError("a checked function begins with its status and ends with returning it")
+    plain: list[Any] = []
+    conditions = [("", begun[0].init, 0)]
+    block = list(items[1:-1])
+    while block and isinstance(block[-1], c_ast.If):
+        plain += block[:-1]
+        node = block[-1]
+        only: list[Any] = (node.iftrue.block_items or [None]) if isinstance(node.iftrue, c_ast.Compound) else [None]
+        stated = len(only) == 1 and isinstance(only[0], c_ast.Assignment) and (only[0].op, _name(only[0].lvalue)) == ("=", status)
+        if not stated or not isinstance(node.cond, c_ast.UnaryOp) or node.cond.op != "!" or node.iffalse is None:
+            raise ProgramError(f"line {node.coord.line}: a check states what does not hold and leaves the rest to its else")
+        conditions.append((_name(only[0].rvalue), node.cond.expr, len(plain)))
+        block = [node.iffalse] if isinstance(node.iffalse, c_ast.If) else list(node.iffalse.block_items or [])
+    return plain + block, Checks(tuple(conditions))
+
+
+def differences(checks: Checks, program: Program, name: str, inline: bool, floors: Mapping[int, Fraction], first_store: int,
+                zeros: str, number: Callable[[Any], int], of_row: Mapping[int, int],
+                literal: Callable[[str], Fraction]) -> list[str]:
+    """What the conditions lack; `zeros` is the local that is zero when all arguments are finite.
+
+    `number` is that of an expression's structure, `of_row` that of a row, `literal` the value of a literal.
+    """
+    live = live_rows(program)
+    wanted: list[tuple[str, set[Bound]]] = [("OK", set()), ("NOT_FINITE", set())]
+    turned: set[Bound] = {(True, of_row[row], Fraction(RANGE)) for row in angles(program, live)} if inline else set()
+    kept = {_guard(guard, of_row, program.real) for guard in guards(program, live, floors)}
+    wanted += [(status, bounds) for status, bounds in (("OUT_OF_RANGE", turned), ("DIVISOR", kept)) if bounds]
+    if [macro for macro, _, _ in checks.conditions[1:]] != [f"{name}_{status}" for status, _ in wanted[1:]]:
+        return [f"the checks are not those of {', '.join(status for status, _ in wanted[1:])}, in this order"]
+    found = []
+    if _name(checks.conditions[0][1]) != f"{name}_OK":
+        found.append(f"the status does not begin as {name}_OK")
+    if checks.conditions[-1][2] > first_store:
+        found.append("a result is stored before the last check")
+    for (macro, condition, _), (status, bounds) in zip(checks.conditions[1:], wanted[1:], strict=True):
+        sign = "<=" if status == "OUT_OF_RANGE" else ">="
+        if status == "NOT_FINITE":
+            right = isinstance(condition, c_ast.BinaryOp) and condition.op == ">=" and _name(condition.left) == zeros \
+                and isinstance(condition.right, c_ast.Constant) and literal(condition.right.value) == 0
+        else:
+            read = [_bound(part, sign, number, literal) for part in _conjunction(condition)]
+            right = len(read) == len(bounds) and set(read) == bounds
+        if not right:
+            found.append(f"the condition of {macro} is not the one that the Program asks for")
+    return found
+
+
+def zeros(program: Program, node: Any, inputs: Mapping[str, int], literal: Callable[[str], Fraction]) -> bool:
+    """Whether an expression is the sum of zero times every element of every argument, in order."""
+    parts: list[Any] = []
+    while isinstance(node, c_ast.BinaryOp) and node.op == "+":
+        parts.append(node.right)
+        node = node.left
+    read = []
+    for part in (node, *reversed(parts)):
+        product = isinstance(part, c_ast.BinaryOp) and part.op == "*" and isinstance(part.left, c_ast.Constant) \
+            and isinstance(part.right, c_ast.ArrayRef) and isinstance(part.right.subscript, c_ast.Constant)
+        if not product or literal(part.left.value) != 0 or _name(part.right.name) not in inputs:
+            return False
+        read.append((inputs[part.right.name.name], part.right.subscript.value))
+    return read == [(i, str(k)) for i, port in enumerate(program.inputs) for k in range(port.size)]
+
+
+def _guard(guard: Guard, of_row: Mapping[int, int], real: str) -> Bound:
+    return guard.magnitude, of_row[guard.row], Fraction(rounded(guard.bound, real))
+
+
+def _conjunction(node: Any) -> list[Any]:
+    if isinstance(node, c_ast.BinaryOp) and node.op == "&&":
+        return [*_conjunction(node.left), *_conjunction(node.right)]
+    return [node]
+
+
+def _bound(node: Any, sign: str, number: Callable[[Any], int], literal: Callable[[str], Fraction]) -> Bound | None:
+    if not isinstance(node, c_ast.BinaryOp) or node.op != sign or not isinstance(node.right, c_ast.Constant):
+        return None
+    value, magnitude = node.left, isinstance(node.left, c_ast.FuncCall)
+    if magnitude:
+        if _name(value.name) not in ("fabs", "fabsf") or len(value.args.exprs) != 1:
+            return None
+        value = value.args.exprs[0]
+    if not isinstance(value, c_ast.ID | c_ast.ArrayRef):
+        return None
+    return magnitude, number(value), literal(node.right.value)
+
+
+def _name(node: Any) -> str:
+    return str(node.name) if isinstance(node, c_ast.ID) else ""

@@ -1,0 +1,45 @@
+"""What the preprocessor sees of a generated text: its directives, and the macros of its header."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+
+from symgen.backends._checks import STATUSES
+from symgen.backends.c99 import describe
+from symgen.ir import Program
+
+
+def words(text: str) -> list[str]:
+    """The words of a text without its comments."""
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()
+
+
+def directives(text: str, name: str) -> list[str]:
+    """Every preprocessor line but the two includes: a macro could change what the text means."""
+    bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    lines = [line.strip() for line in bare.splitlines() if line.lstrip().startswith(("#", "%:", "??="))]
+    found = [f"the directive '{line}' does not belong into generated code" for line in lines if line not in
+             ("#include <math.h>", f'#include "{name}.h"', f'#include "{name}_sincos.h"')]
+    if "\\\n" in text or "//" in bare:
+        found.append("a line continuation or a // comment does not belong into generated code")
+    return found
+
+
+def macros(program: Program, header: str, name: str, checked: bool) -> list[str]:
+    """The header's macros are the sizes, the statuses of checked functions and, with trig macros, sine and cosine, no more."""
+    header = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    suffix = "f" if program.real == "float" else ""
+    wanted = {f"{name}_SIN(x)": f"sin{suffix}(x)", f"{name}_COS(x)": f"cos{suffix}(x)", f"{name}_H": ""}
+    wanted |= {f"{name}_{status}": str(value) for value, status in enumerate(STATUSES)} if checked else {}
+    for port, array in zip((*program.inputs, *program.outputs), chain(*describe(program)), strict=True):
+        for size, symbol in zip(port.shape, array.shape, strict=True):
+            if isinstance(symbol, str):
+                wanted[f"{name}_{symbol}"] = str(size)
+    found = []
+    for macro, value in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\S+)[ \t]*(.*?)[ \t]*$", header, flags=re.MULTILINE):
+        if macro in wanted and value != wanted[macro]:
+            found.append(f"the header defines {macro} as '{value}', not '{wanted[macro]}'")
+        if macro not in wanted and macro not in (f"{name}_NQ", f"{name}_NV"):
+            found.append(f"the header defines {macro}, which does not belong there")
+    return found
