@@ -40,12 +40,10 @@ class NoElimination(Exception):
 @dataclass
 class Entry:
     """How one reduced entry is computed: a sum of `leaves` (rows without a product of the elimination in them) and of
-    products with the joints `over`; `depth` additions at most act on a term, `operations` in all. Products with the joints
-    `inside`, whose pivots are constants, are part of the leaves."""
+    products with the joints `over`; `depth` additions at most act on a term, `operations` in all."""
 
     leaves: list[int] = field(default_factory=list)
     over: list[int] = field(default_factory=list)
-    inside: list[int] = field(default_factory=list)
     depth: int = 0
     operations: int = 0
 
@@ -54,7 +52,7 @@ class Recognised:
     """The rows of a Program as an elimination: `entries[i, k]` for i ≤ k, of every joint but those in `merged`.
 
     `merged`: joints with constant pivots whose products are all part of other entries' leaves. `exact`: entries that are
-    constants, and need no row.
+    constants: Û has them exactly, and each use rounds anew.
     Raises NoElimination where the rows are something else.
     """
 
@@ -179,7 +177,7 @@ class Recognised:
         return True
 
     def _merge(self) -> set[int]:
-        """The joints whose products stand in no sum; products that stand in some sums only are entered as `inside`."""
+        """The joints whose products stand in no sum; one that stands in some sums only must be of constants, which are exact."""
         found: set[int] = set()
         for pair, entry in list(self.entries.items()):
             for j in range(max(pair) + 1, len(self.joints)):
@@ -189,12 +187,8 @@ class Recognised:
                     raise NoElimination("the rows do not eliminate the mass matrix entry by entry")
                 if (j, j) not in self.entries:
                     found.add(j)
-                elif pair in self.exact:
-                    raise NoElimination(f"the constant {_text(pair)} has products with joint {j + 1}")
-                elif not all((i, j) in self.entries or self._fixed((i, j)) for i in pair):
+                elif not all(self._fixed((i, j)) for i in pair):
                     raise NoElimination(f"products of the elimination are merged with entry {_text(pair)} only in part")
-                else:
-                    entry.inside.append(j)
         return found
 
     def _check(self) -> None:
@@ -208,13 +202,8 @@ class Recognised:
             if (i, other) in self.entries and (i, other) not in self.exact:
                 continue
             for j in range(other + 1, len(self.joints)):
-                if (i, j) in self.entries and (other, j) in self.entries:
+                if {(i, j), (other, j)} <= set(self.entries) and not {(i, j), (other, j)} <= self.exact:
                     raise NoElimination(f"entry {_text((i, other))} is left out although it has products")
-
-
-def _least(values: Values) -> Ball:
-    """Of a constant, the smallest magnitude that its ball allows."""
-    return abs(values[0]).abs_lower()
 
 
 def _text(pair: Pair) -> str:
@@ -240,22 +229,12 @@ class Backward:
                 for leaf in entry.leaves:
                     error, size = (flint.arb(float(x.max())) for x in (rows[leaf].error, rows[leaf].size))
                     lost += error + self._gamma(entry.depth) * size
-                for j in entry.inside:
-                    (e, size), (f, other) = (self._known((i, j), rows) for i in pair)
-                    lost += (e * other + size * f + e * f) / _least(found.reduced[j, j])
                 # an underflow adds at most `tiny` to a result; in a multiplier it meets an entry, at most 2 `largest`
                 lost += 4 * tiny * (entry.operations + 2 * len(entry.over) * (1 + 2 * self.largest))
                 self.data[pair] = lost
                 self.gamma[pair] = self._gamma(entry.depth + ROUNDINGS)
             for joint in [j for j, other in found.entries if j == other and j not in found.pivot]:
                 self.close(joint)
-
-    def _known(self, pair: Pair, rows: Mapping[int, Rounded]) -> tuple[Ball, Ball]:
-        """(error, size) of an entry over the box; of a constant without a row, exact."""
-        row = self.found.place.get(pair)
-        if row is None:
-            return flint.arb(0), abs(self.found.reduced[pair][0]).abs_upper()
-        return flint.arb(float(rows[row].error.max())), flint.arb(float(rows[row].size.max()))
 
     def _gamma(self, n: int) -> Ball:
         """γ_n = nu/(1 − nu): n factors 1 + δ (Higham, lemma 3.1)."""
