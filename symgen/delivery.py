@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from symgen import backends, folder, selftest, targets
-from symgen.certificate import floors
+from symgen.certificate import checked_floors
 from symgen.cost_sheet import cost_sheet
 from symgen.generation import Options, programs, tip
 from symgen.loading import load
@@ -32,7 +32,8 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     `functions` as in `symgen.generation.requested`; `frame`, `payload` and `wrench` as in `symgen.program`; `name` prefixes
     every C name; `wrap` names the wrappers of the C that are wanted besides ('cpp17'); `target` (`symgen.targets`) adds the
     folder firmware/ for it and, unless `evidence` is False, what a call costs there (`symgen.cost_sheet`) and what is proved
-    (`symgen.proof.sheet`); `checked` functions return a status, and leave their results alone where it is not OK. Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
+    (`symgen.proof.sheet`); `checked` functions return a status, and leave their results alone where it is
+    not OK. Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
     """
     tell = progress or (lambda what, done, total: None)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
@@ -47,7 +48,7 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
         chosen["wrap"] = wraps
     if checked:
         chosen["checked"] = True
-    bounds = {function: floors(mechanism, program, options) for function, program in found.items()}
+    bounds = {function: checked_floors(mechanism, program, options) for function, program in found.items()}
     known = {}
     if target is not None and evidence:
         tell(f"measuring on {target}", 0, 2)

@@ -60,7 +60,8 @@ def compile(
     header. Functions that are `checked` raise StateError at a state that they refuse, the first of several; of what they
     are given to write to, they have then written the states before it.
     """
-    from symgen.generation import Options, floors, programs
+    from symgen.certificate import checked_floors
+    from symgen.generation import Options, programs
     from symgen.loading import load
     from symgen.mechanism import Mechanism
 
@@ -71,7 +72,7 @@ def compile(
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     build, chosen = Build(optimize, native, contract), Options(real=real, **options)
     derived = programs(mechanism, wanted, chosen)
-    bounds = {function: floors(mechanism, program, chosen) for function, program in derived.items()}
+    bounds = {function: checked_floors(mechanism, program, chosen) for function, program in derived.items()}
     solver = Solver(mechanism.name, derived, mechanism.nq, mechanism.nv, build=build, trig=chosen.trig, mechanism=mechanism,
                     checked=chosen.checked, floors=bounds)
     solver._recipe = (mechanism, wanted, real, build, options)

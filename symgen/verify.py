@@ -19,6 +19,7 @@ from typing import Any
 
 from symgen import generation
 from symgen.backends import c99
+from symgen.certificate import checked_floors
 from symgen.errors import BuildError, RequestError, SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.generation import Options
@@ -145,7 +146,7 @@ def verify_programs(
         checks.append(check_algebra(program, truth, labels[function]))
 
     target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, options.trig, checked=options.checked)
-    floors = {f: generation.floors(mechanism, program, options) for f, program in everything.items()}
+    floors = {f: checked_floors(mechanism, program, options) for f, program in everything.items()}
     printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
     for function, program in programs.items():
         _tell(progress, f"text of {function}", len(checks), total)

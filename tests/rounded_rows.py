@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from symgen.certificate.rounding import Arithmetic
 from symgen.ir import Program
 from symgen.precision import Array
-from symgen.proof.rounding import Arithmetic
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from symgen.certificate.bodies import Bodies
+from symgen.certificate.boxes import boxes
+from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias
+from symgen.certificate.elimination import Backward, Recognised
+from symgen.certificate.pivots import Told
+from symgen.certificate.ranges import declared_ranges
+from symgen.certificate.rounding import needs, propagate
 from symgen.generation import Options, methods_for
 from symgen.generation import program as derive
 from symgen.ir import Program
 from symgen.joints import kinds
 from symgen.mechanism import Mechanism, Part
 from symgen.precision import FLOAT, Array
-from symgen.proof.bodies import Bodies
-from symgen.proof.boxes import boxes
-from symgen.proof.certificate import Floor, arithmetic_of, divisor_floors, floors, own_inertias
-from symgen.proof.elimination import Backward, Recognised
-from symgen.proof.pivots import Told
-from symgen.proof.ranges import declared_ranges
-from symgen.proof.rounding import needs, propagate
 from symgen.reference import Reference
 from tests.robots_for_tests import BUILT_IN, FEW, ROBOTS, point_mass_arm, random_mechanism, robot
 from tests.rounded_rows import Coarse, rows

@@ -46,7 +46,7 @@ ROOMS: dict[str, str] = {
     # Program → C → machine
     "backends": "errors functions ir mechanism symgen",
     "building": "backends errors ir",
-    "solver": "backends building errors functions generation ir loading mechanism",
+    "solver": "backends building certificate errors functions generation ir loading mechanism",
     "targets": "mechanism",
     "firmware": "backends ir symgen targets",
     "emulation": "errors targets",
@@ -73,10 +73,11 @@ ROOMS: dict[str, str] = {
     "readback_directives": "backends ir",
     "verification": "backends building errors functions generation ir loading mechanism methods precision readback reference "
                     "regularity states",
-    "verify": "backends errors functions generation ir loading mechanism regularity verification",
-    "proof": "backends constants errors eva functions generation inertias ir joints mechanism model multipliers precision "
-             "reference solver states tables verification",
-    "delivery": "backends cost_sheet folder generation loading mechanism proof selftest targets",
+    "verify": "backends certificate errors functions generation ir loading mechanism regularity verification",
+    "certificate": "backends constants errors generation inertias ir joints mechanism model precision reference states",
+    "proof": "backends certificate errors eva functions generation ir mechanism multipliers precision reference solver tables "
+             "verification",
+    "delivery": "backends certificate cost_sheet folder generation loading mechanism proof selftest targets",
     # what a user does
     "peers": "building errors mechanism reference",
     "bench": "building errors functions generation ir mechanism peers solver states symgen tables",
@@ -106,9 +107,9 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 # third-party package: the rooms that may know it
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
-    "flint": "constants derivation inspection precision proof verification",
-    "numpy": "arrays bench compare peers precision proof reference reference_determinant reference_forces regularity report "
-             "reproduce selftest solver states verification",
+    "flint": "certificate constants derivation inspection precision verification",
+    "numpy": "arrays bench certificate compare peers precision proof reference reference_determinant reference_forces "
+             "regularity report reproduce selftest solver states verification",
     "lxml": "readers",
     "jinja2": "backends",
     "pycparser": "readback readback_checks",

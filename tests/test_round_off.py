@@ -15,6 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from symgen.certificate.boxes import boxes, drawn, points
+from symgen.certificate.intervals import Interval
+from symgen.certificate.ranges import ACCELERATION, declared_ranges
+from symgen.certificate.rounding import Arithmetic, propagate
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.generation import Options, refusal
@@ -23,11 +27,7 @@ from symgen.ir import Port, Program, Row, check
 from symgen.mechanism import Limits, Mechanism
 from symgen.precision import FLOAT, Array
 from symgen.proof import prove
-from symgen.proof.boxes import boxes, drawn, points
-from symgen.proof.intervals import Interval
-from symgen.proof.ranges import ACCELERATION, declared_ranges
 from symgen.proof.round_off import at_states, bounded
-from symgen.proof.rounding import Arithmetic, propagate
 from symgen.reference import Reference
 from tests.robots_for_tests import FEW, random_mechanism, robot
 from tests.rounded_rows import Coarse, rows

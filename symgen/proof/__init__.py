@@ -5,7 +5,7 @@
     print(proof)       # the tables that `symgen prove` prints
     proof.facts()      # the same for programs
 
-`ranges` is the box of states, `certificate` the divisors (`divisor_floors`), `round_off` the results. Each module says what
+`round_off` bounds the results, `symgen.certificate` the divisors, `finite` is Frama-C over the same ranges. Each says what
 in it is proved, and what is only observed.
 """
 
@@ -20,18 +20,18 @@ import numpy as np
 
 from symgen import generation
 from symgen.backends import c99
+from symgen.certificate.boxes import drawn
+from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias
+from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, stated
+from symgen.certificate.rounding import Arithmetic
 from symgen.errors import RequestError
 from symgen.generation import Options
 from symgen.ir import Port, Program
 from symgen.mechanism import Mechanism
 from symgen.precision import Array
-from symgen.proof.boxes import drawn
-from symgen.proof.certificate import Floor, arithmetic_of, divisor_floors, floors, own_inertias
 from symgen.proof.finite import finite
-from symgen.proof.ranges import ACCELERATION, Ranges, declared_ranges, stated
 from symgen.proof.report import Divisor, Proof, Proved
 from symgen.proof.round_off import bounded, observe
-from symgen.proof.rounding import Arithmetic
 from symgen.solver import Solver
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.folder import read_folder

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 
 from symgen import eva, generation
 from symgen.backends import c99
+from symgen.certificate.divisors import Floor
+from symgen.certificate.ranges import Ranges
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.multipliers import multiplier_sizes
-from symgen.proof.certificate import Floor
-from symgen.proof.ranges import Ranges
 
 
 def finite(mechanism: Mechanism, programs: Mapping[str, Program], certified: Mapping[str, Iterable[Floor]], ranges: Ranges,

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from symgen import eva
-from symgen.proof.certificate import Floor, Own
-from symgen.proof.ranges import Ranges
+from symgen.certificate.divisors import Floor, Own
+from symgen.certificate.ranges import Ranges
 from symgen.proof.round_off import RoundOff
 from symgen.tables import table
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from symgen.certificate.boxes import VALUES, boxes, points
+from symgen.certificate.ranges import Ranges
+from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.functions import FUNCTIONS
 from symgen.generation import Options
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.precision import FLOAT, Array, arb
-from symgen.proof.boxes import VALUES, boxes, points
-from symgen.proof.ranges import Ranges
-from symgen.proof.rounding import Arithmetic, Rounded, propagate
 from symgen.reference import Reference
 
 DIGITS = 40

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.backends._c_text import rounded
+from symgen.certificate.intervals import Interval, down, hypotenuse, summed, times, up
 from symgen.ir import Program, Row
 from symgen.precision import Array
-from symgen.proof.intervals import Interval, down, hypotenuse, summed, times, up
 
 TRIG_ULPS = {"libm": 1, "macro": 1, "inline": 2}
 """How many units in the last place a sine or cosine is taken to be off, by kind of trigonometry."""

@@ -17,15 +17,15 @@ import flint
 import numpy as np
 
 from symgen import constants as k
+from symgen.certificate.bodies import Bodies
+from symgen.certificate.boxes import boxes
+from symgen.certificate.elimination import Backward, NoElimination, Recognised
+from symgen.certificate.pivots import POSITIVE, Told
+from symgen.certificate.ranges import Ranges, declared_ranges
+from symgen.certificate.rounding import TRIG_ULPS, Arithmetic, Rounded, needs, propagate
 from symgen.generation import Options
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.proof.bodies import Bodies
-from symgen.proof.boxes import boxes
-from symgen.proof.elimination import Backward, NoElimination, Recognised
-from symgen.proof.pivots import POSITIVE, Told
-from symgen.proof.ranges import Ranges, declared_ranges
-from symgen.proof.rounding import TRIG_ULPS, Arithmetic, Rounded, needs, propagate
 
 _DIGITS = 12
 

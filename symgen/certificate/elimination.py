@@ -24,9 +24,9 @@ from typing import Any
 import flint
 
 from symgen import constants as k
-from symgen.proof.bodies import Bodies
-from symgen.proof.pivots import Pair, Told, Values
-from symgen.proof.rounding import Arithmetic, Rounded
+from symgen.certificate.bodies import Bodies
+from symgen.certificate.pivots import Pair, Told, Values
+from symgen.certificate.rounding import Arithmetic, Rounded
 
 Ball = Any
 ROUNDINGS = 4

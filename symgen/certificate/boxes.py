@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from symgen.certificate.intervals import Interval, down, up
+from symgen.certificate.ranges import Range, Ranges
 from symgen.generation import Options
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.precision import Array
-from symgen.proof.intervals import Interval, down, up
-from symgen.proof.ranges import Range, Ranges
 from symgen.states import draw_states
 
 PIECES = 4096

@@ -1,0 +1,21 @@
+"""Divisors that cannot vanish: the certificate that D_k ≥ H_kᵀ M_k H_k, less what round-off can take (`divisors`).
+
+`ranges` is the box of states that it speaks of; `bodies` what the links say of the exact D_k; `rounding` and `elimination`
+bound the round-off, the rows' own forward errors and the backward error of an elimination.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from symgen.certificate.divisors import divisor_floors
+from symgen.generation import Options
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+
+__all__ = ["checked_floors", "divisor_floors"]
+
+
+def checked_floors(mechanism: Mechanism, program: Program, options: Options) -> dict[int, Fraction]:
+    """What checked functions compare their divisors with; nothing where `options` do not ask for checks."""
+    return divisor_floors(mechanism, program, options) if options.checked else {}
