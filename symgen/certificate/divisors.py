@@ -27,7 +27,8 @@ from symgen.generation import Options
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 
-_DIGITS = 12
+_DIGITS = 6
+"""Of a bound, so that it prints exactly and does not hang on a library's last digit."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def _less(row: int, joint: int, exact: Fraction, forward: Rounded, backward: Bac
 
 
 def _short(value: Fraction) -> Fraction:
-    """`value` rounded down to a few digits, so that it can be printed."""
+    """`value` rounded down to _DIGITS digits."""
     digits = _DIGITS
     while value * 10**digits < 10 ** (_DIGITS - 1):
         digits += 1

@@ -53,8 +53,8 @@ class Arithmetic:
     def assumptions(self) -> list[str]:
         """What the bounds stand on, in sentences."""
         return [
-            f"{self.real}: rounding to nearest, u = 2^{round(np.log2(self.unit))}, no contraction to fused operations, "
-            "no overflow; underflow gradual or to zero",
+            f"{self.real}: every operation rounded to nearest in this type, u = 2^{round(np.log2(self.unit))}, none contracted "
+            "to a fused one; no overflow; underflow gradual or to zero",
             f"sine and cosine within {self.trig:g} ulp of the exact value of the argument",
             f"arguments are numbers of type {self.real}, and the exact answer is that for these numbers",
         ]
@@ -105,7 +105,7 @@ def _row(program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], supplied
     if row.op == "const":
         return _constant(row.value, arithmetic)
     if row.op == "input":
-        return Rounded(supplied[row.value[0]][row.value[1]], np.zeros(1))
+        return Rounded(supplied[row.value[0]][row.value[1]], np.array([arithmetic.underflow]))     # it may be flushed
     a = rows[row.args[0]]
     if row.op == "neg":
         return Rounded(-a.exact, a.error)
