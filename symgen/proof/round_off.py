@@ -56,9 +56,9 @@ class RoundOff:
         return float(self.observed[name].max()) if name in self.observed else None
 
     def ratio(self, name: str) -> float | None:
-        """The largest bound over the largest error observed."""
+        """The largest bound over the largest error observed, both at the states that were compared."""
         seen = self.seen(name)
-        return None if not seen else self.most(name) / seen
+        return None if not seen else float(self.bound[name][: len(self.observed[name])].max()) / seen
 
     def nearest(self, name: str) -> float | None:
         """The largest quotient observed/bound of one element at one state; 0/0 is 0."""
