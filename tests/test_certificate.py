@@ -299,3 +299,5 @@ def test_a_coarse_machine_gets_no_certificate() -> None:
     found = floors(mechanism, made, Options("float"), arithmetic=Coarse("float", bits=8))
     assert any(floor.floor is None for floor in found)
     assert all(floor.reason for floor in found if floor.floor is None)
+    joints = sorted((floor for floor in found if floor.floor is None), key=lambda floor: -(floor.joint or 0))
+    assert all("has none" in floor.reason for floor in joints[1:])

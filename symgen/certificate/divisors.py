@@ -140,7 +140,7 @@ def floors(mechanism: Mechanism, program: Program, options: Options, ranges: Ran
             found[row] = Floor(row, joint, reason=owns[joint].reason)
         else:
             found[row] = _less(row, joint, exact, forward[row], backward)
-            if found[row].certified and isinstance(backward, Backward) and (joint, joint) in backward.found.entries:
+            if found[row].certified and isinstance(backward, Backward) and backward.found.pivot[joint] == row:
                 backward.close(joint)
     return [found[row] for row in sorted(found)]
 
@@ -157,7 +157,12 @@ def _less(row: int, joint: int, exact: Fraction, forward: Rounded, backward: Bac
     """By the better of the two analyses."""
     error = float(np.max(forward.error))
     lost = Fraction(error) if np.isfinite(error) else None
-    share = backward if isinstance(backward, str) else backward.share(joint)
+    if isinstance(backward, str):
+        share = backward
+    elif backward.found.pivot[joint] != row:
+        share = "another row is the pivot of this joint in the elimination"
+    else:
+        share = backward.share(joint)
     if not isinstance(share, str) and share < 1 and (lost is None or upper_bound(share) * exact < lost):
         lost = upper_bound(share) * exact
     if lost is not None and lost < exact:

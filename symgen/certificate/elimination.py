@@ -242,7 +242,7 @@ class Backward:
         return n * u / (1 - n * u)
 
     def share(self, joint: int) -> Ball | str:
-        """η of the pivot of `joint`; or why there is none. Joints outward must have been asked for before, and be positive."""
+        """η of the pivot of `joint`; or why there is none. The pivots further out must be closed."""
         inside = [b for b in self.bodies.outward(joint) if (b, b) in self.found.entries]
         found = self.bodies.rates(joint)
         if isinstance(found, str):
@@ -260,7 +260,9 @@ class Backward:
             if not root**2 < 2 * self.largest:
                 return "round-off of the joints further out is too large"
             self.root[joint] = root
-            return self._norm(inside, found)
+            share = self._norm(inside, found)
+            del self.root[joint]        # until `close`
+            return share
 
     def _root(self, joint: int, outer: list[int], rates: dict[int, dict[int, Ball]], rest: Ball) -> Ball:
         """t_joint without its own pivot: t (1 − ‖Cᵀγ t‖/√(1−η)) ≤ (√M_kk + ‖Cᵀ data‖)/√(1−η)."""
