@@ -35,6 +35,7 @@ OPTIMIZE = "-O2"
 LIBM = ("sin", "cos", "sqrt", "log")
 FLASH = (".text", ".rodata")
 RAM = (".data", ".bss")
+Floors = Mapping[str, Mapping[int, Fraction]]
 _LOOP = 2 * (11000 - 1000)
 """Instructions by which the longer loop of the measuring program exceeds the shorter."""
 
@@ -67,11 +68,11 @@ class Cost:
 
 
 def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, states: int = STATES,
-            at_run_time: Mapping[str, str] | None = None, trig: str = "libm") -> list[Cost]:
+            at_run_time: Mapping[str, str] | None = None, trig: str = "libm", floors: Floors | None = None) -> list[Cost]:
     """The cost of every one of the robot's programs over seeded random states.
 
     `at_run_time` are the links of the arguments that are given at run time, by the argument's name; `trig` is as in
-    `symgen.backends.c99.Target`.
+    `symgen.backends.c99.Target`; `floors` are the certified bounds that checked functions compare with (None: unchecked).
 
     Raises RequestError for a target that does not count instructions or cannot hold the functions, ToolMissing (a
     BuildError) when a tool is missing.
@@ -81,11 +82,12 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
         counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
         raise RequestError(f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine")
     drawn = draw_states(mechanism, states, SEED, **(at_run_time or {}))
-    own = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, trig)
+    own = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, trig, checked=floors is not None)
 
     def one(program: Program) -> Cost:
         with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
-            return _cost(program, own, drawn, Toolchain(machine, Path(folder)))
+            source = c99.source(program, own, (floors or {}).get(program.function))
+            return _cost(program, source, own, drawn, Toolchain(machine, Path(folder)))
 
     with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each waits for compilers and emulators
         found = list(side_by_side.map(one, programs))
@@ -100,9 +102,9 @@ def _size(count: int) -> str:
     return f"{count / 1024:.0f} KiB" if count >= 1024 else f"{count} bytes"
 
 
-def _cost(program: Program, target: c99.Target, drawn: Mapping[str, Any], tools: Toolchain) -> Cost:
+def _cost(program: Program, source: str, target: c99.Target, drawn: Mapping[str, Any], tools: Toolchain) -> Cost:
     symbol = target.symbol(program.function)
-    texts = c99.headers({program.function: program}, target) | {"one.c": c99.source(program, target)}
+    texts = c99.headers({program.function: program}, target) | {"one.c": source}
     for name, text in texts.items():
         (tools.folder / name).write_text(text, encoding="utf-8")
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE, "-fstack-usage")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from symgen import targets
-from symgen.cost import OPTIMIZE, STATES, measure
+from symgen.cost import OPTIMIZE, STATES, Floors, measure
 from symgen.emulation import Toolchain
 from symgen.errors import ToolMissing
 from symgen.ir import Program
@@ -19,7 +19,7 @@ from symgen.mechanism import Mechanism
 
 
 def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, at_run_time: Mapping[str, str],
-               trig: str = "libm") -> dict[str, Any]:
+               trig: str = "libm", floors: Floors | None = None) -> dict[str, Any]:
     """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is not installed.
 
     Functions by name, with the fields of `symgen.cost.Cost`; "flash" is the sum of theirs in bytes. A target that does not count
@@ -32,9 +32,10 @@ def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, a
     try:
         with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
             compiler, emulator = Toolchain(machine, Path(folder)).versions()
-        found = [cost.facts(None) for cost in measure(mechanism, programs, target, at_run_time=at_run_time, trig=trig)]
+        costs = measure(mechanism, programs, target, at_run_time=at_run_time, trig=trig, floors=floors)
     except ToolMissing as missing:
         return sheet | {"missing": str(missing)}
+    found = [cost.facts(None) for cost in costs]
     return sheet | {
         "compiler": compiler, "emulator": emulator, "flags": list(machine.flags), "optimize": OPTIMIZE, "states": STATES,
         "flash": sum(cost["flash"] for cost in found), "functions": {cost.pop("function"): cost for cost in found},

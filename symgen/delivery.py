@@ -52,7 +52,7 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     known = {}
     if target is not None and evidence:
         tell(f"measuring on {target}", 0, 2)
-        known["cost"] = cost_sheet(mechanism, found.values(), target, options.at_run_time, trig)
+        known["cost"] = cost_sheet(mechanism, found.values(), target, options.at_run_time, trig, bounds if checked else None)
         tell("proving", 1, 2)
         known["proof"] = proof_sheet(mechanism, found, options, name or mechanism.name)
     tell("writing the folder", 1, 1)

@@ -11,12 +11,13 @@ import pytest
 
 from symgen import generate, load, targets
 from symgen.backends import c99
+from symgen.certificate import checked_floors
 from symgen.cli import main
 from symgen.cost import OPTIMIZE, Cost, measure
 from symgen.emulation import Toolchain
 from symgen.errors import RequestError, ToolMissing
 from symgen.firmware import BASE_FLAGS
-from symgen.generation import program
+from symgen.generation import Options, program
 from symgen.targets import cortex_m4f
 from tests import firmware_sheets
 from tests.test_firmware import need
@@ -150,6 +151,19 @@ def test_the_folder_s_manifest_and_readme_hold_the_cost_sheet(target: str, tmp_p
             f"{cost.flash} | {cost.stack} | 0 | cosf sinf |") in readme
     assert sheet["compiler"] in readme
     assert main(["verify", str(tmp_path / "scara")]) == 0
+
+
+@pytest.mark.parametrize("trig", ["libm", "inline"])
+def test_checks_are_part_of_what_is_measured(trig: str) -> None:
+    need("cortex-m4f")
+    made = program("ur5", "forward_dynamics", real="float")
+    floors = {"forward_dynamics": checked_floors(load("ur5"), made, Options("float", trig=trig, checked=True))}
+    (plain,) = measure(load("ur5"), [made], "cortex-m4f", STATES, trig=trig)
+    (guarded,) = measure(load("ur5"), [made], "cortex-m4f", STATES, trig=trig, floors=floors)
+    assert plain.instructions[1] < guarded.instructions[1] < 1.3*plain.instructions[1]
+    assert plain.flash < guarded.flash
+    assert guarded.ram == 0
+    assert guarded.alone[0] == guarded.alone[1]      # every state passes the checks by the same way
 
 
 @pytest.mark.parametrize("words", [["--target", "host"], ["--target", "cortex-m4f", "--no-evidence"]])

@@ -101,6 +101,17 @@ def test_such_a_folder_verifies_and_is_proved_again(made: Path, capsys: pytest.C
     assert "5 of 5 divisors certified" in capsys.readouterr().out
 
 
+def test_a_checked_folder_is_measured_and_proved_as_it_stands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    need("cortex-m4f")
+    folder = tmp_path / "scara"
+    made = symgen.generate("scara", folder, ["forward_dynamics"], "float", trig="inline", target="cortex-m4f", checked=True)
+    least, most = made["cost"]["functions"]["forward_dynamics"]["instructions"]
+    assert least == most
+    assert "no branch but those of their checks" in readme(folder)
+    for command in (["verify"], ["prove", "--states", "200"]):
+        assert main([*command, str(folder)]) == 0, capsys.readouterr()
+
+
 def test_where_frama_c_is_missing_the_readme_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eva.shutil, "which", lambda name: None if name == "frama-c" else f"/usr/bin/{name}")
     symgen.generate("planar_arm", tmp_path / "arm", ["forward_dynamics"], "float", target="host")

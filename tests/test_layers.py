@@ -89,8 +89,8 @@ ROOMS: dict[str, str] = {
     "report": "arrays backends errors functions generation mechanism methods precision reference show states symgen "
               "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",
-    "commands": "bench compare cost delivery errors functions generation inspection loading mechanism plotting proof quantities "
-                "report reproduce show sparsity tables targets verify",
+    "commands": "bench certificate compare cost delivery errors functions generation inspection loading mechanism plotting "
+                "proof quantities report reproduce show sparsity tables targets verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
     "symgen": "delivery errors generation inspection loading mechanism solver verify",

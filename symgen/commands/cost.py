@@ -13,6 +13,7 @@ from symgen.errors import RequestError
 from symgen.tables import table
 
 if TYPE_CHECKING:
+    from symgen.certificate import checked_floors
     from symgen.cost import Cost
 
 SUMMARY = "instructions, flash, stack and RAM of every function on a target, measured in QEMU"
@@ -29,6 +30,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--clock", metavar="HZ", help="the target's clock, as 168e6: adds the control rate that it allows")
     program_arguments(parser, real="float")
     parser.add_argument("--trig", default="libm", metavar="libm|macro|inline", help="where sine and cosine come from")
+    parser.add_argument("--checked", action="store_true", help="the functions as they are with their checks")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
 
@@ -40,9 +42,10 @@ def run(options: Namespace) -> int:
     clock = _clock(options.clock)
     slow = targets.slow(options.target, options.real)
     mechanism = read(options)
-    chosen = Options(options.real, options.frame, options.payload, options.trig, options.wrench)
-    found = measure(mechanism, programs(mechanism, functions(options.functions), chosen).values(), options.target,
-                    at_run_time=chosen.at_run_time, trig=options.trig)
+    chosen = Options(options.real, options.frame, options.payload, options.trig, options.wrench, options.checked)
+    made = programs(mechanism, functions(options.functions), chosen)
+    floors = {name: checked_floors(mechanism, program, chosen) for name, program in made.items()} if options.checked else None
+    found = measure(mechanism, made.values(), options.target, at_run_time=chosen.at_run_time, trig=options.trig, floors=floors)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
     if options.json:

@@ -89,7 +89,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     if compiled and programs:
         _tell(progress, "compiling", 0, total)
         solver = Solver.from_programs(name or mechanism.name, programs, mechanism.nq, mechanism.nv, trig=options.trig,
-                                      sources=sources)
+                                      sources=sources, checked=options.checked)
     given = drawn(mechanism, ranges, options, states)
     found, floored = [], {}
     for done, (function, program) in enumerate(programs.items()):
