@@ -67,7 +67,7 @@ def compare(program: Program, text: str, header: str = "", turns: str = "",
     except ProgramError as error:
         return [str(error)]
     name = parsed.symbol.removesuffix(f"_{program.function}")
-    found = readback_directives.directives(text, name)
+    found = readback_directives.directives(text, name, parsed.symbol)
     if name == parsed.symbol:
         found.append(f"the function is called {parsed.symbol}, which does not end in _{program.function}")
     if header:

@@ -15,12 +15,13 @@ def words(text: str) -> list[str]:
     return re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()
 
 
-def directives(text: str, name: str) -> list[str]:
-    """Every preprocessor line but the two includes: a macro could change what the text means."""
+def directives(text: str, name: str, symbol: str) -> list[str]:
+    """Every preprocessor line but the includes and the own name of an own sine: a macro could change what the text means."""
     bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     lines = [line.strip() for line in bare.splitlines() if line.lstrip().startswith(("#", "%:", "??="))]
+    own = f"#define {name}_sincos {symbol}_sincos"
     found = [f"the directive '{line}' does not belong into generated code" for line in lines if line not in
-             ("#include <math.h>", f'#include "{name}.h"', f'#include "{name}_sincos.h"')]
+             ("#include <math.h>", f'#include "{name}.h"', f'#include "{name}_sincos.h"', own)]
     if "\\\n" in text or "//" in bare:
         found.append("a line continuation or a // comment does not belong into generated code")
     return found

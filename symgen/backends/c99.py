@@ -213,7 +213,7 @@ def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) 
     read = {program.rows[i].value[0] for i in writer.live if program.rows[i].op == "input"}
     return _prototype(program, target) | {
         "real": program.real,
-        "includes": [f"{target.name}.h", *([target.sincos] if turns(program, target) else [])],
+        "turns": turns(program, target),
         "unread": [names[port.name] for i, port in enumerate(program.inputs) if i not in read and not target.checked],
         "before": writer.angles(),
         "groups": writer.groups(),
