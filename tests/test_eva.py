@@ -101,6 +101,21 @@ def test_panda_in_float_takes_one_multiplier_on_trust_besides_the_divisors() -> 
     assert [re.findall(r"[a-z]\w+", line) for line in admitted if not line.startswith("D_")] == [["alpha_1_2"]]
 
 
+def test_an_own_sine_is_admitted_to_be_one_and_looked_through_for_the_rest() -> None:
+    tool("frama-c")
+    mechanism, programs, spans = load("scara"), made("scara", "double"), ranges(load("scara"))
+    target = c99.Target("scara", mechanism.nq, mechanism.nv, "inline")
+    lowest = {f: floors(program, mechanism) for f, program in programs.items()}
+    found = eva.prove(programs, target, spans, lowest)
+    assert all(proof.proved for proof in found.values())
+    assert all((eva.TURNS in proof.admitted) == bool(programs[f].operations["sin"] + programs[f].operations["cos"])
+               for f, proof in found.items())
+    texts, _ = eva.sources(programs, target, lowest, {})
+    assert texts["scara_sincos.h"].count(f"//@ admit {eva.TURNS};") == 1
+    texts["scara_sincos.h"] = texts["scara_sincos.h"].replace("fabs(m)", "sqrt(m)")
+    assert any(alarm.file == "scara_sincos.h" for alarm in eva.analyse(texts, programs, target, spans)["mass_matrix"])
+
+
 def test_every_admitted_line_is_printed() -> None:
     found = proofs("scara", "double")
     printed = eva.lines(found)
