@@ -54,7 +54,7 @@ bench: $(VENV)/test.stamp
 # Debian's names; those who are root need no sudo.
 FIRMWARE_TOOLS := gcc-arm-none-eabi libnewlib-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm \
                   gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc \
-                  g++ clang libclang-rt-14-dev cppcheck frama-c-base
+                  g++ clang libclang-rt-dev cppcheck frama-c-base
 
 firmware-tools:
 	@as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \

@@ -33,7 +33,7 @@ from symgen.verification.floating import check_floating
 from symgen.verification.folder import Folder, read_folder
 from symgen.verification.identities import check_identities, companions
 from symgen.verification.report import Check, Report
-from symgen.verification.text import check_text
+from symgen.verification.text import check_text, check_wrapper
 from symgen.verification.truth import Truth
 
 COMPILED_ROWS = 30_000
@@ -104,8 +104,11 @@ def _verify_folder(folder: Folder, states: int, seed: int, compiled: bool, progr
                                      options.wrench)
         for function, method in folder.methods.items()
     }
-    return verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, sources=folder.sources,
-                           header=folder.header, sincos=folder.sincos, name=folder.name, progress=progress)
+    report = verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, sources=folder.sources,
+                             header=folder.header, sincos=folder.sincos, name=folder.name, progress=progress)
+    target = c99.Target(folder.name, mechanism.nq, mechanism.nv, options.trig, checked=options.checked)
+    wraps = (check_wrapper(backend, text, programs, target) for backend, text in folder.wraps.items())
+    return replace(report, checks=(*report.checks, *wraps))
 
 
 def verify_programs(

@@ -194,6 +194,24 @@ def test_a_robot_called_as_a_word_of_cpp() -> None:
     assert "[[nodiscard]] inline real mass_matrix_determinant(" in text
 
 
+def test_verify_reads_the_header_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "arm"
+    symgen.generate("planar_arm", folder, ["mass_matrix", "gravity_force"], name="arm", wrap=["cpp17"])
+    assert cli.main(["verify", str(folder)]) == 0
+    assert "arm.hpp" in capsys.readouterr().out
+    header = folder / "arm.hpp"
+    text = header.read_text(encoding="utf-8")
+    another = text.replace("::arm_gravity_force(q.data()", "::arm_mass_matrix(q.data()")
+    for spoilt in (another, text.replace("#include <span>\n", "")):
+        assert spoilt != text
+        header.write_text(spoilt, encoding="utf-8")
+        assert cli.main(["verify", str(folder)]) == 1
+        assert "FAILED text, arm.hpp" in capsys.readouterr().out
+    header.write_text(text.replace("// arm.hpp", "// my arm.hpp"), encoding="utf-8")
+    assert cli.main(["verify", str(folder)]) == 0
+    assert cli.main(["verify", str(folder), "-f", "mass_matrix"]) == 0
+
+
 # From outside: the folder in projects of C and of C++.
 
 PROJECT = """

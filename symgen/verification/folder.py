@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from symgen.backends import wrapper
 from symgen.errors import DescriptionError, RequestError
 from symgen.generation import Options
 from symgen.loading import load
@@ -17,7 +18,7 @@ _HINT = "generate it again"
 
 class Folder(NamedTuple):
     """What a folder holds: `methods` and `sources` (the C) by function, `header` its NAME.h, `sincos` its
-    NAME_sincos.h ("" where there is none)."""
+    NAME_sincos.h ("" where there is none). `wraps` are the wrappers' headers by backend, where all functions are meant."""
 
     mechanism: Mechanism
     name: str
@@ -26,6 +27,7 @@ class Folder(NamedTuple):
     sources: dict[str, str]
     header: str
     sincos: str
+    wraps: dict[str, str]
 
 
 def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
@@ -47,11 +49,13 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         header = (path / f"{name}.h").read_text(encoding="utf-8")
         turns = path / f"{name}_sincos.h"
         sincos = turns.read_text(encoding="utf-8") if turns.is_file() else ""
+        wanted = chosen.get("wrap", ()) if set(methods) == set(made) else ()
+        wraps = {backend: (path / f"{name}.{wrapper(backend).SUFFIX}").read_text(encoding="utf-8") for backend in wanted}
     except OSError as error:
         raise DescriptionError(f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT) from None
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
-    return Folder(mechanism, name, options, methods, sources, header, sincos)
+    return Folder(mechanism, name, options, methods, sources, header, sincos, wraps)
 
 
 def _wanted(request: str, made: dict[str, str], path: Path) -> tuple[str, str]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 KINDS = ("algebra", "text", "floating", "identities")
+LINES = " line(s) that differ"
+"""The unit of a text that is compared line for line, where a Program's is row for row."""
+_ALIKE = {LINES: "line for line"}
 _TITLES = {"algebra": "algebra", "text": "text", "floating": "floating point", "identities": "identities"}
 
 
@@ -94,7 +97,7 @@ class Report:
             rows.append((
                 subject, str(self.costs.get(subject, "")),
                 "-" if algebra is None else f"{algebra.error:.0e}" + ("" if algebra.passed else " FAILED"),
-                "-" if text is None else "row for row" if text.passed else "FAILED",
+                "-" if text is None else "FAILED" if not text.passed else _ALIKE.get(text.unit, "row for row"),
                 "-" if floating is None else f"{floating.error:.2g} of {floating.bound:.0f}" + " FAILED" * (not floating.passed),
             ))
         return _table(rows)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+from symgen.backends import c99, wrapper
 from symgen.ir import Program
-from symgen.verification.report import Check
+from symgen.verification.report import LINES, Check
 
 
 def check_text(program: Program, text: str, label: str, header: str = "", sincos: str = "",
@@ -20,3 +21,17 @@ def check_text(program: Program, text: str, label: str, header: str = "", sincos
 
     differences = [str(difference) for difference in compare(program, text, header, sincos, checked)]
     return Check("text", label, float(len(differences)), 0.0, " row(s) that differ", "; ".join(differences[:1]))
+
+
+def check_wrapper(backend: str, text: str, programs: Mapping[str, Program], target: c99.Target) -> Check:
+    """Counts the lines of a wrapper's header that differ from what is printed now; comments may say what they like."""
+    module = wrapper(backend)
+    expected, found = _lines(module.header(programs, target)), _lines(text)
+    wrong = [f"line {n}: {line.strip()}" for (n, line), (_, other) in zip(found, expected, strict=False) if line != other]
+    missed = len(wrong) + abs(len(found) - len(expected))
+    return Check("text", f"{target.name}.{module.SUFFIX}", float(missed), 0.0, LINES, "; ".join(wrong[:1]))
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    """The lines with their numbers, without those that are comments."""
+    return [(n, line) for n, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith("//")]
