@@ -57,13 +57,13 @@ def _span(ends: Iterable[float]) -> str:
 
 def _certificate(joint: Facts) -> str:
     own = joint["own_inertia"]
-    return f"no certificate: {joint['reason']}" if own is None else f"{_rounded(own, 5, ROUND_FLOOR)} {joint['unit']}"
+    return f"no certificate: {joint['reason']}" if own is None else f"{_rounded(own, 6, ROUND_FLOOR)} {joint['unit']}"
 
 
 def _floors(divisors: Iterable[Facts]) -> tuple[str, str]:
     """The certified ones with their floors, and the others."""
     found = list(divisors)
-    held = [f"{one['joint']} ≥ {_rounded(one['certified'], 5, ROUND_FLOOR)}" for one in found if one["certified"] is not None]
+    held = [f"{one['joint']} ≥ {_rounded(one['certified'], 6, ROUND_FLOOR)}" for one in found if one["certified"] is not None]
     open_ = [one["joint"] or "one that is no pivot" for one in found if one["certified"] is None]
     return ", ".join(held) or "none", ", ".join(open_) or "none"
 
@@ -75,7 +75,7 @@ def _bound(value: float | None) -> str:
 
 def _rounded(value: float, digits: int, how: str) -> str:
     with localcontext(prec=digits, rounding=how):
-        return f"{float(+Decimal(value)):.{digits}g}"
+        return f"{float(+Decimal(repr(value))):.{digits}g}"   # a decimal of so many digits stays what it is
 
 
 def _over(function: Facts, sheet: Facts) -> str:
