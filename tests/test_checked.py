@@ -28,6 +28,8 @@ from tests.test_firmware import make, need
 from tests.test_folder import run as command
 from tests.test_folder import selftest
 
+pytestmark = pytest.mark.firmware
+
 REALS = ("double", "float")
 OK, NOT_FINITE, OUT_OF_RANGE, DIVISOR = range(4)
 UNTOUCHED = b"\xa5"
@@ -158,8 +160,10 @@ def test_checked_and_unchecked_are_not_taken_for_each_other() -> None:
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("generated")
-    for robot, real, trig in (("panda", "float", "inline"), ("scara", "double", "libm")):
-        symgen.generate(robot, place / robot, real=real, trig=trig, checked=True, wrap=["cpp17"], target="cortex-m4f")
+    some = ["inverse_dynamics", "forward_dynamics", "gravity_force", "mass_matrix_log_determinant"]
+    for robot, real, trig, functions in (("panda", "float", "inline", some), ("scara", "double", "libm", None)):
+        symgen.generate(robot, place / robot, functions, real, trig=trig, checked=True, wrap=["cpp17"], target="cortex-m4f",
+                        evidence=False)
     return place
 
 
@@ -201,13 +205,14 @@ def test_without_the_option_nothing_changes(tmp_path: Path) -> None:
 def test_compilers_and_analysers_are_silent(generated: Path, tmp_path: Path, robot: str) -> None:
     files = sorted((generated / robot).glob("*.c"))
     assert files[-1].name == f"{robot}_selftest.c"
-    done = command("gcc", "-std=c99", *WARNINGS, "-fanalyzer", "-c", *files[:3], files[-1], cwd=tmp_path)
+    done = command("gcc", "-std=c99", *WARNINGS, "-fanalyzer", "-c", *files[:2], files[-1], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     without = [f"-Wno-{name}" for name in ("unknown-warning-option", *UNWANTED)]
     done = command(tool("clang"), "-std=c99", "-Weverything", *without, "-Werror", "-fsyntax-only", *files)
     assert (done.returncode, done.stderr) == (0, "")
-    assert misra(*(file for file in files if re.search(r"dynamics|gravity|determinant.c", file.name))) == set()
-    assert misra(*(file for file in files if re.search(r"forward_dynamics|selftest", file.name))) == {"Rule 21.6"}
+    assert misra(*(file for file in files if re.search(r"forward_dynamics|gravity|log_determinant.c", file.name))) == set()
+    if robot == "scara":
+        assert misra(*(file for file in files if re.search(r"forward_dynamics|selftest", file.name))) == {"Rule 21.6"}
 
 
 @pytest.mark.parametrize("sanitizer", SANITIZERS)

