@@ -14,12 +14,12 @@ DEMO   := build/demo
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
-	@echo "make test    every test (ten minutes and more on two cores)"
+	@echo "make test    every test (about ten minutes on two cores)"
 	@echo "make check   ruff, and mypy --strict on symgen/"
 	@echo "make golden  rewrite generated/, the committed C of the built-in robots"
 	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
-	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (… minutes)"
-	@echo "make firmware-tools  apt installs the compilers and emulators of symgen/targets/"
+	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (six minutes)"
+	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
 	@echo "make reproduce  rewrite docs/reproduce/, the papers' results measured on this machine (five minutes)"
 	@echo "make judge   rewrite the table of Pinocchio's verdicts on example-robot-data"
 	@echo "make docs    the book under docs/, as HTML into build/docs"

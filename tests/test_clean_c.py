@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROBOTS = ("panda", "planar_arm", "planar_point_mass", "puma560", "scara", "ur5")
 REALS = ("double", "float")
 REQUIRED = os.environ.get("SYMGEN_FIRMWARE_TOOLS") == "required"
-SOME = (("panda", "float"), ("planar_point_mass", "double"), ("scara", "double"), ("planar_arm", "float"))
+SOME = (("planar_point_mass", "double"), ("scara", "double"), ("planar_arm", "float"))
 SLOW = tuple((robot, real) for robot in ROBOTS for real in REALS) if REQUIRED else SOME
 """What the slow tools see: some of each kind, and everything where the tools are required."""
 

@@ -22,7 +22,8 @@ SINGULAR = {"romeo_description/urdf/romeo.urdf", "romeo_description/urdf/romeo_l
 
 @pytest.mark.parametrize("path", FILES, ids=judges.short)
 def test_pinocchio_agrees_with_the_programs(path: Path) -> None:
-    verdict = judges.judge(path)
+    """Unsnapped as well up to twelve joints; `make judge` has all."""
+    verdict = judges.judge(path, raw_to=12)
     if not verdict.judged:
         assert verdict.reason
         assert verdict.nv == 0

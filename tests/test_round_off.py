@@ -145,7 +145,7 @@ def given_states(mechanism: Mechanism, count: int, seed: int = 0) -> dict[str, A
     return drawn(mechanism, declared_ranges(mechanism), Options("float"), count, seed)
 
 
-@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("function", list(FUNCTIONS))
 @pytest.mark.parametrize("name", FEW)
 def test_no_adversary_exceeds_the_bounds(name: str, function: str, seed: int | None) -> None:

@@ -57,7 +57,7 @@ def close(found: Array, expected: Array) -> bool:
         return largest(found - expected) <= 1e-40 * (largest(expected) or 1.0)
 
 
-def check_against_reference(mechanism: Mechanism, function: str, method: str, at: dict[str, Array], **links: str) -> None:
+def check_against_reference(mechanism: Mechanism, function: str, method: str | None, at: dict[str, Array], **links: str) -> None:
     found = run(symgen.program(mechanism, function, method, **links), at, BALLS)
     spec = FUNCTIONS[function]
     given = {a.name: at[a.name] for a in (*spec.arguments, *spec.feels) if a in spec.arguments or a.name in links}
@@ -79,9 +79,11 @@ def test_the_places_are_what_they_are_called() -> None:
 @pytest.mark.parametrize("function", FELT)
 @pytest.mark.parametrize("where", PLACES)
 def test_every_method_counts_a_wrench(where: str, function: str) -> None:
+    """By every method where a link is displaced or in the middle; where the others stand, by the default one."""
     mechanism, link = place(where)
     at = draw(mechanism, 1, BALLS, wrench=link)
-    for method in methods_for(mechanism, function):
+    every = mechanism is not MASSES and ("displaced" in where or where.startswith("scara"))
+    for method in methods_for(mechanism, function) if every else (None,):
         check_against_reference(mechanism, function, method, at, wrench=link)
 
 

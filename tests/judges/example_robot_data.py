@@ -183,8 +183,8 @@ def _relative(error: Array, size: Array) -> float:
     return float(np.where(np.isnan(ratio), np.inf, ratio).max())
 
 
-def judge(path: Path, ours: Answers = by_programs) -> Verdict:
-    """The verdict on one file."""
+def judge(path: Path, ours: Answers = by_programs, raw_to: int = 1000) -> Verdict:
+    """The verdict on one file; with angles unsnapped as well up to `raw_to` joints."""
     import pinocchio
 
     verdict = Verdict(short(path))
@@ -204,8 +204,10 @@ def judge(path: Path, ours: Answers = by_programs) -> Verdict:
     verdict.snaps = sum(note.kind == "snap" for note in mechanism.notes)
     lost = singular_joint(mechanism)
     verdict.as_snapped = compare(mechanism, snapped_text(text), ours, lost is not None)
-    unsnapped = symgen.load(path, snap="off") if verdict.snaps else mechanism
-    verdict.raw = compare(unsnapped, text, ours, lost is not None) if verdict.snaps else dict(verdict.as_snapped)
+    if verdict.snaps and model.nv <= raw_to:
+        verdict.raw = compare(symgen.load(path, snap="off"), text, ours, lost is not None)
+    else:
+        verdict.raw = dict(verdict.as_snapped)
     if lost is not None:
         verdict.reason = f"FD, solve and inverse refused: M is singular at joint {lost}"
     return verdict
