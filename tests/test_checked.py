@@ -254,7 +254,7 @@ def test_the_wrapper_passes_the_status_on(generated: Path, tmp_path: Path, stand
     warnings = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic-errors", "-Werror")
     objects = sorted(path.name for path in tmp_path.glob("*.o"))
     flags = (standard, *warnings, f"-I{generated / 'scara'}")
-    built = command("g++", *flags, "main.cpp", *objects, "-o", "main", "-lm", cwd=tmp_path)
+    built = command(tool("g++"), *flags, "main.cpp", *objects, "-o", "main", "-lm", cwd=tmp_path)
     assert built.returncode == 0, built.stderr
     assert command(tmp_path / "main").returncode == 0
 

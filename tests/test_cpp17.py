@@ -18,12 +18,19 @@ from symgen.errors import RequestError
 from symgen.folder import write
 from symgen.functions import FUNCTIONS
 from tests.c_programs import arm
+from tests.test_clean_c import tool
 from tests.test_folder import binary, cases, cmake, mechanism, run, selftest
 
-pytestmark = pytest.mark.firmware
+pytestmark = [pytest.mark.firmware, pytest.mark.usefixtures("cpp")]
 
 STANDARDS = ("-std=c++17", "-std=c++20")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wshadow", "-pedantic-errors", "-Werror")
+
+
+@pytest.fixture(scope="module")
+def cpp() -> None:
+    """A missing compiler of C++ is a skip, and a failure where the tools are required."""
+    tool("g++")
 
 
 @pytest.fixture(scope="module", params=["double", "float"])
