@@ -107,6 +107,17 @@ def test_the_command_prints_figures_and_the_rate_that_the_clock_allows(capsys: p
     assert all(str(figure) in out for figure in (*entry["instructions"], *entry["alone"], entry["flash"], entry["stack"]))
 
 
+def test_the_command_measures_checked_functions(capsys: pytest.CaptureFixture[str]) -> None:
+    need("cortex-m4f")
+    words = ["cost", "scara", "--target", "cortex-m4f", "-f", "forward_dynamics", "--json"]
+    flash = []
+    for more in ([], ["--checked"]):
+        assert main([*words, *more]) == 0
+        (entry,) = json.loads(capsys.readouterr().out)["functions"]
+        flash.append(entry["flash"])
+    assert flash[0] < flash[1]
+
+
 @pytest.mark.parametrize(("words", "said"), [
     (["--target", "host"], "take cortex-m4f"),
     (["--target", "cortex-m9"], "no target is named 'cortex-m9'"),

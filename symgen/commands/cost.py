@@ -13,7 +13,6 @@ from symgen.errors import RequestError
 from symgen.tables import table
 
 if TYPE_CHECKING:
-    from symgen.certificate import checked_floors
     from symgen.cost import Cost
 
 SUMMARY = "instructions, flash, stack and RAM of every function on a target, measured in QEMU"
@@ -36,6 +35,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Measure everything, then print the table."""
+    from symgen.certificate import checked_floors
     from symgen.cost import OPTIMIZE, STATES, measure
     from symgen.generation import Options, programs
 
