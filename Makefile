@@ -14,7 +14,7 @@ DEMO   := build/demo
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
-	@echo "make test    every test (about ten minutes on two cores)"
+	@echo "make test    every test (ten minutes and more on two cores)"
 	@echo "make check   ruff, and mypy --strict on symgen/"
 	@echo "make golden  rewrite generated/, the committed C of the built-in robots"
 	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"

@@ -24,7 +24,8 @@ from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
 
 TEMPLATES = "c99"
-TRIG = ("libm", "macro", "inline")
+TRIG = {"libm": 1, "macro": 1, "inline": _sincos.ULPS}
+"""Where sine and cosine come from, and by how many units in the last place they are taken to be off."""
 RANGE = _sincos.RANGE
 """The largest angle (rad) that the own sine and cosine are proved for."""
 INLINE = 80

@@ -17,12 +17,13 @@ import flint
 import numpy as np
 
 from symgen import constants as k
+from symgen.backends import c99
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
 from symgen.certificate.elimination import Backward, NoElimination, Recognised
 from symgen.certificate.pivots import POSITIVE, Told
 from symgen.certificate.ranges import Ranges, declared_ranges
-from symgen.certificate.rounding import TRIG_ULPS, Arithmetic, Rounded, needs, propagate
+from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
 from symgen.generation import Options
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -63,7 +64,7 @@ class Floor:
 
 def arithmetic_of(real: str, trig: str) -> Arithmetic:
     """The arithmetic of C with these options."""
-    return Arithmetic(real, TRIG_ULPS.get(trig, 1))
+    return Arithmetic(real, c99.TRIG[trig])
 
 
 def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own]:

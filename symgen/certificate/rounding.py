@@ -19,9 +19,6 @@ from symgen.certificate.intervals import Interval, down, hypotenuse, summed, tim
 from symgen.ir import Program, Row
 from symgen.precision import Array
 
-TRIG_ULPS = {"libm": 1, "macro": 1, "inline": 2}
-"""How many units in the last place a sine or cosine is taken to be off, by kind of trigonometry."""
-
 
 @dataclass(frozen=True)
 class Arithmetic:

@@ -52,7 +52,7 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
     the folder's).
 
     `functions` as for `symgen.generate`; None: those of FUNCTIONS that the robot can have, or all in the folder.
-    `trig_ulps` is the error that sines and cosines are taken to have (None: `rounding.TRIG_ULPS`). `with_eva` runs Frama-C
+    `trig_ulps` is the error that sines and cosines are taken to have (None: `c99.TRIG`). `with_eva` runs Frama-C
     besides (`finite`). Raises RequestError for what cannot be asked for, and BuildError without Frama-C then, or without a C
     compiler unless `compiled` is False.
     """

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from symgen import methods
+from symgen.backends import c99
 from symgen.ir import Program
 from symgen.verification.evaluating import Runner
 from symgen.verification.report import Check
@@ -23,17 +24,13 @@ from symgen.verification.truth import Truth, largest
 EPS = {"double": 2.0**-52, "float": 2.0**-23}
 
 
-SINES = {"libm": 1, "macro": 1, "inline": 2}
-"""Units of a sine: its bound in units in the last place, which are units of round-off or less."""
-
-
 def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
-    """The bound in units: `depth`, one for the constants, and `SINES`.
+    """The bound in units: `depth`, one for the constants, and those of a sine, whose last place is a unit or less.
 
     A method whose answer is a difference of larger terms may lose what those are larger by: `truth.freedom`.
     """
     terms = truth.freedom if methods.differs(program.method, truth.mechanism) else 1.0
-    return float(program.depth + 1 + SINES[trig]) * max(1.0, terms)
+    return float(program.depth + 1 + c99.TRIG[trig]) * max(1.0, terms)
 
 
 def check_floating(program: Program, run: Runner, truth: Truth, label: str, trig: str = "libm") -> Check:
