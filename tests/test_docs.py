@@ -26,7 +26,7 @@ from tests.doc_samples import RUN, Reader, Sample, fits, samples
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-NOT_RUN = ("text", "{toctree}", "cpp")
+NOT_RUN = ("text", "{toctree}", "{include}", "cpp")
 """Formulas and diagrams, what Sphinx reads, and C++, whose sample in each folder tests/test_cpp17.py runs."""
 
 
@@ -208,6 +208,16 @@ def test_the_book_is_built_without_a_warning_and_has_every_page(built: Path) -> 
         html = page.relative_to(DOCS).with_suffix(".html").as_posix()
         assert (built / html).exists()
         assert page.name == "index.md" or f'href="{html}"' in contents, f"{html} is not in the table of contents"
+
+
+def test_the_changelog_stands_at_the_root_and_in_the_book(built: Path) -> None:
+    """Without a link to a file: it would lead elsewhere from one of the two places."""
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert not re.search(r"\]\((?!https://)", changelog)
+    book = (built / "changelog.html").read_text(encoding="utf-8")
+    assert changelog.startswith("# Changelog\n")
+    for heading in re.findall(r"^## (.*)$", changelog, re.M):
+        assert f"<h2>{heading}" in book
 
 
 def test_the_book_asks_nothing_of_the_network(built: Path) -> None:

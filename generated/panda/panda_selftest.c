@@ -680,7 +680,7 @@ static int test_mass_matrix_determinant(void)
         }
     };
     static const double mass_matrix_determinant_det_tolerance[3] = {
-        1.064786851007692e-17, 4.380121682133137e-18, 6.968048867632226e-18
+        1.0647868510076915e-17, 4.380121682133135e-18, 6.968048867632221e-18
     };
     static double det[1];
     static double shared[7];

@@ -644,7 +644,7 @@ static int test_mass_matrix_determinant(void)
         }
     };
     static const double mass_matrix_determinant_det_tolerance[3] = {
-        3.5417195115193206e-11, 2.304227495169171e-11, 9.020987088100416e-11
+        3.5417195115193206e-11, 2.3042274951691706e-11, 9.020987088100415e-11
     };
     static double det[1];
     static double shared[6];

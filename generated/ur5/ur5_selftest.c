@@ -645,7 +645,7 @@ static int test_mass_matrix_determinant(void)
         }
     };
     static const double mass_matrix_determinant_det_tolerance[3] = {
-        2.2701003209175126e-15, 3.4539273520646093e-15, 8.294285792024653e-15
+        2.2701003209175118e-15, 3.4539273520646073e-15, 8.29428579202465e-15
     };
     static double det[1];
     static double shared[6];
