@@ -36,7 +36,7 @@ void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]
     /* link 3 (panda_link3): pose in the base */
     const double p_3_1 = 0.316*neg_R_2_12;
     const double p_3_2 = 0.316*neg_R_2_22;
-    const double p_3_3 = 0.333 + (0.316*c_2);
+    const double p_3_3 = 0.316*c_2;
     const double R_3_11 = (c_3*R_2_11) - (s_3*s_1);
     const double neg_R_3_12 = (s_3*R_2_11) + (c_3*s_1);
     const double R_3_21 = (c_3*R_2_21) + (s_3*c_1);
@@ -45,9 +45,6 @@ void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]
     const double R_3_32 = s_3*s_2;
 
     /* link 4 (panda_link4): pose in the base */
-    const double p_4_1 = p_3_1 + (0.0825*R_3_11);
-    const double p_4_2 = p_3_2 + (0.0825*R_3_21);
-    const double p_4_3 = p_3_3 - (0.0825*neg_R_3_31);
     const double neg_R_4_11 = (c_4*R_3_11) + (s_4*neg_R_2_12);
     const double R_4_12 = (s_4*R_3_11) - (c_4*neg_R_2_12);
     const double neg_R_4_21 = (c_4*R_3_21) + (s_4*neg_R_2_22);
@@ -56,9 +53,6 @@ void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]
     const double neg_R_4_32 = (s_4*neg_R_3_31) + (c_4*c_2);
 
     /* link 5 (panda_link5): pose in the base */
-    const double p_5_1 = p_4_1 - ((0.0825*neg_R_4_11) + (0.384*R_4_12));
-    const double p_5_2 = p_4_2 - ((0.0825*neg_R_4_21) + (0.384*R_4_22));
-    const double p_5_3 = p_4_3 + ((0.0825*R_4_31) + (0.384*neg_R_4_32));
     const double R_5_11 = (c_5*neg_R_4_11) - (s_5*neg_R_3_12);
     const double neg_R_5_12 = (s_5*neg_R_4_11) + (c_5*neg_R_3_12);
     const double R_5_21 = (c_5*neg_R_4_21) + (s_5*R_3_22);
@@ -75,9 +69,6 @@ void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]
     const double R_6_32 = (c_6*neg_R_4_32) - (s_6*R_5_31);
 
     /* link 7 (panda_link7): pose in the base */
-    const double p_7_1 = p_5_1 + (0.088*R_6_11);
-    const double p_7_2 = p_5_2 + (0.088*R_6_21);
-    const double p_7_3 = p_5_3 + (0.088*R_6_31);
     const double R_7_11 = (c_7*R_6_11) + (s_7*neg_R_5_12);
     const double R_7_12 = (c_7*neg_R_5_12) - (s_7*R_6_11);
     const double R_7_21 = (c_7*R_6_21) - (s_7*R_5_22);
@@ -86,15 +77,24 @@ void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]
     const double neg_R_7_32 = (s_7*R_6_31) + (c_7*R_5_32);
 
     /* frame panda_hand_tcp */
-    const double out_p_0 = p_7_1 + (0.2104*neg_R_6_12);
-    const double out_p_1 = p_7_2 + (0.2104*neg_R_6_22);
-    const double out_p_2 = p_7_3 - (0.2104*R_6_32);
     const double out_R_0_0 = (0.11621244882627836*R_7_11) - (0.9932243788479014*R_7_12);
     const double out_R_0_1 = (0.9932243788479014*R_7_11) + (0.11621244882627836*R_7_12);
     const double out_R_1_0 = (0.11621244882627836*R_7_21) + (0.9932243788479014*neg_R_7_22);
     const double out_R_1_1 = (0.9932243788479014*R_7_21) - (0.11621244882627836*neg_R_7_22);
     const double out_R_2_0 = (0.11621244882627836*R_7_31) + (0.9932243788479014*neg_R_7_32);
     const double out_R_2_1 = (0.9932243788479014*R_7_31) - (0.11621244882627836*neg_R_7_32);
+    const double p_4_1 = p_3_1 + (0.0825*R_3_11);
+    const double p_4_2 = p_3_2 + (0.0825*R_3_21);
+    const double p_4_3 = p_3_3 - (0.0825*neg_R_3_31);
+    const double p_5_1 = p_4_1 - ((0.0825*neg_R_4_11) + (0.384*R_4_12));
+    const double p_5_2 = p_4_2 - ((0.0825*neg_R_4_21) + (0.384*R_4_22));
+    const double p_5_3 = p_4_3 + ((0.0825*R_4_31) + (0.384*neg_R_4_32));
+    const double p_7_1 = p_5_1 + (0.088*R_6_11);
+    const double p_7_2 = p_5_2 + (0.088*R_6_21);
+    const double p_7_3 = p_5_3 + (0.088*R_6_31);
+    const double out_p_0 = p_7_1 + (0.2104*neg_R_6_12);
+    const double out_p_1 = p_7_2 + (0.2104*neg_R_6_22);
+    const double out_p_2 = p_7_3 - (0.2104*R_6_32) + 0.333;
     const double out_R_2_2 = -R_6_32;
 
     R[0] = out_R_0_0;

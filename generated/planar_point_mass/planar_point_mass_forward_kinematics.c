@@ -29,30 +29,30 @@ void planar_point_mass_forward_kinematics(const double q[planar_point_mass_NQ], 
     const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
     /* link 3 (link3): pose in the base */
-    const double p_3_1 = c_1 + R_2_11;
-    const double p_3_2 = s_1 + neg_R_2_12;
     const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
     const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
 
     /* link 4 (link4): pose in the base */
-    const double p_4_1 = p_3_1 + R_3_11;
-    const double p_4_2 = p_3_2 + neg_R_3_12;
     const double R_4_11 = (c_4*R_3_11) - (s_4*neg_R_3_12);
     const double neg_R_4_12 = (s_4*R_3_11) + (c_4*neg_R_3_12);
 
     /* link 5 (link5): pose in the base */
-    const double p_5_1 = p_4_1 + R_4_11;
-    const double p_5_2 = p_4_2 + neg_R_4_12;
     const double R_5_11 = (c_5*R_4_11) - (s_5*neg_R_4_12);
     const double neg_R_5_12 = (s_5*R_4_11) + (c_5*neg_R_4_12);
 
     /* link 6 (link6): pose in the base */
-    const double p_6_1 = p_5_1 + R_5_11;
-    const double p_6_2 = p_5_2 + neg_R_5_12;
     const double R_6_11 = (c_6*R_5_11) - (s_6*neg_R_5_12);
     const double neg_R_6_12 = (s_6*R_5_11) + (c_6*neg_R_5_12);
 
     /* frame link6 */
+    const double p_3_1 = c_1 + R_2_11;
+    const double p_3_2 = s_1 + neg_R_2_12;
+    const double p_4_1 = p_3_1 + R_3_11;
+    const double p_4_2 = p_3_2 + neg_R_3_12;
+    const double p_5_1 = p_4_1 + R_4_11;
+    const double p_5_2 = p_4_2 + neg_R_4_12;
+    const double p_6_1 = p_5_1 + R_5_11;
+    const double p_6_2 = p_5_2 + neg_R_5_12;
     const double out_p_0 = p_6_1 + R_6_11;
     const double out_p_1 = p_6_2 + neg_R_6_12;
     const double out_R_0_1 = -neg_R_6_12;

@@ -34,8 +34,6 @@ void puma560_forward_kinematics(const double q[puma560_NQ], double R[9], double 
 
     /* link 3 (link3): pose in the base */
     const double neg_p_3_3 = 0.4318*s_2;
-    const double p_3_1 = (0.4318*R_2_11) - neg_p_2_1;
-    const double p_3_2 = p_2_2 + (0.4318*R_2_21);
     const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
     const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
     const double R_3_21 = (c_3*R_2_21) - (s_3*neg_R_2_22);
@@ -44,9 +42,6 @@ void puma560_forward_kinematics(const double q[puma560_NQ], double R[9], double 
     const double R_3_32 = (s_3*s_2) - (c_3*c_2);
 
     /* link 4 (link4): pose in the base */
-    const double p_4_1 = p_3_1 + ((0.4331*neg_R_3_12) - (0.0203*R_3_11));
-    const double p_4_2 = p_3_2 + ((0.4331*neg_R_3_22) - (0.0203*R_3_21));
-    const double p_4_3 = (0.0203*neg_R_3_31) - (0.4331*R_3_32) - neg_p_3_3;
     const double R_4_11 = (s_4*s_1) - (c_4*R_3_11);
     const double R_4_12 = (s_4*R_3_11) + (c_4*s_1);
     const double neg_R_4_21 = (c_4*R_3_21) + (s_4*c_1);
@@ -71,6 +66,11 @@ void puma560_forward_kinematics(const double q[puma560_NQ], double R[9], double 
     const double R_6_32 = (c_6*neg_R_4_32) - (s_6*R_5_31);
 
     /* frame link6 */
+    const double p_3_1 = (0.4318*R_2_11) - neg_p_2_1;
+    const double p_3_2 = p_2_2 + (0.4318*R_2_21);
+    const double p_4_1 = p_3_1 + ((0.4331*neg_R_3_12) - (0.0203*R_3_11));
+    const double p_4_2 = p_3_2 + ((0.4331*neg_R_3_22) - (0.0203*R_3_21));
+    const double p_4_3 = (0.0203*neg_R_3_31) - (0.4331*R_3_32) - neg_p_3_3;
     const double out_R_0_0 = -neg_R_6_11;
     const double out_R_0_2 = -R_5_12;
     const double out_R_1_1 = -neg_R_6_22;

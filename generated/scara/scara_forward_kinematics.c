@@ -24,16 +24,14 @@ void scara_forward_kinematics(const double q[scara_NQ], double R[9], double p[3]
     const double R_2_11 = (c_2*c_1) - (s_2*s_1);
     const double neg_R_2_12 = (s_2*c_1) + (c_2*s_1);
 
-    /* link 3 (link3): pose in the base */
-    const double p_3_1 = p_2_1 + (0.275*R_2_11);
-    const double p_3_2 = p_2_2 + (0.275*neg_R_2_12);
-    const double p_3_3 = 0.387 - q[2];
-
     /* link 4 (link4): pose in the base */
     const double R_4_11 = (c_4*R_2_11) + (s_4*neg_R_2_12);
     const double R_4_12 = (c_4*neg_R_2_12) - (s_4*R_2_11);
 
     /* frame link4 */
+    const double p_3_1 = p_2_1 + (0.275*R_2_11);
+    const double p_3_2 = p_2_2 + (0.275*neg_R_2_12);
+    const double out_p_2 = 0.387 - q[2];
     const double out_R_1_1 = -R_4_11;
 
     R[0] = R_4_11;
@@ -47,5 +45,5 @@ void scara_forward_kinematics(const double q[scara_NQ], double R[9], double p[3]
     R[8] = -1.0;
     p[0] = p_3_1;
     p[1] = p_3_2;
-    p[2] = p_3_3;
+    p[2] = out_p_2;
 }

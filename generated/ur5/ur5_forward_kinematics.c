@@ -33,9 +33,7 @@ void ur5_forward_kinematics(const double q[ur5_NQ], double R[9], double p[3])
     const double neg_R_2_22 = s_2*s_1;
 
     /* link 3 (forearm_link): pose in the base */
-    const double p_3_1 = (0.425*R_2_11) - neg_p_2_1;
-    const double p_3_2 = p_2_2 + (0.425*R_2_21);
-    const double p_3_3 = 0.089159 - (0.425*s_2);
+    const double neg_p_3_3 = 0.425*s_2;
     const double R_3_11 = (c_3*R_2_11) - (s_3*neg_R_2_12);
     const double neg_R_3_12 = (s_3*R_2_11) + (c_3*neg_R_2_12);
     const double R_3_21 = (c_3*R_2_21) - (s_3*neg_R_2_22);
@@ -44,9 +42,6 @@ void ur5_forward_kinematics(const double q[ur5_NQ], double R[9], double p[3])
     const double R_3_32 = (s_3*s_2) - (c_3*c_2);
 
     /* link 4 (wrist_1_link): pose in the base */
-    const double p_4_1 = p_3_1 + (0.39225*R_3_11);
-    const double p_4_2 = p_3_2 + (0.39225*R_3_21);
-    const double p_4_3 = p_3_3 - (0.39225*neg_R_3_31);
     const double R_4_11 = (s_4*neg_R_3_12) - (c_4*R_3_11);
     const double R_4_12 = (s_4*R_3_11) + (c_4*neg_R_3_12);
     const double R_4_21 = (s_4*neg_R_3_22) - (c_4*R_3_21);
@@ -55,9 +50,6 @@ void ur5_forward_kinematics(const double q[ur5_NQ], double R[9], double p[3])
     const double neg_R_4_32 = (s_4*neg_R_3_31) + (c_4*R_3_32);
 
     /* link 5 (wrist_2_link): pose in the base */
-    const double p_5_1 = p_4_1 - (0.09465*R_4_12);
-    const double p_5_2 = p_4_2 - (0.09465*R_4_22);
-    const double p_5_3 = p_4_3 + (0.09465*neg_R_4_32);
     const double R_5_11 = (s_5*s_1) - (c_5*R_4_11);
     const double R_5_12 = (s_5*R_4_11) + (c_5*s_1);
     const double neg_R_5_21 = (c_5*R_4_21) + (s_5*c_1);
@@ -74,9 +66,17 @@ void ur5_forward_kinematics(const double q[ur5_NQ], double R[9], double p[3])
     const double R_6_32 = (s_6*neg_R_5_31) + (c_6*neg_R_4_32);
 
     /* frame tool0 */
+    const double p_3_1 = (0.425*R_2_11) - neg_p_2_1;
+    const double p_3_2 = p_2_2 + (0.425*R_2_21);
+    const double p_4_1 = p_3_1 + (0.39225*R_3_11);
+    const double p_4_2 = p_3_2 + (0.39225*R_3_21);
+    const double neg_p_4_3 = neg_p_3_3 + (0.39225*neg_R_3_31);
+    const double p_5_1 = p_4_1 - (0.09465*R_4_12);
+    const double p_5_2 = p_4_2 - (0.09465*R_4_22);
+    const double p_5_3 = (0.09465*neg_R_4_32) - neg_p_4_3;
     const double out_p_0 = p_5_1 - (0.0823*R_5_12);
     const double out_p_1 = p_5_2 - (0.0823*R_5_22);
-    const double out_p_2 = p_5_3 - (0.0823*R_5_32);
+    const double out_p_2 = p_5_3 - (0.0823*R_5_32) + 0.089159;
     const double out_R_0_0 = -R_6_11;
     const double out_R_0_2 = -R_5_12;
     const double out_R_1_1 = -R_6_22;

@@ -804,7 +804,7 @@ static int test_operational_inertia_inverse(void)
         }
     };
     static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
-        6.738265934551703e-11, 6.083630356947619e-11, 1.8806159618353027e-10
+        6.729960071491803e-11, 6.074443304397199e-11, 1.8795628962282312e-10
     };
     static double Lambda_inv[36];
     static double shared[36];
@@ -891,7 +891,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tolerance[3] = {
-        3.539596649947609e-08, 1.1673151746722996e-08, 8.448412889022011e-09
+        3.302090277295809e-08, 1.0889893936105055e-08, 7.88153574167783e-09
     };
     static const double link_accelerations_alpha_tip[3][6] = {
         {
@@ -908,7 +908,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tip_tolerance[3] = {
-        3.539596649947609e-08, 1.1673151746722996e-08, 8.448412889022011e-09
+        3.302090277295809e-08, 1.0889893936105055e-08, 7.88153574167783e-09
     };
     static double alpha[36];
     static double alpha_tip[6];
@@ -1119,7 +1119,7 @@ static int test_forward_kinematics(void)
         }
     };
     static const double forward_kinematics_R_tolerance[3] = {
-        3.835525458368228e-15, 3.835525458368228e-15, 3.835525458368228e-15
+        3.578160884271587e-15, 3.578160884271587e-15, 3.578160884271587e-15
     };
     static const double forward_kinematics_p[3][3] = {
         {
@@ -1133,7 +1133,7 @@ static int test_forward_kinematics(void)
         }
     };
     static const double forward_kinematics_p_tolerance[3] = {
-        3.835525458368228e-15, 3.835525458368228e-15, 3.835525458368228e-15
+        3.835525458368228e-15, 3.835525458368227e-15, 3.835525458368227e-15
     };
     static double R[9];
     static double p[3];
@@ -1203,7 +1203,7 @@ static int test_jacobian(void)
         }
     };
     static const double jacobian_J_tolerance[3] = {
-        4.7206467179916655e-15, 4.7206467179916655e-15, 4.7206467179916655e-15
+        4.67913346404746e-15, 4.679133464047459e-15, 4.679133464047459e-15
     };
     static double J[36];
     static double shared[36];

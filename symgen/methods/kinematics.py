@@ -16,29 +16,30 @@ def _chain(linkage: Linkage) -> list[int]:
     return [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
 
 
-def _poses(linkage: Linkage) -> tuple[dict[int, tuple[Rotation, Vector]], Rotation, Vector]:
-    """(rotation, origin) of every link on the way, then of the frame, all in the base."""
+def _poses(linkage: Linkage) -> tuple[dict[int, tuple[Rotation, Vector]], tuple[Rotation, Vector]]:
+    """(rotation in the base, step from its parent's origin to its own) of every link on the way, then likewise of the frame.
+
+    All in base axes. The step of the first link starts where its own base frame stands (`Link.base_shift`), not at the base.
+    """
     frame = linkage.frame
     assert frame is not None
     poses: dict[int, tuple[Rotation, Vector]] = {}
-    rotation, origin = Rotation([]), linkage.zeros
+    rotation = Rotation([])
     for i in _chain(linkage):
         link, constants = linkage.links[i], linkage.model.links[i]
         linkage.step(i, "pose in the base")
         if link.parent < 0:
             rotation = linkage.constant_rotation(constants.base_rotation)
-            origin = linkage.vector(constants.base_shift)
-        origin = origin + rotation.outward(link.shift)
+        step = rotation.outward(link.shift)
         # Collapsed to one matrix, so that each link turns three columns and not all factors before it.
         rotation = Rotation([rotation.matrix(linkage.one, linkage.zero), *link.rotation.factors])
         rotation = Rotation([_product(linkage, rotation)])
-        linkage.name("p", i, origin)
         linkage.name("R", i, rotation.matrix(linkage.one, linkage.zero))
-        poses[i] = (rotation, origin)
+        poses[i] = (rotation, step)
     linkage.home.step(f"frame {frame.name}")
-    origin = origin + rotation.outward(linkage.vector(frame.shift))
+    step = rotation.outward(linkage.vector(frame.shift))
     rotation = Rotation([*rotation.factors, *linkage.constant_rotation(frame.rotation).factors])
-    return poses, Rotation([_product(linkage, rotation)]), origin
+    return poses, (Rotation([_product(linkage, rotation)]), step)
 
 
 def _product(linkage: Linkage, rotation: Rotation) -> tuple[Vector, Vector, Vector]:
@@ -53,23 +54,33 @@ def _product(linkage: Linkage, rotation: Rotation) -> tuple[Vector, Vector, Vect
 
 def forward_kinematics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """R (3x3) and p (3) of the frame in the base."""
-    _, rotation, origin = _poses(linkage)
+    poses, (rotation, step) = _poses(linkage)
+    origin = linkage.zeros
+    for i, (_, shift) in poses.items():
+        origin = origin + shift
+        linkage.name("p", i, origin)
+    origin = origin + step
+    for i in poses:
+        if linkage.links[i].parent < 0:
+            origin = origin + linkage.vector(linkage.model.links[i].base_shift)
     return [x for row in rotation.matrix(linkage.one, linkage.zero) for x in row], list(origin)
 
 
 def jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """J (6 x NV): angular rows first, base axes, at the frame's origin; columns off the way are zero."""
-    poses, _, origin = _poses(linkage)
-    columns = []
-    for i in range(len(linkage)):
-        if i not in poses:
-            columns.append([linkage.zero] * 6)
-            continue
+    """J (6 x NV): angular rows first, base axes, at the frame's origin; columns off the way are zero.
+
+    The levers from the joints to the frame are added up from the frame inwards, each from its own steps alone. As a difference of
+    two points in the base they would lose what both are away from it.
+    """
+    poses, (_, lever) = _poses(linkage)
+    columns = [[linkage.zero] * 6 for _ in range(len(linkage))]
+    for i, (rotation, step) in reversed(poses.items()):
         linkage.step(i, "column of the Jacobian, RK (3.13)")
-        rotation, at = poses[i]
         link = linkage.links[i]
+        linkage.name("l", i, lever)
         w = rotation.outward(link.H_angular)
-        columns.append([*w, *(rotation.outward(link.H_linear) + w.cross(origin - at))])
+        columns[i] = [*w, *(rotation.outward(link.H_linear) + w.cross(lever))]
+        lever = step + lever
     return ([column[r] for r in range(6) for column in columns],)
 
 

@@ -194,16 +194,24 @@ class Sizes:
         return np.asarray(self.diagonal().max(axis=-1))
 
     def length(self) -> Array:
-        """Longest way along the bodies from the base, per state (count,), in m."""
+        """Longest way along the bodies from the first joint on, per state (count,), in m: a lever, wherever the base stands."""
         reach: list[Any] = []
         for index, joint in enumerate(self.truth.mechanism.joints):
-            before = np.zeros(3) if joint.parent == BASE else self.placed[joint.parent].shift[0]
-            step = np.linalg.norm(self.placed[index].shift[0] - before, axis=-1)
-            reach.append(step + (0 if joint.parent == BASE else reach[joint.parent]))
+            if joint.parent == BASE:
+                reach.append(np.zeros(self.truth.count))
+            else:
+                step = np.linalg.norm(self.placed[index].shift[0] - self.placed[joint.parent].shift[0], axis=-1)
+                reach.append(step + reach[joint.parent])
         tool = 0.0
         if self.truth.rough.frame is not None:
             tool = float(np.linalg.norm(self.truth.rough.pose(self.truth.rough.frame.pose)[1]))
-        return np.asarray(np.max(np.broadcast_arrays(*reach, np.zeros(self.truth.count)), axis=0) + tool)
+        return np.asarray(np.max(np.broadcast_arrays(*reach), axis=0) + tool)
+
+    def distance(self) -> Array:
+        """Size of the frame's place, per state (count,), in m: as far as its first joint stands from the base, and a lever."""
+        frame = self.truth.rough.frame
+        root = 0.0 if frame is None or frame.body == BASE else self.placed[self.truth.rough.supports[frame.body][0]].shift[0]
+        return np.asarray(np.linalg.norm(np.atleast_2d(root), axis=-1) + self.length())
 
     def joint_acceleration(self) -> Array:
         """Size of the joints' accelerations per state (count,): M⁻¹ times that of the forces."""
@@ -238,7 +246,7 @@ class Sizes:
         if result == "M":
             return self.mass()
         if function in ("forward_kinematics", "jacobian"):
-            return np.maximum(1.0, self.length()) if result != "p" else self.length()
+            return np.maximum(1.0, self.length()) if result != "p" else self.distance()
         if function == "link_accelerations":
             return self.acceleration()
         if function == "interbody_forces":   # F inherits the round-off of a
