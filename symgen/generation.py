@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from os import PathLike
 
 from symgen import constants, methods, passes
 from symgen.derivation import Derivation, TooManyRows
-from symgen.errors import MethodRefusal, RequestError
+from symgen.errors import MethodRefusal, RequestError, SymgenError
 from symgen.functions import AT_RUN_TIME, FUNCTIONS
 from symgen.ir import Program
 from symgen.linkage import Linkage
@@ -24,7 +25,10 @@ INVERSE_ON_REQUEST_ABOVE = 20
 
 @dataclass(frozen=True)
 class Options:
-    """What changes the C of one mechanism: precision, frame of interest, run-time payload and wrench, trigonometry, checks."""
+    """What changes the C of one mechanism: precision, frame of interest, run-time payload and wrench, trigonometry, checks.
+
+    The Program itself knows three of them (`of_program`); the others only change how it is printed.
+    """
 
     real: str = "double"
     frame: str | None = None
@@ -43,6 +47,12 @@ class Options:
         asked = ((argument.name, getattr(self, argument.name)) for argument in AT_RUN_TIME)
         return {name: link for name, link in asked if link is not None}
 
+    def of_program(self, mechanism: Mechanism, function: str) -> Options:
+        """These options as far as they change the rows of a function's Program, so that what is alike is derived once."""
+        what = FUNCTIONS[function]
+        felt = {a.name: getattr(self, a.name) for a in AT_RUN_TIME if a in what.feels}
+        return Options(frame=self.frame or tip(mechanism) if what.needs_frame else None, **felt)
+
 
 @lru_cache(maxsize=16)
 def models(mechanism: Mechanism) -> tuple[Model, Model]:
@@ -52,6 +62,7 @@ def models(mechanism: Mechanism) -> tuple[Model, Model]:
         return plain, regroup(plain)
 
 
+@lru_cache(maxsize=64)
 def tip(mechanism: Mechanism) -> str:
     """The frame that `forward_kinematics`, `jacobian` and their like speak of unless told.
 
@@ -89,6 +100,69 @@ def derive(mechanism: Mechanism, function: str, method: str, options: Options, b
     Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
     than `dearest` operations once nothing is repeated.
     """
+    return replace(Attempt(mechanism, function, method, options).program(budget, longest, dearest), real=options.real)
+
+
+class Attempt:
+    """One function by one method, as far as somebody has asked for it: what is done is kept, and so is what was refused.
+
+    The answer does not depend on who asked before: limits that are given again are held against the same figures.
+    """
+
+    def __init__(self, mechanism: Mechanism, function: str, method: str, options: Options) -> None:
+        self.mechanism, self.function, self.method, self.options = mechanism, function, method, options
+        self.length = self.cost = 0
+        """Rows of the derivation, or a number that it outgrew; operations once nothing is repeated."""
+        self.begun: Program | None = None
+        self.finished: Program | None = None
+        self.refused: SymgenError | None = None
+
+    def program(self, budget: int = ROW_BUDGET, longest: int | None = None, dearest: float | None = None) -> Program:
+        """See `derive`; raises what the derivation raised."""
+        longest = longest or 4 * budget
+        if self.refused is not None:
+            raise copy(self.refused)
+        if self.length > longest:
+            raise TooManyRows(f"the derivation outgrew {longest} rows")
+        if self.begun is None and self.finished is None:
+            self._begin(longest)
+        if dearest is not None and self.cost > dearest:
+            raise TooManyRows(f"{self.cost} operations")
+        if self.finished is None:
+            assert self.begun is not None
+            self.finished, self.begun = passes.finish(self.begun), None
+            self.finished = _without_idle(self.finished, len(FUNCTIONS[self.function].arguments))
+        if len(self.finished.rows) > budget:
+            raise TooManyRows(f"{len(self.finished.rows)} rows")
+        return self.finished
+
+    def _begin(self, longest: int) -> None:
+        try:
+            frozen = _derivation(self.mechanism, self.function, self.method, self.options, longest)
+        except TooManyRows:
+            self.length = longest + 1
+            raise
+        except SymgenError as error:
+            self.refused = copy(error)   # without the frames that it came through
+            raise
+        self.length = len(frozen.rows)
+        self.begun = passes.begin(frozen)
+        self.cost = self.begun.cost
+
+
+_attempt = lru_cache(maxsize=256)(Attempt)
+
+
+def _once(mechanism: Mechanism, function: str, method: str, options: Options, longest: int | None = None,
+          dearest: float | None = None) -> Program:
+    """`derive`, each derivation but once in a process: for every real type, and for methods that share it."""
+    shared = methods.alike(method, function, mechanism)
+    made = _attempt(mechanism, function, shared, options.of_program(mechanism, function))
+    return replace(made.program(longest=longest, dearest=dearest), method=method, real=options.real)
+
+
+def _derivation(mechanism: Mechanism, function: str, method: str, options: Options, longest: int) -> Program:
+    """The rows of one method, as it records them."""
     what = FUNCTIONS[function]
     build = methods.derivation(method, function)
     plain, regrouped = models(mechanism)
@@ -98,19 +172,12 @@ def derive(mechanism: Mechanism, function: str, method: str, options: Options, b
         felt = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
         arguments = [*what.arguments, *felt]
         shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in arguments}
-        home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest or 4 * budget)
+        home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         frame = model.frame(mechanism, options.frame or tip(mechanism)) if what.needs_frame else None
         linkage = Linkage(model, home, frame, **{a.name: model.frame(mechanism, link) for a, link in felt.items()})
         results = build(linkage)
         named = [(r.name, r.sizes(mechanism.nq, mechanism.nv), atoms) for r, atoms in zip(what.results, results, strict=True)]
-        program = home.freeze(function, method, named, shapes)
-    program = passes.begin(program)
-    if dearest is not None and program.cost > dearest:
-        raise TooManyRows(f"{program.cost} operations")
-    program = passes.finish(program)
-    if len(program.rows) > budget:
-        raise TooManyRows(f"{len(program.rows)} rows")
-    return replace(_without_idle(program, len(what.arguments)), real=options.real)
+        return home.freeze(function, method, named, shapes)
 
 
 def _size(shape: Sequence[int]) -> int:
@@ -139,7 +206,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     """By the method with the fewest operations for this robot (mul + add + div; ties by name)."""
     alike = FUNCTIONS[function].ranked_as
     if alike:
-        return derive(mechanism, function, _program(mechanism, alike, None, options).method, options)
+        return _once(mechanism, function, _program(mechanism, alike, None, options).method, options)
     found: Program | None = None
     longest = dearest = None
     seen = set()
@@ -150,7 +217,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             continue
         seen.add(reading)
         try:
-            candidate = derive(mechanism, function, method, options, longest=longest, dearest=dearest)
+            candidate = _once(mechanism, function, method, options, longest, dearest)
         except (TooManyRows, MethodRefusal):   # a method may decline a payload, which its refusal does not see
             continue
         if found is None or (candidate.cost, method) < (found.cost, found.method):
@@ -180,10 +247,14 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     return _program(mechanism, nearest(function, FUNCTIONS, "function"), method, Options(real, frame, payload, trig, wrench))
 
 
-@lru_cache(maxsize=256)
 def _program(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program:
     for link in options.at_run_time.values():
         mechanism.frame(link)
+    return _asked(mechanism, function, method, replace(options.of_program(mechanism, function), real=options.real))
+
+
+@lru_cache(maxsize=256)
+def _asked(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program:
     refused = refusal(mechanism, function, options.payload)
     if refused is not None:
         raise RequestError(refused)
@@ -193,7 +264,7 @@ def _program(mechanism: Mechanism, function: str, method: str | None, options: O
     if why is not None:
         raise RequestError(why)
     try:
-        return derive(mechanism, function, method, options)
+        return _once(mechanism, function, method, options)
     except TooManyRows:
         raise RequestError(f"{function} of '{mechanism.name}' by {method} needs more than {ROW_BUDGET} rows; "
                            "take another method or lock joints that do not matter with --lock") from None

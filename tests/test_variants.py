@@ -26,7 +26,9 @@ def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(name: s
     variant = f"{method}:{methods.module(method).stands_for(robot(name))}"
     for function in FUNCTIONS:
         if {method, variant} <= set(generation.methods_for(robot(name), function)):
-            assert program(name, function, method).rows == program(name, function, variant).rows
+            assert methods.alike(method, function, robot(name)) == methods.alike(variant, function, robot(name))
+            derived = generation.derive(robot(name), function, variant, Options())
+            assert program(name, function, method).rows == derived.rows
 
 
 @pytest.mark.parametrize("method", STANDING)
@@ -42,21 +44,31 @@ def test_the_search_for_the_cheapest_derives_nothing_twice(made: str, monkeypatc
     """Not even where one derivation has three names."""
     mechanism = flat_chain(3) if made == "flat" else symgen.load(made)
     found: list[Program] = []
-    derive = generation.derive
+    derivation = generation._derivation
 
-    def watched(*given: Any, **named: Any) -> Program:
-        found.append(derive(*given, **named))
+    def watched(*given: Any) -> Program:
+        found.append(derivation(*given))
         return found[-1]
 
-    monkeypatch.setattr(generation, "derive", watched)
+    monkeypatch.setattr(generation, "_derivation", watched)
+    generation._attempt.cache_clear()
     for function in FUNCTIONS:
         if generation.refusal(mechanism, function, None) is None:
             found.clear()
             generation.best(mechanism, function, Options())
+            assert found or FUNCTIONS[function].ranked_as
             for i, one in enumerate(found):
                 for other in found[i + 1:]:
                     assert one.method.partition(":")[0] != other.method.partition(":")[0] or one.rows != other.rows, (
                         function, one.method, other.method)
+
+
+def test_what_shares_a_derivation_would_have_been_derived_alike() -> None:
+    scara = robot("scara")
+    for function, shared in (("forward_dynamics", {"riccati:fd4", "riccati:fd2"}), ("link_accelerations", {"riccati:fd2"})):
+        assert shared <= {m for m in methods.providers(function) if methods.alike(m, function, scara) != m}
+        for method in shared:
+            assert program("scara", function, method) == generation.derive(scara, function, method, Options())
 
 
 @pytest.mark.parametrize("made", [planar_rods(4), point_mass_arm(1, 2), flat_chain(4), *(robot(name) for name in FEW)],

@@ -112,6 +112,13 @@ def reading(method: str, function: str, mechanism: Mechanism) -> Derive:
     return found or derivation(method, function)
 
 
+def alike(method: str, function: str, mechanism: Mechanism) -> str:
+    """The first name of the derivation that a method or variant has for a function on a robot; several may share one."""
+    found, stem = reading(method, function, mechanism), method.partition(":")[0]
+    return next(name for name in providers(function)
+                if name.partition(":")[0] == stem and reading(name, function, mechanism) is found)
+
+
 @cache
 def _derivation(method: str, function: str) -> Derive | None:
     """One object for one derivation, so that a variant which shares another's is known by it."""

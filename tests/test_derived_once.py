@@ -1,0 +1,69 @@
+"""Nothing is derived twice in a process: not for another real type, not for checks, not for a method that was a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import symgen
+from symgen import cli, generation
+from symgen.functions import FUNCTIONS
+from symgen.generation import Options
+
+Derived = list[tuple[str, str, Options]]
+
+
+@pytest.fixture
+def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
+    """(function, method, options) of every derivation that is begun, from a process that has derived nothing."""
+    begun: Derived = []
+    derivation = generation._derivation
+
+    def watched(mechanism: Any, function: str, method: str, options: Options, longest: int) -> Any:
+        begun.append((function, method, options))
+        return derivation(mechanism, function, method, options, longest)
+
+    monkeypatch.setattr(generation, "_derivation", watched)
+    generation._attempt.cache_clear()
+    generation._asked.cache_clear()
+    yield begun
+    generation._attempt.cache_clear()
+    generation._asked.cache_clear()
+
+
+def test_a_checked_folder_derives_each_program_once(derived: Derived, tmp_path: Path) -> None:
+    assert cli.main(["generate", "scara", "--checked", "-o", str(tmp_path / "c")]) == 0
+    assert {function for function, _, _ in derived} == set(FUNCTIONS)
+    assert len(derived) == len(set(derived))
+
+
+def test_what_only_changes_the_text_derives_nothing(derived: Derived) -> None:
+    scara = symgen.load("scara")
+    double = symgen.program(scara, "forward_dynamics")
+    derived.clear()
+    single = symgen.program(scara, "forward_dynamics", real="float", trig="inline", frame=generation.tip(scara))
+    assert derived == []
+    assert (single.rows, single.real, double.real) == (double.rows, "float", "double")
+    generation.programs(scara, ["forward_dynamics"], Options(checked=True))
+    assert derived == []
+
+
+def test_a_candidate_is_not_derived_again_when_it_is_asked_for(derived: Derived) -> None:
+    scara = symgen.load("scara")
+    symgen.program(scara, "forward_dynamics", "composite_body")
+    symgen.program(scara, "forward_dynamics")
+    symgen.program(scara, "forward_dynamics", "riccati")
+    assert sorted(method for _, method, _ in derived) == sorted({method for _, method, _ in derived})
+
+
+def test_the_choice_does_not_depend_on_what_was_asked_before(derived: Derived) -> None:
+    scara = symgen.load("scara")
+    first = symgen.program(scara, "operational_inertia_inverse")
+    generation._attempt.cache_clear()
+    generation._asked.cache_clear()
+    for method in generation.methods_for(scara, "operational_inertia_inverse"):
+        symgen.program(scara, "operational_inertia_inverse", method)
+    assert symgen.program(scara, "operational_inertia_inverse") == first
