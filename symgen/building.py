@@ -29,7 +29,7 @@ from typing import Any
 
 from symgen.backends import c99, render
 from symgen.backends._checks import STATUSES
-from symgen.errors import BuildError, RequestError
+from symgen.errors import ArgumentError, BuildError
 from symgen.ir import Program
 
 WAY_OUT = "on Debian and Ubuntu 'apt install gcc python3-dev' brings both"
@@ -45,7 +45,7 @@ class Build:
 
     def __post_init__(self) -> None:
         if self.optimize not in (0, 1, 2, 3):
-            raise RequestError(f"optimize is {self.optimize!r}; it can be 0, 1, 2 or 3")
+            raise ArgumentError(f"optimize is {self.optimize!r}; it can be 0, 1, 2 or 3")
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -59,7 +59,8 @@ def load(
 ) -> ModuleType:
     """The compiled functions as a module with `lib` and `ffi`.
 
-    `lib.NAME_<function>` takes one pointer per argument and result; `lib.NAME_<function>_batch` takes a count, a
+    `lib.NAME_<function>` takes one pointer per argument and result, and so does `lib.NAME_<function>_aligned`, which returns -1
+    where one of them is not aligned, else 0 (or the status of a checked function); `lib.NAME_<function>_batch` takes a count, a
     pointer and a step (in elements) per argument, and a pointer per result; `lib.NAME_<function>_chain` takes a count,
     a share and the same, and adds that share of each call's first result to the first argument of the next. `sources`
     replaces the text of functions, by name; `floors` are those of `c99.source`. Of checked functions the first two return 0,

@@ -1,4 +1,18 @@
-"""The one family of exceptions that reach a user: one sentence each, saying what, where and what to do."""
+"""The one family of exceptions that reach a user: one sentence each, saying what, where and what to do.
+
+    SymgenError
+      DescriptionError       ValueError    a description cannot be read
+      MechanismError         ValueError    what was read has no dynamics
+      RequestError                         what was asked for cannot be carried out
+        ArgumentError        ValueError    a shape, a type or a value that cannot be taken
+          UnknownName        LookupError   a name that there is not
+        MethodRefusal                      another method may
+      StateError             ValueError    a checked function refuses a state
+      BuildError, ToolMissing              a compiler or another program
+      ProgramError                         a defect of symgen itself
+
+Whoever knows Python's own families catches these with `except ValueError` and `except LookupError`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +21,7 @@ class SymgenError(Exception):
     """Base of every error that symgen raises on purpose; its text is one sentence for a person."""
 
 
-class DescriptionError(SymgenError):
+class DescriptionError(SymgenError, ValueError):
     """A robot description cannot be read: names the file, the line and the element."""
 
     def __init__(self, what: str, *, file: str = "", line: int | None = None, element: str = "", hint: str = "") -> None:
@@ -19,7 +33,7 @@ class DescriptionError(SymgenError):
         self.file, self.line, self.element = file, line, element
 
 
-class MechanismError(SymgenError):
+class MechanismError(SymgenError, ValueError):
     """A mechanism is not one that has dynamics: names the body or joint."""
 
 
@@ -27,11 +41,20 @@ class RequestError(SymgenError):
     """What was asked for does not exist or cannot be carried out: names what does exist."""
 
 
+class ArgumentError(RequestError, ValueError):
+    """An argument has a shape, a type or a value that cannot be taken: names the argument and what is wanted."""
+
+
+class UnknownName(ArgumentError, LookupError):
+    """No robot, joint, link, function, method or option has this name: names the nearest. A wrong value that is a name, so
+    both a ValueError and a LookupError, as NumPy's AxisError is both a ValueError and an IndexError."""
+
+
 class MethodRefusal(RequestError):
     """A method does not suit what was asked of this robot, as a payload; another method may: names one."""
 
 
-class StateError(SymgenError):
+class StateError(SymgenError, ValueError):
     """A checked function refused a state: names the function, the state and why. Its results are as they were."""
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from symgen.backends import c99, render
 from symgen.backends._c_text import rounded
-from symgen.errors import BuildError, RequestError, ToolMissing
+from symgen.errors import ArgumentError, BuildError, ToolMissing
 from symgen.ir import Program
 
 TEMPLATES = "eva"
@@ -203,10 +203,11 @@ def _call(program: Program, target: c99.Target, ranges: Mapping[str, Sequence[Ra
     for port in program.inputs:
         given = ranges.get(port.name, ())
         if len(given) != port.size:
-            raise RequestError(f"{program.function} takes {port.size} numbers for {port.name}; there are ranges for {len(given)}")
+            raise ArgumentError(f"{program.function} takes {port.size} numbers for {port.name}; there are ranges for "
+                                f"{len(given)}")
         for index, (low, high) in enumerate(given):
             if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-                raise RequestError(f"the range of {port.name}[{index}] is from {float(low):g} to {float(high):g}, which is none")
+                raise ArgumentError(f"the range of {port.name}[{index}] is from {float(low):g} to {float(high):g}, which is none")
             elements.append({"name": names[port.name], "index": index, "low": outward(low, -1, program.real),
                              "high": outward(high, 1, program.real)})
     return {

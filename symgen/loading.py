@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from symgen.errors import DescriptionError, RequestError
+from symgen.errors import ArgumentError, DescriptionError, RequestError, UnknownName
 from symgen.mechanism import Mechanism, Vector3, nearest
 from symgen.quantities import Place, rational, shown
 from symgen.readers import reader, suffixes
@@ -44,7 +44,7 @@ def load(
     Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each.
     """
     if mimic not in ("independent", "refuse"):
-        raise RequestError(f"mimic is {shown(mimic)}; give 'independent' or 'refuse'")
+        raise ArgumentError(f"mimic is {shown(mimic)}; give 'independent' or 'refuse'")
     snapper = Snapper(tolerance(snap), asked=snap is not None)
     field = None if gravity is None else _gravity(gravity)
     data, path, file = _fetch(robot)
@@ -71,11 +71,11 @@ def builtin_robots() -> dict[str, str]:
 def _gravity(value: str | Sequence[int | float | str | Fraction]) -> Vector3:
     entries = value.split(",") if isinstance(value, str) else list(value)
     if len(entries) != 3:
-        raise RequestError(f"gravity has {len(entries)} entries; give three, such as 0,0,-9.81")
+        raise ArgumentError(f"gravity has {len(entries)} entries; give three, such as 0,0,-9.81")
     try:
         x, y, z = (e if isinstance(e, Fraction) else rational(str(e)) for e in entries)
     except DescriptionError as error:
-        raise RequestError(f"gravity: {error}") from None
+        raise ArgumentError(f"gravity: {error}") from None
     return x, y, z
 
 
@@ -83,7 +83,7 @@ def _fetch(robot: str | os.PathLike[str]) -> tuple[bytes, Path, str]:
     """The bytes of the description, its path, and its name for sentences."""
     text = os.fspath(robot)
     if "\0" in text or not text.strip():
-        raise RequestError(f"{shown(text)} is no robot; give a built-in name or a path")
+        raise ArgumentError(f"{shown(text)} is no robot; give a built-in name or a path")
     builtin, colon, count = text.partition(":")
     if isinstance(robot, str) and any(builtin == known.stem for known in _ROBOTS.glob("*.toml")):
         path = _ROBOTS / f"{builtin}.toml"
@@ -97,7 +97,7 @@ def _fetch(robot: str | os.PathLike[str]) -> tuple[bytes, Path, str]:
             raise Place(file).error("it holds xacro macros, which must be expanded first",
                                     f"run: xacro {file} -o {path.name.split('.')[0]}.urdf")
         if not path.suffix and not path.exists():
-            raise RequestError(_no_such_robot(text))
+            raise UnknownName(_no_such_robot(text))
         known = ", ".join(sorted(suffixes()))
         raise Place(file).error(f"no reader knows the file type {shown(path.suffix)}", f"give a file that ends in {known}")
     return _bytes(path, file), path, file
@@ -108,9 +108,9 @@ def _with_count(data: bytes, name: str, count: str | None) -> bytes:
     if count is None:
         return data
     if not _REPEAT.search(data):
-        raise RequestError(f"robot '{name}' has a fixed number of links; leave out ':{count[:20]}'")
+        raise ArgumentError(f"robot '{name}' has a fixed number of links; leave out ':{count[:20]}'")
     if not re.fullmatch(r"[0-9]{1,6}", count) or not 1 <= int(count) <= LARGEST_CHAIN:
-        raise RequestError(f"{shown(count)} is no number of links for '{name}'; give a whole number from 1 to {LARGEST_CHAIN}")
+        raise ArgumentError(f"{shown(count)} is no number of links for '{name}'; give a whole number from 1 to {LARGEST_CHAIN}")
     return _REPEAT.sub(f"repeat = {int(count)}".encode(), data, count=1)
 
 
@@ -123,7 +123,7 @@ def _bytes(path: Path, file: str) -> bytes:
             raise place.error(f"the file is larger than {LARGEST_FILE // 10**6} MB", "give one without embedded geometry")
         return path.read_bytes()
     except FileNotFoundError:
-        raise RequestError(_no_such_robot(file)) from None
+        raise UnknownName(_no_such_robot(file)) from None
     except PermissionError:
         raise place.error("reading it is not permitted", "change its permissions or copy it") from None
     except OSError as error:
@@ -134,7 +134,7 @@ def _is_directory(path: Path, text: str) -> bool:
     try:
         return path.is_dir()
     except (OSError, ValueError):
-        raise RequestError(f"{shown(text)} is no path that can be looked up; give a built-in name or a path") from None
+        raise ArgumentError(f"{shown(text)} is no path that can be looked up; give a built-in name or a path") from None
 
 
 def _inside(folder: Path) -> Path:

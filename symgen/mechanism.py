@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from symgen.errors import MechanismError, RequestError
+from symgen.errors import MechanismError, UnknownName
 
 Vector3 = tuple[Fraction, Fraction, Fraction]
 ZERO3: Vector3 = (Fraction(0), Fraction(0), Fraction(0))
@@ -267,4 +267,4 @@ def nearest(name: str, known: Iterable[str], what: str) -> str:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
     hint = f"did you mean '{close[0]}'?" if close else f"there are: {listed}"
-    raise RequestError(f"no {what} is named '{name}'; {hint}")
+    raise UnknownName(f"no {what} is named '{name}'; {hint}")

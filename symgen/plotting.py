@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symgen.errors import RequestError
+from symgen.errors import ArgumentError, RequestError
 
 if TYPE_CHECKING:
     from symgen.compare import Comparison, Comparisons, Row
@@ -45,9 +45,9 @@ def canvas(file: str) -> Callable[[Callable[[Any], Any]], None]:
     """
     ending = Path(file).suffix.removeprefix(".").lower()
     if ending not in ENDINGS:
-        raise RequestError(f"a picture cannot be written to '{file}'; name a file that ends with .svg or .png")
+        raise ArgumentError(f"a picture cannot be written to '{file}'; name a file that ends with .svg or .png")
     if not (folder := Path(file).resolve().parent).is_dir():
-        raise RequestError(f"a picture cannot be written to '{file}': the folder {folder} does not exist; make it first")
+        raise ArgumentError(f"a picture cannot be written to '{file}': the folder {folder} does not exist; make it first")
     try:
         import matplotlib
         from matplotlib.figure import Figure

@@ -27,7 +27,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 import numpy as np
 
 from symgen.arrays import added, cross, identity, rodrigues, skew, stack, times, transposed
-from symgen.errors import RequestError
+from symgen.errors import ArgumentError, RequestError
 from symgen.mechanism import BASE, Frame, Mechanism, Pose, Shift, Slide, Vector3
 from symgen.precision import FLOAT, Array, Scalars
 from symgen.reference_determinant import log_determinant, log_determinant_gradient
@@ -132,7 +132,7 @@ class Reference:
         if self.payload is None or self.payload.body == BASE:
             return self._declared
         if payload is None:
-            raise RequestError(f"this reference carries a payload on '{self.payload.name}'; pass its ten numbers as `payload`")
+            raise ArgumentError(f"this reference carries a payload on '{self.payload.name}'; pass its ten numbers as `payload`")
         turn, shift = self.pose(self.payload.pose)
         mass, c = payload[..., 0], payload[..., 1:4]
         tensor = payload[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape((*payload.shape[:-1], 3, 3))
@@ -192,7 +192,7 @@ class Reference:
 
     def _frame_placement(self, placed: Sequence[Placement], q: Array) -> tuple[Array, Array]:
         if self.frame is None:
-            raise RequestError("this reference has no frame; name a link with frame=")
+            raise ArgumentError("this reference has no frame; name a link with frame=")
         turn, shift = self.pose(self.frame.pose)
         if self.frame.body != BASE:
             at = placed[self.frame.body]
@@ -252,7 +252,7 @@ class Reference:
         if self.wrench is None or self.wrench.body == BASE:
             return None
         if wrench is None:
-            raise RequestError(f"this reference feels a wrench on '{self.wrench.name}'; pass its six numbers as `wrench`")
+            raise ArgumentError(f"this reference feels a wrench on '{self.wrench.name}'; pass its six numbers as `wrench`")
         (turn, shift), at = self.pose(self.wrench.pose), placed[self.wrench.body]
         moment, force = (times(at.turn[0] @ turn, part) for part in (wrench[..., :3], wrench[..., 3:]))
         return self.wrench.body, at.shift[0] + times(at.turn[0], shift), moment, force
@@ -324,7 +324,7 @@ class Reference:
         q, v, a = np.broadcast_arrays(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
         placed = self.placements(q, v, a)
         if self.frame is None:
-            raise RequestError("this reference has no frame; name a link with frame=")
+            raise ArgumentError("this reference has no frame; name a link with frame=")
         turn, shift = self.pose(self.frame.pose)
         at = None if self.frame.body == BASE else placed[self.frame.body]
         tip = 0 * q[..., :1] + self.scalars.array([0] * 6)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from symgen.errors import DescriptionError, RequestError
+from symgen.errors import ArgumentError, DescriptionError
 from symgen.mechanism import Angle
 from symgen.quantities import DIGITS, Place, angle, angle_text, decimal_parts, number, shown
 
@@ -51,7 +51,7 @@ def tolerance(snap: str | float | Fraction | None) -> Fraction | None:
     except DescriptionError:
         value = Fraction(-1)
     if not 0 <= value <= Fraction(1, 10):
-        raise RequestError(f"snap is {shown(snap)}; give 'off' or a tolerance between 0 and 0.1 rad")
+        raise ArgumentError(f"snap is {shown(snap)}; give 'off' or a tolerance between 0 and 0.1 rad")
     return value
 
 

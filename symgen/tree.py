@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symgen import inertias
-from symgen.errors import RequestError
+from symgen.errors import ArgumentError, RequestError
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import (
     BASE,
@@ -243,7 +243,7 @@ def _locked_motions(tree: Tree, lock: Mapping[str, LockValue], snapper: Snapper)
     moving = {c.name: c for c in tree.connections if c.kind != "fixed"}
     for name, value in lock.items():
         if any(c.name == name and c.kind == "fixed" for c in tree.connections):
-            raise RequestError(f"joint {shown(name)} cannot be locked: it is fixed already; leave it out")
+            raise ArgumentError(f"joint {shown(name)} cannot be locked: it is fixed already; leave it out")
         connection = moving[nearest(name, moving, "joint")]
         place = Place(element=f"lock {name}")
         motions[name] = _motion(connection, value, place, snapper)
@@ -253,8 +253,8 @@ def _locked_motions(tree: Tree, lock: Mapping[str, LockValue], snapper: Snapper)
 def _motion(connection: Connection, value: LockValue, place: Place, snapper: Snapper) -> Pose:
     if connection.kind not in kinds():
         if value not in (None, 0, "0", ""):
-            raise RequestError(f"joint {shown(connection.name)} of type {shown(connection.kind)} can be locked at its zero only; "
-                               "give no value")
+            raise ArgumentError(f"joint {shown(connection.name)} of type {shown(connection.kind)} can be locked at its zero "
+                                "only; give no value")
         return ()
     if joint_type(connection.kind).TURNS:
         if isinstance(value, Angle):
@@ -265,7 +265,7 @@ def _motion(connection: Connection, value: LockValue, place: Place, snapper: Sna
             angle = snapper.angle(_text(value), place)
         return compose((Turn(connection.axis, angle),))
     if isinstance(value, Angle):
-        raise RequestError(f"joint {shown(connection.name)} slides: lock it at a length in m, not at an angle")
+        raise ArgumentError(f"joint {shown(connection.name)} slides: lock it at a length in m, not at an angle")
     distance = value if isinstance(value, Fraction) else rational(_text(value), place)
     return compose((Slide(connection.axis, distance),))
 

@@ -20,7 +20,7 @@ from typing import Any
 from symgen import generation
 from symgen.backends import c99
 from symgen.certificate import checked_floors
-from symgen.errors import BuildError, RequestError, SymgenError
+from symgen.errors import ArgumentError, BuildError, SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.generation import Options
 from symgen.ir import Program
@@ -70,7 +70,7 @@ def verify(
     as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
     """
     if states < 1:
-        raise RequestError(f"verification at {states} states checks nothing; ask for one or more")
+        raise ArgumentError(f"verification at {states} states checks nothing; ask for one or more")
     if not isinstance(robot, Mechanism) and Path(robot).is_dir():
         return _verify_folder(read_folder(Path(robot), functions), states, seed, compiled, progress)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)

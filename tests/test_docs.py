@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import importlib
 import importlib.util
 import inspect
@@ -19,7 +18,6 @@ import symgen
 from symgen import commands, methods
 from symgen.commands import Parser
 from symgen.functions import FUNCTIONS
-from symgen.generation import Options
 from symgen.loading import builtin_robots
 from tests.doc_samples import RUN, Reader, Sample, fits, samples
 
@@ -119,10 +117,9 @@ def test_every_command_has_a_section_and_no_section_a_command_that_is_gone() -> 
 
 
 def test_the_python_calls_take_what_the_book_says() -> None:
-    """Each function of the package with all its arguments; `compile` passes options on."""
+    """Each function of the package with all its arguments."""
     offered = {n: getattr(importlib.import_module(home), n) for n, home in symgen._HOME.items()}
     taken = {n: set(inspect.signature(made).parameters) for n, made in offered.items() if inspect.isfunction(made)}
-    taken["compile"] = taken["compile"] - {"options"} | {field.name for field in dataclasses.fields(Options)}
     calls = re.findall(r"^\| `symgen\.(\w+)\(([^)]*)\)`", text(DOCS / "commands.md"), re.M)
     assert {called: {word.rstrip("=") for word in arguments.split(", ")} for called, arguments in calls} == taken
 

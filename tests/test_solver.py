@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
 import pickle
+import signal
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from symgen import building
-from symgen.errors import RequestError
+import symgen
+from symgen import building, kernels
+from symgen.errors import ArgumentError, RequestError, UnknownName
 from symgen.loading import load
 from symgen.solver import Solver, compile
 from tests.c_programs import arm, determinant, drawn, expected, forward_dynamics, gravity
 
 Array = np.ndarray[Any, np.dtype[Any]]
+ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 
@@ -106,9 +113,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "out shape": (lambda s: s.mass_matrix(X, out=np.zeros(4)), r"\(2, 2\); a float64 array of shape \(4,\) was given"),
     "out type": (lambda s: s.mass_matrix(X, out=np.zeros((2, 2), np.float32)), "a float32 array"),
     "out list": (lambda s: s.mass_matrix(X, out=[1, 2]), "a list was given"),
-    "out stride": (lambda s: s.mass_matrix(X, out=np.zeros((2, 4))[:, ::2]), "not contiguous and writable"),
-    "out frozen": (lambda s: s.mass_matrix(X, out=np.broadcast_to(np.float64(0), (2, 2))), "not contiguous and writable"),
-    "out locked": (lambda s: s.mass_matrix(X, out=np.frombuffer(bytes(32)).reshape(2, 2)), "not contiguous and writable"),
+    "masked": (lambda s: s.mass_matrix(np.ma.masked_equal([1.0, 2.0], 2.0)), "q is a masked array"),
+    "masked list": (lambda s: s.mass_matrix([np.ma.array([1.0, 2.0])]), "q is a masked array"),
     "out number": (lambda s: s.mass_matrix_and_bias(X, X, out=np.zeros((2, 2))), "a tuple of 2 arrays"),
     "out twice": (lambda s: s.mass_matrix_and_bias(X, X, out=(m := np.zeros((2, 2)), m[0])), "overlap"),
     "bind unknown": (lambda s: s.bind("mass_matri", X, X), "did you mean 'mass_matrix'"),
@@ -123,9 +129,98 @@ WRONG: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("what", WRONG)
 def test_mistakes_get_one_sentence(solver: Solver, what: str) -> None:
     mistake, sentence = WRONG[what]
-    with pytest.raises(RequestError, match=sentence) as caught:
+    with pytest.raises(ArgumentError, match=sentence) as caught:
         mistake(solver)
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, LookupError) is (what == "bind unknown")
     assert "\n" not in str(caught.value)
+
+
+def offset(array: Array) -> Array:
+    """The same numbers one byte beside where numbers stand."""
+    return np.frombuffer(bytearray(b"x" + array.tobytes()), dtype=np.uint8)[1:].view(array.dtype).reshape(array.shape)
+
+
+UNFIT: dict[str, tuple[Any, str]] = {
+    "stride": (lambda m: np.zeros((*m.shape[:-1], 4))[..., ::2], "M is not contiguous"),
+    "frozen": (lambda m: np.broadcast_to(np.float64(0), m.shape), "M is not contiguous"),
+    "locked": (lambda m: np.frombuffer(bytes(m.nbytes)).reshape(m.shape), "M is not writable"),
+    "aligned": (offset, "M is not aligned"),
+    "swapped": (lambda m: m.astype(">f8"), "a >f8 array"),
+    "single": (lambda m: m.astype(np.float32), "a float32 array"),
+    "masked": (np.ma.array, "M is a masked array"),
+    "larger": (lambda m: np.zeros((1, *m.shape)), "a float64 array of shape"),
+    "list": (lambda m: m.tolist(), "a list was given"),
+}
+
+
+@pytest.mark.parametrize("states", [(), (3,)], ids=["one", "many"])
+@pytest.mark.parametrize("what", UNFIT)
+def test_what_c_cannot_write_to_is_refused_alike_for_one_state_and_many(solver: Solver, what: str,
+                                                                                states: tuple[int, ...]) -> None:
+    spoil, sentence = UNFIT[what]
+    q, out = drawn(*states, 2), np.zeros((*states, 2, 2))
+    unfit = spoil(out)
+    with pytest.raises(ArgumentError, match=sentence):
+        solver.mass_matrix(q, out=unfit)
+    with pytest.raises(ArgumentError, match=r"mass_matrix: (the|M)"):
+        solver.bind("mass_matrix", q, unfit)
+    np.testing.assert_array_equal(np.asarray(unfit), 0)
+    np.testing.assert_array_equal(solver.mass_matrix(offset(q)), solver.mass_matrix(q))
+
+
+INTERRUPTED = """
+import time
+import numpy as np
+from symgen.ir import Port
+from symgen.solver import Solver
+from tests.c_programs import Builder
+
+b = Builder("slow", [Port("q", (1,))])
+x = b.input(0, 0)
+for _ in range(300):
+    x = b.op("sin", x)
+solver = Solver.from_programs("long", {"slow": b.program([Port("x", (1,), (x,))])}, 1, 1, optimize=0)
+q, x = np.ones((4_000_000, 1)), np.zeros((4_000_000, 1))
+for call in (lambda: solver.slow(q, out=x), solver.bind("slow", q, x)):
+    x[...] = 0
+    print("ready", flush=True)
+    start = time.process_time()
+    try:
+        call()
+    except KeyboardInterrupt:
+        print(time.process_time() - start, np.count_nonzero(x), flush=True)
+"""
+
+
+def test_ctrl_c_stops_a_long_batch_within_a_second() -> None:
+    """A milliard of sines is ten seconds and more. Counted in the process's own seconds, however busy the machine is."""
+    with subprocess.Popen([sys.executable, "-c", INTERRUPTED], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for _ in range(2):
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            seconds, done = process.stdout.readline().split()
+            assert float(seconds) < 1.0
+            assert 0 < int(done) < 4_000_000
+    assert process.returncode == 0
+
+
+def test_a_batch_in_many_shares_is_that_in_one(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
+    own = Solver.from_programs("arm", arm(), 2, 2, optimize=1)
+    q, v, tau = drawn(101, 2), drawn(2, seed=1), drawn(101, 2, seed=2)
+    whole = own.forward_dynamics(q, v, tau)
+    bound, last = np.empty((101, 2)), np.empty(2)
+    for first in (1, 40 * len(own.programs["forward_dynamics"].rows)):
+        monkeypatch.setattr(kernels, "FIRST_SHARE", first)
+        monkeypatch.setattr(kernels, "SHARE", 1e-9)   # every later share is one state
+        np.testing.assert_array_equal(own.forward_dynamics(q, v, tau), whole)
+        np.testing.assert_array_equal(own.forward_dynamics(q, v, tau, out=tau.copy()), whole)
+        own.bind("forward_dynamics", q, v, tau, bound)()
+        np.testing.assert_array_equal(bound, whole)
+        own.chain("forward_dynamics", 101, q, v, tau, last)()
+        np.testing.assert_array_equal(last, whole[-1])
 
 
 def test_results_over_arguments(solver: Solver) -> None:
@@ -180,7 +275,7 @@ def test_a_chain_runs_through_the_states_and_each_call_waits(solver: Solver) -> 
     assert det == solver.mass_matrix_determinant(q[0])
     # A share that is not zero shows that the first argument does take up the result before.
     kernel = solver._kernels["forward_dynamics"]
-    kernel.in_turn(2, 0.5, *kernel._steps([q, v, tau]), *kernel._into([a]))
+    kernel.in_turn(2, 0.5, *kernel._steps([q, v, tau], [True, True, False]), *kernel._into([a]))
     before = solver.forward_dynamics(q[0] + 0.5 * solver.forward_dynamics(q[-1], v[-1], tau), v[0], tau)
     np.testing.assert_allclose(a, solver.forward_dynamics(q[1] + 0.5 * before, v[1], tau), rtol=1e-12)
     for states, arrays in ((4, (q, v, tau, a)), (5, (q, v, tau, np.empty((5, 2)))), (5, (q, v.tolist(), tau, a)), (5, (q, a))):
@@ -249,10 +344,20 @@ def test_compile_passes_options_on() -> None:
     own = compile("planar_arm", ["gravity_force"], "float", optimize=1, trig="macro", payload=load("planar_arm").frames[-1].name)
     assert own.real == "float"
     assert [port.name for port in own.programs["gravity_force"].inputs] == ["q", "payload"]
-    with pytest.raises(RequestError, match="did you mean 'payload'"):
-        compile("planar_arm", ["gravity_force"], paylod="tip")
-    with pytest.raises(RequestError, match="did you mean 'gravity_force'"):
+    again = pickle.loads(pickle.dumps(own))
+    assert again.real == "float"
+    assert again.programs == own.programs
+    with pytest.raises(UnknownName, match="did you mean 'gravity_force'"):
         compile("planar_arm", "gravity_forc")
+
+
+def test_every_argument_of_the_python_calls_has_a_name_and_a_type() -> None:
+    """So that an editor offers it, and a checker sees a slip in it."""
+    for name in ("load", "program", "compile", "generate", "verify", "inspect"):
+        for one in inspect.signature(getattr(importlib.import_module(symgen._HOME[name]), name)).parameters.values():
+            assert one.kind is not one.VAR_KEYWORD, name
+            assert one.annotation not in (one.empty, "Any"), f"{name}: {one.name}"
+    assert (Path(symgen.__file__).parent / "py.typed").is_file()
 
 
 def test_threads_share_a_solver(solver: Solver) -> None:

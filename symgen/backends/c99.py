@@ -19,7 +19,7 @@ from typing import Any
 import symgen
 from symgen.backends import _checks, _sincos, render
 from symgen.backends._c_text import WIDTH, comment, identifier, literal, local, rounded
-from symgen.errors import RequestError
+from symgen.errors import ArgumentError, RequestError
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
 
@@ -56,7 +56,7 @@ class Target:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))
         if self.trig not in TRIG:
-            raise RequestError(f"trig is '{self.trig}'; it can be libm, macro or inline")
+            raise ArgumentError(f"trig is '{self.trig}'; it can be libm, macro or inline")
 
     def symbol(self, function: str) -> str:
         """The C name of a function."""
@@ -152,9 +152,9 @@ def single_real(programs: Iterable[Program]) -> str:
     """The real type that the programs share; RequestError when they mix double and float."""
     reals = sorted({program.real for program in programs})
     if len(reals) > 1:
-        raise RequestError("the functions mix double and float; one header declares one real type, so ask for either")
+        raise ArgumentError("the functions mix double and float; one header declares one real type, so ask for either")
     if reals and reals[0] not in _CALLS:
-        raise RequestError(f"real is '{reals[0]}'; it can be double or float")
+        raise ArgumentError(f"real is '{reals[0]}'; it can be double or float")
     return reals[0] if reals else "double"
 
 

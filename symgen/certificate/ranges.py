@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symgen.errors import RequestError
+from symgen.errors import ArgumentError, RequestError
 from symgen.ir import Program
 from symgen.mechanism import Joint, Mechanism
 
@@ -54,7 +54,7 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION)
     RequestError for limits that are not in order, or an acceleration that is not positive.
     """
     if acceleration <= 0:
-        raise RequestError("the range of accelerations must be positive; give --acceleration in rad/s² and m/s², as 10")
+        raise ArgumentError("the range of accelerations must be positive; give --acceleration in rad/s² and m/s², as 10")
     positions: list[Range] = []
     velocities: list[Range] = []
     efforts: list[Range] = []
@@ -92,7 +92,7 @@ def _position(mechanism: Mechanism, joint: Joint) -> tuple[Range, str]:
     low, high = joint.limits.lower, joint.limits.upper
     if joint.kind != "continuous" and low is not None and high is not None:
         if low > high:
-            raise RequestError(f"{mechanism.name}: joint '{joint.name}' has limits that are not in order "
+            raise ArgumentError(f"{mechanism.name}: joint '{joint.name}' has limits that are not in order "
                                f"({float(low):g} to {float(high):g}); correct them in the description")
         return (low, high), ""
     if joint.kind == "prismatic":

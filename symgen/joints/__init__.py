@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from symgen.errors import RequestError
+from symgen.errors import UnknownName
 
 
 @cache
@@ -24,5 +24,5 @@ def kinds() -> tuple[str, ...]:
 def joint_type(kind: str) -> Any:
     """The module of a joint type by name; RequestError lists those that exist."""
     if kind not in kinds():
-        raise RequestError(f"joint type '{kind}' is not known; there are: {', '.join(kinds())}")
+        raise UnknownName(f"joint type '{kind}' is not known; there are: {', '.join(kinds())}")
     return import_module(f"symgen.joints.{kind}")

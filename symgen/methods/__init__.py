@@ -26,7 +26,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
-from symgen.errors import RequestError
+from symgen.errors import ArgumentError
 from symgen.linkage import Linkage
 from symgen.mechanism import Mechanism, nearest
 from symgen.methods._quantities import Quantity
@@ -101,7 +101,7 @@ def derivation(method: str, function: str) -> Derive:
     """How `method` computes `function`; RequestError lists the methods that can."""
     found = _derivation(method, function)
     if found is None:
-        raise RequestError(f"method '{method}' does not compute {function}; these do: {', '.join(providers(function))}")
+        raise ArgumentError(f"method '{method}' does not compute {function}; these do: {', '.join(providers(function))}")
     return found
 
 

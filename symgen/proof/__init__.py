@@ -24,7 +24,7 @@ from symgen.certificate.boxes import drawn
 from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias
 from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, stated
 from symgen.certificate.rounding import Arithmetic
-from symgen.errors import RequestError
+from symgen.errors import ArgumentError
 from symgen.generation import Options
 from symgen.ir import Port, Program
 from symgen.mechanism import Mechanism
@@ -79,7 +79,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
                    progress: Progress | None = None) -> Proof:
     """`prove` of Programs that are already there; `sources` is their C where that is not the backend's, `name` the NAME in it."""
     if states < 1:
-        raise RequestError(f"a running error at {states} states bounds nothing; ask for one or more")
+        raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")
     ranges = declared_ranges(mechanism, acceleration)
     arithmetic = arithmetic_of(options.real, options.trig)
     if trig_ulps is not None:

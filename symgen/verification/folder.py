@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from symgen.backends import wrapper
-from symgen.errors import DescriptionError, RequestError
+from symgen.errors import ArgumentError, DescriptionError, SymgenError
 from symgen.generation import Options
 from symgen.loading import load
 from symgen.mechanism import Mechanism, nearest
@@ -53,6 +53,8 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         wraps = {backend: (path / f"{name}.{wrapper(backend).SUFFIX}").read_text(encoding="utf-8") for backend in wanted}
     except OSError as error:
         raise DescriptionError(f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT) from None
+    except SymgenError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
     return Folder(mechanism, name, options, methods, sources, header, sincos, wraps)
@@ -62,5 +64,5 @@ def _wanted(request: str, made: dict[str, str], path: Path) -> tuple[str, str]:
     name, _, method = request.partition("=")
     function = nearest(name, made, "function in this folder")
     if method and method != made[function]:
-        raise RequestError(f"{path} holds {function} by {made[function]}, not by {method}; verify that, or generate it again")
+        raise ArgumentError(f"{path} holds {function} by {made[function]}, not by {method}; verify that, or generate it again")
     return function, made[function]
