@@ -23,37 +23,42 @@ def wrappers(asked: Iterable[str]) -> list[str]:
 
 
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
-             real: str = "double", name: str | None = None, frame: str | None = None, payload: str | None = None,
+             real: str | None = None, name: str | None = None, frame: str | None = None, payload: str | None = None,
              trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = (),
              target: str | None = None, checked: bool = False, evidence: bool = True,
-             progress: Progress | None = None) -> dict[str, Any]:
+             functions_only: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
-    `functions` as in `symgen.generation.requested`; `frame`, `payload` and `wrench` as in `symgen.program`; `name` prefixes
-    every C name; `wrap` names the wrappers of the C that are wanted besides ('cpp17'); `target` (`symgen.targets`) adds the
-    folder firmware/ for it and, unless `evidence` is False, what a call costs there (`symgen.cost_sheet`) and what is proved
-    (`symgen.proof.sheet`); `checked` functions return a status, and leave their results alone where it is
-    not OK. Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
+    `functions` as in `symgen.generation.requested`; `real` None is float where the target's FPU has single precision only,
+    else double; `frame`, `payload` and `wrench` as in `symgen.program`; `name` prefixes every C name; `wrap` names the wrappers
+    of the C that are wanted besides ('cpp17'); `target` (`symgen.targets`) adds the folder firmware/ for it and, unless
+    `evidence` is False, what a call costs there (`symgen.cost_sheet`) and what is proved (`symgen.proof.sheet`); `checked`
+    functions return a status, and leave their results alone where it is not OK. With `functions_only` the folder holds the
+    functions and their headers and nothing else: no self-test, description or manifest, nothing for the target.
+    Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
     """
     tell = progress or (lambda what, done, total: None)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
     wraps = wrappers(wrap)
     frame = frame or tip(mechanism)
-    options = Options(real, frame, payload, trig, wrench, checked)
-    device = {} if target is None else {"target": nearest(target, targets.names(), "target")}
+    machine = None if target is None else nearest(target, targets.names(), "target")
+    options = Options(real or targets.real(machine), frame, payload, trig, wrench, checked)
+    device = {} if machine is None or functions_only else {"target": machine}
     found = programs(mechanism, functions, options)                                 # → model → derivation → Programs
-    cases = selftest.cases(mechanism, found, frame=frame, trig=trig, **options.at_run_time)   # the reference's answers
     chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time, **device}
     if wraps:
         chosen["wrap"] = wraps
     if checked:
         chosen["checked"] = True
+    cases = ([] if functions_only else                                              # the reference's answers
+             selftest.cases(mechanism, found, frame=frame, trig=trig, **options.at_run_time))
     bounds = {function: checked_floors(mechanism, program, options) for function, program in found.items()}
     known = {}
-    if target is not None and evidence:
-        tell(f"measuring on {target}", 0, 2)
-        known["cost"] = cost_sheet(mechanism, found.values(), target, options.at_run_time, trig, bounds if checked else None)
+    if machine is not None and evidence and not functions_only:
+        tell(f"measuring on {machine}", 0, 2)
+        known["cost"] = cost_sheet(mechanism, found.values(), machine, options.at_run_time, trig, bounds if checked else None)
         tell("proving", 1, 2)
         known["proof"] = proof_sheet(mechanism, found, options, name or mechanism.name)
     tell("writing the folder", 1, 1)
-    return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known, floors=bounds)   # → C
+    return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known, floors=bounds,
+                        functions_only=functions_only)                              # → C

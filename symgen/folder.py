@@ -1,17 +1,13 @@
 """The folder of C: every file of `interface.md` for one robot, written whole or not at all.
 
-`write` makes the texts, puts them into a new folder beside the place asked for, and swaps the two by renaming. What
-stops it (a full disk, an interruption) leaves the old folder, or the whole new one.
+`texts` makes the texts, and `symgen.replacing` puts them into place.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,12 +18,13 @@ from typing import Any
 import symgen
 from symgen import firmware
 from symgen.backends import c99, render, wrapper
-from symgen.backends._c_text import WIDTH, comment, literal
+from symgen.backends._c_text import WIDTH, literal, one_line
 from symgen.errors import RequestError
 from symgen.evidence import context
 from symgen.ir import Port, Program
 from symgen.joints import joint_type
 from symgen.mechanism import BASE, Mechanism
+from symgen.replacing import replace_folder
 
 Number = float | Fraction
 
@@ -56,6 +53,7 @@ def write(
     cases: Iterable[SelfTestCase] = (),
     evidence: Mapping[str, Any] | None = None,
     floors: Mapping[str, Mapping[int, Fraction]] | None = None,
+    functions_only: bool = False,
 ) -> dict[str, Any]:
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
@@ -63,12 +61,18 @@ def write(
     `trig`, `checked` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. `evidence` is
     what was found out about the C, plain data for the manifest and the README ("cost": `symgen.cost_sheet`, "proof":
     `symgen.proof.sheet`); `floors` are certified bounds of divisors by function and row (`c99.source`). A folder that is
-    there already is replaced when symgen wrote it; files in it that symgen did not write are kept. Raises RequestError when
-    something else stands there, or when the disk refuses.
+    there already is replaced when symgen wrote it; files in it that symgen did not write are kept. With `functions_only` it holds
+    the functions and their headers, nothing else, not even the manifest.
+    Raises RequestError when something else stands there, or when the disk refuses.
     """
     files = texts(mechanism, programs, name=name, options=options, cases=cases, evidence=evidence, floors=floors)
-    replace_folder(Path(folder), files)
-    return dict(json.loads(files["manifest.json"]))
+    manifest: dict[str, Any] = json.loads(files["manifest.json"])
+    if functions_only:
+        functions = {entry["file"] for entry in manifest["functions"].values()}
+        files = {name: text for name, text in files.items() if name in functions or name.endswith((".h", ".hpp"))}
+        manifest["files"] = sorted(files)
+    replace_folder(Path(folder), files, manifest["robot"])
+    return manifest
 
 
 def texts(
@@ -199,7 +203,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
 
 def _cell(text: str) -> str:
     """`text` fit for a cell of a Markdown table."""
-    return comment(text).replace("|", "/").replace("`", "'")
+    return one_line(text).replace("|", "/").replace("`", "'")
 
 
 def _tests(programs: Mapping[str, Program], target: c99.Target, cases: list[SelfTestCase]) -> list[dict[str, Any]]:
@@ -275,98 +279,3 @@ def _wrapped(numbers: Sequence[str]) -> list[str]:
         else:
             lines.append(text)
     return lines
-
-
-def replace_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Make `folder` hold `files`, by renaming a finished folder into its place.
-
-    What stands in a folder that symgen wrote but is not symgen's is moved along. Raises RequestError, the old folder
-    untouched, when the place holds something that symgen did not write or when the disk refuses.
-    """
-    folder = folder.resolve()  # a link is followed, so that its target is replaced and not the link
-    if Path.cwd().is_relative_to(folder):
-        raise RequestError(f"{folder} is where you stand and cannot be replaced; name a folder inside it, such as ./c")
-    try:
-        kept = _foreign(folder, files)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.new-", dir=folder.parent))
-    except OSError as error:
-        raise _refusal(folder, error) from None
-    old = new.with_name(new.name.replace(".new-", ".old-"))
-    try:
-        for name, text in files.items():
-            _write_file(new / name, text)
-        new.chmod(0o777 & ~_umask())  # mkdtemp makes a private folder
-        if folder.exists():
-            os.rename(folder, old)
-        for name in kept:
-            (new / name).parent.mkdir(exist_ok=True)
-            os.rename(old / name, new / name)
-        os.rename(new, folder)
-    except BaseException as error:
-        _put_back(folder, old, new, kept)
-        if isinstance(error, OSError):
-            raise _refusal(folder, error) from None
-        raise
-    finally:
-        # The disk says how far it came. With both there the way back failed as well: nothing is deleted then.
-        if not new.exists():
-            shutil.rmtree(old, ignore_errors=True)
-        elif not old.exists():
-            shutil.rmtree(new, ignore_errors=True)
-
-
-def _write_file(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-
-
-def _put_back(folder: Path, old: Path, new: Path, kept: Sequence[str]) -> None:
-    """Undo what was renamed. Asks the disk, not the program, since an interruption may fall between the two."""
-    if folder.exists() or not old.exists():
-        return
-    for name in kept:
-        if not os.path.lexists(old / name) and os.path.lexists(new / name):
-            os.rename(new / name, old / name)
-    os.rename(old, folder)
-
-
-def _foreign(folder: Path, files: Mapping[str, str]) -> list[str]:
-    """What stands in the folder and is not symgen's; RequestError when the folder is not one that symgen wrote."""
-    if not folder.exists():
-        return []
-    if not folder.is_dir():
-        raise RequestError(f"{folder} is a file; choose a folder that does not exist yet")
-    if not any(folder.iterdir()):
-        return []
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        own = {str(name) for name in manifest["files"]} if manifest["symgen"] else set()
-    except (OSError, ValueError, TypeError, KeyError):
-        raise RequestError(f"{folder} holds files that symgen did not write; choose another folder, or an empty one") from None
-    foreign = [name for name in _present(folder, {name.partition("/")[0] for name in own if "/" in name}) if name not in own]
-    clash = next((name for name in foreign if name in files or any(file.startswith(f"{name}/") for file in files)), None)
-    if clash is not None:
-        raise RequestError(f"{folder / clash} was not written by symgen and would be replaced; move it away")
-    return foreign
-
-
-def _present(folder: Path, shared: set[str]) -> list[str]:
-    """What stands in the folder; of a folder in it that holds files of symgen's (`shared`), what stands in that."""
-    found = []
-    for path in sorted(folder.iterdir()):
-        inside = path.name in shared and path.is_dir() and not path.is_symlink()
-        found += [f"{path.name}/{child.name}" for child in sorted(path.iterdir())] if inside else [path.name]
-    return found
-
-
-def _refusal(folder: Path, error: OSError) -> RequestError:
-    reason = error.strerror or str(error)
-    return RequestError(f"{folder} cannot be written: {reason}; nothing was changed, make room or choose another folder")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+from symgen import marks
 from symgen.errors import ArgumentError, DescriptionError, RequestError, UnknownName
 from symgen.mechanism import Mechanism, Vector3, nearest
 from symgen.quantities import Place, rational, shown
@@ -145,6 +146,10 @@ def _inside(folder: Path) -> Path:
         manifest = json.loads((folder / "manifest.json").read_bytes())
         name = str(manifest["robot"])
     except FileNotFoundError:
+        if marks.functions_alone(folder):
+            without = ("it holds functions alone, without the description and manifest that say which robot, frame and options "
+                       "they are to be judged by")
+            raise place.error(without, "generate again without --functions-only and take that folder") from None
         raise place.error("this is a directory without a manifest.json", hint) from None
     except OSError as error:
         raise place.error(f"its manifest.json cannot be read ({error.strerror})", hint) from None

@@ -26,7 +26,7 @@ from tests.test_c99 import WARNINGS, build
 from tests.test_clean_c import SANITIZERS, UNWANTED, misra, tool
 from tests.test_firmware import make, need
 from tests.test_folder import run as command
-from tests.test_folder import selftest
+from tests.test_folder import selftest, with_main
 
 pytestmark = pytest.mark.firmware
 
@@ -182,7 +182,7 @@ def test_what_is_printed_verifies_without_a_folder() -> None:
 def test_the_self_test_sees_checks_that_the_compiler_took_away(generated: Path) -> None:
     folder = generated / "scara"
     sources = sorted(folder.glob("*.c"))
-    built = command("gcc", "-std=c99", "-O2", "-ffast-math", *sources, "-o", folder.parent / "fast", "-lm")
+    built = command("gcc", "-std=c99", "-O2", "-ffast-math", with_main(folder), *sources, "-o", folder.parent / "fast", "-lm")
     assert built.returncode == 0, built.stderr
     assert " 0 failed" not in command(folder.parent / "fast").stdout
 
@@ -205,10 +205,11 @@ def test_without_the_option_nothing_changes(tmp_path: Path) -> None:
 def test_compilers_and_analysers_are_silent(generated: Path, tmp_path: Path, robot: str) -> None:
     files = sorted((generated / robot).glob("*.c"))
     assert files[-1].name == f"{robot}_selftest.c"
-    done = command("gcc", "-std=c99", *WARNINGS, "-fanalyzer", "-c", *files[:2], files[-1], cwd=tmp_path)
+    main = with_main(generated / robot)
+    done = command("gcc", "-std=c99", *WARNINGS, main, "-fanalyzer", "-c", *files[:2], files[-1], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     without = [f"-Wno-{name}" for name in ("unknown-warning-option", *UNWANTED)]
-    done = command(tool("clang"), "-std=c99", "-Weverything", *without, "-Werror", "-fsyntax-only", *files)
+    done = command(tool("clang"), "-std=c99", "-Weverything", *without, main, "-Werror", "-fsyntax-only", *files)
     assert (done.returncode, done.stderr) == (0, "")
     assert misra(*(file for file in files if re.search(r"forward_dynamics|gravity|log_determinant.c", file.name))) == set()
     if robot == "scara":
@@ -219,7 +220,8 @@ def test_compilers_and_analysers_are_silent(generated: Path, tmp_path: Path, rob
 def test_sanitizers_are_silent(generated: Path, tmp_path: Path, sanitizer: str) -> None:
     compiler, *flags = SANITIZERS[sanitizer]
     files = sorted((generated / "scara").glob("*.c"))
-    done = command(tool(compiler), "-std=c99", "-O1", "-ffp-contract=off", *flags, *files, "-o", tmp_path / "selftest", "-lm")
+    done = command(tool(compiler), "-std=c99", "-O1", "-ffp-contract=off", "-Dscara_SELFTEST", *flags, *files, "-o",
+                   tmp_path / "selftest", "-lm")
     assert done.returncode == 0, done.stderr
     done = command(tmp_path / "selftest")
     assert (done.returncode, done.stderr) == (0, "")

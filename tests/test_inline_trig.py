@@ -288,7 +288,8 @@ def test_compilers_and_analysers_are_silent(generated: Path, tmp_path: Path, rob
     done = command("gcc", "-std=c99", *WARNINGS, "-fanalyzer", "-c", *files[:4], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     without = [f"-Wno-{name}" for name in ("unknown-warning-option", *UNWANTED)]
-    done = command(tool("clang"), "-std=c99", "-Weverything", *without, "-Werror", "-fsyntax-only", *files)
+    done = command(tool("clang"), "-std=c99", "-Weverything", *without, f"-D{robot}_SELFTEST", "-Werror", "-fsyntax-only",
+                   *files)
     assert (done.returncode, done.stderr) == (0, "")
     assert misra(*(file for file in files if re.search("forward_dynamics|jacobian", file.name))) == set()
 
@@ -297,7 +298,8 @@ def test_compilers_and_analysers_are_silent(generated: Path, tmp_path: Path, rob
 def test_sanitizers_are_silent(generated: Path, tmp_path: Path, sanitizer: str) -> None:
     compiler, *flags = SANITIZERS[sanitizer]
     files = sorted((generated / "planar_arm").glob("*.c"))
-    done = command(tool(compiler), "-std=c99", "-O1", "-ffp-contract=off", *flags, *files, "-o", tmp_path / "selftest", "-lm")
+    done = command(tool(compiler), "-std=c99", "-O1", "-ffp-contract=off", "-Dplanar_arm_SELFTEST", *flags, *files, "-o",
+                   tmp_path / "selftest", "-lm")
     assert done.returncode == 0, done.stderr
     done = command(tmp_path / "selftest")
     assert (done.returncode, done.stderr) == (0, "")

@@ -22,6 +22,7 @@ ROOMS: dict[str, str] = {
     "errors": "",
     "functions": "",
     "tables": "",
+    "marks": "",
     "mechanism": "errors",
     "ir": "errors",
     # description → Mechanism
@@ -31,7 +32,7 @@ ROOMS: dict[str, str] = {
     "joints": "errors",
     "tree": "errors inertias joints mechanism quantities snapping",
     "readers": "errors inertias mechanism quantities snapping tree",
-    "loading": "errors mechanism quantities readers snapping tree",
+    "loading": "errors marks mechanism quantities readers snapping tree",
     "canonical": "mechanism quantities",
     "show": "errors mechanism model tables",
     # Mechanism → Program
@@ -56,7 +57,8 @@ ROOMS: dict[str, str] = {
     "eva": "backends errors ir",
     "multipliers": "constants ir model",
     "evidence": "",
-    "folder": "backends canonical errors evidence firmware functions ir joints mechanism symgen",
+    "folder": "backends canonical errors evidence firmware functions ir joints mechanism replacing symgen",
+    "replacing": "errors marks",
     "selftest": "errors folder ir mechanism precision verification",
     "generation": "constants derivation errors functions ir linkage loading mechanism methods model passes regularity",
     "inspection": "backends closed_forms constants derivation errors functions generation ir joints linkage loading mechanism "

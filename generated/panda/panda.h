@@ -18,16 +18,16 @@ extern "C" {
 /* tau = M(q) a + C(q,v) v + g(q)
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   a: joint accelerations (rad/s², m/s²)
- *   tau: joint torques and forces (N·m, N)
+ *   a: joint accelerations (rad/s^2, m/s^2)
+ *   tau: joint torques and forces (N*m, N)
  */
 void panda_inverse_dynamics(const double q[panda_NQ], const double v[panda_NV], const double a[panda_NV], double tau[panda_NV]);
 
 /* a = M(q)^-1 (tau - c)
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   tau: joint torques and forces (N·m, N)
- *   a: joint accelerations (rad/s², m/s²)
+ *   tau: joint torques and forces (N*m, N)
+ *   a: joint accelerations (rad/s^2, m/s^2)
  */
 void panda_forward_dynamics(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double a[panda_NV]);
 
@@ -98,7 +98,7 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
 /* accelerations of the links that joint forces cause
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   tau: joint torques and forces (N·m, N)
+ *   tau: joint torques and forces (N*m, N)
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
@@ -107,9 +107,9 @@ void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV]
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   tau: joint torques and forces (N·m, N)
- *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N·m, N)
- *   a: joint accelerations (rad/s², m/s²)
+ *   tau: joint torques and forces (N*m, N)
+ *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
+ *   a: joint accelerations (rad/s^2, m/s^2)
  */
 void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double F_[panda_NV*6], double a[panda_NV]);
 

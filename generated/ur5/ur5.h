@@ -18,16 +18,16 @@ extern "C" {
 /* tau = M(q) a + C(q,v) v + g(q)
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   a: joint accelerations (rad/s², m/s²)
- *   tau: joint torques and forces (N·m, N)
+ *   a: joint accelerations (rad/s^2, m/s^2)
+ *   tau: joint torques and forces (N*m, N)
  */
 void ur5_inverse_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const double a[ur5_NV], double tau[ur5_NV]);
 
 /* a = M(q)^-1 (tau - c)
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   tau: joint torques and forces (N·m, N)
- *   a: joint accelerations (rad/s², m/s²)
+ *   tau: joint torques and forces (N*m, N)
+ *   a: joint accelerations (rad/s^2, m/s^2)
  */
 void ur5_forward_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double a[ur5_NV]);
 
@@ -98,7 +98,7 @@ void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[3
 /* accelerations of the links that joint forces cause
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   tau: joint torques and forces (N·m, N)
+ *   tau: joint torques and forces (N*m, N)
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
@@ -107,9 +107,9 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   tau: joint torques and forces (N·m, N)
- *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N·m, N)
- *   a: joint accelerations (rad/s², m/s²)
+ *   tau: joint torques and forces (N*m, N)
+ *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
+ *   a: joint accelerations (rad/s^2, m/s^2)
  */
 void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double F_[ur5_NV*6], double a[ur5_NV]);
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Container
 from fractions import Fraction
 
+from symgen.backends._ascii import ascii_text
 from symgen.errors import RequestError
 
 
@@ -96,7 +97,12 @@ def local(name: str, taken: Container[str]) -> str:
 
 
 def comment(text: str) -> str:
-    """`text` on one line of printable characters, unable to end a comment or to continue a line."""
+    """`text` on one line of printable ASCII, unable to end a comment or to continue a line."""
+    return one_line(ascii_text(text))   # in this order: what a sign is written as may be half of a comment's end
+
+
+def one_line(text: str) -> str:
+    """`text` on one line of printable characters of any alphabet, unable to end a comment or to continue a line."""
     plain = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
     # The slashes are parted as often as needed: '**//' must not become '*/' by one replacement.
     while "*/" in plain or "/*" in plain:

@@ -91,10 +91,12 @@ def function_arguments(parser: Parser) -> None:
                         help="a function, by METHOD or by that with the fewest operations; repeatable (default: every function)")
 
 
-def program_arguments(parser: Parser, real: str = "double") -> None:
-    """-f, --real, --frame, --payload and --wrench."""
+def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
+    """-f, --real (None, the target's own, unless given, where there may be a target), --frame, --payload and --wrench."""
     function_arguments(parser)
-    parser.add_argument("--real", default=real, metavar="double|float", help=f"the type of the numbers in C (default {real})")
+    usual = "float where the target's FPU has single precision only, else double" if on_a_target else "double"
+    parser.add_argument("--real", default=None if on_a_target else "double", metavar="double|float",
+                        help=f"the type of the numbers in C (default {usual})")
     parser.add_argument("--frame", metavar="LINK", help="the frame of forward_kinematics and jacobian (default: the last link)")
     parser.add_argument("--payload", metavar="LINK", help="a run-time load on this link, as one more argument payload[10]")
     parser.add_argument("--wrench", metavar="LINK",

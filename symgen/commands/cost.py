@@ -27,7 +27,7 @@ def arguments(parser: Parser) -> None:
     measured = ", ".join(name for name in targets.names() if targets.find(name).counter)
     parser.add_argument("--target", required=True, metavar="TARGET", help=f"what runs the C: {measured}")
     parser.add_argument("--clock", metavar="HZ", help="the target's clock, as 168e6: adds the control rate that it allows")
-    program_arguments(parser, real="float")
+    program_arguments(parser, on_a_target=True)
     parser.add_argument("--trig", default="libm", metavar="libm|macro|inline", help="where sine and cosine come from")
     parser.add_argument("--checked", action="store_true", help="the functions as they are with their checks")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
@@ -40,19 +40,22 @@ def run(options: Namespace) -> int:
     from symgen.generation import Options, programs
 
     clock = _clock(options.clock)
-    slow = targets.slow(options.target, options.real)
+    real = options.real or targets.real(options.target)
+    slow, why = targets.slow(options.target, real), targets.why(options.target, options.real)
     mechanism = read(options)
-    chosen = Options(options.real, options.frame, options.payload, options.trig, options.wrench, options.checked)
+    chosen = Options(real, options.frame, options.payload, options.trig, options.wrench, options.checked)
     made = programs(mechanism, functions(options.functions), chosen)
     floors = {name: checked_floors(mechanism, program, chosen) for name, program in made.items()} if options.checked else None
     found = measure(mechanism, made.values(), options.target, at_run_time=chosen.at_run_time, trig=options.trig, floors=floors)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
+    if why is not None:
+        print(f"symgen: note: {why}", file=sys.stderr)
     if options.json:
-        print(as_json({"robot": mechanism.name, "target": options.target, "real": options.real, "optimize": OPTIMIZE,
+        print(as_json({"robot": mechanism.name, "target": options.target, "real": real, "optimize": OPTIMIZE,
                        "states": STATES, "clock": clock, "functions": [cost.facts(clock) for cost in found]}))
         return 0
-    print(f"{mechanism.name} on {targets.find(options.target).title}, {options.real}, {OPTIMIZE}\n")
+    print(f"{mechanism.name} on {targets.find(options.target).title}, {real}, {OPTIMIZE}\n")
     print("\n".join(_table(found, clock)))
     print(f"\n{EPILOG}")
     return 0

@@ -23,7 +23,7 @@ def arguments(parser: Parser) -> None:
     """The robot, the folder, and what changes the C."""
     robot_arguments(parser)
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write, replaced whole (default: ./NAME)")
-    program_arguments(parser)
+    program_arguments(parser, on_a_target=True)
     parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
     parser.add_argument("--trig", default="libm", metavar="libm|macro|inline",
                         help="call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch")
@@ -33,6 +33,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--target", metavar="TARGET",
                         help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}")
     parser.add_argument("--no-evidence", action="store_true", help="with --target: neither measure nor prove, which saves time")
+    parser.add_argument("--functions-only", action="store_true",
+                        help="the functions and their headers, nothing else: .c and .h files to drop into a project")
 
 
 def run(options: Namespace) -> int:
@@ -42,18 +44,25 @@ def run(options: Namespace) -> int:
     if options.output == "" or options.name == "":
         raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
     wrap = wrappers(options.wrap)
-    slow = targets.slow(options.target, options.real) if options.target is not None else None
+    real = options.real or targets.real(options.target)
+    slow, why = None if options.target is None else targets.slow(options.target, real), targets.why(options.target, options.real)
     mechanism = read(options)
     wanted = functions(options.functions)
     with Progress() as progress:
-        _derive(mechanism, wanted, options, progress)
+        _derive(mechanism, wanted, real, options, progress)
         out = Path(options.output or _folder(options.name or mechanism.name))
-        manifest = generate(mechanism, out, functions=wanted, real=options.real, name=options.name, frame=options.frame,
+        manifest = generate(mechanism, out, functions=wanted, real=real, name=options.name, frame=options.frame,
                             payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target,
-                            evidence=not options.no_evidence, checked=options.checked, progress=progress)
+                            evidence=not options.no_evidence, checked=options.checked,
+                            functions_only=options.functions_only, progress=progress)
     warn(mechanism, options.robot)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
+    if why is not None:
+        print(f"symgen: note: {why}", file=sys.stderr)
+    if options.functions_only and options.target is not None:
+        print("symgen: note: --functions-only leaves out firmware/ and the cost sheet of --target; 'symgen cost' prints it",
+              file=sys.stderr)
     if "missing" in manifest.get("cost", {}):
         print(f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}", file=sys.stderr)
     if wanted is None:
@@ -63,7 +72,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _derive(mechanism: Mechanism, wanted: list[str] | None, options: Namespace, progress: Progress) -> None:
+def _derive(mechanism: Mechanism, wanted: list[str] | None, real: str, options: Namespace, progress: Progress) -> None:
     """Every Program, one by one, for the sake of the progress line: `generate` finds them done."""
     from symgen import generation
 
@@ -71,7 +80,7 @@ def _derive(mechanism: Mechanism, wanted: list[str] | None, options: Namespace, 
     frame = options.frame or generation.tip(mechanism)
     for done, (function, method) in enumerate(chosen.items()):
         progress(f"deriving {function}", done, len(chosen))
-        generation.program(mechanism, function, method, options.real, frame, options.payload, options.trig, options.wrench)
+        generation.program(mechanism, function, method, real, frame, options.payload, options.trig, options.wrench)
 
 
 def _left_out(mechanism: Mechanism, manifest: dict[str, Any], payload: str | None) -> None:
@@ -96,9 +105,12 @@ def _next_steps(out: Path, manifest: dict[str, Any]) -> str:
     folder, build = shlex.quote(place), shlex.quote(place + "-build")
     made = len(manifest["functions"])
     count = "1 function" if made == 1 else f"{made} functions"
+    wrote = f"\nwrote {manifest['robot']}, {count} in C ({manifest['real']}), to {place}"
+    if "manifest.json" not in manifest["files"]:
+        return f"{wrote}: functions and headers alone, which 'symgen verify' cannot judge"
     device = [f"  run it there: make -C {shlex.quote(f'{place}/firmware')} run"] if manifest["options"].get("target") else []
     return "\n".join((
-        f"\nwrote {manifest['robot']}, {count} in C ({manifest['real']}), to {place}",
+        wrote,
         f"  verify it:  symgen verify {folder}",
         f"  build it:   cmake -S {folder} -B {build} && cmake --build {build} && ctest --test-dir {build}",
         *device,

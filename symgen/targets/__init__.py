@@ -12,7 +12,7 @@ from importlib import import_module
 from symgen.mechanism import nearest
 from symgen.targets._machine import Machine
 
-__all__ = ["Machine", "find", "names", "slow"]
+__all__ = ["Machine", "find", "names", "real", "slow", "why"]
 
 
 def names() -> tuple[str, ...]:
@@ -27,9 +27,21 @@ def find(name: str) -> Machine:
     return found
 
 
-def slow(name: str, real: str) -> str | None:
-    """Why `real` is a bad choice on a target, in one sentence; None when its FPU computes in it."""
+def real(name: str | None) -> str:
+    """The real type that is taken unless told: 'float' where the target's FPU has single precision only, else 'double'."""
+    return "float" if name is not None and find(name).double_in_software else "double"
+
+
+def why(name: str | None, asked: str | None) -> str | None:
+    """Why the real type is float though nobody asked for it, in one sentence; None where that is not so."""
+    if asked is not None or real(name) == "double":
+        return None
+    return f"in float, since the FPU of {name} has single precision only; --real double asks for the other"
+
+
+def slow(name: str, asked: str) -> str | None:
+    """Why the real type `asked` for is a bad choice on a target, in one sentence; None when its FPU computes in it."""
     times = find(name).double_in_software
-    if real == "float" or not times:
+    if asked == "float" or not times:
         return None
     return f"the FPU of {name} has single precision only: --real double runs in software, about {times} times slower than float"
