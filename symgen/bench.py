@@ -42,13 +42,22 @@ AGREEMENT = 1e-8
 Progress = Callable[[str, int, int], None]
 
 
+BUSY_SHARE, BUSY_LOAD = 0.95, 1.5
+"""A race that ran for a smaller share of its time, or beside a greater load than its own 1, was not left alone."""
+
+
 @dataclass(frozen=True)
 class Timing:
-    """One way to call one function: nanoseconds a call, the median over the rounds, and every round's figure."""
+    """One way to call one function: nanoseconds a call, the median over the rounds, and every round's figure.
+
+    `share`: the part of the race's time in which this process ran; `load`: processes that wanted to, a minute's mean.
+    """
 
     who: str
     median: float
     rounds: tuple[float, ...]
+    share: float = 1.0
+    load: float = 0.0
 
     def ratio(self, other: Timing) -> float:
         """The median of this over the other, round by round."""
@@ -195,20 +204,35 @@ def race(contestants: Mapping[str, Callable[[], None]]) -> dict[str, Timing]:
         run()
         repeats[who] = max(1, round(SLICE / max(time.perf_counter() - start, 1e-7)))
     found: dict[str, list[float]] = {who: [] for who in contestants}
+    began, ran = time.perf_counter(), time.process_time()
     for _ in range(ROUNDS):
         for who, run in contestants.items():
             start = time.perf_counter()
             for _ in range(repeats[who]):
                 run()
             found[who].append((time.perf_counter() - start) * 1e9 / (repeats[who] * STATES))
-    return {who: Timing(who, statistics.median(times), tuple(times)) for who, times in found.items()}
+    share = (time.process_time() - ran) / (time.perf_counter() - began)
+    load = _load() or 0.0
+    return {who: Timing(who, statistics.median(times), tuple(times), share, load) for who, times in found.items()}
+
+
+def busy(timings: Iterable[Timing]) -> str:
+    """What disturbed these races, in words; empty where nothing did."""
+    seen = list(timings)
+    share, load = min((t.share for t in seen), default=1.0), max((t.load for t in seen), default=0.0)
+    if share >= BUSY_SHARE and load <= BUSY_LOAD:
+        return ""
+    beside = f"load {load:.1f} on {os.cpu_count()} processors"
+    return f"measured on a busy machine ({beside}, running {min(share, 1.0):.0%} of the time)"
 
 
 def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
     """What the figures depend on."""
+    load = _load()
     facts = {
         "processor": _processor(),
-        "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, load {_load()}",
+        "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, "
+                  f"load {'unknown' if load is None else f'{load:.1f}'}",
         "compiler": f"{_first_line([*building.find_compiler(), '--version'])} {' '.join(build.flags)}",
         "python": f"{platform.python_implementation()} {platform.python_version()}, NumPy {np.__version__}",
         "symgen": symgen.__version__,
@@ -229,11 +253,11 @@ def _processor() -> str:
     return f"{model}, frequency governor {governor}"
 
 
-def _load() -> str:
+def _load() -> float | None:
     try:
-        return f"{os.getloadavg()[0]:.1f}"
+        return os.getloadavg()[0]
     except OSError:
-        return "unknown"
+        return None
 
 
 def _first_line(command: list[str]) -> str:

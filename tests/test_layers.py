@@ -89,7 +89,7 @@ ROOMS: dict[str, str] = {
                "tables verification",
     "plotting": "compare errors",
     "sparsity": "plotting",
-    "report": "arrays backends errors functions generation mechanism methods precision reference show states symgen "
+    "report": "arrays backends errors functions generation joints mechanism methods precision reference show states symgen "
               "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",
     "commands": "bench certificate compare cost delivery errors functions generation inspection loading mechanism plotting "

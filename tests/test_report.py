@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html.parser import HTMLParser
+from math import cos, radians
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Mechanism
 from symgen.precision import FLOAT
 from symgen.reference import Reference
-from symgen.report import report, sparsity, tree
+from symgen.report import pose, report, sparsity, tree
 from tests.robots_for_tests import draw, point_mass_arm, robot
 
 
@@ -95,23 +96,53 @@ def test_the_same_robot_gives_the_same_bytes(pages: dict[str, str], tmp_path: Pa
 
 def test_a_name_is_data_and_not_html(tmp_path: Path) -> None:
     arm = point_mass_arm(1, 1)
-    bodies = (Body("<script>alert(1)</script>", arm.bodies[0].parts), arm.bodies[1])
+    long = "a_link_whose_name_is_longer_than_any_box_" * 3
+    bodies = (Body("<script>alert(1)</script>", arm.bodies[0].parts), Body(long, arm.bodies[1].parts))
     page = report(replace(arm, bodies=bodies), tmp_path / "c.html", states=1).read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script" in page
+    assert f"<b>{long}</b>" in page   # and never cut
 
 
-def test_boxes_stand_apart_and_lines_join_them() -> None:
-    drawing = tree.draw(robot("tree8"))
-    places = {(box.x, box.y) for box in drawing.boxes}
-    assert len(places) == len(drawing.boxes) == robot("tree8").nv + 1
-    for a in drawing.boxes:
-        for b in drawing.boxes:
-            assert a is b or a.y != b.y or abs(a.x - b.x) >= drawing.box[0]
-    tops = {(box.x + drawing.box[0] / 2, box.y) for box in drawing.boxes}
-    assert all((line.x2, line.y2) in tops and line.y1 < line.y2 for line in drawing.lines)
-    assert max(box.x for box in drawing.boxes) + drawing.box[0] <= drawing.width
-    assert max(box.y for box in drawing.boxes) + drawing.box[1] <= drawing.height
+def test_every_body_is_one_line_of_the_tree_and_joined_to_its_parent() -> None:
+    made = robot("tree8")
+    drawing = tree.draw(made)
+    at = {row.name: row for row in drawing.rows}
+    assert set(at) == {made.base, *(body.name for body in made.bodies)}
+    assert len({row.y for row in drawing.rows}) == made.nv + 1
+    assert all(0 < row.x < drawing.width and 0 < row.y < drawing.height for row in drawing.rows)
+    expected = set()
+    for i, joint in enumerate(made.joints):
+        above, row = at[made.base if joint.parent < 0 else made.bodies[joint.parent].name], at[made.bodies[i].name]
+        expected.add(f"M{above.x:g} {above.y:g} V{row.y:g} H{row.x:g}")
+        assert joint.name in row.joint
+        assert row.x >= above.x < drawing.width
+        assert row.y > above.y
+    assert set(drawing.lines) == expected
+
+
+def test_the_skeleton_is_the_robot_to_scale() -> None:
+    """Panda's first joint stands 0.333 m above the base; its second at the same place; the tip is where the chain leads."""
+    made = robot("panda")
+    drawn = pose.skeleton(made, pose.middle(made))
+    base, scale = (next(stroke for stroke in drawn.strokes if stroke.kind == kind) for kind in ("base", "scale"))
+    assert f"{drawn.metres:g} m" in {label.text for label in drawn.labels}
+    first = drawn.turning[0]
+    assert first.x == pytest.approx((base.x1 + base.x2) / 2, abs=0.2)
+    assert base.y1 - first.y == pytest.approx(0.333 * cos(radians(20)) * (scale.x2 - scale.x1) / drawn.metres, abs=0.5)
+    assert (drawn.turning[1].x, drawn.turning[1].y) == (first.x, first.y)
+    assert "0, 1" in {label.text for label in drawn.labels}
+    assert len(drawn.turning) == 7
+    assert not drawn.sliding
+    assert len(drawn.masses) == 7
+    assert all(0 < spot.x < drawn.width and 0 < spot.y < drawn.height for spot in (*drawn.turning, *drawn.masses))
+    links = [stroke for stroke in drawn.strokes if stroke.kind == "link"]
+    assert [(s.x2, s.y2) for s in links] == [(spot.x, spot.y) for spot in drawn.turning]
+    bent = pose.middle(made)
+    bent[3] -= 1.0
+    moved = pose.skeleton(made, bent)
+    assert [s.x for s in moved.turning] != [s.x for s in drawn.turning]
+    assert [spot.r for spot in pose.skeleton(robot("scara"), [0.0] * 4).sliding] == [4.5]
 
 
 @pytest.mark.parametrize("name", ["panda", "tree8", "chain5"])

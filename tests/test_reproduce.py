@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgen import reproduce
+from symgen import bench, reproduce
+from symgen.bench import STATES
 from symgen.cli import main
 from symgen.errors import RequestError
 from symgen.loading import load
@@ -117,6 +120,35 @@ def test_a_crossing_is_found_between_two_sizes() -> None:
     assert lee_chirikjian_fig2._crossing(rows, 2) == pytest.approx(2.0)
     assert lee_chirikjian_fig2._crossing([(1, 1.0, 2.0), (2, 1.0, 3.0)], 2) is None
     assert slope([1, 2, 3], [3, 5, 7]) == (1, 2)
+
+
+def test_what_a_call_costs_is_taken_out_of_what_a_solve_costs() -> None:
+    """Calls for one state cost 4000 + 60 ns, one call for all states 4000 / STATES + 60 a state."""
+    call, state = lee_chirikjian_fig2.apart(4060.0, 4000.0 / STATES + 60)
+    assert (call, state) == (pytest.approx(4000.0), pytest.approx(60.0))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("load", "share"), [(0.3, 1.0), (4.0, 1.0), (0.3, 0.5)])
+def test_a_measurement_on_a_busy_machine_says_so_on_page_and_picture(load: float, share: float, tmp_path: Path,
+                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    def timed(contestants: dict[str, Any]) -> dict[str, bench.Timing]:
+        return {who: bench.Timing(who, 100.0, (100.0,), share, load) for who in contestants}
+
+    monkeypatch.setattr(lee_chirikjian_fig2, "race", timed)
+    page, _, svg, _ = reproduce.reproduce("lee-chirikjian-fig2", tmp_path)
+    quiet = load < 1 and share == 1
+    assert ("busy machine" not in page.read_text(encoding="utf-8")) == quiet
+    assert ("busy machine" not in svg.read_text(encoding="utf-8")) == quiet
+
+
+def test_a_race_knows_whether_it_was_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "_load", lambda: 0.9)
+    monkeypatch.setattr(bench, "ROUNDS", 2)
+    asleep = bench.race({"asleep": lambda: time.sleep(0.002)})["asleep"]
+    assert asleep.share < 0.5
+    assert "busy" in bench.busy([asleep])
+    assert not bench.busy([replace(asleep, share=1.0)])
 
 
 def test_cyclic_reduction_deepens_by_a_constant() -> None:

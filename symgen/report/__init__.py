@@ -1,4 +1,4 @@
-"""`report`: one robot's facts on one page of HTML that needs nothing else: tree, inertias, sparsity, costs, verification.
+"""`report`: one robot's facts on one page of HTML that needs nothing else: tree, pose, inertias, sparsity, costs, verification.
 
     symgen.report.report(mechanism, "panda.html")
 
@@ -17,6 +17,7 @@ from symgen import backends, generation, methods
 from symgen.errors import RequestError, SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
+from symgen.report.pose import middle, skeleton
 from symgen.report.sparsity import pictures
 from symgen.report.tree import draw
 from symgen.show import facts
@@ -42,9 +43,11 @@ def report(mechanism: Mechanism, out: str | os.PathLike[str], *, states: int = 1
     tell("drawing", 2, 3)
     described = facts(mechanism)
     text = backends.render(
-        "report", "page.html.j2", version=symgen.__version__, robot=described, tree=draw(mechanism),
+        "report", "page.html.j2", version=symgen.__version__, robot=described, tree=draw(mechanism), pose=_pose(mechanism),
         mass=sum(body["mass"] for body in described["bodies"]), joints=_joints(described), links=_links(described),
-        notes=described["notes"], costs=costs, sparsity=pictures(mechanism), verified=_verified(verified),
+        warnings=[note for note in described["notes"] if note["kind"] == "warning"],
+        notes=[note for note in described["notes"] if note["kind"] != "warning"], costs=costs, sparsity=pictures(mechanism),
+        verified=_verified(verified),
     )
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -54,6 +57,12 @@ def report(mechanism: Mechanism, out: str | os.PathLike[str], *, states: int = 1
         beside.unlink(missing_ok=True)
         raise RequestError(f"{path}: {error.strerror}; name a file that can be written with -o") from None
     return path
+
+
+def _pose(mechanism: Mechanism) -> dict[str, Any]:
+    q = middle(mechanism)
+    words = "Every joint in the middle of its range, or at 0 where it has none." if any(q) else "Every joint at 0."
+    return {"drawn": skeleton(mechanism, q), "words": words}
 
 
 def _joints(described: dict[str, Any]) -> list[list[str]]:

@@ -44,6 +44,17 @@ class Factor:
         return self.rows * self.side
 
     @property
+    def path(self) -> str:
+        """The cells as one SVG path, neighbours in a row drawn as one bar."""
+        bars: list[list[int]] = []
+        for x, y in self.cells:
+            if bars and bars[-1][1] == y and bars[-1][0] + bars[-1][2] == x:
+                bars[-1][2] += self.side
+            else:
+                bars.append([x, y, self.side])
+        return "".join(f"M{x} {y}h{width}v{self.side}h-{width}z" for x, y, width in bars)
+
+    @property
     def entries(self) -> int:
         return self.rows * self.columns
 

@@ -1,4 +1,4 @@
-"""A robot's tree as boxes and lines: where everything stands, in pixels; the template draws it."""
+"""A robot's tree as lines of text behind a drawn gutter, one body a line: nothing is cut, be the tree wide or a name long."""
 
 from __future__ import annotations
 
@@ -6,69 +6,55 @@ from dataclasses import dataclass
 
 from symgen.mechanism import BASE, Mechanism
 
-BOX, ROW, GAP = (188, 40), 84, 24
-"""Width and height of a box, distance of rows, gap between neighbours."""
-LETTERS = 24
+ROW, STEP, DOT, TEXT = 26, 20, 4, 12
+"""Pixels: height of a line, width of one level of branches, radius of a body's dot, its distance from the text."""
 
 
 @dataclass(frozen=True)
-class Box:
-    """One body: its upper left corner, and two lines of text."""
+class Row:
+    """One body: its dot in the gutter (`x`, `y`), where its text begins and what it says."""
 
     x: float
     y: float
+    text: float
     name: str
-    below: str
-
-
-@dataclass(frozen=True)
-class Line:
-    """One joint: from the foot of a box to the head of another, with a label beside it."""
-
-    x1: float
-    y1: float
-    x2: float
-    y2: float
-    label: str
+    joint: str
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Everything of one tree."""
+    """Everything of one tree: `lines` are SVG paths from dot to dot, `width` and `height` those of the gutter."""
 
     width: float
     height: float
-    box: tuple[int, int]
-    boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
+    row: int
+    dot: int
+    rows: tuple[Row, ...]
+    lines: tuple[str, ...]
 
 
 def draw(mechanism: Mechanism) -> Drawing:
-    """The base on top, each joint one row lower; a leaf takes a column, a parent stands over the middle of its children."""
+    """The base on top, then depth first. A chain runs straight down; where it branches, each child starts a level further in."""
     children: dict[int, list[int]] = {i: [] for i in range(BASE, mechanism.nv)}
     for i, parent in enumerate(mechanism.parents):
         children[parent].append(i)
-    column: dict[int, float] = {}
-    leaves = 0
-    for i in [*reversed(range(mechanism.nv)), BASE]:   # children before parents; columns are counted from the right
-        if children[i]:
-            column[i] = sum(column[c] for c in children[i]) / len(children[i])
-        else:
-            column[i], leaves = leaves, leaves + 1
-    depth = {BASE: 0}
-    for i, parent in enumerate(mechanism.parents):
-        depth[i] = depth[parent] + 1
-    place = {i: (GAP + (leaves - 1 - column[i]) * (BOX[0] + GAP), 8 + depth[i] * ROW) for i in column}
-    boxes = [Box(*place[BASE], _cut(mechanism.base), "base")]
-    boxes += [Box(*place[i], _cut(body.name), f"{float(body.mass):.4g} kg") for i, body in enumerate(mechanism.bodies)]
-    lines = []
-    for i, joint in enumerate(mechanism.joints):
-        (x, y), (u, v) = place[joint.parent], place[i]
-        half = BOX[0] / 2
-        lines.append(Line(x + half, y + BOX[1], u + half, v, _cut(f"{i} {joint.name}, {joint.kind}", LETTERS + 8)))
-    width = 2 * GAP + leaves * (BOX[0] + GAP) + 120
-    return Drawing(width, 16 + max(depth.values()) * ROW + BOX[1], BOX, tuple(boxes), tuple(lines))
+    rows: list[Row] = []
+    lines: list[str] = []
+    todo: list[tuple[int, int, Row | None]] = [(BASE, 0, None)]
+    while todo:
+        i, level, above = todo.pop()
+        x = STEP / 2 + STEP * level
+        row = Row(x, ROW * (len(rows) + 0.5), x + TEXT, *_words(mechanism, i))
+        if above is not None:
+            lines.append(f"M{above.x:g} {above.y:g} V{row.y:g} H{row.x:g}")
+        rows.append(row)
+        further = level + (len(children[i]) > 1)
+        todo += [(child, further, row) for child in reversed(children[i])]
+    return Drawing(max(row.x for row in rows) + STEP / 2, ROW * len(rows), ROW, DOT, tuple(rows), tuple(lines))
 
 
-def _cut(text: str, length: int = LETTERS) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+def _words(mechanism: Mechanism, i: int) -> tuple[str, str]:
+    if i == BASE:
+        return mechanism.base, "base"
+    body, joint = mechanism.bodies[i], mechanism.joints[i]
+    return body.name, f"{float(body.mass):.4g} kg, by {i} {joint.name}, {joint.kind}"

@@ -12,16 +12,17 @@ import symgen
 from symgen.errors import RequestError
 from symgen.plotting import STYLE
 
-WIDTH, HEIGHT = 9.0, 6.0
-"""Inches of one chart: at half its size the text is still that of a printed page."""
+WIDTH, HEIGHT = 7.5, 5.0
+"""Inches of a chart. Charts stand below each other: on a telephone, 360 pixels wide, their text is 9 pixels high."""
+WARNING = "#b3261e"
 
 
 @dataclass(frozen=True)
 class Page:
     """`says`: what the paper says, with where; `found`: what was measured here; `differs`: where the two differ.
 
-    `columns` and `rows` are the CSV, `notes` what each column is; `draw(figure)` makes the picture, `panels` charts wide.
-    `machine`: what the figures depend on, empty where they are the same on every machine.
+    `columns` and `rows` are the CSV, `notes` what each column is; `draw(figure)` makes the picture, `height` inches high.
+    `machine`: what the figures depend on, empty where they are the same on every machine; `busy`: what disturbed a measurement.
     """
 
     source: str
@@ -32,8 +33,9 @@ class Page:
     rows: tuple[tuple[Any, ...], ...]
     notes: Mapping[str, str]
     draw: Callable[[Any], None]
-    panels: int = 1
+    height: float = HEIGHT
     machine: Mapping[str, str] = field(default_factory=dict)
+    busy: str = ""
 
     def csv(self) -> str:
         """Comma-separated, floats with six digits, a missing figure empty."""
@@ -49,6 +51,8 @@ class Page:
                  "| the paper | measured here |", "|---|---|", f"| {self.says} | {self.found} |", "",
                  f"**Where they differ.** {self.differs}", "", f"Figures: [{name}.csv]({name}.csv)", ""]
         lines += [f"- `{column}`: {self.notes[column]}" for column in self.columns]
+        if self.busy:
+            lines += ["", f"**These times were {self.busy}: measure again on a quiet one.**"]
         if self.machine:
             lines += ["", "Measured on:", "", *(f"- {what}: {value}" for what, value in self.machine.items())]
         else:
@@ -75,8 +79,10 @@ def pictures() -> Callable[[Page], dict[str, bytes]]:
         found = {}
         for ending in ("svg", "png"):
             with matplotlib.rc_context(STYLE):
-                figure = Figure(figsize=(WIDTH * page.panels, HEIGHT), layout="constrained")
+                figure = Figure(figsize=(WIDTH, page.height), layout="constrained")
                 page.draw(figure)
+                if page.busy:
+                    figure.suptitle(page.busy, fontsize=11, color=WARNING, x=0.99, ha="right")
                 whole = io.BytesIO()
                 figure.savefig(whole, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
             found[ending] = whole.getvalue()
@@ -89,6 +95,26 @@ def doubling_ticks(axis: Any, values: Sequence[int]) -> None:
     """The numbers of links as they were measured, on an axis with a logarithmic scale."""
     axis.set_ticks(list(values), [str(n) for n in values], minor=False)
     axis.set_ticks([], minor=True)
+
+
+def legend_below(figure: Any, chart: Any) -> None:
+    """One legend for all charts, below them, so that it takes no room from the lines."""
+    figure.legend(*chart.get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=13)
+
+
+def label_ends(chart: Any, ends: Sequence[tuple[float, str, str]], gap: float = 0.055) -> None:
+    """(y, text, colour) beside the right edge, from the top each at the height of its line's end but `gap` of the chart apart.
+
+    Called when the limits of the chart are set.
+    """
+    def height(y: float) -> float:
+        return float(chart.transAxes.inverted().transform(chart.transData.transform((chart.get_xlim()[0], y)))[1])
+
+    above = 2.0
+    for y, text, colour in sorted(ends, reverse=True):
+        above = min(height(y), above - gap)
+        chart.annotate(text, (1.01, above), xycoords="axes fraction", color=colour, fontsize=12, va="center",
+                       annotation_clip=False)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:

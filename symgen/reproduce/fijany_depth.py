@@ -11,7 +11,7 @@ from typing import Any
 from symgen.generation import Options, derive
 from symgen.reproduce import Progress
 from symgen.reproduce._chains import dh_chain
-from symgen.reproduce._page import Page, doubling_ticks, slope
+from symgen.reproduce._page import Page, doubling_ticks, label_ends, legend_below, slope
 
 TITLE = "Depth of forward dynamics against the number of links, serial and by block cyclic reduction"
 LINKS = (2, 4, 8, 16, 32, 64, 128, 256)
@@ -52,7 +52,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS, functions: Sequence[
         columns=("links", *(f"{function}={method}" for function, method in cases)),
         rows=tuple((n, *(depths[case][k] for case in cases)) for k, n in enumerate(links)),
         notes={"links": "N, a DH chain with twists of ±π/2", **{f"{f}={m}": f"depth of {f} by {m}" for f, m in cases}},
-        draw=lambda figure: _draw(figure, links, functions, depths, fits), panels=len(functions),
+        draw=lambda figure: _draw(figure, links, functions, depths, fits), height=4.0 * len(functions) + 1,
     )
 
 
@@ -70,13 +70,12 @@ def _steps(links: Sequence[int], depths: Sequence[int]) -> str:
 
 def _draw(figure: Any, links: Sequence[int], functions: Sequence[str], depths: dict[tuple[str, str], list[int]],
           fits: dict[tuple[str, str], tuple[float, float]]) -> None:
-    charts = figure.subplots(1, len(functions), squeeze=False)[0]
+    charts = figure.subplots(len(functions), 1, squeeze=False)[:, 0]
     colours = dict(zip((PARALLEL, *SERIAL), ("#1f5a94", "#3c8c50", "#c8641e", "#7a5195"), strict=True))
     for chart, function in zip(charts, functions, strict=True):
         for method, colour in colours.items():
             a, b = fits[function, method]
-            told = f"{b:.1f} a doubling" if method == PARALLEL else f"{b:.1f} a link"
-            chart.plot(links, depths[function, method], "o", color=colour, label=f"{method}: {told}")
+            chart.plot(links, depths[function, method], "o", color=colour, label=method)
             fine = [links[0] * (links[-1] / links[0]) ** (k / 200) for k in range(201)]
             line = [(n, a + b * (log2(n) if method == PARALLEL else n)) for n in fine]
             line = [(n, d) for n, d in line if d > 0]
@@ -84,8 +83,10 @@ def _draw(figure: Any, links: Sequence[int], functions: Sequence[str], depths: d
         chart.set_xscale("log", base=2)
         chart.set_yscale("log")
         doubling_ticks(chart.xaxis, links)
-        chart.set_ylim(0.5 * min(min(depths[function, m]) for m in colours), 30 * max(max(depths[function, m]) for m in colours))
+        chart.set_ylim(0.7 * min(min(depths[function, m]) for m in colours), 1.5 * max(max(depths[function, m]) for m in colours))
         chart.set_title(function, loc="left")
-        chart.set_xlabel("links N")
-        chart.set_ylabel("depth (operations one after another)")
-        chart.legend(loc="upper left", frameon=False)
+        chart.set_ylabel("depth (operations\none after another)")
+        growths = {m: f"+{fits[function, m][1]:.0f} a {'doubling' if m == PARALLEL else 'link'}" for m in colours}
+        label_ends(chart, [(depths[function, m][-1], growths[m], colour) for m, colour in colours.items()])
+    charts[-1].set_xlabel("links N")
+    legend_below(figure, charts[-1])

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from symgen.bench import STATES, machine_facts, race
+from symgen.bench import STATES, Timing, busy, machine_facts, race
 from symgen.loading import load
 from symgen.precision import Array, arb
 from symgen.reference import ORACLES, Reference
 from symgen.reproduce import Progress
-from symgen.reproduce._page import Page, doubling_ticks, slope
+from symgen.reproduce._page import Page, doubling_ticks, legend_below, slope
 from symgen.reproduce._planar import BUILD, compiled, mass
 
 TITLE = "ln det M and its gradient by Fixman's theorem against the number of links"
@@ -49,6 +49,7 @@ def slopes(q: Array) -> Array:
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     """Operations, nanoseconds and errors of ln det M and of its gradient, and of their dense counterparts."""
     rows: list[tuple[Any, ...]] = []
+    timed: list[Timing] = []
     random = np.random.default_rng(1974)
     for done, n in enumerate(links):
         tell(f"{n} links", done, len(links))
@@ -60,7 +61,9 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         dM = slopes(q) if n <= DENSE_GRADIENT_TO else None
         if dM is not None:
             contestants["traces"] = _traces(M, dM)
-        times = {who: timing.median for who, timing in race(contestants).items()}
+        timings = race(contestants)
+        timed += timings.values()
+        times = {who: timing.median for who, timing in timings.items()}
         true_value, true_gradient = _truth(n, q[:TRUE_STATES])
         dense = np.linalg.slogdet(M)[1]
         rows.append((
@@ -94,7 +97,8 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
                "value_error": "relative error of ln det M", "slogdet_error": "likewise of slogdet",
                "gradient_error": "error of the gradient over its largest entry",
                "dense_gradient_error": "likewise of the dense one"},
-        draw=lambda figure: _draw(figure, rows), panels=2, machine=machine_facts(BUILD, ()),
+        draw=lambda figure: _draw(figure, rows), height=9.0, machine=machine_facts(BUILD, ()),
+        busy=busy(timed),
     )
 
 
@@ -125,7 +129,7 @@ def _far(found: Array, true: Array) -> float:
 
 
 def _draw(figure: Any, rows: Sequence[Sequence[Any]]) -> None:
-    time, error = figure.subplots(1, 2)
+    time, error = figure.subplots(2, 1, sharex=True)
     lines = ((4, 8, "dense ln det M (slogdet)", "s--", "#e3a176"), (6, 10, "dense gradient (NumPy)", "^--", "#c8641e"),
              (3, 7, "ln det M, Fixman", "o-", "#7fa6cc"), (5, 9, "gradient, Fixman", "v-", "#1f5a94"))
     for at, off, label, style, colour in lines:
@@ -134,8 +138,6 @@ def _draw(figure: Any, rows: Sequence[Sequence[Any]]) -> None:
             chart.loglog([n for n, _ in known], [x for _, x in known], style, color=colour, label=label)
     for chart, what in ((time, "time of a call (ns)"), (error, "error (relative)")):
         doubling_ticks(chart.xaxis, [row[0] for row in rows])
-        chart.set_xlabel("links n")
         chart.set_ylabel(what)
-        low, high = chart.get_ylim()
-        chart.set_ylim(low, high * (high / low) ** 0.55)
-        chart.legend(loc="upper left", frameon=False)
+    error.set_xlabel("links n")
+    legend_below(figure, error)

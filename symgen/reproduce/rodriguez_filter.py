@@ -137,23 +137,26 @@ def reproduce(tell: Progress, samples: Sequence[int] = SAMPLES) -> Page:
                "√(M_ii M_jj + M_ij²)", "error_D": "likewise of ε against diag(D)",
                "largest_correlation_y": "largest correlation between two components of y, in the last repetition",
                "largest_correlation_epsilon": "likewise of ε, mean over the repetitions"},
-        draw=lambda figure: _draw(figure, rows, y, epsilon), panels=3,
+        draw=lambda figure: _draw(figure, rows, y, epsilon), height=7.6,
         machine={"NumPy": f"{np.__version__}, default_rng(1988)", "symgen": symgen.__version__},
     )
 
 
 def _draw(figure: Any, rows: Sequence[Sequence[Any]], y: Array, epsilon: Array) -> None:
-    rate, before, after = figure.subplots(1, 3, gridspec_kw={"width_ratios": (1.2, 1, 1)})
+    grid = figure.add_gridspec(2, 2, height_ratios=(1, 1))
+    before, after, rate = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, :])
     counts = [row[0] for row in rows]
     rate.loglog(counts, [row[1] for row in rows], "o-", color="#1f5a94", label="y against M")
     rate.loglog(counts, [row[2] for row in rows], "s-", color="#c8641e", label="ε against D")
     rate.loglog(counts, [0.8 / count**0.5 for count in counts], "--", color="#8a8a8a", label="0.8 / √samples")
     rate.set_xlabel("samples (count)")
-    rate.set_ylabel("error of the sample covariance (relative)")
+    rate.set_ylabel("error of the sample\ncovariance (relative)")
     rate.legend(loc="lower left", frameon=False)
-    for chart, x, title in ((before, y, "correlation of the outputs y"), (after, epsilon, "correlation of the innovations ε")):
+    for chart, x, title in ((before, y, "outputs y"), (after, epsilon, "innovations ε")):
         image = chart.imshow(np.corrcoef(x.T), vmin=-1, vmax=1, cmap="RdBu")
         chart.set_title(title, loc="left")
         chart.set_xlabel("joint (index)")
-        chart.set_ylabel("joint (index)")
-        figure.colorbar(image, ax=chart, shrink=0.85, label="correlation (1)")
+        chart.set_xticks(range(x.shape[1]))
+        chart.set_yticks(range(x.shape[1]))
+    before.set_ylabel("joint (index)")
+    figure.colorbar(image, ax=[before, after], shrink=0.72, label="correlation (1)")

@@ -8,7 +8,7 @@ from typing import Any
 from symgen.generation import Options, derive
 from symgen.reproduce import Progress
 from symgen.reproduce._chains import dh_chain
-from symgen.reproduce._page import Page
+from symgen.reproduce._page import Page, legend_below
 
 TITLE = "Operations of the solve I θ̈ = τ against the number of links, printed and counted"
 LINKS = tuple(range(3, 31))
@@ -62,7 +62,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         notes={"links": "n", "printed_mul": "201n − 335", "printed_add": "193n − 361",
                **{f"{m}_mul": f"multiplications and divisions, {label}" for m, label in METHODS.items()},
                **{f"{m}_add": f"additions and subtractions, {label}" for m, label in METHODS.items()}},
-        draw=lambda figure: _draw(figure, rows, pays), panels=1,
+        draw=lambda figure: _draw(figure, rows, pays), height=6.0,
     )
 
 
@@ -86,7 +86,7 @@ def _draw(figure: Any, rows: Sequence[Sequence[int]], pays: int | None) -> None:
         chart.annotate(f"riccati pays from n = {pays}", (pays, 0.02), xycoords=("data", "axes fraction"), xytext=(6, 0),
                        textcoords="offset points", fontsize=12)
     chart.set_xlabel("links n")
-    chart.set_ylabel("multiplications, divisions, additions (count)")
-    chart.set_ylim(0, 1.7 * max(row[1] + row[2] for row in rows))
+    chart.set_ylabel("mul + div + add (count)")
+    chart.set_ylim(0, 1.05 * max(row[1] + row[2] for row in rows))
     chart.set_xlim(n[0] - 1, n[-1] + 1)
-    chart.legend(loc="upper left", frameon=False)
+    legend_below(figure, chart)
