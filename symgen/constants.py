@@ -1,16 +1,18 @@
-"""Numbers of a description, exact enough: rationals while they stay rational, 120-digit balls behind a square root or a sine.
+"""Numbers of a description, exact enough: rationals while they stay rational, balls of 120 digits behind a square root or a sine.
 
 A `Constant` is an `fmpq` (exact) or an `arb` (midpoint and error radius, both from FLINT). Zero and one are decided
 by the radius (`settle`), so the structure of a rotation is known before anything is multiplied by it. Rounding
-happens once, in a backend; `to_fraction` hands a ball over with 64 digits.
+happens once, in a backend; `to_fraction` hands a ball over with 64 digits. Where 120 digits do not tell a sum from zero,
+or leave fewer than 64, the whole computation is done again with twice as many (`sharpened`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import flint
 from flint import arb, fmpq
@@ -23,11 +25,16 @@ Constant = Any
 
 
 class LostDigits(MechanismError):
-    """A constant is not known well enough to decide whether it is zero, or to be printed."""
+    """A constant is not known well enough to decide whether it is zero, or to be printed; `place` says where it was met."""
+
+    def __init__(self, what: str, place: str = "") -> None:
+        super().__init__(f"{place}: {what}" if place else what)
+        self.what, self.place = what, place
 
 
 ZERO, ONE = fmpq(0), fmpq(1)
 WORKING_DIGITS = 120
+DOUBLINGS = 4
 KEPT_DIGITS = 64
 _LONGEST_RATIONAL = 4000   # bits; beyond, a rational is carried on as a ball (a general rpy grows 98 digits a link)
 
@@ -37,11 +44,47 @@ IDENTITY: Mat3 = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 ORIGIN: Vec3 = (ZERO, ZERO, ZERO)
 
 
+_digits: ContextVar[int] = ContextVar("digits", default=WORKING_DIGITS)
+T = TypeVar("T")
+
+
+def digits() -> int:
+    """The digits that Constants are computed with here: WORKING_DIGITS, or more inside `sharpened`."""
+    return _digits.get()
+
+
 @contextmanager
 def precision() -> Iterator[None]:
-    """Ball arithmetic at WORKING_DIGITS inside the block; every computation with Constants happens in one."""
-    with flint.ctx.workdps(WORKING_DIGITS):
+    """Ball arithmetic at `digits()` inside the block; every computation with Constants happens in one."""
+    with flint.ctx.workdps(digits()):
         yield
+
+
+def sharpened(compute: Callable[[], T]) -> T:
+    """`compute()` in the working precision, and with twice the digits again where a constant loses them.
+
+    Raises LostDigits where 2**DOUBLINGS times as many are too few.
+    """
+    for attempt in range(DOUBLINGS + 1):
+        before = _digits.set(WORKING_DIGITS << attempt)
+        try:
+            with precision():
+                return compute()
+        except LostDigits:
+            if attempt == DOUBLINGS:
+                raise
+        finally:
+            _digits.reset(before)
+    raise AssertionError("the last attempt returns or raises")
+
+
+@contextmanager
+def speaking_of(place: str) -> Iterator[None]:
+    """A constant that loses its digits inside the block is said to have done so there."""
+    try:
+        yield
+    except LostDigits as lost:
+        raise LostDigits(lost.what, lost.place or place) from None
 
 
 def rational(value: Fraction | int) -> fmpq:
@@ -57,7 +100,7 @@ def settle(value: Constant) -> Constant:
         if value.contains(exact):
             if value.rad() > arb(10) ** -50:
                 raise LostDigits(
-                    f"numbers of the description differ so much in size that {WORKING_DIGITS} digits cannot tell a sum from "
+                    f"numbers of the description differ so much in size that {digits()} digits cannot tell a sum from "
                     "zero; look for a misplaced exponent or unit"
                 )
             return fmpq(exact)
@@ -82,8 +125,8 @@ def to_fraction(value: Constant) -> Fraction:
         return Fraction(int(value.p), int(value.q))
     if value.rel_accuracy_bits() < KEPT_DIGITS * 3.33:
         raise LostDigits(
-            f"numbers of the description differ so much in size that of a constant fewer than {KEPT_DIGITS} digits are left; "
-            "look for a misplaced exponent or unit"
+            f"numbers of the description differ so much in size that {digits()} digits leave fewer than {KEPT_DIGITS} of a "
+            "constant; look for a misplaced exponent or unit"
         )
     return Fraction(value.str(KEPT_DIGITS, radius=False))
 
@@ -116,7 +159,7 @@ def cosine_sine(angle: Angle) -> tuple[Constant, Constant]:
     if quarter is not None:
         return ((ONE, ZERO), (ZERO, ONE), (-ONE, ZERO), (ZERO, -ONE))[quarter % 4]
     whole = len(str(int(abs(angle.radians)))) + len(str(int(abs(angle.pi))))
-    with flint.ctx.workdps(WORKING_DIGITS + whole):   # the turns in front of the point take digits of their own
+    with flint.ctx.workdps(digits() + whole):   # the turns in front of the point take digits of their own
         value = arb(rational(angle.radians)) + rational(angle.pi) * arb.pi()
         cosine, sine = value.cos(), value.sin()
     return settle(cosine), settle(sine)

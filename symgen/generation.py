@@ -7,8 +7,10 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from symgen import constants, methods, passes
+from symgen.constants import LostDigits
 from symgen.derivation import Derivation, TooManyRows
 from symgen.errors import MethodRefusal, RequestError, SymgenError
 from symgen.functions import AT_RUN_TIME, FUNCTIONS
@@ -17,6 +19,9 @@ from symgen.linkage import Linkage
 from symgen.loading import load
 from symgen.mechanism import Mechanism, nearest
 from symgen.model import Model, reframe, regroup
+
+if TYPE_CHECKING:
+    from symgen.regularity import Loss
 
 ROW_BUDGET = 50_000
 """Rows of a Program beyond which a C compiler takes a minute and more; a derivation may be four times as long."""
@@ -54,9 +59,14 @@ class Options:
         return Options(frame=self.frame or tip(mechanism) if what.needs_frame else None, **felt)
 
 
-@lru_cache(maxsize=16)
 def models(mechanism: Mechanism) -> tuple[Model, Model]:
     """(in the chosen frames, and with inertia moved to the parents besides)."""
+    return _models(mechanism, constants.digits())
+
+
+@lru_cache(maxsize=16)
+def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
+    """At the working precision that `digits` names."""
     with constants.precision():
         plain = reframe(mechanism)
         return plain, regroup(plain)
@@ -77,20 +87,17 @@ def tip(mechanism: Mechanism) -> str:
 
 
 @lru_cache(maxsize=64)
-def lost_joint(mechanism: Mechanism, payload: str | None) -> str | None:
-    """The joint at which M is singular at every state, or None (see `symgen.regularity`)."""
-    from symgen.regularity import singular_joint
+def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
+    """Where M has no inverse at any state, or None (see `symgen.regularity`)."""
+    from symgen import regularity
 
-    return singular_joint(mechanism, payload)
+    return regularity.loss(mechanism, payload)
 
 
 def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | None:
     """Why a function cannot be had for this robot, in one sentence; None when it can."""
-    joint = lost_joint(mechanism, payload) if FUNCTIONS[function].needs_inverse else None
-    if joint is None:
-        return None
-    return (f"{function} of '{mechanism.name}' divides by the mass matrix, which is singular: joint '{joint}' moves no inertia "
-            f"that other joints do not move as well; lock it with --lock {joint}, or give its links a mass")
+    lost = loss(mechanism, payload) if FUNCTIONS[function].needs_inverse else None
+    return None if lost is None else f"{function} of '{mechanism.name}' divides by {lost.sentence}"
 
 
 def derive(mechanism: Mechanism, function: str, method: str, options: Options, budget: int = ROW_BUDGET,
@@ -98,7 +105,7 @@ def derive(mechanism: Mechanism, function: str, method: str, options: Options, b
     """The Program of one function by one method.
 
     Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
-    than `dearest` operations once nothing is repeated.
+    than `dearest` operations once nothing is repeated; LostDigits where its constants lose theirs however many they start with.
     """
     return replace(Attempt(mechanism, function, method, options).program(budget, longest, dearest), real=options.real)
 
@@ -162,7 +169,11 @@ def _once(mechanism: Mechanism, function: str, method: str, options: Options, lo
 
 
 def _derivation(mechanism: Mechanism, function: str, method: str, options: Options, longest: int) -> Program:
-    """The rows of one method, as it records them."""
+    """The rows of one method, as it records them, in constants of as many digits as they take."""
+    return constants.sharpened(lambda: _recorded(mechanism, function, method, options, longest))
+
+
+def _recorded(mechanism: Mechanism, function: str, method: str, options: Options, longest: int) -> Program:
     what = FUNCTIONS[function]
     build = methods.derivation(method, function)
     plain, regrouped = models(mechanism)
@@ -174,10 +185,13 @@ def _derivation(mechanism: Mechanism, function: str, method: str, options: Optio
         shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         frame = model.frame(mechanism, options.frame or tip(mechanism)) if what.needs_frame else None
-        linkage = Linkage(model, home, frame, **{a.name: model.frame(mechanism, link) for a, link in felt.items()})
-        results = build(linkage)
-        named = [(r.name, r.sizes(mechanism.nq, mechanism.nv), atoms) for r, atoms in zip(what.results, results, strict=True)]
-        return home.freeze(function, method, named, shapes)
+        try:
+            linkage = Linkage(model, home, frame, **{a.name: model.frame(mechanism, link) for a, link in felt.items()})
+            results = build(linkage)
+            named = [(r.name, r.sizes(mechanism.nq, mechanism.nv), atoms) for r, atoms in zip(what.results, results, strict=True)]
+            return home.freeze(function, method, named, shapes)
+        except LostDigits as lost:
+            raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
 
 
 def _size(shape: Sequence[int]) -> int:
@@ -208,6 +222,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     if alike:
         return _once(mechanism, function, _program(mechanism, alike, None, options).method, options)
     found: Program | None = None
+    lost: dict[str, str] = {}
     longest = dearest = None
     seen = set()
     # What takes all constraint forces apart is long: it comes last, when there is something shorter to measure it by.
@@ -220,6 +235,9 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             candidate = _once(mechanism, function, method, options, longest, dearest)
         except (TooManyRows, MethodRefusal):   # a method may decline a payload, which its refusal does not see
             continue
+        except LostDigits as error:
+            lost[method] = str(error)
+            continue
         if found is None or (candidate.cost, method) < (found.cost, found.method):
             found = candidate
             # The passes take away a quarter of a derivation, of a short one up to three quarters. What is longer than
@@ -228,11 +246,13 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             # The passes after the first take up to a seventh of the operations away; what is dearer by a third is left.
             dearest = 20 + candidate.cost * 4 / 3
     if found is None:
+        if lost:
+            raise RequestError(next(iter(lost.values())))
         raise RequestError(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {ROW_BUDGET} rows by every method; "
             "lock joints that do not matter with --lock, or ask for other functions with -f"
         )
-    return found
+    return replace(found, passed_over=tuple(lost.items()))
 
 
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",

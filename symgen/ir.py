@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -60,6 +60,8 @@ class Program:
     rows: tuple[Row, ...]
     steps: tuple[str, ...] = ()
     real: str = "double"
+    passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Methods that might have been shorter and could not be derived, each with the reason."""
 
     @property
     def operations(self) -> dict[str, int]:

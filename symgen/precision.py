@@ -23,6 +23,10 @@ from symgen.mechanism import Angle
 Array = npt.NDArray[Any]
 
 
+class TooFewDigits(RequestError):
+    """Balls of a working precision do not tell whether a matrix can be inverted: it is singular, or they are too wide."""
+
+
 @dataclass(frozen=True)
 class Scalars:
     """A scalar type: how to enter it from exact numbers, and the linear algebra that NumPy has for float64 only.
@@ -107,7 +111,8 @@ def _ball_solve(matrices: Array, right: Array) -> Array:
     try:
         return _over_states(matrices, right, lambda m, b: m.solve(b), right.shape)
     except ZeroDivisionError:
-        raise RequestError("the matrix is singular to working precision; solve only where it is regular") from None
+        raise TooFewDigits(f"{flint.ctx.dps} digits do not tell whether the matrix can be inverted; take more digits, or solve "
+                           "where it is regular") from None
 
 
 def _ball_determinant(matrices: Array) -> Array:

@@ -85,8 +85,8 @@ class Reference:
                 raise RequestError(f"the reference does not know the joint type '{joint.kind}' of joint '{joint.name}'; "
                                    "add its pose to symgen/reference.py")
         with scalars.working():
-            self._axes = [self._direction(joint.axis) for joint in mechanism.joints]
-            self._poses = [self.pose(joint.pose) for joint in mechanism.joints]
+            self.axes = [self._direction(joint.axis) for joint in mechanism.joints]
+            self.poses = [self.pose(joint.pose) for joint in mechanism.joints]
             self.gravity: Array = self._vector(mechanism.gravity)
             self._declared = [self._carry(index, part) for index, body in enumerate(mechanism.bodies) for part in body.parts]
         self.supports = [self._path(index) for index in range(mechanism.nv)]
@@ -152,11 +152,11 @@ class Reference:
         placed: list[Placement] = []
         for index, joint in enumerate(self.mechanism.joints):
             parent = base if joint.parent == BASE else placed[joint.parent]
-            turn, shift = self._poses[index]
+            turn, shift = self.poses[index]
             shifts = [p + times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True)]
             turns = [r @ turn for r in parent.turn]
             rates = (None, None) if v is None or a is None else (v[..., index], a[..., index])
-            motion = self._motion(index, q[..., index], *rates)
+            motion = self.motion(index, q[..., index], *rates)
             if joint.kind == "prismatic":
                 shifts = [p + sum(times(turns[i], motion[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
             else:
@@ -164,9 +164,9 @@ class Reference:
             placed.append(Placement(tuple(turns), tuple(shifts)))
         return placed
 
-    def _motion(self, index: int, q: Array, v: Array | None, a: Array | None) -> list[Array]:
+    def motion(self, index: int, q: Array, v: Array | None, a: Array | None) -> list[Array]:
         """A joint's own displacement as a power series: shifts along a prismatic axis, else turns about the axis."""
-        axis = self._axes[index]
+        axis = self.axes[index]
         if self.mechanism.joints[index].kind == "prismatic":
             return [q[..., None] * axis] + ([] if v is None or a is None else [v[..., None] * axis, a[..., None] * axis / 2])
         turn = rodrigues(axis, np.sin(q), np.cos(q))
@@ -181,7 +181,7 @@ class Reference:
         """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k joints of `supports[body]`."""
         angular, linear = [], []
         for j in self.supports[body]:
-            axis = times(placed[j].turn[0], self._axes[j])
+            axis = times(placed[j].turn[0], self.axes[j])
             if self.mechanism.joints[j].kind == "prismatic":
                 angular.append(0 * axis)
                 linear.append(axis)
@@ -295,7 +295,7 @@ class Reference:
 
     @_at_precision
     def mass_matrix_solve(self, q: Array, b: Array, payload: Array | None = None) -> Array:
-        """x (..., NV) with M(q) x = b. Raises RequestError (balls) or LinAlgError (floats) where M is singular."""
+        """x (..., NV) with M(q) x = b. Raises TooFewDigits (balls) or LinAlgError (floats) where M is singular."""
         return self.scalars.solve(self.mass_matrix(q, payload), b[..., None])[..., 0]
 
     @_at_precision

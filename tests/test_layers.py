@@ -70,13 +70,15 @@ ROOMS: dict[str, str] = {
     "reference_determinant": "arrays precision",
     "reference_forces": "arrays precision",
     "states": "mechanism precision",
-    "regularity": "errors mechanism precision reference states",
+    "reference_pivots": "arrays mechanism precision",
+    "reference_digits": "functions precision reference",
+    "regularity": "mechanism precision reference reference_pivots states",
     "readback": "backends errors functions ir readback_checks readback_directives",
     "readback_checks": "backends errors ir",
     "readback_directives": "backends ir",
     "verification": "backends building errors functions generation ir loading mechanism methods precision readback reference "
-                    "regularity states",
-    "verify": "backends certificate errors functions generation ir loading mechanism regularity verification",
+                    "reference_digits states",
+    "verify": "backends certificate errors functions generation ir loading mechanism verification",
     "certificate": "backends constants errors generation inertias ir joints mechanism model precision reference states",
     "proof": "backends certificate errors eva functions generation ir mechanism multipliers precision reference solver tables "
              "verification",
@@ -110,9 +112,9 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 # third-party package: the rooms that may know it
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
-    "flint": "certificate constants derivation inspection precision verification",
+    "flint": "certificate constants derivation inspection precision reference_digits verification",
     "numpy": "arrays bench certificate compare kernels peers precision proof reference reference_determinant reference_forces "
-             "regularity report reproduce selftest states verification",
+             "reference_pivots report reproduce selftest states verification",
     "lxml": "readers",
     "jinja2": "backends",
     "pycparser": "readback readback_checks",

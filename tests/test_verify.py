@@ -16,8 +16,9 @@ from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Mechanism
 from symgen.reference import Reference
-from symgen.regularity import pivots, singular_joint
+from symgen.regularity import singular_joint
 from symgen.states import GRID, draw_states
+from symgen.verification.elimination import pivots
 from symgen.verification.identities import IDENTITIES
 from symgen.verification.report import Check, Report
 from symgen.verification.truth import Truth

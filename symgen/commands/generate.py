@@ -49,13 +49,15 @@ def run(options: Namespace) -> int:
     mechanism = read(options)
     wanted = functions(options.functions)
     with Progress() as progress:
-        _derive(mechanism, wanted, real, options, progress)
+        passed_over = _derive(mechanism, wanted, real, options, progress)
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = generate(mechanism, out, functions=wanted, real=real, name=options.name, frame=options.frame,
                             payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target,
                             evidence=not options.no_evidence, checked=options.checked,
                             functions_only=options.functions_only, progress=progress)
     warn(mechanism, options.robot)
+    for line in passed_over:
+        print(f"symgen: note: {line}", file=sys.stderr)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
     if why is not None:
@@ -72,15 +74,18 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _derive(mechanism: Mechanism, wanted: list[str] | None, real: str, options: Namespace, progress: Progress) -> None:
-    """Every Program, one by one, for the sake of the progress line: `generate` finds them done."""
+def _derive(mechanism: Mechanism, wanted: list[str] | None, real: str, options: Namespace, progress: Progress) -> list[str]:
+    """Every Program, one by one, for the sake of the progress line: `generate` finds them done. Says what lost its digits."""
     from symgen import generation
 
     chosen = generation.requested(mechanism, wanted, options.payload)
     frame = options.frame or generation.tip(mechanism)
+    passed = []
     for done, (function, method) in enumerate(chosen.items()):
         progress(f"deriving {function}", done, len(chosen))
-        generation.program(mechanism, function, method, real, frame, options.payload, options.trig, options.wrench)
+        program = generation.program(mechanism, function, method, real, frame, options.payload, options.trig, options.wrench)
+        passed += [f"{function} is chosen without {other}: {why}" for other, why in program.passed_over]
+    return passed
 
 
 def _left_out(mechanism: Mechanism, manifest: dict[str, Any], payload: str | None) -> None:

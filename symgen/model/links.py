@@ -182,22 +182,28 @@ def place(mechanism: Mechanism, placements: list[tuple[Mat3, Vec3]], bases: list
     """
     gravity = k.vector(mechanism.gravity)
     links: list[Link] = []
-    for i, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
-        rotation, shift = k.displacement(joint.pose)
-        axes, origin = placements[i]
-        base = bases[i] if joint.parent < 0 else None
-        outer = placements[joint.parent] if joint.parent >= 0 else base or (k.IDENTITY, k.ORIGIN)
-        back = k.transpose(outer[0])
-        there = k.sub(k.add(k.apply(rotation, origin), shift), outer[1])
-        inertia = body_inertia(body)
-        inward = k.transpose(axes)
-        inertia = inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, origin)).seen_from(inward, k.ORIGIN)
-        center = k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
-        links.append(Link(
-            name=body.name, joint=joint.name, kind=joint.kind, parent=joint.parent,
-            rotation=k.product(back, k.product(rotation, axes)), shift=k.apply(back, there),
-            placement=placements[i], inertia=inertia, center=center,
-            gravity=k.apply(back, gravity) if joint.parent < 0 else k.ORIGIN,
-            base_rotation=outer[0] if joint.parent < 0 else k.IDENTITY, base_shift=outer[1] if joint.parent < 0 else k.ORIGIN,
-        ))
+    for i, body in enumerate(mechanism.bodies):
+        with k.speaking_of(f"link '{body.name}'"):
+            links.append(_placed(mechanism, i, placements, bases[i], gravity))
     return Model(mechanism.name, tuple(links), gravity)
+
+
+def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], base: tuple[Mat3, Vec3] | None,
+            gravity: Vec3) -> Link:
+    joint, body = mechanism.joints[i], mechanism.bodies[i]
+    rotation, shift = k.displacement(joint.pose)
+    axes, origin = placements[i]
+    outer = placements[joint.parent] if joint.parent >= 0 else base or (k.IDENTITY, k.ORIGIN)
+    back = k.transpose(outer[0])
+    there = k.sub(k.add(k.apply(rotation, origin), shift), outer[1])
+    inertia = body_inertia(body)
+    inward = k.transpose(axes)
+    inertia = inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, origin)).seen_from(inward, k.ORIGIN)
+    center = k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
+    return Link(
+        name=body.name, joint=joint.name, kind=joint.kind, parent=joint.parent,
+        rotation=k.product(back, k.product(rotation, axes)), shift=k.apply(back, there),
+        placement=placements[i], inertia=inertia, center=center,
+        gravity=k.apply(back, gravity) if joint.parent < 0 else k.ORIGIN,
+        base_rotation=outer[0] if joint.parent < 0 else k.IDENTITY, base_shift=outer[1] if joint.parent < 0 else k.ORIGIN,
+    )

@@ -21,9 +21,11 @@ def record(mechanism: Mechanism) -> list[dict[str, Any]]:
     declared body frame. `declared` and `kept`: the inertial parameters that are not zero (first moments h and second
     moments S = Σ in the chosen frame) before and after the inertia that the joint cannot feel went to the parent.
     """
-    with k.precision():
+    def entries() -> list[dict[str, Any]]:
         plain = reframe(mechanism)
         return [_entry(before, after, plain) for before, after in zip(plain.links, regroup(plain).links, strict=True)]
+
+    return k.sharpened(entries)
 
 
 def _entry(before: Link, after: Link, model: Model) -> dict[str, Any]:

@@ -20,12 +20,20 @@ NEARLY_PARALLEL = 0.01
 """sin² of the angle between two axes below which they are treated as parallel in placing origins (about 6 degrees)."""
 
 
-@lru_cache(maxsize=32)
 def reframe(mechanism: Mechanism) -> Model:
     """The model of `mechanism` in the chosen frames; `Link.placement` records where they sit in the declared ones."""
+    return _reframed(mechanism, k.digits())
+
+
+@lru_cache(maxsize=32)
+def _reframed(mechanism: Mechanism, digits: int) -> Model:
+    """At the working precision that `digits` names."""
     n = len(mechanism.joints)
-    poses = [k.displacement(joint.pose) for joint in mechanism.joints]
-    axes = [k.unit(k.vector(joint.axis)) for joint in mechanism.joints]
+    poses, axes = [], []
+    for joint in mechanism.joints:
+        with k.speaking_of(f"joint '{joint.name}'"):
+            poses.append(k.displacement(joint.pose))
+            axes.append(k.unit(k.vector(joint.axis)))
     turns = [bool(joint_type(joint.kind).TURNS) for joint in mechanism.joints]
     size = [1] * n
     for i in reversed(range(n)):
@@ -42,33 +50,29 @@ def reframe(mechanism: Mechanism) -> Model:
     normals: list[Vec3 | None] = [None] * n
     for i in reversed(range(n)):
         c = heir[i]
-        if c is not None:
-            point, direction = child_axis(i, c)
-            origins[i] = _origin(axes[i], turns[i], point, direction)
-            normals[i] = _normal(axes[i], direction, point)
-        elif mechanism.joints[i].parent >= 0:
-            origins[i] = _leaf_origin(i, mechanism, poses[i], axes, turns)
+        with k.speaking_of(f"link '{mechanism.bodies[i].name}'"):
+            if c is not None:
+                point, direction = child_axis(i, c)
+                origins[i] = _origin(axes[i], turns[i], point, direction)
+                normals[i] = _normal(axes[i], direction, point)
+            elif mechanism.joints[i].parent >= 0:
+                origins[i] = _leaf_origin(i, mechanism, poses[i], axes, turns)
 
     placements: list[tuple[Mat3, Vec3]] = []
     bases: list[tuple[Mat3, Vec3] | None] = []
     for i, joint in enumerate(mechanism.joints):
-        rotation, shift = poses[i]
-        base: tuple[Mat3, Vec3] | None = None
-        if joint.parent < 0:
-            frame = _frame(axes[i], normals[i])
-            own = k.product(rotation, frame)
-            base = (_level(own, k.vector(mechanism.gravity), turns[i]), k.add(k.apply(rotation, origins[i]), shift))
-        elif normals[i] is None:
-            # A leaf: x along the common normal with the parent's axis would spare the constant turn after q; x through
-            # the centre of mass spares h_y in every product, which is worth more.
-            parent_frame = placements[joint.parent][0]
-            back = k.transpose(rotation)
-            nodes = k.cross(k.apply(back, k.transpose(parent_frame)[2]), axes[i])
-            flat = all(k.is_zero(x) for x in nodes)
-            frame = _frame(axes[i], k.apply(back, k.transpose(parent_frame)[0]) if flat else k.unit(nodes))
-            frame = _turned_onto(frame, body_inertia(mechanism.bodies[i]).h) if turns[i] else frame
-        else:
-            frame = _frame(axes[i], normals[i])
+        with k.speaking_of(f"link '{mechanism.bodies[i].name}'"):
+            rotation, shift = poses[i]
+            base: tuple[Mat3, Vec3] | None = None
+            if joint.parent < 0:
+                frame = _frame(axes[i], normals[i])
+                own = k.product(rotation, frame)
+                base = (_level(own, k.vector(mechanism.gravity), turns[i]), k.add(k.apply(rotation, origins[i]), shift))
+            elif normals[i] is None:
+                frame = _leaf_frame(rotation, axes[i], placements[joint.parent][0])
+                frame = _turned_onto(frame, body_inertia(mechanism.bodies[i]).h) if turns[i] else frame
+            else:
+                frame = _frame(axes[i], normals[i])
         placements.append((frame, origins[i]))
         bases.append(base)
     model = place(mechanism, placements, bases)
@@ -107,6 +111,18 @@ def _leaf_origin(i: int, mechanism: Mechanism, pose: tuple[Mat3, Vec3], axes: li
         inertia = body_inertia(mechanism.bodies[i])
         return k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
     return _origin(axes[i], True, parent_point, parent_axis)
+
+
+def _leaf_frame(rotation: Mat3, axis: Vec3, parent_frame: Mat3) -> Mat3:
+    """x along the common normal with the parent's axis, or as the parent's where they are parallel.
+
+    That would spare the constant turn after q; x through the centre of mass, which a turning leaf gets after this, spares h_y
+    in every product, which is worth more.
+    """
+    back = k.transpose(rotation)
+    x, _, z = k.transpose(parent_frame)
+    nodes = k.cross(k.apply(back, z), axis)
+    return _frame(axis, k.apply(back, x) if all(k.is_zero(n) for n in nodes) else k.unit(nodes))
 
 
 def _frame(axis: Vec3, x: Vec3 | None) -> Mat3:

@@ -24,14 +24,15 @@ def regroup(model: Model) -> Model:
         motion = feels(link.kind)
         if motion == "both":
             continue
-        if motion == "turn":
-            axis = k.transpose(link.rotation)[2]
-            moved = rod(own.m, own.h[2], own.S[5], axis, link.shift)
-            kept = Inertia(k.ZERO, (own.h[0], own.h[1], k.ZERO), (*own.S[:5], k.ZERO))
-        else:
-            moved = Inertia(k.ZERO, k.ORIGIN, rotated(link.rotation, own.S))
-            kept = Inertia(own.m, own.h, (k.ZERO,) * 6)
-        links[i] = replace(link, inertia=kept)
-        if link.parent >= 0:
-            links[link.parent] = replace(links[link.parent], inertia=links[link.parent].inertia + moved)
+        with k.speaking_of(f"link '{link.name}'"):
+            if motion == "turn":
+                axis = k.transpose(link.rotation)[2]
+                moved = rod(own.m, own.h[2], own.S[5], axis, link.shift)
+                kept = Inertia(k.ZERO, (own.h[0], own.h[1], k.ZERO), (*own.S[:5], k.ZERO))
+            else:
+                moved = Inertia(k.ZERO, k.ORIGIN, rotated(link.rotation, own.S))
+                kept = Inertia(own.m, own.h, (k.ZERO,) * 6)
+            links[i] = replace(link, inertia=kept)
+            if link.parent >= 0:
+                links[link.parent] = replace(links[link.parent], inertia=links[link.parent].inertia + moved)
     return model.with_links(links, "regroup")

@@ -12,12 +12,11 @@ from symgen.precision import Array
 from symgen.verification.evaluating import over
 from symgen.verification.report import Check
 from symgen.verification.residuals import distances, worst
-from symgen.verification.truth import Truth
+from symgen.verification.truth import SHARPENINGS, Truth
 
 TOLERANCE = 1e-40
 """Of the largest magnitude in the result. A wrong term leaves an error of order 1e-1, and the constants of a Program
 carry 64 digits: between the two lies nothing that a correct derivation could do."""
-_SHARPENINGS = 2
 
 
 def check_algebra(program: Program, truth: Truth, label: str) -> Check:
@@ -25,7 +24,7 @@ def check_algebra(program: Program, truth: Truth, label: str) -> Check:
 
     Where only the radii are too wide (long eliminations lose digits to dependence), the working digits are doubled.
     """
-    for attempt in range(_SHARPENINGS + 1):
+    for attempt in range(SHARPENINGS + 1):
         results = over(truth.scalars, program)(truth.arguments(program.function))
         error, centre, where = 0.0, 0.0, ""
         found = zip(results, distances(program.function, results, truth), strict=False)
@@ -33,15 +32,16 @@ def check_algebra(program: Program, truth: Truth, label: str) -> Check:
             here, state = worst(difference, size)
             if here >= error:
                 error, where = here, f"largest in {name}, state {state}"
-            centre = max(centre, worst(_centres(difference), size)[0])
+            centre = max(centre, worst(centres(difference), size)[0])
         blurred = not np.isfinite(centre) or centre <= TOLERANCE < error
-        if error <= TOLERANCE or not blurred or attempt == _SHARPENINGS:
+        if error <= TOLERANCE or not blurred or attempt == SHARPENINGS:
             break
-        truth = truth.sharper()
+        truth = truth.sharper
     return Check("algebra", label, error, TOLERANCE, detail=f"{where}, {truth.working} digits")
 
 
-def _centres(balls: Array) -> Array:
+def centres(balls: Array) -> Array:
+    """Their midpoints, as floats."""
     def centre(ball: Any) -> float:
         return float(ball.mid()) if isinstance(ball, flint.arb) else float(ball)
 

@@ -13,6 +13,7 @@ from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, Mechanism
 from symgen.precision import FLOAT, Array, arb
 from symgen.reference import Reference
+from symgen.reference_digits import answers
 from symgen.states import draw_states
 from symgen.verification import log_sizes
 
@@ -20,6 +21,10 @@ NO_MOMENT = 1e-12
 """Of the largest principal moment: less is rounding, and a method that divides by it refuses the link."""
 GUARD = 25
 """Digits worked with beyond those asked for: what balls lose to their own dependence."""
+KNOWN = 50
+"""Digits that an answer has at the least."""
+SHARPENINGS = 4
+"""How often the digits are doubled where only the radii of balls are too wide."""
 
 
 class Truth:
@@ -49,6 +54,7 @@ class Truth:
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
         self._known: dict[str, dict[str, Array]] = {}
 
+    @cached_property
     def sharper(self) -> Truth:
         """The same states with twice the working digits."""
         return Truth(self.mechanism, self.count, self.seed, working=2 * self.working, **self.links)
@@ -62,7 +68,7 @@ class Truth:
     def results(self, function: str) -> dict[str, Array]:
         """The function's results by name, (count, …) each, over balls."""
         if function not in self._known:
-            self._known[function] = self.reference.evaluate(function, self.arguments(function))
+            self._known[function] = answers(self.reference, self.working, function, self.arguments(function), KNOWN)
         return self._known[function]
 
     @property
