@@ -1,4 +1,4 @@
-"""`load`: a built-in robot's name, a description file or a generated folder, to a Mechanism. The one door for descriptions."""
+"""`load`: a built-in robot's name, a description file, its text or a generated folder, to a Mechanism. The one door for them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from symgen.tree import LockValue, assemble
 
 LARGEST_FILE = 50_000_000
 LARGEST_CHAIN = 2000
+TEXT = "<text>"
+"""The name of a description that came as a text, for sentences."""
 _ROBOTS = Path(__file__).parent / "robots"
 _REPEAT = re.compile(rb"^repeat = \d+", re.MULTILINE)
 
@@ -35,7 +37,10 @@ def load(
     mimic: str = "independent",
     strict: bool = False,
 ) -> Mechanism:
-    """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), of a description file or of a generated folder.
+    """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text or a generated folder.
+
+    A `str` whose first sign is `<` is the text of a URDF, and one of several lines that of a TOML description; sentences
+    about it name `<text>` and the line.
 
     `lock`: joint -> value (rad or m; a number, a text such as `pi/2`, or None for 0) at which it is frozen and what
     hangs on it is lumped. `gravity`: three numbers in m/s² or the text `x,y,z`; without it the description's, else
@@ -55,8 +60,9 @@ def load(
     tree = reader(path.suffix).read(data, file, snapper)
     if not tree.name:
         tree = replace(tree, name=path.stem)
-    mechanism = assemble(tree, lock=lock, gravity=field, mimic=mimic, strict=strict, snapper=snapper,
-                         source=tree.source or path.name, source_sha256=hashlib.sha256(data).hexdigest())
+    source = tree.source or ("" if file == TEXT else path.name)
+    mechanism = assemble(tree, lock=lock, gravity=field, mimic=mimic, strict=strict, snapper=snapper, source=source,
+                         source_sha256=hashlib.sha256(data).hexdigest())
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
     if strict and warnings:
         raise where.error(f"strict reading refuses this warning: {warnings[0]}", "correct it or read without strict")
@@ -80,9 +86,21 @@ def _gravity(value: str | Sequence[int | float | str | Fraction]) -> Vector3:
     return x, y, z
 
 
+def is_text(robot: object) -> bool:
+    """Whether it is the text of a description, not a name or a path: no path starts with `<` or has several lines."""
+    return isinstance(robot, str) and (_begins(robot) == "<" or "\n" in robot.strip())
+
+
+def _begins(text: str) -> str:
+    """Its first sign, behind a byte order mark and blanks."""
+    return text.lstrip("\ufeff \t\r\n")[:1]
+
+
 def _fetch(robot: str | os.PathLike[str]) -> tuple[bytes, Path, str]:
     """The bytes of the description, its path, and its name for sentences."""
     text = os.fspath(robot)
+    if is_text(robot):
+        return _encoded(text), Path("robot.urdf" if _begins(text) == "<" else "robot.toml"), TEXT
     if "\0" in text or not text.strip():
         raise ArgumentError(f"{shown(text)} is no robot; give a built-in name or a path")
     builtin, colon, count = text.partition(":")
@@ -102,6 +120,17 @@ def _fetch(robot: str | os.PathLike[str]) -> tuple[bytes, Path, str]:
         known = ", ".join(sorted(suffixes()))
         raise Place(file).error(f"no reader knows the file type {shown(path.suffix)}", f"give a file that ends in {known}")
     return _bytes(path, file), path, file
+
+
+def _encoded(text: str) -> bytes:
+    """The bytes of a description's text. XML allows no blank line before its declaration, which a text in quotes begins with."""
+    try:
+        data = re.sub(r"\A(\ufeff?\s+)<\?xml\s[^>]*\?>", r"\1", text).encode()
+    except UnicodeEncodeError as error:
+        raise Place(TEXT).error(f"character {error.start} is no character of Unicode", "read the file as UTF-8") from None
+    if len(data) > LARGEST_FILE:
+        raise Place(TEXT).error(f"it is larger than {LARGEST_FILE // 10**6} MB", "give one without embedded geometry")
+    return data
 
 
 def _with_count(data: bytes, name: str, count: str | None) -> bytes:

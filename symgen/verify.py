@@ -24,7 +24,7 @@ from symgen.errors import ArgumentError, BuildError, SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.generation import Options
 from symgen.ir import Program
-from symgen.loading import load
+from symgen.loading import is_text, load
 from symgen.mechanism import Mechanism
 from symgen.verification.algebra import check_algebra
 from symgen.verification.compiled import compiled_runners, require_compiler, texts
@@ -71,7 +71,7 @@ def verify(
     """
     if states < 1:
         raise ArgumentError(f"verification at {states} states checks nothing; ask for one or more")
-    if not isinstance(robot, Mechanism) and Path(robot).is_dir():
+    if not isinstance(robot, Mechanism) and not is_text(robot) and Path(robot).is_dir():
         return _verify_folder(read_folder(Path(robot), functions), states, seed, compiled, progress)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     wanted = generation.requested(mechanism, functions, payload)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import symgen
 from symgen.errors import SymgenError
 from symgen.loading import LARGEST_FILE, load
 from tests.descriptions import INERTIAL, joint, link, robot
@@ -248,5 +249,35 @@ def test_bad_manifests(manifest: str, says: str, tmp_path: Path) -> None:
 def test_names_that_are_none(name: str, says: str) -> None:
     with pytest.raises(SymgenError) as caught:
         load(name)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# -- the text of a description --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", ["", "\n  ", "\ufeff", "\ufeff\n"], ids=repr)
+def test_a_description_may_be_given_as_its_text(before: str, tmp_path: Path) -> None:
+    """As a file of the same text, whatever stands before the first sign; and as TOML."""
+    text = '<?xml version="1.0" encoding="utf-8"?>\n' + robot(A, B, J)
+    (tmp_path / "arm.urdf").write_text(text, encoding="utf-8")
+    whole, given = load(tmp_path / "arm.urdf"), load(before + text)
+    assert (given.name, given.joints, given.bodies, given.frames) == (whole.name, whole.joints, whole.bodies, whole.frames)
+    assert given.source == ""
+    builtin = (Path(symgen.__file__).parent / "robots" / "planar_arm.toml").read_text(encoding="utf-8")
+    assert load(before + builtin).joints == load("planar_arm").joints
+    assert symgen.verify(before + text, ["gravity_force"], compiled=False, states=1).passed
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("<robot", "<text>:1: not well-formed XML"), ("\n<robot name='x'>\n<link/></robot>", "<text>:3: link: the attribute 'name'"),
+    ("<sdf/>", "not 'robot'"), ("name = 'x'\nbody y = 1", "<text>:2: not valid TOML"),
+    ("<robot name='\ud800'/>", "<text>: character 13"),
+    ("planar_arm\n", "did you mean 'planar_arm'"), ("out/robot.urdf", "there is no file or built-in robot 'out/robot.urdf'"),
+])
+def test_a_text_that_is_wrong_is_one_sentence_about_the_text_and_a_path_about_the_path(text: str, says: str) -> None:
+    with pytest.raises(SymgenError) as caught:
+        load(text)
+    assert isinstance(caught.value, ValueError)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -46,8 +46,10 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
 
 def read(options: Namespace) -> Mechanism:
     """The mechanism that the options of `robot_arguments` name."""
-    from symgen.loading import load
+    from symgen.loading import is_text, load
 
+    if is_text(options.robot):
+        raise RequestError("ROBOT is the text of a description; give a built-in name or the path of its file")
     return load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
                 strict=options.strict)
 
