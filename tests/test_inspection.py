@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from functools import cache
 from typing import Any
 
@@ -18,7 +16,6 @@ from symgen.errors import RequestError
 from symgen.inspection.catalogue import choose, owners, results
 from symgen.inspection.entries import answer
 from symgen.inspection.equations import equations
-from symgen.inspection.printing import FORMATS
 from symgen.inspection.reading import render as rendered
 from tests.robots_for_tests import program, robot, states, truth
 
@@ -171,84 +168,12 @@ def test_a_wrong_name_lists_what_its_method_has(method: str) -> None:
         assert letter in str(refused.value)
 
 
-# -- formats -------------------------------------------------------------------------------------------------------------
-
-FUNCTIONS = {"sin": math.sin, "cos": math.cos, "pow": math.pow, "sqrt": math.sqrt, "math": math}
-POINT = {"q0": 0.3, "q1": -0.7, "q2": 0.11, "q3": 1.2, "v0": 0.9, "v1": -1.1, "v2": 0.4, "v3": 0.6}
-
-
-def evaluated(text: str) -> float:
-    """An expression of this test's own printing, as Python reads it; C's 1.0/2.0 is the same there."""
-    return float(eval(text, {"__builtins__": {}}, {**FUNCTIONS, **POINT}))
-
-
-def from_latex(text: str) -> float:
-    """The little LaTeX that SymPy prints for sums of products."""
-    text = re.sub(r"([qv])_\{(\d)\}", r"\1\2", text).replace(r"\cdot", " ")
-    text = re.sub(r"\\(sin|cos)(?:\^\{(\d+)\})?\{\\left\(([^()]*) \\right\)\}", lambda m: f"{m[1]}({m[3]})**{m[2] or 1}", text)
-    text = re.sub(r"\^\{(\d+)\}", r"**\1", text).replace(r"\left(", "(").replace(r"\right)", ")")
-    text = text.replace(r"\cos", "cos").replace(r"\sin", "sin")
-    while r"\frac" in text:
-        text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
-    text = re.sub(r"(?<=[\w)]) +(?=[\w(])", "*", text.strip())
-    return evaluated(text)
-
-
-@pytest.mark.parametrize("form", ["closed", "multiangle"])
-@pytest.mark.parametrize("what", ["M[0,0]", "M[0,1]", "g[1]", "c[0]", "c[1]"])
-def test_every_format_prints_the_same_number(what: str, form: str) -> None:
-    mechanism = robot("planar_arm")
-    exact = value(symgen.inspect(mechanism, what), {"q": np.array([[0.3, -0.7]]), "v": np.array([[0.9, -1.1]])})
-    for format, read in {"text": evaluated, "python": evaluated, "c": evaluated, "latex": from_latex}.items():
-        assert read(render(mechanism, what, format, form)) == pytest.approx(exact, rel=1e-14), format
-
+# -- what is printed, and as which numbers (test_inspection_forms: that it is the formula) --------------------------
 
 def test_text_prints_short_decimals_as_they_were_declared() -> None:
     text = render(robot("planar_arm"), "g[1]")
     assert "2.4525" in text
     assert "/" not in text
-
-
-@pytest.mark.parametrize("form", ["text", "python", "c"])
-def test_a_long_entry_is_printed_as_named_equations(form: str) -> None:
-    mechanism = robot("puma560")
-    lines = render(mechanism, "tau[0]", format=form).split("\n")
-    assert len(lines) > 5
-    known: dict[str, float] = {f"{x}{i}": 0.1 + 0.2 * i for x in "qva" for i in range(6)}
-    for line in lines:
-        name, expression = re.sub(r"^const double |;$", "", line).split(" = ")
-        name = name.replace("[", "_").removesuffix("]")
-        assert name not in known
-        known[name] = float(eval(expression, {"__builtins__": {}}, {**FUNCTIONS, **known}))
-    assert name == "tau_0"
-    at = {x: np.array([[known[f"{x}{i}"] for i in range(6)]]) for x in "qva"}
-    assert known["tau_0"] == pytest.approx(value(symgen.inspect(mechanism, "tau[0]"), at), rel=1e-12)
-
-
-def test_latex_of_a_long_entry_is_one_equation_a_line() -> None:
-    lines = render(robot("puma560"), "tau[0]", format="latex").split("\n")
-    assert all(line.endswith(r"\\") and " = " in line for line in lines)
-
-
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("what", ["p[1]", "B[1,0]"])
-def test_blocks_are_printed_in_every_format(what: str, form: str) -> None:
-    text = render(robot("scara"), what, format=form)
-    assert text.strip()
-    if form in ("python", "c"):
-        flat = text.replace("{", "[").replace("}", "]")
-        numbers = np.ravel(np.array(eval(flat, {"__builtins__": {}}, {**FUNCTIONS, **POINT}), dtype=float))
-        matrix = symgen.inspect(robot("scara"), what).subs({sp.Symbol(k, real=True): v for k, v in POINT.items()})
-        assert numbers == pytest.approx([float(x) for x in matrix])
-
-
-def test_a_matrix_in_python_and_c_is_its_entries_in_rows() -> None:
-    mechanism = robot("scara")
-    whole = symgen.inspect(mechanism, "M").subs({sp.Symbol(name, real=True): x for name, x in POINT.items()})
-    for form in ("python", "c"):
-        flat = render(mechanism, "M", form).replace("{", "[").replace("}", "]")
-        numbers = np.ravel(np.array(eval(flat, {"__builtins__": {}}, {**FUNCTIONS, **POINT}), dtype=float))
-        assert numbers == pytest.approx([float(x) for x in whole], abs=1e-15)
 
 
 def test_an_unknown_format_suggests_the_nearest() -> None:

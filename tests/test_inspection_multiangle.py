@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 import subprocess
 import sys
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -14,15 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy as sp
 
 from symgen import methods
 from symgen.errors import RequestError
 from symgen.inspection.harmonics import in_multiples, waves
-from symgen.inspection.multiangle import DIGITS, ENTRIES, MOST, MultiAngle, exact, multiangle
+from symgen.inspection.multiangle import DIGITS, ENTRIES, MultiAngle, exact, multiangle
 from symgen.inspection.parameters import derived, symbolic
 from symgen.ir import Numbers
-from symgen.mechanism import Mechanism
 from symgen.reference import Reference
 from tests.robots_for_tests import BALLS, BUILT_IN, FEW, largest, random_mechanism, robot, states, truth
 
@@ -283,53 +279,6 @@ def test_a_program_that_divides_has_no_form() -> None:
 
 
 # -- as text ---------------------------------------------------------------------------------------------------------------
-
-def from_latex(text: str) -> str:
-    text = re.sub(r"\\frac\{(\d+)\}\{(\d+)\}", r"(\1/\2)", text)
-    text = re.sub(r" \\cdot 10\^\{(-?\d+)\}", r"e\1", text)
-    text = re.sub(r"([a-zA-Z]+)_\{([^}]*)\}", lambda m: m[1] + "_" * (m[1] not in "qva") + m[2].replace(" ", "_"), text)
-    text = re.sub(r"\^\{(\d+)\}", r"**\1", text).replace(r"\left(", "(").replace(r"\right)", ")").replace("\\", "")
-    return re.sub(r"(?<=[\w)]) (?=[\w(])", "*", text)
-
-
-READ: dict[str, Callable[[str], str]] = {"text": str, "python": str, "c": str, "latex": from_latex}
-
-
-@pytest.mark.parametrize("keep", ["none", "all"])
-@pytest.mark.parametrize("name", ["planar_arm", "scara", "puma560", "tree4"])
-def test_every_format_and_sympy_say_the_same_number(name: str, keep: str) -> None:
-    mechanism: Mechanism = robot(name)
-    at = {f"{x}{i}": 0.1 + 0.3 * i + 0.7 * o for o, x in enumerate("qva") for i in range(mechanism.nv)}
-    known = {p.symbol: float(p.value) for p in symbolic(mechanism, "mass_matrix", keep)[1]}
-    for letter, index in (("M", (0, 1)), ("g", (1,)), ("c", (1,)), ("tau", (0,))):
-        one = form(name, letter, index, keep)
-        expected = one.evaluate(*([at[f"{x}{i}"] for i in range(mechanism.nv)] for x in "qva"), parameters=known)
-        for format, read in READ.items():
-            if name == "tree4" and format == "latex" and keep == "all":
-                continue
-            text = read(one.text(format, full=True))
-            value = eval(text, {"__builtins__": {}}, {"sin": math.sin, "cos": math.cos, **at, **known})
-            assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), format
-        if name in ("planar_arm", "scara"):
-            found = one.sympy()
-            numbers = {s: {**at, **known}[str(s)] for s in found.free_symbols}
-            assert all(s.is_real for s in numbers)
-            assert float(sp.sympify(found.subs(numbers))) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-def test_a_long_form_prints_its_count_and_the_largest() -> None:
-    lines = str(form("panda", "M", (0, 0))).split("\n")
-    assert lines[0] == "6129 harmonics in 6129 cosines and sines; the 20 largest:"
-    assert len(lines) == MOST + 1
-    sizes = [abs(float(re.sub(r"^- |\*.*", "", line))) for line in lines[1:]]
-    assert sizes == sorted(sizes, reverse=True)
-    whole = form("panda", "M", (0, 0)).text(full=True)
-    assert whole.count("*cos(") + whole.count("*sin(") == 6128
-    for format, mark in (("latex", "% "), ("python", "# "), ("c", "// ")):
-        assert form("panda", "M", (0, 0)).text(format).startswith(f"{mark}6129 harmonics")
-    with pytest.raises(RequestError, match="no format is named 'latexx'; did you mean 'latex'"):
-        form("planar_arm", "M", (0, 0)).text("latexx")
-
 
 def test_an_empty_form_is_zero() -> None:
     zero = form("tree4", "M", next(ij for ij in np.ndindex(4, 4) if not form("tree4", "M", ij).terms))

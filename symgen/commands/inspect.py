@@ -12,7 +12,7 @@ from symgen.errors import RequestError
 SUMMARY = "read a quantity: M[1,2], tau[0], P[2], psi[0,2], U, H_theta_L; without one, the list of all"
 EPILOG = """\
 Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]'. No index is the whole matrix; behind a block
-a further [row,column] is one entry: 'P[2][0,5]'. Named equations count links from 1, as the C does.
+a further [row,column] is one entry: 'P[2][0,5]'. Named equations count links, rows and columns from 0 too; the C from 1.
 Results are those of the generated C; a method's letters stand in the declared link frames. Notes go to stderr."""
 FORMATS, FORMS = ("text", "latex", "python", "c"), ("recursive", "closed", "multiangle")
 
@@ -26,7 +26,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--form", metavar="|".join(FORMS),
                         help="named equations down to the inputs, one formula, or the sum over cosines and sines of multiple "
                              "angles that is unique for an entry of M, c, g or tau (default by size, and says so)")
-    parser.add_argument("--full", action="store_true", help="every term of a multi-angle form, not the twenty largest")
+    parser.add_argument("--full", action="store_true", help="every term of a multi-angle form, not the twenty largest and "
+                        "+ … the others; python and c are refused without it")
     parser.add_argument("--symbols", default="none", metavar="all|none|m,c,I,l",
                         help="keep masses, mass centres, moments or lengths as symbols (default none)")
     parser.add_argument("--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or joint name")

@@ -2,7 +2,8 @@
 
 `inspect(robot, "M[1,2]")` is a SymPy expression in q0, q1, … v0, … a0, …; `"P[2]"` a block of a method's own; no index the
 whole matrix. Indices count from 0; a joint's name serves as well: "M[panda_joint2,panda_joint3]". `catalogue` knows what
-there is, `entries` derives it, `equations` puts names back into each other, `printing` writes it down.
+there is, `entries` derives it, `equations` puts names back into each other, `names` says how they count, `printing` writes
+it down.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | Non
     gives named equations down to the inputs instead, "multiangle" the canonical form of an entry of M, c, g or tau (a
     `MultiAngle`: unique, so that == decides; .sympy() is its sum). `at` puts numbers in for inputs, {"q1": "pi/2", "elbow": 0},
     exact at multiples of pi/2; `frame` names the link that J and Lambda_inv speak of; `symbols` ("all", "m,l" …) keeps masses,
-    mass centres, moments and lengths as symbols m_1, c_1_x, I_1_xx, l_1_x. Every answer renders in a notebook.
+    mass centres, moments and lengths as symbols m_1, c_1_x, I_1_xx, l_1_x. Every answer is the whole formula and renders in a
+    notebook: a SymPy object wholly, a long MultiAngle as its largest terms + ⋯ with the number of the others in the sum.
     Raises RequestError, one sentence, for an unknown quantity, index, joint or method, and for a formula beyond reading.
     """
     from symgen.inspection.at import of_mapping

@@ -10,6 +10,7 @@ from typing import Any
 import sympy as sp
 
 from symgen.inspection.at import Values
+from symgen.inspection.names import shown
 from symgen.ir import Program
 from symgen.mechanism import Angle
 
@@ -25,10 +26,14 @@ _ACT = {
 
 @dataclass(frozen=True)
 class Equations:
-    """`named`: (symbol, expression) in order, each over inputs and earlier symbols; `entries`: what was asked for, over both."""
+    """`named`: (symbol, expression) in order, each over inputs and earlier symbols; `entries`: what was asked for, over both.
+
+    `in_c`: what the C calls a symbol of `named`, where it counts from 1.
+    """
 
     named: tuple[tuple[Any, Any], ...]
     entries: tuple[Any, ...]
+    in_c: tuple[str, ...] = ()
 
 
 def needed(derived: Program, targets: Sequence[int]) -> list[int]:
@@ -60,13 +65,13 @@ def equations(derived: Program, targets: Sequence[int], at: Values | None = None
               symbols: Mapping[tuple[str, int], str] | None = None) -> Equations:
     """The formulas behind rows; `named` False substitutes every name back. Inputs that `at` gives are numbers.
 
-    An input (argument, element) is called as `symbols` says, else by both: q0, v1.
+    An input (argument, element) is called as `symbols` says, else by both: q0, v1. Names count from 0 (`names`).
 
     A number is exact where it is rational, and shown with SHOWN_DIGITS digits elsewhere.
     """
     given, called = at or {}, symbols or {}
     values: dict[int, Any] = {}
-    found = []
+    found, in_c = [], []
     aims, taken = set(targets), {row.name for row in derived.rows}
     for r in needed(derived, targets):
         row = derived.rows[r]
@@ -79,14 +84,15 @@ def equations(derived: Program, targets: Sequence[int], at: Values | None = None
             value = _settled(_ACT[row.op](*(values[a] for a in row.args)))
             if named and row.name and r not in aims:
                 name, sign = _unsigned(row.name, taken)
-                found.append((sp.Symbol(name, real=True), _shown(sign * value)))
+                found.append((sp.Symbol(shown(name), real=True), _shown(sign * value)))
+                in_c.append(name)
                 value = value if value.is_number else sign * found[-1][0]
         values[r] = value
-    return Equations(tuple(found), tuple(_shown(values[r]) for r in targets))
+    return Equations(tuple(found), tuple(_shown(values[r]) for r in targets), tuple(in_c))
 
 
 def _unsigned(name: str, taken: set[str]) -> tuple[str, int]:
-    """A row that holds −x is named neg_x in the C; to a reader it is x."""
+    """A row that holds −x is named neg_x in the C; to a reader it is x. (name, sign)"""
     plain = name.removeprefix("neg_")
     return (plain, -1) if plain != name and plain not in taken else (name, 1)
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgen.errors import RequestError
+from symgen.inspection.names import latex
+from symgen.inspection.printing import aligned
 from symgen.mechanism import nearest
 
 if TYPE_CHECKING:
@@ -14,18 +17,47 @@ if TYPE_CHECKING:
 FORMATS = ("text", "latex", "python", "c")
 DIGITS = 17
 LONGEST_RATIO = 10 ** 6
+LONGEST_LINE, LONGEST_SUM = 20, 100
+"""Terms in a line of LaTeX, and in a sum of Python without parentheses."""
 
 
 def written(form: MultiAngle, format: str, most: int | None) -> str:
-    """The form as one sum; beyond `most` terms a line with the counts and the largest ones, one a line."""
+    """The form as one sum; beyond `most` terms the largest ones, one a line, and how many others the sum has.
+
+    RequestError where a sum beyond `most` would have to be shortened in Python or C.
+    """
     nearest(format, FORMATS, "format")
     waves = form.waves()
     if most is None or len(waves) <= most:
-        return _sum([_term(*item, format) for item in waves.items()])
-    largest = list(form.waves(largest=True).items())[:most]
-    mark = {"text": "", "latex": "% ", "python": "# ", "c": "// "}[format]
-    head = f"{mark}{len(form)} harmonics in {len(waves)} cosines and sines; the {most} largest:"
-    return "\n".join([head, *(" ".join(_term(*item, format)).removeprefix("+ ") for item in largest)])
+        terms = [_term(*item, format) for item in waves.items()]
+        return _lines(terms, "") if format == "latex" and len(terms) > LONGEST_LINE else _sum(_grouped(terms, format))
+    if format in ("python", "c"):
+        raise RequestError(f"this sum has {len(waves)} terms and {'C' if format == 'c' else 'Python'} cannot say that some are "
+                           "left out; --full prints all, --form recursive the C's equations")
+    largest = [_term(*item, format) for item in list(form.waves(largest=True).items())[:most]]
+    rest = len(waves) - most
+    if format == "latex":
+        return _lines(largest, rf"+ \cdots \text{{ {_terms(rest)} }}")
+    first, *others = (_sum([term]) if n == 0 else " ".join(term) for n, term in enumerate(largest))
+    # indented: no line of it, pasted alone, is an expression that Python takes for the whole
+    return "\n  ".join([first, *others, f"+ … {_terms(rest)} ({len(form)} harmonics in {len(waves)} cosines and sines)"])
+
+
+def _terms(count: int) -> str:
+    return f"{count} more term" if count == 1 else f"{count} more terms"
+
+
+def _lines(terms: Sequence[tuple[str, str]], end: str) -> str:
+    """LaTeX, a term a line."""
+    return aligned(["& " + text for text in (_sum(terms[:1]), *(" ".join(term) for term in terms[1:]), end) if text])
+
+
+def _grouped(terms: list[tuple[str, str]], format: str) -> list[tuple[str, str]]:
+    """Sums within a sum where there are many: CPython cannot compile a thousand signs in a row."""
+    if format != "python" or len(terms) <= LONGEST_SUM:
+        return terms
+    groups = [terms[n:n + LONGEST_SUM] for n in range(0, len(terms), LONGEST_SUM)]
+    return _grouped([("+", f"({_sum(group)})") for group in groups], format)
 
 
 def _sum(terms: Sequence[tuple[str, str]]) -> str:
@@ -81,11 +113,7 @@ def _power(symbol: str, power: int, format: str) -> str:
 
 
 def _symbol(symbol: str, format: str) -> str:
-    """In LaTeX as SymPy writes it: c_1_x is c_{1 x}, q0 is q_{0}."""
-    if format != "latex":
-        return symbol
-    stem, *rest = symbol.split("_") if "_" in symbol else (symbol.rstrip("0123456789"), symbol.lstrip("qva"))
-    return f"{stem}_{{{' '.join(rest)}}}"
+    return latex(symbol) if format == "latex" else symbol
 
 
 def number(x: Fraction, format: str = "text") -> str:

@@ -102,9 +102,14 @@ class MultiAngle:
 
         return as_sympy(self)
 
+    @property
+    def is_long(self) -> bool:
+        """Whether it has more than MOST terms, so that text and LaTeX are shortened unless all of it is asked for."""
+        return len(self.waves()) > MOST
+
     def text(self, format: str = "text", full: bool = False) -> str:
-        """In "text", "latex", "python" or "c": whole where it is short or `full`, else the number of harmonics and the MOST
-        largest terms."""
+        """In "text", "latex", "python" or "c": whole where it is short or `full`. Else the MOST largest terms and "+ … N more
+        terms" in the sum itself; RequestError for Python and C, which cannot say that."""
         from symgen.inspection.harmonic_text import written
 
         return written(self, format, None if full else MOST)
@@ -112,8 +117,10 @@ class MultiAngle:
     def __str__(self) -> str:
         return self.text()
 
+    __repr__ = __str__
+
     def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.text('latex', full=len(self) <= MOST)}$"
+        return f"$\\displaystyle {self.text('latex')}$"
 
 
 def multiangle(mechanism: Mechanism, letter: str, indices: Sequence[int], keep: str | Iterable[str] = "none",

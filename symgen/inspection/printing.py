@@ -1,4 +1,8 @@
-"""Formulas as text, LaTeX, Python and C: a number, a matrix, or a list of named equations."""
+"""Formulas as text, LaTeX, Python and C: a number, a matrix, or a list of named equations.
+
+What is printed, read back by SymPy, TeX, Python or a C compiler, is the expression: one number, one matrix, or one equation a
+name, whole. LaTeX stands in math mode; Python and C take sin, cos, sqrt and log from math and <math.h>.
+"""
 
 from __future__ import annotations
 
@@ -8,67 +12,154 @@ from fractions import Fraction
 from typing import Any
 
 import sympy as sp
+from sympy.printing.c import C99CodePrinter
+from sympy.printing.latex import LatexPrinter
+from sympy.printing.pycode import PythonCodePrinter
+
+from symgen.errors import RequestError
+from symgen.inspection.names import latex
 
 FORMATS = ("text", "latex", "python", "c")
+DEEPEST = 150
+"""Parentheses within each other: CPython reads 200, clang 256."""
+_CALLED = re.compile(r"\b(cos|log|sin|sqrt)\(|\b(pi)\b")
+
+
+class _Decimal(sp.Symbol):  # type: ignore[misc]
+    """A positive rational that is written as its decimal, where a number stands: SymPy would print x/4 for 0.25*x."""
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        return 1, 0, "Number"
+
+
+class _Latex(LatexPrinter):  # type: ignore[misc]
+    def _print_Symbol(self, expr: Any, style: str = "plain") -> str:
+        return str(expr.name) if isinstance(expr, _Decimal) else latex(expr.name)
+
+    _print__Decimal = _print_Symbol
+
+    def _print_log(self, expr: Any, exp: Any = None) -> str:
+        """SymPy's ln (x)^2 does not say what is squared."""
+        return rf"\ln{'' if exp is None else f'^{{{exp}}}'}{{\left({self._print(expr.args[0])} \right)}}"
+
+
+class _C(C99CodePrinter):  # type: ignore[misc]
+    """Whole numbers as doubles, so that none is too large for an int; π as its digits, since C99 has no M_PI."""
+
+    def _print_Integer(self, expr: Any) -> str:
+        return f"{expr.p}.0"
+
+    _print_One = _print_Zero = _print_NegativeOne = _print_Integer
+
+    def _print_Pi(self, expr: Any) -> str:
+        return str(expr.evalf(17))
 
 
 def printed(expression: Any, format: str) -> str:
-    """One expression or matrix."""
+    """One expression or matrix. Raises RequestError where it nests too deep to be printed, or for Python or C to read."""
     if isinstance(expression, sp.MatrixBase):
         return _matrix(expression, format)
+    try:
+        return _number(_decimals(expression, {}), format)
+    except RecursionError:
+        raise RequestError("this formula nests too deep to be printed; take --form recursive") from None
+
+
+def _number(expression: Any, format: str) -> str:
     if format == "latex":
-        return str(sp.latex(expression))
-    if format == "python":
-        return str(sp.pycode(expression, fully_qualified_modules=False))
-    return str(sp.ccode(expression)) if format == "c" else str(_decimals(expression))
+        return str(_Latex().doprint(expression))
+    if format == "text":
+        return str(expression)
+    text = str((_C({}) if format == "c" else PythonCodePrinter({"fully_qualified_modules": False})).doprint(expression))
+    return _readable(text, format)
+
+
+def _readable(text: str, format: str) -> str:
+    deepest = depth = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        deepest = max(deepest, depth)
+    if deepest > DEEPEST:
+        raise RequestError(f"this formula nests {deepest} parentheses, more than {'C' if format == 'c' else 'Python'} is sure to "
+                           "read; take --form recursive")
+    return text
 
 
 def _matrix(matrix: Any, format: str) -> str:
+    """C: one flat initializer, row-major. Text: a line a row, two spaces or more between columns."""
+    rows = [[printed(matrix[r, c], format) for c in range(matrix.cols)] for r in range(matrix.rows)]
     if format == "latex":
-        return str(sp.latex(matrix))
-    if format == "text":
-        return str(sp.pretty(matrix.applyfunc(_decimals), use_unicode=True, wrap_line=False))
+        return r"\begin{bmatrix}" + r" \\ ".join(" & ".join(row) for row in rows) + r"\end{bmatrix}"
     if format == "c":
-        return "{" + ", ".join(printed(x, format) for x in matrix) + "}"
-    return "[" + ", ".join("[" + ", ".join(printed(x, format) for x in matrix.row(r)) + "]" for r in range(matrix.rows)) + "]"
+        return "{" + ", ".join(x for row in rows for x in row) + "}"
+    if format == "python":
+        return "[" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "]"
+    widths = [max(len(row[c]) for row in rows) for c in range(matrix.cols)]
+    lines = ["  ".join(x.ljust(width) for x, width in zip(row, widths, strict=True)) for row in rows]
+    if len(lines) == 1:
+        return f"[{lines[0]}]"
+    lefts, rights = "⎡" + "⎢" * (len(lines) - 2) + "⎣", "⎤" + "⎥" * (len(lines) - 2) + "⎦"
+    return "\n".join(left + line + right for left, line, right in zip(lefts, lines, rights, strict=True))
 
 
-def listed(named: Sequence[tuple[Any, Any]], label: str, value: Any, format: str) -> str:
-    """Named equations, one a line, and what was asked for as the last."""
-    lines = [_equation(str(name) if format != "latex" else sp.latex(name), one, format) for name, one in named]
-    last = label if format == "text" else sp.latex(sp.Symbol(_identifier(label))) if format == "latex" else _free(label, named)
-    if format == "text" and isinstance(value, sp.MatrixBase):
-        return "\n".join([*lines, f"{label} =", printed(value, format)])
-    return "\n".join([*lines, _equation(last, value, format)])
+def listed(named: Sequence[tuple[Any, Any]], label: str, value: Any, format: str, apart: str) -> str:
+    """Named equations, one a line, and what was asked for as the last; `apart` is added to its name where others have it.
 
-
-def _equation(name: str, value: Any, format: str) -> str:
-    if format == "latex":
-        return f"{name} = {printed(value, format)} \\\\"
-    if format == "c":
-        size = f"[{len(value)}]" if isinstance(value, sp.MatrixBase) else ""
-        return f"const double {name}{size} = {printed(value, format)};"
-    return f"{name} = {printed(value, format)}"
-
-
-def _identifier(label: str) -> str:
-    """M[1,2] as M_1_2."""
-    return re.sub(r"\W+", "_", label).strip("_")
-
-
-def _free(label: str, named: Sequence[tuple[Any, Any]]) -> str:
-    """The same, unlike every name in the list: those count links from 1, as the C does."""
+    LaTeX aligns them at their signs; Python imports what it calls first.
+    """
     taken = {str(name) for name, _ in named}
-    name = _identifier(label)
-    while name in taken:
-        name += "_"
-    return name
+    names = [str(name) for name, _ in named]
+    last = label if format == "text" else _free(label, taken, apart)
+    equations = [*zip(names, (printed(x, format) for _, x in named), strict=True), (last, printed(value, format))]
+    if format == "latex":
+        return aligned([f"{latex(name)} &= {text}" for name, text in equations])
+    if format == "c":
+        count = f"[{len(value)}]" if isinstance(value, sp.MatrixBase) else ""
+        sizes = [*[""] * len(named), count]
+        return "\n".join(f"const double {name}{size} = {text};" for (name, text), size in zip(equations, sizes, strict=True))
+    lines = [f"{name} ={chr(10) if chr(10) in text else ' '}{text}" for name, text in equations]
+    return "\n".join([*imports("\n".join(lines)), *lines] if format == "python" else lines)
 
 
-def _decimals(expression: Any) -> Any:
-    """Rationals with a short decimal expansion, printed as decimals."""
-    terminating = [r for r in expression.atoms(sp.Rational) if not r.is_Integer and _terminates(Fraction(int(r.p), int(r.q)))]
-    return expression.xreplace({r: sp.sign(r) * sp.Symbol(_decimal(abs(r))) for r in terminating})
+def aligned(lines: Sequence[str]) -> str:
+    """Lines of LaTeX, each with its &, as one formula."""
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def imports(text: str) -> list[str]:
+    """The line that Python needs before such a formula; none where it calls nothing."""
+    names = called(text)
+    return [f"from math import {', '.join(names)}"] if names else []
+
+
+def called(text: str) -> list[str]:
+    """What a formula in Python or C takes from math or <math.h>."""
+    return sorted({function or constant for function, constant in _CALLED.findall(text)})
+
+
+def _free(label: str, taken: set[str], apart: str) -> str:
+    """M[1,2] as M_1_2; P[2] as P_2_declared where the list has a P_2_0_0 of its own."""
+    name = re.sub(r"\W+", "_", label).strip("_")
+    return f"{name}_{apart}" if any(one == name or one.startswith(f"{name}_") for one in taken) else name
+
+
+def _decimals(expression: Any, known: dict[Any, Any]) -> Any:
+    """Rationals with a short decimal expansion as decimals, but for exponents."""
+    if expression not in known:
+        known[expression] = _with_decimals(expression, known)
+    return known[expression]
+
+
+def _with_decimals(expression: Any, known: dict[Any, Any]) -> Any:
+    if expression.is_Rational:
+        short = not expression.is_Integer and _terminates(Fraction(int(expression.p), int(expression.q)))
+        return sp.sign(expression) * _Decimal(_decimal(abs(expression))) if short else expression
+    if not expression.args:
+        return expression
+    if expression.is_Pow:
+        return sp.Pow(_decimals(expression.base, known), expression.exp)
+    return expression.func(*(_decimals(x, known) for x in expression.args))
 
 
 def _terminates(value: Fraction) -> bool:

@@ -11,9 +11,9 @@ from symgen.errors import RequestError
 from symgen.inspection.at import Values
 from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import CHOSEN, Answer, answer, symbol_note
-from symgen.inspection.equations import equations, size
+from symgen.inspection.equations import Equations, equations, size
 from symgen.inspection.multiangle import ENTRIES, MOST, MultiAngle, multiangle
-from symgen.inspection.printing import FORMATS, listed, printed
+from symgen.inspection.printing import FORMATS, called, imports, listed, printed
 from symgen.inspection.request import counted, joint
 from symgen.mechanism import Mechanism, nearest
 
@@ -28,21 +28,25 @@ CLOSED_AT_MOST = 500_000
 
 @dataclass(frozen=True)
 class Recursive:
-    """Named equations down to the inputs, and what was asked for over them; `str` is text, a notebook shows LaTeX."""
+    """Named equations down to the inputs, and what was asked for over them; `str` is text, a notebook shows LaTeX.
+
+    `named`: (symbol, expression) in order. Links, rows and columns count from 0 in the symbols too (see `names`). `apart`:
+    what tells the name of the answer from those of the list, where both stand for one letter.
+    """
 
     label: str
     named: tuple[tuple[Any, Any], ...]
     value: Any
+    apart: str = "result"
 
     def written(self, format: str) -> str:
-        return listed(self.named, self.label, self.value, format)
+        return listed(self.named, self.label, self.value, format, self.apart)
 
     def __str__(self) -> str:
         return self.written("text")
 
     def _repr_latex_(self) -> str:
-        lines = self.written("latex").replace(" = ", " &= ")
-        return "$\\displaystyle \\begin{aligned}" + lines.removesuffix(r"\\") + "\\end{aligned}$"
+        return f"$\\displaystyle {self.written('latex')}$"
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,21 @@ def read(mechanism: Mechanism, what: str, method: str | None = None, form: str |
     named = form == "recursive" or (form is None and many > CLOSED_UP_TO)
     made = equations(found.program, found.rows, at, named, found.symbols)
     value = _shaped(found, made.entries)
-    return Reading(Recursive(found.label, made.named, value) if named else value, tuple(notes))
+    if not named:
+        return Reading(value, tuple(notes))
+    of_function = isinstance(choice.found, Result)
+    notes += _numbering(made, f"; they stand {CHOSEN}" if of_function else "")
+    return Reading(Recursive(found.label, made.named, value, "result" if of_function else "declared"), tuple(notes))
+
+
+def _numbering(made: Equations, frames: str) -> list[str]:
+    """How names in equations count, by an example."""
+    pairs = [(str(symbol), name) for (symbol, _), name in zip(made.named, made.in_c, strict=True)]
+    if not pairs:
+        return []
+    here, there = max(pairs, key=lambda pair: (not pair[1].startswith("neg_"), pair[0].count("_")))
+    return [f"names in equations count links, rows and columns from 0, as q0 does; the C counts them from 1: {here} is {there} "
+            f"there{frames}"]
 
 
 def _multiangle(mechanism: Mechanism, choice: Choice, at: Values | None, keep: tuple[str, ...]) -> Reading:
@@ -118,9 +136,19 @@ def render(mechanism: Mechanism, what: str, method: str | None = None, format: s
             found = read(mechanism, what, None, "recursive", None, None, keep)
             found = Reading(found.value, (*found.notes, str(error)))
         else:
-            if not full and len(found.value.waves()) > MOST:
-                note = f"the {MOST} largest terms of the multi-angle form; --full prints all, --form recursive the C's equations"
+            if not full and found.value.is_long:
+                note = (f"the {MOST} largest terms of the multi-angle form, the sum of the others as …; --full prints all, "
+                        "--form recursive the C's equations")
                 found = Reading(found.value, (*found.notes, note))
     else:
         found = read(mechanism, what, method, form, at, frame, keep)
-    return found.written(format, full), found.notes
+    text = found.written(format, full)
+    return text, (*found.notes, *_wanted(found.value, text, format))
+
+
+def _wanted(value: Any, text: str, format: str) -> list[str]:
+    """What a formula in Python or C takes from its surroundings; named equations in Python import it themselves."""
+    names = called(text) if format in ("python", "c") else []
+    if not names or (format == "python" and isinstance(value, Recursive)):
+        return []
+    return [f"this takes: {'#include <math.h>' if format == 'c' else imports(text)[0]}"]

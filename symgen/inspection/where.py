@@ -20,6 +20,7 @@ from symgen.inspection.entries import Answer, answer, derived_layout, of_letter
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 
+COUNTS = "these lines are the C's, whose names count links, rows and columns from 1 and whose arrays count from 0"
 _LOCAL = re.compile(r"\s*const (?:double|float) (\w+) = ")
 _STORE = re.compile(r"\s*(\w+\[\d+\]) = (.*);")
 
@@ -29,7 +30,7 @@ def where(mechanism: Mechanism, what: str, method: str | None = None, frame: str
     choice = choose(mechanism, what, method)
     if isinstance(choice.found, Result):
         found = answer(mechanism, choice, frame)
-        return _lines(mechanism, found.program, _stored(mechanism, found, choice.found)), found.notes
+        return _lines(mechanism, found.program, _stored(mechanism, found, choice.found)), (*found.notes, COUNTS)
     return _of_letter(mechanism, choice)
 
 
@@ -53,7 +54,7 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
             if gone:
                 notes.append(f"{gone} of the {len(names)} entries of {found.label} have no line of their own: the passes merged "
                              "them into others")
-            return _lines(mechanism, made, set(kept)), tuple(notes)
+            return _lines(mechanism, made, set(kept)), (*notes, COUNTS)
     raise RequestError(f"no line of the C by {method} is {found.label}: it is constant, or the passes merged it into others; "
                        "--form recursive shows its equations")
 

@@ -24,8 +24,8 @@ Order = Callable[[Near], list[int]]
 
 def name_block(linkage: Linkage, stem: str, block: Block) -> None:
     """Name every entry, so that no pass regroups a sum that reaches over several steps of an elimination: that costs depth."""
-    for r, row in enumerate(block):
-        for c, entry in enumerate(row):
+    for r, row in enumerate(block, 1):
+        for c, entry in enumerate(row, 1):
             linkage.home.name(f"{stem}_{r}{c}", entry)
 
 
