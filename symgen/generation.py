@@ -19,6 +19,7 @@ from symgen.linkage import Linkage
 from symgen.loading import load
 from symgen.mechanism import Mechanism, nearest
 from symgen.model import Model, reframe, regroup
+from symgen.tip import tip as tip
 
 if TYPE_CHECKING:
     from symgen.regularity import Loss
@@ -70,20 +71,6 @@ def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
     with constants.precision():
         plain = reframe(mechanism)
         return plain, regroup(plain)
-
-
-@lru_cache(maxsize=64)
-def tip(mechanism: Mechanism) -> str:
-    """The frame that `forward_kinematics`, `jacobian` and their like speak of unless told.
-
-    Of the links farthest from the base in joints, the last declared one without mass, since such a link exists to name
-    a place (a flange, a tool centre point); where all have mass, the last declared one.
-    """
-    def depth(body: int) -> int:
-        return 0 if body < 0 else 1 + depth(mechanism.joints[body].parent)
-
-    heavy = {part.link for body in mechanism.bodies for part in body.parts if part.mass > 0}
-    return max(enumerate(mechanism.frames), key=lambda f: (depth(f[1].body), f[1].name not in heavy, f[0]))[1].name
 
 
 @lru_cache(maxsize=64)

@@ -60,7 +60,8 @@ ROOMS: dict[str, str] = {
     "folder": "backends canonical errors evidence firmware functions ir joints mechanism replacing symgen",
     "replacing": "errors marks",
     "selftest": "errors folder ir mechanism precision verification",
-    "generation": "constants derivation errors functions ir linkage loading mechanism methods model passes regularity",
+    "tip": "errors mechanism",
+    "generation": "constants derivation errors functions ir linkage loading mechanism methods model passes regularity tip",
     "inspection": "backends closed_forms constants derivation errors functions generation ir joints linkage loading mechanism "
                   "methods model passes quantities spatial tables",
     # the other road to the same numbers: nothing of the derivation is allowed here
@@ -95,7 +96,7 @@ ROOMS: dict[str, str] = {
               "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",
     "commands": "bench certificate compare cost delivery errors functions generation inspection loading mechanism plotting "
-                "proof quantities report reproduce show sparsity tables targets verify",
+                "proof quantities report reproduce show sparsity tables targets tip verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
     "symgen": "delivery errors generation inspection loading mechanism solver verify",

@@ -99,7 +99,9 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
     usual = "float where the target's FPU has single precision only, else double" if on_a_target else "double"
     parser.add_argument("--real", default=None if on_a_target else "double", metavar="double|float",
                         help=f"the type of the numbers in C (default {usual})")
-    parser.add_argument("--frame", metavar="LINK", help="the frame of forward_kinematics and jacobian (default: the last link)")
+    parser.add_argument("--frame", metavar="LINK",
+                        help="the frame of forward_kinematics, jacobian and their like (default: a link that is named as a "
+                             "tool, else the last before the fingers; a note says which)")
     parser.add_argument("--payload", metavar="LINK", help="a run-time load on this link, as one more argument payload[10]")
     parser.add_argument("--wrench", metavar="LINK",
                         help="what pushes this link from outside at run time, in its frame's axes, as one more argument "
@@ -130,6 +132,31 @@ def warn(mechanism: Mechanism, robot: str) -> None:
         if len(texts) > LINES_OF_A_KIND:
             more = len(texts) - LINES_OF_A_KIND
             print(f"symgen: … and {more} more of kind {kind}; 'symgen show {robot}' lists them", file=sys.stderr)
+
+
+def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: str | None = None) -> None:
+    """One line on stderr that names the frame of the functions `asked` for (None: all), where one speaks of a frame.
+
+    A folder's is in its manifest; `frame` None is the default one, whose choice is explained.
+    """
+    from symgen.functions import FUNCTIONS
+
+    names = FUNCTIONS if asked is None else {word.partition("=")[0] for word in asked}
+    if not any(FUNCTIONS[name].needs_frame for name in names if name in FUNCTIONS):
+        return
+    if isinstance(robot, Path):
+        manifest = json.loads((robot / "manifest.json").read_text(encoding="utf-8"))
+        names = manifest["functions"] if asked is None else names
+        if any(FUNCTIONS[name].needs_frame for name in names):
+            print(f"symgen: note: the frame is {manifest['options']['frame']}, as the folder was generated", file=sys.stderr)
+        return
+    if frame is None and robot.frames:
+        from symgen.tip import choose
+
+        chosen = choose(robot)
+        as_well = ", ".join(chosen.alike[:3]) + (" …" if len(chosen.alike) > 3 else "")
+        alike = f"; like it: {as_well}" if as_well else ""
+        print(f"symgen: note: the frame is {chosen.name} ({chosen.why}{alike}); --frame LINK takes another", file=sys.stderr)
 
 
 class Progress:

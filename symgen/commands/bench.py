@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, as_json, function_arguments, functions, read, robot_arguments
+from symgen.commands._sharing import Progress, as_json, function_arguments, functions, name_frame, read, robot_arguments
 
 SUMMARY = "times on this machine, against the peers that are installed (pinocchio, mujoco, casadi)"
 
@@ -25,5 +25,6 @@ def run(options: Namespace) -> int:
     mechanism = read(options)
     with Progress() as progress:
         measured = bench(mechanism, functions(options.functions), native=options.native, progress=progress)
+    name_frame(mechanism, options.functions)
     print(as_json(measured.facts()) if options.json else str(measured))
     return 0

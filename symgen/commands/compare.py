@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, as_json, functions, read, robot_arguments
+from symgen.commands._sharing import Progress, as_json, functions, name_frame, read, robot_arguments
 
 SUMMARY = "every method side by side: operations, size, time, round-off"
 
@@ -31,6 +31,7 @@ def run(options: Namespace) -> int:
         draw = drawer(options.plot)   # a missing library or an unknown ending is said before the long work
     with Progress() as progress:
         compared = compare(mechanism, functions(options.functions), progress=progress)
+    name_frame(mechanism, options.functions)
     if draw is not None:
         draw(compared)
     print(as_json(compared.facts()) if options.json else str(compared))

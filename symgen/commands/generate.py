@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgen import targets
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, costs, functions, program_arguments, read, robot_arguments, warn
+from symgen.commands._sharing import Progress, costs, functions, name_frame, program_arguments, read, robot_arguments, warn
 from symgen.errors import RequestError
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def run(options: Namespace) -> int:
         print(f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}", file=sys.stderr)
     if wanted is None:
         _left_out(mechanism, manifest, options.payload)
+    name_frame(mechanism, manifest["functions"], options.frame)
     print(costs(manifest["functions"]))
     print(_next_steps(out, manifest))
     return 0

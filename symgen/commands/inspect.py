@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from typing import TYPE_CHECKING
 
 from symgen.commands import Parser
-from symgen.commands._sharing import read, robot_arguments
+from symgen.commands._sharing import name_frame, read, robot_arguments
 from symgen.errors import RequestError
+
+if TYPE_CHECKING:
+    from symgen.mechanism import Mechanism
 
 SUMMARY = "read a quantity: M[1,2], tau[0], P[2], psi[0,2], U, H_theta_L; without one, the list of all"
 EPILOG = """\
@@ -31,7 +35,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--symbols", default="none", metavar="all|none|m,c,I,l",
                         help="keep masses, mass centres, moments or lengths as symbols (default none)")
     parser.add_argument("--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or joint name")
-    parser.add_argument("--frame", metavar="LINK", help="the frame of J and Lambda_inv (default: the last link)")
+    parser.add_argument("--frame", metavar="LINK", help="the frame of J and Lambda_inv (default: as of the C)")
     parser.add_argument("--structure", action="store_true", help="of M, c, g or tau: the joints and parameters that every entry "
                         "depends on, and the base parameters")
     parser.add_argument("--where", action="store_true", help="the file and the lines of the generated C that compute it")
@@ -60,6 +64,7 @@ def run(options: Namespace) -> int:
     if options.where:
         from symgen.inspection.where import where
 
+        _name_frame(mechanism, options)
         return _say(*where(mechanism, options.what, options.method, options.frame))
     if options.plot is not None:
         from symgen.inspection.pattern import pattern
@@ -71,9 +76,19 @@ def run(options: Namespace) -> int:
     from symgen.inspection.parameters import kinds
     from symgen.inspection.reading import render
 
+    _name_frame(mechanism, options)
     at = values(mechanism, options.at) if options.at is not None else None
     return _say(*render(mechanism, options.what, options.method, options.format, options.form, at, options.frame,
                         kinds(options.symbols), options.full))
+
+
+def _name_frame(mechanism: Mechanism, options: Namespace) -> None:
+    """A result of a function that speaks of a frame is shown with its name."""
+    from symgen.inspection.catalogue import choose
+
+    function = getattr(choose(mechanism, options.what, options.method).found, "function", None)
+    if function is not None:
+        name_frame(mechanism, [function], options.frame)
 
 
 def _refuse_without_what(options: Namespace) -> None:

@@ -12,6 +12,7 @@ from symgen.commands._sharing import (
     as_json,
     functions,
     generated_folder,
+    name_frame,
     program_arguments,
     read,
     robot_arguments,
@@ -57,6 +58,7 @@ def run(options: Namespace) -> int:
         proof = prove(robot, options.functions and functions(options.functions), chosen, states=options.states,
                       acceleration=acceleration or Fraction(10), trig_ulps=None if ulps is None else float(ulps),
                       with_eva=options.eva, progress=progress)
+    name_frame(robot, options.functions, options.frame)
     print(as_json(proof.facts()) if options.json else str(proof))
     return 0 if proof.holds else 1
 

@@ -11,6 +11,7 @@ from symgen.commands._sharing import (
     as_json,
     functions,
     generated_folder,
+    name_frame,
     program_arguments,
     read,
     robot_arguments,
@@ -41,5 +42,6 @@ def run(options: Namespace) -> int:
     with Progress() as progress:
         report = verify(robot, functions(options.functions), options.states, real=options.real, frame=options.frame,
                         payload=options.payload, wrench=options.wrench, progress=progress)
+    name_frame(robot, options.functions, options.frame)
     print(as_json(report.facts()) if options.json else str(report))
     return 0 if report.passed else 1
