@@ -19,9 +19,10 @@ from symgen.bench import ROUNDS, STATES, machine_facts, race
 from symgen.building import Build
 from symgen.errors import RequestError, SymgenError
 from symgen.footprint import footprint
+from symgen.function_names import named
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
-from symgen.mechanism import Mechanism, nearest
+from symgen.mechanism import Mechanism
 from symgen.precision import Array
 from symgen.solver import Solver
 from symgen.states import draw_states
@@ -170,7 +171,7 @@ def asked(mechanism: Mechanism, words: Iterable[str] | None) -> tuple[dict[str, 
     chosen: dict[str, tuple[str, ...]] = {}
     for word in words:
         name, _, listed = word.partition("=")
-        function = nearest(name, FUNCTIONS, "function")
+        function = named(name)
         names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.providers(function)
         for method in names:
             methods.derivation(method, function)   # an unknown method, or one that does not compute it, is refused by name

@@ -30,7 +30,7 @@ class DescriptionError(SymgenError, ValueError):
         text += f"{element}: " if element else ""
         text += what + (f"; {hint}" if hint else "")
         super().__init__(text)
-        self.file, self.line, self.element = file, line, element
+        self.what, self.file, self.line, self.element = what, file, line, element
 
 
 class MechanismError(SymgenError, ValueError):

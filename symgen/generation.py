@@ -13,6 +13,7 @@ from symgen import constants, methods, passes
 from symgen.constants import LostDigits
 from symgen.derivation import Derivation, TooManyRows
 from symgen.errors import MethodRefusal, RequestError, SymgenError
+from symgen.function_names import named
 from symgen.functions import AT_RUN_TIME, FUNCTIONS
 from symgen.ir import Program
 from symgen.linkage import Linkage
@@ -199,7 +200,7 @@ def _without_idle(program: Program, own: int) -> Program:
 
 def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
     """The methods that can compute a function of this robot."""
-    nearest(function, FUNCTIONS, "function")
+    named(function)
     return tuple(m for m in methods.providers(function) if methods.refusal(m, mechanism) is None)
 
 
@@ -251,7 +252,7 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    return _program(mechanism, nearest(function, FUNCTIONS, "function"), method, Options(real, frame, payload, trig, wrench))
+    return _program(mechanism, named(function), method, Options(real, frame, payload, trig, wrench))
 
 
 def _program(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program:
@@ -291,7 +292,7 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     chosen = {}
     for item in functions:
         name, _, method = item.partition("=")
-        chosen[nearest(name, FUNCTIONS, "function")] = method or None
+        chosen[named(name)] = method or None
     return chosen
 
 

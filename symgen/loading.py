@@ -13,10 +13,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from symgen import marks
-from symgen.errors import ArgumentError, DescriptionError, RequestError, UnknownName
-from symgen.mechanism import Mechanism, Vector3, nearest
+from symgen.errors import ArgumentError, DescriptionError, UnknownName
+from symgen.lookup import in_folder, missing
+from symgen.mechanism import Mechanism, Vector3
 from symgen.quantities import Place, rational, shown
-from symgen.readers import reader, suffixes
+from symgen.readers import foreign, reader, suffixes
 from symgen.snapping import Snapper, tolerance
 from symgen.tree import LockValue, assemble
 
@@ -111,26 +112,32 @@ def _fetch(robot: str | os.PathLike[str]) -> tuple[bytes, Path, str]:
     if _is_directory(path, text):
         path = _inside(path)
     file = str(path)
+    if not _exists(path):
+        raise UnknownName(missing(text, builtin_robots(), suffixes()))
     if path.suffix.lower() not in suffixes():
-        if path.suffix.lower() == ".xacro":
-            raise Place(file).error("it holds xacro macros, which must be expanded first",
-                                    f"run: xacro {file} -o {path.name.split('.')[0]}.urdf")
-        if not path.suffix and not path.exists():
-            raise UnknownName(_no_such_robot(text))
-        known = ", ".join(sorted(suffixes()))
-        raise Place(file).error(f"no reader knows the file type {shown(path.suffix)}", f"give a file that ends in {known}")
+        raise Place(file).error(*_unread(path, file))
     return _bytes(path, file), path, file
 
 
 def _encoded(text: str) -> bytes:
-    """The bytes of a description's text. XML allows no blank line before its declaration, which a text in quotes begins with."""
+    """The bytes of a description's text."""
     try:
-        data = re.sub(r"\A(\ufeff?\s+)<\?xml\s[^>]*\?>", r"\1", text).encode()
+        data = text.encode()
     except UnicodeEncodeError as error:
         raise Place(TEXT).error(f"character {error.start} is no character of Unicode", "read the file as UTF-8") from None
     if len(data) > LARGEST_FILE:
         raise Place(TEXT).error(f"it is larger than {LARGEST_FILE // 10**6} MB", "give one without embedded geometry")
     return data
+
+
+def _unread(path: Path, file: str) -> tuple[str, str]:
+    """(what a file is that no reader takes, what to do)."""
+    if path.suffix.lower() == ".xacro":
+        return "it holds xacro macros, which must be expanded first", f"run: xacro {file} -o {path.name.split('.')[0]}.urdf"
+    known = ", ".join(sorted(suffixes()))
+    if not path.suffix:
+        return "its name has no suffix to tell the format by", f"give it a name that ends in {known}"
+    return foreign(path.suffix) or (f"no reader knows the file type {shown(path.suffix)}", f"give a file that ends in {known}")
 
 
 def _with_count(data: bytes, name: str, count: str | None) -> bytes:
@@ -147,17 +154,25 @@ def _with_count(data: bytes, name: str, count: str | None) -> bytes:
 def _bytes(path: Path, file: str) -> bytes:
     place = Place(file)
     try:
+        if path.is_symlink() and not path.exists():
+            raise place.error("this is a link that leads nowhere", "mend it, or give the file itself")
         if path.exists() and not path.is_file():
             raise place.error("this is not an ordinary file", "give a description file")
         if path.stat().st_size > LARGEST_FILE:
             raise place.error(f"the file is larger than {LARGEST_FILE // 10**6} MB", "give one without embedded geometry")
         return path.read_bytes()
-    except FileNotFoundError:
-        raise UnknownName(_no_such_robot(file)) from None
     except PermissionError:
         raise place.error("reading it is not permitted", "change its permissions or copy it") from None
     except OSError as error:
         raise place.error(f"it cannot be read ({error.strerror})", "check the path") from None
+
+
+def _exists(path: Path) -> bool:
+    """Whether something has that name, a link that leads nowhere and what may not be looked at included."""
+    try:
+        return os.path.lexists(path)
+    except (OSError, ValueError):
+        return True   # reading it will say why
 
 
 def _is_directory(path: Path, text: str) -> bool:
@@ -170,7 +185,7 @@ def _is_directory(path: Path, text: str) -> bool:
 def _inside(folder: Path) -> Path:
     """The canonical description inside a generated folder, named by its manifest."""
     place = Place(str(folder))
-    hint = "give a description file, or a folder that symgen generated"
+    hint = in_folder(folder, suffixes())
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
         name = str(manifest["robot"])
@@ -188,13 +203,3 @@ def _inside(folder: Path) -> Path:
     if Path(name).name != name or not path.is_file():
         raise place.error(f"its manifest.json names {shown(name + '.toml')}, which is not there", hint)
     return path
-
-
-def _no_such_robot(text: str) -> str:
-    try:
-        nearest(text.partition(":")[0], builtin_robots(), "robot")
-    except RequestError as error:
-        hint = str(error).partition("; ")[2]
-    else:
-        hint = "leave out what follows the name"
-    return f"there is no file or built-in robot {shown(text, 200)}; {hint}"

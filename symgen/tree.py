@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from symgen import inertias
+from symgen import inertias, remarks
 from symgen.errors import ArgumentError, RequestError
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import (
@@ -28,6 +28,7 @@ from symgen.mechanism import (
     Note,
     Part,
     Pose,
+    Shift,
     Slide,
     Turn,
     Vector3,
@@ -103,6 +104,8 @@ class Tree:
     source: str = ""
     notes: tuple[Note, ...] = ()
     place: Place = NOWHERE
+    read_before: bool = False
+    """Whether `notes` are those of an earlier reading, of the description that this one was written from."""
 
 
 @dataclass
@@ -153,11 +156,14 @@ def assemble(
         _attach(connection, motions, work, base)
     if not work.joints:
         raise tree.place.error("no joint moves, so there are no dynamics", "declare or unlock a joint that is not fixed")
-    implausible = [w for link in tree.links for i in link.inertials for w in _doubts(link, i, strict)]
-    notes = [Note("snap", snap.text) for snap in snapper.snaps] + list(tree.notes) + work.notes
-    notes += _mimic_note(work.joints, {c.name for c in tree.connections}) + _unapplied_note(work.joints)
-    notes += implausible + _leaf_notes(work, tree.links)
+    implausible = [doubt for link in tree.links for inertial in link.inertials
+                   for doubt in _doubts(link, inertial, strict, work.carriers[link.name].body)]
     body_parts = _parts(work, tree.links)
+    notes = [Note("snap", snap.text) for snap in snapper.snaps] + list(tree.notes) + work.notes
+    notes += remarks.on_mimics(work.joints, {c.name for c in tree.connections}) + remarks.on_what_is_not_applied(work.joints)
+    notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
+    if not tree.read_before:
+        notes += _on_the_base(tree.links, order, base)
     return Mechanism(
         name=tree.name,
         joints=tuple(work.joints),
@@ -300,7 +306,12 @@ def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly
     if welded:
         work.notes.append(Note("lump", f"{what}, through the fixed joint {connection.name}"))
     else:
-        work.notes.append(Note("lock", f"{what}, joint {connection.name} locked at {_at(motions[connection.name])}"))
+        motion = motions[connection.name]
+        work.notes.append(Note("lock", f"{what}, joint {connection.name} locked at {_at(motion)}"))
+        if connection.kind in kinds() and connection.kind != "continuous":
+            value = next((float(s.angle if isinstance(s, Turn) else s.distance) for s in motion if not isinstance(s, Shift)), 0.0)
+            work.notes += remarks.on_a_locked_value(connection.name, value, connection.limits,
+                                                    "rad" if joint_type(connection.kind).TURNS else "m")
 
 
 def _at(motion: Pose) -> str:
@@ -348,44 +359,32 @@ def _frames(tree: Tree, work: _Assembly, base: str) -> tuple[Frame, ...]:
     return tuple(frames)
 
 
-def _doubts(link: Link, inertial: Inertial, strict: bool) -> list[Note]:
-    if inertial.mass < 0:
+def _doubts(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note]:
+    """What is odd about one inertia; that of a link that stands still is in no answer, and so only a remark."""
+    if inertial.mass < 0 and body != BASE:
         raise inertial.place.error(f"link {shown(link.name)} has the negative mass {fraction_text(inertial.mass)} kg",
                                    "masses must be zero or more")
     doubt = inertias.doubt(inertial.mass, _six(inertial.moments))
+    if inertial.mass < 0:
+        doubt = f"has the negative mass {fraction_text(inertial.mass)} kg"
     if doubt is None:
         return []
+    if body == BASE:
+        return [Note("info", f"link {inertial.link or link.name} {doubt}, which nothing feels, since it stands still")]
     if strict:
         raise inertial.place.error(f"link {shown(link.name)} {doubt}, which strict reading refuses", "correct the inertia")
     return [Note("warning", f"link {inertial.link or link.name} {doubt}")]
 
 
-def _mimic_note(joints: Iterable[Joint], declared: set[str]) -> list[Note]:
-    lost = [Note("warning", f"joint {j.name} mimics joint {j.mimic.joint}, which is not declared")
-            for j in joints if j.mimic is not None and j.mimic.joint not in declared]
-    names = [joint.name for joint in joints if joint.mimic is not None]
-    if not names:
-        return []
-    return [Note("mimic", f"read as independent although declared to mimic another joint: {', '.join(names)}"), *lost]
-
-
-def _unapplied_note(joints: Iterable[Joint]) -> list[Note]:
-    what = {name: [j.name for j in joints if any(n == name for n, _ in j.unapplied)] for j in joints for name, _ in j.unapplied}
-    if not what:
-        return []
-    return [Note("unapplied", "read and not applied: " + "; ".join(f"{name} of {', '.join(js)}" for name, js in what.items()))]
-
-
-def _leaf_notes(work: _Assembly, links: Iterable[Link]) -> list[Note]:
-    """A joint beyond which nothing has mass has no finite acceleration: say so, but read on."""
-    felt = [False] * len(work.joints)
-    for link in links:
-        body = work.carriers[link.name].body
-        if body != BASE and any(i.mass or any(i.moments) for i in link.inertials):
-            felt[body] = True
-    for index in reversed(range(len(felt))):
-        parent = work.joints[index].parent
-        if parent != BASE and felt[index]:
-            felt[parent] = True
-    return [Note("warning", f"joint {work.joints[i].name} moves nothing that has mass: forward dynamics does not exist with it")
-            for i, ok in enumerate(felt) if not ok]
+def _on_the_base(links: Iterable[Link], order: Iterable[Connection], base: str) -> list[Note]:
+    """The remark on what is welded to the root, as declared: a joint that the user locks is still a joint."""
+    welded, limbs = {base}, 0
+    for connection in order:
+        if connection.parent in welded:
+            if connection.kind == "fixed":
+                welded.add(connection.child)
+            else:
+                limbs += 1
+    mass = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in links}
+    still = sum((mass[name] for name in welded), Fraction(0))
+    return remarks.on_the_base(base, still, limbs, sum(mass.values(), Fraction(0)) - still)

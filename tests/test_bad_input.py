@@ -40,7 +40,17 @@ URDF: dict[str, tuple[str, str]] = {
     "hidden bomb": ('<?xml version="1.0" encoding="utf-7"?>+ADwAIQ-DOCTYPE r><robot name="r"/>', "not well-formed XML"),
     "undefined entity": (robot(A, B, J).replace('name="b"', 'name="&b;"', 1), "not well-formed XML"),
     "deep": ("<robot>" + "<a>" * 5000 + "</a>" * 5000 + "</robot>", "not well-formed XML"),
-    "SDF": ('<sdf version="1.7"><model/></sdf>', "r.urdf:1: the root element is 'sdf', not 'robot'; give a URDF file"),
+    "SDF": ('<sdf version="1.7"><model/></sdf>',
+            "r.urdf:1: this is SDF, the format of Gazebo, and symgen does not read that; give the URDF"),
+    "MJCF": ("<mujoco><worldbody/></mujoco>",
+             "r.urdf:1: this is MJCF, the format of MuJoCo, and symgen does not read that; give"),
+    "a web page": ("<html><body>404</body></html>", "this is a web page, not the file itself; download the raw file"),
+    "Git LFS": ("version https://git-lfs.github.com/spec/v1\noid sha256:12",
+                "this is a pointer of Git LFS, not the file itself; fetch"),
+    "another root": ("<robots/>", "r.urdf:1: the root element is 'robots', not 'robot'; give a URDF file"),
+    "two files in one": (robot(A, B, J) * 2,
+                         "r.urdf:6: not well-formed XML: more stands behind the end of the root element; keep one"),
+    "a foreign prefix and a lost end": (robot("<sensor:ray x='1'/>" * 200, A, "<c>"), "not well-formed XML"),
     "no link": ("<robot name='r'/>", "no link is declared"),
     "no joint": (robot(A), "no joint moves, so there are no dynamics"),
     "only fixed joints": (robot(A, B, joint("j", "a", "b", "fixed", "")), "no joint moves, so there are no dynamics"),
@@ -62,7 +72,7 @@ URDF: dict[str, tuple[str, str]] = {
     "code in an angle": (robot(A, B, turned("exec(1) 0 0")), "r.urdf:4: joint 'j': origin rpy: 'exec(1)' is not a number"),
     "an expression": (robot(A, B, turned("pi/2 0 0")), "'pi/2' is not a number"),
     "two numbers": (robot(A, B, turned("0 0")), "rpy has 2 numbers ('0 0'); write three"),
-    "commas": (robot(A, B, turned("0,0,0")), "rpy has 1 numbers ('0,0,0'); write three"),
+    "commas": (robot(A, B, turned("0,0,0")), "rpy '0,0,0' has commas; write three numbers separated by spaces"),
     "zero axis": (robot(A, B, joint("j", "a", "b", inside='<axis xyz="0 0.0 -0"/>')),
                   "r.urdf:4: joint 'j': axis: the axis is zero; give"),
     "empty axis": (robot(A, B, joint("j", "a", "b", inside="<axis/>")), "the attribute 'xyz' is missing"),
@@ -76,7 +86,10 @@ URDF: dict[str, tuple[str, str]] = {
     "empty name": (robot(A, B, J.replace('name="j"', 'name=" "')), "r.urdf:4: joint ' ': ' ' is no usable name"),
     "name with a line break": (robot(A, B, J.replace('name="j"', 'name="j&#10;k"')), "is no usable name"),
     "no parent": (robot(A, B, J.replace('<parent link="a"/>', "")), "r.urdf:4: joint 'j': <parent> is missing; add"),
-    "two parents": (robot(A, B, J.replace('<parent link="a"/>', '<parent link="a"/>' * 2)), "<parent> stands twice"),
+    "two parents": (robot(A, B, J.replace('<parent link="a"/>', '<parent link="a"/><parent link="b"/>')),
+                    "<parent> stands twice"),
+    "two axes": (robot(A, B, joint("j", "a", "b", inside='<axis xyz="1 0 0"/><axis xyz="0 1 0"/>')),
+                 "<axis> stands twice; keep one"),
     "unknown child": (robot(A, B, joint("j", "a", "bb")), "r.urdf:4: joint 'j': its child link 'bb' is not declared; "),
     "self loop": (robot(A, B, joint("j", "b", "b")), "r.urdf:4: joint 'j': it joins link 'b' to itself; name another"),
     "cycle": (robot(A, B, C, joint("j", "a", "b"), joint("k", "c", "a"), joint("l", "b", "c")),
@@ -91,17 +104,21 @@ URDF: dict[str, tuple[str, str]] = {
     "xacro": (robot(A, B, mass("${m}"), J), "it holds xacro macros, which must be expanded first; run: xacro "),
     "xacro element": ('<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="x"/></robot>',
                       "run: xacro "),
-    "limit in words": (robot(A, B, joint("j", "a", "b", inside='<limit lower="none"/>')),
-                       "joint 'j': limit lower: 'none' is not a number"),
-    "mimic of nobody": (robot(A, B, joint("j", "a", "b", inside="<mimic/>")),
-                        "joint 'j': mimic: the attribute 'joint' is missing"),
-    "damping in words": (robot(A, B, joint("j", "a", "b", inside='<dynamics damping="low"/>')),
-                         "dynamics damping: 'low' is not a number"),
+    "xacro in a link": (robot(A, link("b", '<xacro:box xmlns:xacro="http://ros.org/wiki/xacro"/>'), J),
+                        "r.urdf:3: link 'b': box: it holds xacro macros"),
+    "xacro without its prefix": (robot(A, link("b", INERTIAL + "<xacro:box m='1'/>"), J),
+                                 "r.urdf:3: link 'b': xacro:box: it holds xacro macros"),
 }
 
 STRICT: dict[str, tuple[str, str]] = {
     "degrees for radians": (robot(A, B, turned("90 0 180")), "are these degrees?"),
     "impossible inertia": (robot(A, link("b", INERTIAL.replace('izz="1"', 'izz="3"')), J), "break the triangle inequality"),
+    "a limit in words": (robot(A, B, joint("j", "a", "b", inside='<limit lower="none"/>')),
+                         "limit lower: 'none' is not a number"),
+    "mimic of nobody": (robot(A, B, joint("j", "a", "b", inside="<mimic/>")),
+                        "the attribute 'joint' is missing; the coupling is"),
+    "a body that moves": (robot(A, B, C, J, joint("k", "a", "c")),
+                          "a (1 kg) stands still, since no joint leads to it; if it walks"),
     "moments without mass": (robot(A, mass("0"), J), "has moments of inertia but no mass"),
     "massless leaf": (robot(A, link("b", ""), J), "joint j moves nothing that has mass"),
 }
@@ -207,20 +224,27 @@ def test_a_file_too_large_is_not_read(tmp_path: Path) -> None:
 
 
 def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused(tmp_path, "this is a directory without a manifest.json; give a description file")
+    refused(tmp_path, "this is a directory without a manifest.json; give a description file, or a folder that")
     (tmp_path / "folder.urdf").mkdir()
     refused(tmp_path / "folder.urdf", "this is a directory")
-    refused(tmp_path / "absent.urdf", "there is no file or built-in robot")
+    refused(tmp_path / "absent.urdf", f"there is no file 'absent.urdf' in '{tmp_path}'; check the path")
+    for suffix in ("sdf", "xacro", "toml", "xyz"):
+        refused(tmp_path / f"absent.{suffix}", f"there is no file 'absent.{suffix}' in ")
+    refused(tmp_path / "no" / "r.urdf", f"since there is no folder '{tmp_path / 'no'}'; check the path")
+    (tmp_path / "lost.urdf").symlink_to(tmp_path / "nowhere")
+    refused(tmp_path / "lost.urdf", "this is a link that leads nowhere; mend it")
     (tmp_path / "empty.urdf").write_text(" \n")
     refused(tmp_path / "empty.urdf", "the file is empty; give a robot description")
-    (tmp_path / "r.step").write_text("x")
-    refused(tmp_path / "r.step", "no reader knows the file type '.step'; give a file that ends in .toml, .urdf")
+    (tmp_path / "r.xyz").write_text("x")
+    refused(tmp_path / "r.xyz", "no reader knows the file type '.xyz'; give a file that ends in .toml, .urdf, .xml")
+    (tmp_path / "r").write_text("x")
+    refused(tmp_path / "r", "its name has no suffix to tell the format by; give it a name that ends in .toml, .urdf, .xml")
+    for suffix, what in (("sdf", "SDF, the format of Gazebo"), ("mjcf", "MJCF"), ("srdf", "SRDF"), ("STEP", "geometry")):
+        (tmp_path / f"r.{suffix}").write_text("x")
+        refused(tmp_path / f"r.{suffix}", f"this is {what}")
     (tmp_path / "r.urdf.xacro").write_text("x")
     refused(tmp_path / "r.urdf.xacro", "run: xacro ")
-    (tmp_path / "latin.urdf").write_bytes('<robot name="Müller"/>'.encode("latin-1"))
-    refused(tmp_path / "latin.urdf", "byte 14 is not UTF-8 text; save the file as UTF-8")
-    (tmp_path / "wide.urdf").write_bytes(robot(A, B, J).encode("utf-16"))
-    refused(tmp_path / "wide.urdf", "is not UTF-8 text")
+    refused(tmp_path / "empty.urdf2", "did you mean ")
     os.mkfifo(tmp_path / "pipe.urdf")
     refused(tmp_path / "pipe.urdf", "this is not an ordinary file")
 
@@ -244,13 +268,29 @@ def test_bad_manifests(manifest: str, says: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "says"), [
     ("pandas", "did you mean 'panda'?"), ("nothing-like-it", "there are: panda, "), ("", "is no robot"), ("a\0b", "is no robot"),
-    ("x" * 5000, ""), ("panda.urdf", "there is no file or built-in robot 'panda.urdf'; did you mean 'panda'?"),
+    ("x" * 5000, ""), ("panda.urdf", "there is no file 'panda.urdf' in this folder; did you mean the built-in robot 'panda'?"),
+    ("PANDA", "there is no file or built-in robot 'PANDA'; did you mean 'panda'?"), ("panda:x:3", "number of links; leave out"),
+    ("https://a.b/arm.urdf", "is an address, and symgen reads files; save it"),
+    ("~/r.urdf", "no folder '~'; write the home folder"),
+    ("./none.urdf", "there is no file 'none.urdf' in this folder; check the path, or take a robot of 'symgen robots'"),
 ])
 def test_names_that_are_none(name: str, says: str) -> None:
     with pytest.raises(SymgenError) as caught:
         load(name)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_description_nearby_is_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arms").mkdir()
+    for name in ("lifter.urdf", "lifter.txt", "a.toml"):
+        (tmp_path / "arms" / name).write_text(robot(A, B, J))
+    refused(Path("arms/liftre.urdf"), "there is no file 'arms/liftre.urdf'; did you mean 'arms/lifter.urdf'?")
+    refused(Path("arms"), "give a description file, such as arms/a.toml, arms/lifter.urdf, or a folder that symgen generated")
+    (tmp_path / "crane.urdf").write_text(robot(A, B, J))
+    with pytest.raises(SymgenError, match=r"there is no file or built-in robot 'crane'; did you mean 'crane\.urdf'\?"):
+        load("crane")
 
 
 # -- the text of a description --------------------------------------------------------------------------------------------
@@ -271,9 +311,10 @@ def test_a_description_may_be_given_as_its_text(before: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("text", "says"), [
     ("<robot", "<text>:1: not well-formed XML"), ("\n<robot name='x'>\n<link/></robot>", "<text>:3: link: the attribute 'name'"),
-    ("<sdf/>", "not 'robot'"), ("name = 'x'\nbody y = 1", "<text>:2: not valid TOML"),
+    ("<sdf/>", "<text>:1: this is SDF"), ("name = 'x'\nbody y = 1", "<text>:2: not valid TOML"),
     ("<robot name='\ud800'/>", "<text>: character 13"),
-    ("planar_arm\n", "did you mean 'planar_arm'"), ("out/robot.urdf", "there is no file or built-in robot 'out/robot.urdf'"),
+    ("planar_arm\n", "did you mean 'planar_arm'"),
+    ("none/robot.urdf", "there is no file 'none/robot.urdf', since there is no folder 'none'; check the path"),
 ])
 def test_a_text_that_is_wrong_is_one_sentence_about_the_text_and_a_path_about_the_path(text: str, says: str) -> None:
     with pytest.raises(SymgenError) as caught:

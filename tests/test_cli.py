@@ -19,6 +19,7 @@ import pytest
 from symgen import cli, commands
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
+from tests.descriptions import INERTIAL, joint, link, robot
 
 Run = Callable[..., tuple[int, str, str]]
 SYMGEN = [sys.executable, "-m", "symgen"]
@@ -249,6 +250,16 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (["inspect", "planar_arm", "M[0,1]", "--method", "udtu"], "did you mean 'udut'?"),
     (["inspect", "planar_arm", "__import__('os')"], "no quantity"),
     (["bench", "planar_arm", "-f", "mass_matirx"], "did you mean 'mass_matrix'?"),
+    *((["generate", "planar_arm", "-f", word], f"'{word}' is called {meant} here (") for word, meant in (
+        ("aba", "forward_dynamics"), ("FD", "forward_dynamics"), ("rnea", "inverse_dynamics"), ("id", "inverse_dynamics"),
+        ("crba", "mass_matrix"), ("M", "mass_matrix"), ("fk", "forward_kinematics"), ("jac", "jacobian"),
+        ("minv", "inverse_mass_matrix"), ("computeMinverse", "inverse_mass_matrix"), ("coriolis", "bias_force"),
+        ("gravload", "gravity_force"), ("non_linear_effects", "bias_force"), ("lambda", "operational_inertia_inverse"))),
+    (["generate", "planar_arm", "-f", "aba"], "method riccati is Featherstone's articulated-body algorithm"),
+    (["compare", "planar_arm", "-f", "aba=riccati"], "'aba' is called forward_dynamics here"),
+    (["verify", "planar_arm", "-f", "rnea"], "'rnea' is called inverse_dynamics here"),
+    (["generate", "planar_arm", "-f", "ik"], "inverse kinematics is no function here; what iterates for it calls"),
+    (["generate", "planar_arm", "-f", "forward_dynamics=aba"], "method 'aba' is called riccati here; write FUNCTION=riccati"),
 ])
 def test_a_mistake_is_one_sentence(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: str
@@ -305,6 +316,36 @@ def test_a_pipe_gets_the_answer_and_no_progress(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "\r" not in done.stdout
     assert "\033" not in done.stdout
+
+
+def crowded(folder: Path) -> str:
+    """A robot with three implausible inertias, and one damper whose note is longer than a line."""
+    odd = INERTIAL.replace('izz="1"', 'izz="3.14159265358979"')
+    long = joint("the_joint_" + 150 * "x", "c", "d", inside="<dynamics damping='1'/>")
+    path = folder / "crowded.urdf"
+    path.write_text(robot(link("a", ""), *(link(n, odd) for n in "bcd"), joint("j", "a", "b", inside="<dynamics damping='1'/>"),
+                          joint("k", "b", "c"), long))
+    return str(path)
+
+
+def test_warnings_are_whole_in_a_pipe(run: Run, tmp_path: Path) -> None:
+    """Each ends as it was written: no number and no name is cut, and none is left out."""
+    _, _, err = run("generate", crowded(tmp_path), "-o", str(tmp_path / "out"), "-f", "gravity_force")
+    assert err.count("symgen: warning: link ") == err.count("izz 3.14159265358979)\n") == 3
+    assert f"damping of j, the_joint_{150 * 'x'}\n" in err
+    assert "…" not in err
+
+
+def test_a_terminal_shortens_notes_between_words(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    words = ["generate", crowded(tmp_path), "-o", str(tmp_path / "out"), "-f", "gravity_force"]
+    subprocess.run([*SYMGEN, *words], stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "dumb"}, check=True)
+    os.close(theirs)
+    seen = os.read(ours, 100_000).decode().replace("\r\n", "\n")
+    os.close(ours)
+    assert seen.count("izz 3.14159265358979)\n") == 2
+    assert "symgen: … and 1 more of kind warning; 'symgen show " in seen
+    assert "symgen: note: read and not applied: damping of j …\n" in seen
 
 
 def test_a_terminal_gets_progress(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ ROOMS: dict[str, str] = {
     # what everybody speaks of
     "errors": "",
     "functions": "",
+    "function_names": "errors functions mechanism",
     "tables": "",
     "marks": "",
     "mechanism": "errors",
@@ -30,9 +31,11 @@ ROOMS: dict[str, str] = {
     "inertias": "errors quantities",
     "snapping": "errors mechanism quantities",
     "joints": "errors",
-    "tree": "errors inertias joints mechanism quantities snapping",
+    "remarks": "mechanism",
+    "tree": "errors inertias joints mechanism quantities remarks snapping",
     "readers": "errors inertias mechanism quantities snapping tree",
-    "loading": "errors marks mechanism quantities readers snapping tree",
+    "lookup": "errors mechanism quantities",
+    "loading": "errors lookup marks mechanism quantities readers snapping tree",
     "canonical": "mechanism quantities",
     "show": "errors mechanism model tables",
     # Mechanism → Program
@@ -42,7 +45,7 @@ ROOMS: dict[str, str] = {
     "spatial": "derivation",
     "model": "closed_forms constants errors joints mechanism",
     "linkage": "closed_forms constants derivation model spatial",
-    "methods": "closed_forms constants derivation errors linkage mechanism model spatial",
+    "methods": "closed_forms constants derivation errors function_names linkage mechanism model spatial",
     "passes": "ir",
     # Program → C → machine
     "backends": "errors functions ir mechanism symgen",
@@ -61,9 +64,10 @@ ROOMS: dict[str, str] = {
     "replacing": "errors marks",
     "selftest": "errors folder ir mechanism precision verification",
     "tip": "errors mechanism",
-    "generation": "constants derivation errors functions ir linkage loading mechanism methods model passes regularity tip",
-    "inspection": "backends closed_forms constants derivation errors functions generation ir joints linkage loading mechanism "
-                  "methods model passes quantities spatial tables",
+    "generation": "constants derivation errors function_names functions ir linkage loading mechanism methods model passes "
+                  "regularity tip",
+    "inspection": "backends closed_forms constants derivation errors function_names functions generation ir joints linkage "
+                  "loading mechanism methods model passes quantities spatial tables",
     # the other road to the same numbers: nothing of the derivation is allowed here
     "precision": "errors mechanism",
     "arrays": "precision",
@@ -88,8 +92,8 @@ ROOMS: dict[str, str] = {
     "peers": "building errors mechanism reference",
     "bench": "building errors functions generation ir mechanism peers solver states symgen tables",
     "footprint": "backends building errors ir",
-    "compare": "backends bench building errors footprint functions generation ir mechanism methods precision solver states "
-               "tables verification",
+    "compare": "backends bench building errors footprint function_names functions generation ir mechanism methods precision "
+               "solver states tables verification",
     "plotting": "compare errors",
     "sparsity": "plotting",
     "report": "arrays backends errors functions generation joints mechanism methods precision reference show states symgen "
@@ -104,7 +108,7 @@ ROOMS: dict[str, str] = {
 
 # file: what it may import besides, where one file of a room is its door.
 DOORS: dict[str, str] = {
-    "methods/__init__": "errors mechanism",
+    "methods/__init__": "errors function_names mechanism",
 }
 
 # folders whose files do not know each other; the file named here, and any that starts with _, is what they share.

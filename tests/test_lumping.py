@@ -8,10 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from symgen.canonical import to_toml
 from symgen.errors import RequestError, SymgenError
-from symgen.loading import load
+from symgen.loading import builtin_robots, load
 from symgen.mechanism import BASE, Angle, Mechanism, Turn
-from tests.descriptions import frame_at, joint, link, placed, public_urdf, public_urdfs, robot
+from tests.descriptions import INERTIAL, frame_at, joint, link, placed, public_urdf, public_urdfs, robot
+
+
+def warnings(m: Mechanism) -> list[str]:
+    return [note.text for note in m.notes if note.kind == "warning"]
 
 
 def total_mass(m: Mechanism) -> Fraction:
@@ -95,3 +100,77 @@ def test_every_declared_link_has_a_frame_and_every_welded_inertia_a_note() -> No
     m = load(path) if path else load("panda")
     assert {"panda_link0", "panda_link8", "panda_hand", "panda_hand_tcp"} <= {f.name for f in m.frames}
     assert sum(note.kind == "lump" for note in m.notes) >= 3
+
+
+# -- what stands still, and what is locked where it cannot go ---------------------------------------------------------------
+
+HEAVY = INERTIAL.replace('value="1"', 'value="9"')
+ARM = (link("b"), joint("j", "a", "b"), link("c"), joint("k", "b", "c"))
+LEGS = (link("b"), joint("j", "a", "b"), link("c"), joint("k", "a", "c"))
+
+
+@pytest.mark.parametrize(("base", "limbs", "kind"), [
+    ((link("a"),), ARM, "info"), ((link("a"),), LEGS, "warning"), ((link("a", HEAVY),), ARM, "warning"),
+    ((link("a", ""),), LEGS, ""),
+    ((link("root", ""), link("a"), joint("weld", "root", "a", "fixed", "")), LEGS, "warning"),
+    ((link("world", ""), link("a"), joint("weld", "world", "a", "fixed", "")), LEGS, ""),
+    ((link("world", ""), link("a"), joint("rail", "world", "a", "prismatic")), LEGS, ""),
+])
+def test_a_heavy_base_that_no_joint_leads_to_is_said_once(tmp_path: Path, base: tuple[str, ...], limbs: tuple[str, ...],
+                                                          kind: str) -> None:
+    """A warning where several limbs start or the base is the heavier part; a base called world is meant to stand still."""
+    path = tmp_path / "r.urdf"
+    path.write_text(robot(*base, *limbs))
+    m = load(path)
+    found = [note for note in m.notes if "stands still, since no joint leads to it" in note.text]
+    assert [note.kind for note in found] == [kind] * bool(kind)
+    again = tmp_path / "again.toml"
+    again.write_text(to_toml(m))
+    assert load(again).notes == m.notes
+    if kind == "warning":
+        assert "kg)" in found[0].text
+        with pytest.raises(SymgenError, match=r"strict reading refuses this warning: .* stands still"):
+            load(path, strict=True)
+    else:
+        assert load(path, strict=True).joints == m.joints
+
+
+@pytest.mark.parametrize(("name", "walks"), [("solo12.urdf", True), ("talos_reduced.urdf", True), ("icub.urdf", True),
+                                             ("g1_29dof_rev_1_0.urdf", True), ("anymal.urdf", True), ("iris.urdf", True),
+                                             ("panda.urdf", False), ("ur5_robot.urdf", False), ("xarm7.urdf", False)])
+def test_robots_that_walk_or_fly_are_told_from_arms(name: str, walks: bool) -> None:
+    path = public_urdf(name)
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    said = [text for text in warnings(load(path)) if "the six joints of the book's chapter 'A base that moves'" in text]
+    assert len(said) == walks
+
+
+@pytest.mark.parametrize("name", builtin_robots())
+def test_the_built_in_robots_raise_no_alarm(name: str) -> None:
+    m = load(name)
+    assert not [text for text in warnings(m) if "stands still" in text]
+    many = load(name, lock={joint.name: None for joint in m.joints[:-1]})
+    assert not [text for text in warnings(many) if "stands still" in text]
+
+
+@pytest.mark.parametrize(("lock", "says"), [
+    ({"panda_joint1": 9}, "joint panda_joint1 is locked at 9 rad, outside its range -2.8973 … 2.8973 rad"),
+    ({"panda_joint4": None}, "joint panda_joint4 is locked at 0 rad, outside its range -3.0718 … -0.0698 rad"),
+    ({"panda_joint1": "-180 deg"}, "joint panda_joint1 is locked at -3.14159 rad, outside its range -2.8973 … 2.8973 rad"),
+    ({"panda_joint1": "2.8973"}, ""), ({"panda_joint1": "pi/2"}, ""), ({"panda_joint2": "-1.763"}, ""),
+])
+def test_a_joint_locked_where_it_cannot_go_is_a_warning(lock: dict[str, str | None], says: str) -> None:
+    assert warnings(load("panda", lock=lock)) == [says] * bool(says)
+    if says:
+        with pytest.raises(SymgenError, match="strict reading refuses this warning: joint panda_joint"):
+            load("panda", lock=lock, strict=True)
+
+
+def test_a_slide_is_locked_in_metres_and_what_turns_without_end_anywhere(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    one_sided = '<limit lower="0" effort="1" velocity="1"/>'
+    path.write_text(robot(link("a", ""), link("b"), link("c"), link("d"), joint("j", "a", "b", "prismatic", one_sided),
+                          joint("k", "b", "c", "continuous"), joint("l", "c", "d", inside=one_sided)))
+    assert warnings(load(path, lock={"j": "-0.5", "k": 9})) == ["joint j is locked at -0.5 m, outside its range 0 … m"]
+    assert not warnings(load(path, lock={"j": 7, "l": 7}))

@@ -142,6 +142,112 @@ def test_comments_namespaces_and_foreign_elements_are_passed_over(tmp_path: Path
     assert load(path).nq == 1
 
 
+# -- what no answer depends on refuses nothing ----------------------------------------------------------------------------
+
+PLAIN = (link("a"), link("b"), joint("j", "a", "b"))
+NOTHING = INERTIAL.replace('"1"', '"0"').replace("<mass", "<origin xyz='x'/><mass")
+REDUCED = "<transmission name='t'><joint name='j'/><mechanicalReduction>reduction</mechanicalReduction></transmission>"
+
+
+
+def with_base(old: str, new: str) -> tuple[str, ...]:
+    return link("a", INERTIAL.replace(old, new)), *PLAIN[1:]
+
+
+def with_joint(inside: str, kind: str = "revolute") -> tuple[str, ...]:
+    return *PLAIN[:2], joint("j", "a", "b", kind, inside)
+
+
+# case -> (elements, kind of the note, what it says; "" twice: no note)
+UNUSED: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "gear ratio": ((*PLAIN, REDUCED), "info", "mechanicalReduction: 'reduction' is not a number; it would not be applied"),
+    "damping": (with_joint("<dynamics damping='low'/>"), "info", "damping: 'low' is not a number; it would not be applied"),
+    "two dampings": (with_joint("<dynamics damping='1'/><dynamics/>"), "warning", "<dynamics> stands twice; the first"),
+    "lower limit": (with_joint("<limit lower='-1.57.' upper='1'/>"), "warning", "'-1.57.' is not a number; read as no limit"),
+    "effort": (with_joint("<limit effort='much'/>"), "info", "limit effort: 'much' is not a number; read as no limit"),
+    "turning without end": (with_joint("<limit lower='x'/>", "continuous"), "info", "limit lower: 'x' is not a number"),
+    "factor": (with_joint("<mimic joint='j' multiplier='x'/>"), "warning", "'x' is not a number; shown as 1; no coupling"),
+    "leader": (with_joint("<mimic/>"), "warning", "the attribute 'joint' is missing; the coupling is left out"),
+    "mass of the base": (with_base('value="1"', 'value="nan"'), "warning", "its inertia is left out: it stands still"),
+    "moments of the base": (with_base("<inertia ", "<lost "), "warning", "<inertia> is missing; its inertia is left out"),
+    "impossible base": (with_base('izz="1"', 'izz="3"'), "info", "which nothing feels, since it stands still"),
+    "base that pulls": (with_base('value="1"', 'value="-1"'), "info", "link a has the negative mass -1 kg, which nothing feels"),
+    "axis twice": (with_joint("<axis xyz='1 0 0'/>" * 2), "info", "<axis> stands twice and says the same; read once"),
+    "weld": ((*PLAIN, link("c", ""), joint("k", "b", "c", "fixed", "<axis xyz='x'/><limit lower='x'/><mimic/>")), "", ""),
+    "where nothing lies": ((*PLAIN, joint("k", "b", "c", "fixed", ""), link("c", NOTHING)), "", ""),
+    "drawing": ((link("a"), link("b", f"{INERTIAL}<visual><origin xyz='x'/><xacro:x/></visual><collision/>"), PLAIN[2]), "", ""),
+    "safety": (with_joint("<safety_controller k_velocity='x'/><calibration rising='x'/>"), "", ""),
+}
+
+
+@pytest.mark.parametrize("case", UNUSED)
+def test_what_no_answer_depends_on_refuses_nothing(tmp_path: Path, case: str) -> None:
+    """The mechanism is that of the same file without the malformed part, and one note says what was passed over."""
+    elements, kind, says = UNUSED[case]
+    m, plain = read(tmp_path, *elements), read(tmp_path, *PLAIN)
+    assert (m.bodies[0].mass, m.joints[0].axis, m.joints[0].pose) == (1, plain.joints[0].axis, plain.joints[0].pose)
+    assert [says in text for text in kinds(m, kind)].count(True) == bool(says), m.notes
+    assert says or not kinds(m, "warning")
+
+
+@pytest.mark.parametrize("text", [
+    '<?xml version="0.0" ?>\n{}',
+    '<?xml version="1.1"?>{}', '\n\n<?xml version="1.0"?>{}',
+    "<!-- mine -- all mine -->\n<?xml version='1.0'?>{}", "{}\0", "{}<!-- the end -->\n", "\ufeff{}",
+    '<?xml version="1.0" encoding="KOI-99"?>{}',
+    '<?xml version="1.0" encoding="utf-16"?>{}',
+])
+def test_the_frame_of_the_file_decides_nothing(tmp_path: Path, text: str) -> None:
+    """Version, encoding's name, comments, byte order mark, a NUL at the end: as the field's own readers take them."""
+    path = tmp_path / "r.urdf"
+    path.write_bytes(text.format(robot(*PLAIN).strip()).encode())
+    assert load(path).joints == read(tmp_path, *PLAIN).joints
+
+
+def test_lines_are_counted_over_what_is_taken_out(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    heavy = link("b", INERTIAL.replace('value="1"', 'value="x"'))
+    bad = robot(link("a"), "<!-- one\n two -- two\n-->", heavy, joint("j", "a", "b"))
+    path.write_text(f"<!-- 1 -->\n\n<?xml version='0.0'\n?>{bad}")
+    with pytest.raises(SymgenError, match=r"r\.urdf:9: link 'b': inertial: mass value: 'x' is not a number"):
+        load(path)
+
+
+@pytest.mark.parametrize(("encoding", "declared", "remarks"), [
+    ("utf-8", "", 0), ("utf-8-sig", "", 0), ("utf-16", "", 0), ("utf-16-le", "", 0), ("latin-1", "ISO-8859-1", 0),
+    ("latin-1", "", 1), ("gbk", "gb2312", 0), ("utf-8", "ISO-8859-1", 0),
+])
+def test_encodings(tmp_path: Path, encoding: str, declared: str, remarks: int) -> None:
+    name = "Müller" if encoding != "gbk" else "机器人"
+    head = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
+    path = tmp_path / "r.urdf"
+    path.write_bytes((head + robot(*PLAIN).replace('"r"', f'"{name}"')).encode(encoding))
+    m = load(path)
+    assert m.name == name
+    assert sum("is not UTF-8" in text for text in kinds(m, "info")) == remarks
+
+
+def test_prefixes_that_nobody_declared_are_passed_over(tmp_path: Path) -> None:
+    old = '<gazebo><controller:gazebo_ros name="c"><interface:position name="i"/></controller:gazebo_ros></gazebo>'
+    assert read(tmp_path, *PLAIN, old, '<sensor:link name="a" xmlns:xacro=""/>').nq == 1
+
+
+def test_a_urdf_may_be_called_xml(tmp_path: Path) -> None:
+    path = tmp_path / "r.xml"
+    path.write_text(robot(*PLAIN))
+    assert load(path).nq == 1
+    path.write_text("<mujoco/>")
+    with pytest.raises(SymgenError, match=r"r\.xml:1: this is MJCF, the format of MuJoCo, and symgen does not read that"):
+        load(path)
+
+
+def test_comments_without_end_cost_no_time(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    path.write_text("<robot>" + "<!-- " * 10**5)
+    with pytest.raises(SymgenError, match="not well-formed XML"):
+        load(path)
+
+
 @pytest.mark.parametrize("path", public_urdfs(), ids=lambda p: f"{p.parts[-3]}-{p.stem}")
 def test_every_public_urdf_is_read_or_refused_in_a_sentence(path: Path) -> None:
     """Three of the 69 have no moving joint or no link at all; every other one is read."""

@@ -123,15 +123,25 @@ def functions(words: Sequence[str] | None) -> list[str] | None:
 
 
 def warn(mechanism: Mechanism, robot: str) -> None:
-    """The notes that matter, as short lines on stderr."""
+    """The notes that matter, a line each, on stderr. In a pipe every warning stands, and every line whole; on a terminal, notes
+    that are no warnings are shortened between words."""
+    terminal = sys.stderr.isatty()
     for kind in WARNED:
         texts = [note.text for note in mechanism.notes if note.kind == kind]
-        for text in texts[:LINES_OF_A_KIND]:
+        lines = len(texts) if kind == "warning" and not terminal else LINES_OF_A_KIND
+        for text in texts[:lines]:
             line = f"symgen: {'warning' if kind == 'warning' else 'note'}: {' '.join(text.split())}"
-            print(line if len(line) <= LINE else f"{line[:LINE - 2]} …", file=sys.stderr)
-        if len(texts) > LINES_OF_A_KIND:
-            more = len(texts) - LINES_OF_A_KIND
-            print(f"symgen: … and {more} more of kind {kind}; 'symgen show {robot}' lists them", file=sys.stderr)
+            print(shortened(line) if terminal and kind != "warning" else line, file=sys.stderr)
+        if len(texts) > lines:
+            print(f"symgen: … and {len(texts) - lines} more of kind {kind}; 'symgen show {robot}' lists them", file=sys.stderr)
+
+
+def shortened(line: str, width: int = LINE) -> str:
+    """`line`, or as many of its words as fit into `width` columns and …; a name or a number is never cut."""
+    if len(line) <= width:
+        return line
+    end = line.rfind(" ", 0, width - 1)
+    return f"{line[:end].rstrip(',;:')} …" if end > 0 else line
 
 
 def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: str | None = None) -> None:

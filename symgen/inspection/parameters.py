@@ -16,11 +16,12 @@ from symgen import methods, passes
 from symgen.constants import Constant
 from symgen.derivation import Derivation, Scalar
 from symgen.errors import RequestError
+from symgen.function_names import named
 from symgen.functions import FUNCTIONS, Array, Function
 from symgen.generation import methods_for, models, refusal, tip
 from symgen.ir import Program
 from symgen.linkage import Linkage
-from symgen.mechanism import Mechanism, nearest
+from symgen.mechanism import Mechanism
 from symgen.model import Frame, Inertia, Link, Model
 from symgen.spatial import RigidInertia, Symmetric, Vector
 
@@ -145,7 +146,7 @@ def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iter
 def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "none", method: str | None = None,
             frame: str | None = None) -> tuple[Program, tuple[Parameter, ...]]:
     """`symbolic` as the method writes it, before any pass."""
-    what = FUNCTIONS[nearest(function, FUNCTIONS, "function")]
+    what = FUNCTIONS[named(function)]
     method = chosen(mechanism, function) if method is None else method
     build, why = methods.derivation(method, function), refusal(mechanism, function, None) or methods.refusal(method, mechanism)
     if why is not None:

@@ -27,8 +27,9 @@ from importlib import import_module
 from typing import Any
 
 from symgen.errors import ArgumentError
+from symgen.function_names import method_named
 from symgen.linkage import Linkage
-from symgen.mechanism import Mechanism, nearest
+from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Quantity
 
 Results = tuple[list[Any], ...]
@@ -53,7 +54,7 @@ def names() -> tuple[str, ...]:
 
 def module(method: str) -> Any:
     """The file of a method or variant; RequestError suggests the nearest name."""
-    return import_module(f"symgen.methods.{nearest(method, names(), 'method').partition(':')[0]}")
+    return import_module(f"symgen.methods.{method_named(method, names()).partition(':')[0]}")
 
 
 def refusal(method: str, mechanism: Mechanism) -> str | None:

@@ -15,6 +15,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from symgen.readers import _foreign
+
 
 @cache
 def suffixes() -> dict[str, str]:
@@ -26,3 +28,8 @@ def suffixes() -> dict[str, str]:
 def reader(suffix: str) -> Any:
     """The reader module for a file suffix; KeyError when no format has it."""
     return import_module(f"{__name__}.{suffixes()[suffix.lower()]}")
+
+
+def foreign(suffix: str) -> tuple[str, str] | None:
+    """(what a file of another format of the field is, what to give instead); None for a suffix that nobody knows."""
+    return _foreign.by_suffix(suffix)

@@ -94,6 +94,7 @@ def read(data: bytes, file: str, snapper: Snapper) -> Tree:
         source=top.text("source", "") + (f" (licence: {top.text('licence')})" if "licence" in top else ""),
         notes=tuple(_note(note) for note in top.tables("note")),
         place=Place(file),
+        read_before=bool(top.tables("note")),
     )
 
 

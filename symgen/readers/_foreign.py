@@ -1,0 +1,37 @@
+"""Files of the field that are no description for symgen: what each is, and what to give instead."""
+
+from __future__ import annotations
+
+_MJCF = "MJCF, the format of MuJoCo"
+_SDF = "SDF, the format of Gazebo"
+_SHAPE = "geometry, without joints and masses"
+_USD = "USD, a scene format"
+_WEBOTS = "a file of Webots"
+
+_ROOTS = {
+    "mujoco": _MJCF, "mujocoinclude": _MJCF, "sdf": _SDF, "gazebo": _SDF, "world": _SDF, "COLLADA": _SHAPE,
+    "package": "the manifest of a ROS package", "launch": "a launch file of ROS", "html": "a web page",
+}
+_SUFFIXES = {
+    ".mjcf": _MJCF, ".sdf": _SDF, ".world": _SDF, ".srdf": "SRDF, groups of joints without masses",
+    ".usd": _USD, ".usda": _USD, ".usdc": _USD, ".wbt": _WEBOTS, ".proto": _WEBOTS,
+    **dict.fromkeys((".stl", ".dae", ".obj", ".step", ".stp", ".ply", ".glb", ".iges", ".igs"), _SHAPE),
+}
+
+
+def by_root(name: str) -> tuple[str, str] | None:
+    """(what is wrong, what to do) of a file whose root element has this name; None for a name that is not known."""
+    return _sentence(_ROOTS.get(name) or _ROOTS.get(name.lower()))
+
+
+def by_suffix(suffix: str) -> tuple[str, str] | None:
+    """(what is wrong, what to do) of a file of this suffix; None for one that is not known."""
+    return _sentence(_SUFFIXES.get(suffix.lower()))
+
+
+def _sentence(what: str | None) -> tuple[str, str] | None:
+    if what is None:
+        return None
+    if what == "a web page":
+        return "this is a web page, not the file itself", "download the raw file"
+    return f"this is {what}, and symgen does not read that", "give the URDF of that robot, or write it in symgen's own TOML"

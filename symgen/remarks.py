@@ -1,0 +1,68 @@
+"""What a user should know about a mechanism that was read, and would not see in its numbers: one note each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from symgen.mechanism import BASE, Joint, Limits, Note, Part
+
+WORLD = "world"
+"""A root link of this name says that what is fixed to it is fixed to the world, as Gazebo reads it."""
+_BEYOND = 1e-3
+"""Part of a limit's size by which a locked value may exceed it: limits are printed with few digits."""
+
+
+def on_mimics(joints: Iterable[Joint], declared: set[str]) -> list[Note]:
+    """The joints that are read as independent, and those whose leader is not `declared`."""
+    lost = [Note("warning", f"joint {j.name} mimics joint {j.mimic.joint}, which is not declared")
+            for j in joints if j.mimic is not None and j.mimic.joint not in declared]
+    names = [joint.name for joint in joints if joint.mimic is not None]
+    if not names:
+        return []
+    return [Note("mimic", f"read as independent although declared to mimic another joint: {', '.join(names)}"), *lost]
+
+
+def on_what_is_not_applied(joints: Iterable[Joint]) -> list[Note]:
+    """Damping, friction and rotors, by what they are."""
+    what = {name: [j.name for j in joints if any(n == name for n, _ in j.unapplied)] for j in joints for name, _ in j.unapplied}
+    if not what:
+        return []
+    return [Note("unapplied", "read and not applied: " + "; ".join(f"{name} of {', '.join(js)}" for name, js in what.items()))]
+
+
+def on_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]]) -> list[Note]:
+    """A joint beyond which nothing has mass has no finite acceleration: say so, but read on."""
+    felt = [any(part.mass or any(part.moments) for part in parts[body]) for body in range(len(joints))]
+    for index in reversed(range(len(felt))):
+        parent = joints[index].parent
+        if parent != BASE and felt[index]:
+            felt[parent] = True
+    return [Note("warning", f"joint {joints[i].name} moves nothing that has mass: forward dynamics does not exist with it")
+            for i, ok in enumerate(felt) if not ok]
+
+
+def on_the_base(base: str, mass: Fraction, limbs: int, moving: Fraction) -> list[Note]:
+    """A base that has mass stands still: a warning where it looks like the body of a robot that moves, else a remark.
+
+    It looks like one when several limbs start at it, or when it is heavier than all that moves (both as declared, whatever is
+    locked). A base called `world` is meant to stand still.
+    """
+    if mass <= 0 or base == WORLD:
+        return []
+    still = f"{base} ({float(mass):.6g} kg) stands still, since no joint leads to it"
+    if limbs == 1 and mass <= moving:
+        return [Note("info", f"{still}: its inertia is in no function")]
+    return [Note("warning", f"{still}; if it walks, rolls, swims or flies, give it the six joints of the book's chapter 'A base "
+                            f"that moves'; if it is bolted down, say so by a root link '{WORLD}' and a fixed joint")]
+
+
+def on_a_locked_value(joint: str, value: float, limits: Limits, unit: str) -> list[Note]:
+    """A joint that is locked where it cannot go."""
+    low, high = (None if limit is None else float(limit) for limit in (limits.lower, limits.upper))
+    slack = _BEYOND * max(abs(low or 0), abs(high or 0))
+    below = low is not None and value < low - slack
+    if (low is not None and high is not None and low > high) or not (below or (high is not None and value > high + slack)):
+        return []
+    span = " … ".join("" if limit is None else f"{limit:g}" for limit in (low, high))
+    return [Note("warning", f"joint {joint} is locked at {value:g} {unit}, outside its range {span.strip()} {unit}")]
