@@ -25,17 +25,25 @@ _HOME = {
     "inspect": "symgen.inspection",
     "verify": "symgen.verify",
     "Mechanism": "symgen.mechanism",
+    "Program": "symgen.ir",
+    "Report": "symgen.verification.report",
+    "Solver": "symgen.solver",
 }
 
-__all__ = ["Mechanism", "SymgenError", "__version__", "compile", "generate", "inspect", "load", "program", "verify"]
+__all__ = [
+    "Mechanism", "Program", "Report", "Solver", "SymgenError", "__version__", "compile", "generate", "inspect", "load", "program",
+    "verify",
+]
 
 if TYPE_CHECKING:
     from symgen.delivery import generate
     from symgen.generation import program
     from symgen.inspection import inspect
+    from symgen.ir import Program
     from symgen.loading import load
     from symgen.mechanism import Mechanism
-    from symgen.solver import compile
+    from symgen.solver import Solver, compile
+    from symgen.verification.report import Report
     from symgen.verify import verify
 
 

@@ -78,7 +78,7 @@ class Measured:
     """Which of our timings each peer's is to be held against."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bench:
     """All timings of one robot, and the machine they were taken on."""
 
@@ -87,6 +87,9 @@ class Bench:
     measured: tuple[Measured, ...]
     absent: dict[str, str]
     refused: dict[str, str]
+
+    def __repr__(self) -> str:
+        return f"<symgen Bench {self.robot}: times of {len(self.measured)} functions>"
 
     def facts(self) -> dict[str, Any]:
         """Plain types, times in nanoseconds."""

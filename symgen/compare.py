@@ -84,7 +84,7 @@ class Row:
         return [f"{', '.join(keys)}: {why}" if keys else why for why, keys in grouped.items()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """One function by every method."""
 
@@ -112,6 +112,9 @@ class Comparison:
         figure = row.figures[key]
         return f"{figure:.{COLUMNS[key].digits}f}{'*' if figure == self.best(key) else ' '}"
 
+    def __repr__(self) -> str:
+        return f"<symgen Comparison {self.function} by {len(self.rows)} methods; default {self.default}>"
+
     def facts(self) -> dict[str, Any]:
         return {
             "default": self.default, "why": self.why,
@@ -129,7 +132,7 @@ def _plain(figure: float) -> float | int:
     return int(figure) if figure == int(figure) else round(figure, 4)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparisons:
     """All comparisons of one robot, and the machine that was measured on."""
 
@@ -137,6 +140,9 @@ class Comparisons:
     machine: dict[str, str]
     compared: tuple[Comparison, ...]
     refused: dict[str, str]
+
+    def __repr__(self) -> str:
+        return f"<symgen Comparisons {self.robot}: {len(self.compared)} functions by every method>"
 
     def facts(self) -> dict[str, Any]:
         """Plain types."""

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from symgen.errors import ProgramError
+from symgen.tables import html_table
 
 ARITY: dict[str, int] = {
     "const": 0, "input": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sin": 1, "cos": 1, "sqrt": 1, "log": 1,
@@ -49,7 +50,7 @@ class Port(NamedTuple):
         return math.prod(self.shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Program:
     """A function of one robot as rows; see the module docstring. `check` states the rules."""
 
@@ -103,6 +104,21 @@ class Program:
                 ending[last[i]] += 1
             most = max(most, alive)
         return most
+
+    def __repr__(self) -> str:
+        return f"<symgen.Program {self._summary}; {self.cost} operations, depth {self.depth}>"
+
+    def _repr_html_(self) -> str:
+        """For a notebook: what it takes, gives and costs."""
+        operations = self.operations
+        figures = (*operations.values(), self.depth, len(self.rows))
+        return html_table(self._summary, [(*operations, "depth", "rows"), figures], texts=())
+
+    @property
+    def _summary(self) -> str:
+        taken, given = (", ".join(f"{p.name}[{'×'.join(map(str, p.shape))}]" if p.shape else p.name for p in ports)
+                        for ports in (self.inputs, self.outputs))
+        return f"{self.function} by {self.method}: {taken} → {given}, {self.real}"
 
     def with_rows(self, rows: Sequence[Row], outputs: Sequence[Port]) -> Program:
         return replace(self, rows=tuple(rows), outputs=tuple(outputs))

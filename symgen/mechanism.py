@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symgen.errors import MechanismError, UnknownName
+from symgen.tables import html_table
 
 Vector3 = tuple[Fraction, Fraction, Fraction]
 ZERO3: Vector3 = (Fraction(0), Fraction(0), Fraction(0))
@@ -111,7 +112,7 @@ def pose(xyz: Vector3 = ZERO3, rpy: tuple[Angle, Angle, Angle] = (Angle(), Angle
     return compose((Shift(xyz), Turn(Z_AXIS, yaw), Turn(Y_AXIS, pitch), Turn(X_AXIS, roll)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Part:
     """One declared inertia, carried by a body.
 
@@ -124,8 +125,11 @@ class Part:
     mass: Fraction
     moments: tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction] = (Fraction(0),) * 6
 
+    def __repr__(self) -> str:
+        return f"<Part {self.link}: {float(self.mass):g} kg>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Body:
     """What one joint moves: its own declared inertia and that of every link lumped into it (`parts`)."""
 
@@ -135,6 +139,9 @@ class Body:
     @property
     def mass(self) -> Fraction:
         return sum((part.mass for part in self.parts), Fraction(0))
+
+    def __repr__(self) -> str:
+        return f"<Body {self.name}: {float(self.mass):g} kg, of {', '.join(part.link for part in self.parts) or 'nothing'}>"
 
 
 @dataclass(frozen=True)
@@ -146,6 +153,14 @@ class Limits:
     velocity: Fraction | None = None
     effort: Fraction | None = None
 
+    @property
+    def text(self) -> str:
+        """The range of the coordinate, rad or m; empty where neither end is declared."""
+        if self.lower is None and self.upper is None:
+            return ""
+        ends = ("−∞" if self.lower is None else f"{float(self.lower):g}", "∞" if self.upper is None else f"{float(self.upper):g}")
+        return " … ".join(ends)
+
 
 @dataclass(frozen=True)
 class Mimic:
@@ -156,7 +171,7 @@ class Mimic:
     offset: Fraction
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Joint:
     """One joint: `kind` names a file in `symgen/joints/`; `parent` is a body index, -1 the base."""
 
@@ -170,14 +185,21 @@ class Joint:
     unapplied: tuple[tuple[str, Fraction], ...] = ()
     """Read, reported and not applied: damping, friction, rotor inertia … as (name, value)."""
 
+    def __repr__(self) -> str:
+        on = f"body {self.parent}" if self.parent >= 0 else "the base"
+        return f"<Joint {self.name}: {self.kind}, axis {_numbers(self.axis)}, on {on}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Frame:
     """A named frame (every declared link has one): a constant `pose` from the frame of `body` (-1: the base)."""
 
     name: str
     body: int
     pose: Pose = ()
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.name}: fixed to {f'body {self.body}' if self.body >= 0 else 'the base'}>"
 
 
 @dataclass(frozen=True)
@@ -188,7 +210,7 @@ class Note:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mechanism:
     """A fixed-base tree of bodies. `bodies[i]` is moved by `joints[i]`; `frames` holds every declared link.
 
@@ -257,6 +279,33 @@ class Mechanism:
         """A declared link's frame by name; RequestError names the nearest when there is none."""
         found = nearest(name, [f.name for f in self.frames], "link")
         return next(f for f in self.frames if f.name == found)
+
+    def __repr__(self) -> str:
+        return f"<symgen.Mechanism {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        """For a notebook: a row a joint, indented where the tree branches."""
+        rows: list[tuple[object, ...]] = [("", "joint", "type", "on", "carries", "kg", "range")]
+        indents: list[int] = []
+        for i, joint in enumerate(self.joints):
+            above = indents[joint.parent] if joint.parent >= 0 else 0
+            indents.append(above + (len(self.children(joint.parent)) > 1))
+            name = "\u2003" * min(indents[i], 12) + joint.name
+            on = self.bodies[joint.parent].name if joint.parent >= 0 else self.base
+            links = ", ".join(part.link for part in self.bodies[i].parts) or self.bodies[i].name
+            rows.append((i, name, joint.kind, on, links, f"{float(self.bodies[i].mass):g}", joint.limits.text))
+        warnings = [f"{note.kind}: {note.text}" for note in self.notes if note.kind == "warning"]
+        return html_table(self._summary, rows, texts=(1, 2, 3, 4, 6), below=warnings)
+
+    @property
+    def _summary(self) -> str:
+        count = f"{len(self.joints)} joint{'s' * (len(self.joints) != 1)}"
+        mass = float(sum(body.mass for body in self.bodies))
+        return f"{self.name}: {count}, {mass:g} kg moving, gravity {_numbers(self.gravity)} m/s²"
+
+
+def _numbers(vector: Vector3) -> str:
+    return f"({', '.join(f'{float(x):g}' for x in vector)})"
 
 
 def nearest(name: str, known: Iterable[str], what: str) -> str:

@@ -1,8 +1,12 @@
-"""Plain tables for a terminal."""
+"""Tables: plain ones for a terminal, and of HTML for a notebook."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from html import escape
+
+MOST_ROWS = 60
+"""A notebook's cell shows so many rows of a table, and says how many it leaves out."""
 
 
 def table(rows: Sequence[Sequence[object]], texts: Collection[int] = (0,)) -> list[str]:
@@ -15,3 +19,17 @@ def table(rows: Sequence[Sequence[object]], texts: Collection[int] = (0,)) -> li
         return "  ".join(cell.ljust(width) if i in texts else cell.rjust(width) for i, (cell, width) in pairs)
 
     return [aligned(row).rstrip() for row in cells]
+
+
+def html_table(title: str, rows: Sequence[Sequence[object]], texts: Collection[int] = (0,), below: Sequence[str] = ()) -> str:
+    """The same as HTML, every cell escaped: a title, the rows, and lines below them."""
+    def cells(row: Sequence[object], tag: str) -> str:
+        leaning = (f' style="text-align:{"left" if i in texts else "right"}"' for i in range(len(row)))
+        return "".join(f"<{tag}{style}>{escape(str(cell))}</{tag}>" for cell, style in zip(row, leaning, strict=True))
+
+    head, *body = rows
+    lines = ["<table>", f'<caption style="text-align:left">{escape(title)}</caption>',
+             f"<thead><tr>{cells(head, 'th')}</tr></thead>", "<tbody>",
+             *(f"<tr>{cells(row, 'td')}</tr>" for row in body[:MOST_ROWS]), "</tbody>", "</table>"]
+    more = [f"… and {len(body) - MOST_ROWS} more"] if len(body) > MOST_ROWS else []
+    return "\n".join([*lines, *(f"<p>{escape(line)}</p>" for line in (*more, *below))])

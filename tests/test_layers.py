@@ -24,8 +24,8 @@ ROOMS: dict[str, str] = {
     "function_names": "errors functions mechanism",
     "tables": "",
     "marks": "",
-    "mechanism": "errors",
-    "ir": "errors",
+    "mechanism": "errors tables",
+    "ir": "errors tables",
     # description → Mechanism
     "quantities": "errors mechanism",
     "inertias": "errors quantities",
@@ -82,7 +82,7 @@ ROOMS: dict[str, str] = {
     "readback_checks": "backends errors ir",
     "readback_directives": "backends ir",
     "verification": "backends building errors functions generation ir loading mechanism methods precision readback reference "
-                    "reference_digits states",
+                    "reference_digits states tables",
     "verify": "backends certificate errors functions generation ir loading mechanism verification",
     "certificate": "backends constants errors generation inertias ir joints mechanism model precision reference states",
     "proof": "backends certificate errors eva functions generation ir mechanism multipliers precision reference solver tables "

@@ -43,7 +43,7 @@ class Proved:
         return self.round_off.holds and all(divisor.holds for divisor in self.divisors)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Proof:
     """The outcome of `symgen.proof.prove` on one robot.
 
@@ -64,6 +64,10 @@ class Proof:
     def holds(self) -> bool:
         """Whether nothing that was observed contradicts what is claimed."""
         return all(function.holds for function in self.functions)
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.holds else "does not hold"
+        return f"<symgen Proof {self.robot}: {len(self.functions)} functions, {self.real}; {verdict}>"
 
     def facts(self) -> dict[str, Any]:
         """Everything as plain JSON types."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
+
+from symgen.tables import html_table
 
 KINDS = ("algebra", "text", "floating", "identities")
 LINES = " line(s) that differ"
@@ -41,7 +44,7 @@ class Check:
                 "bound": self.bound, "unit": self.unit, "detail": self.detail}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """The outcome of `symgen.verify.verify` on one robot."""
 
@@ -81,17 +84,35 @@ class Report:
 
     def __str__(self) -> str:
         head = f"{self.robot}: {self.states} states, {self.digits} digits, condition of M up to {self.condition:.1e}, {self.real}"
-        lines = [head, "", *self._functions()]
+        lines = [head, "", *_table(self._functions())]
         if self.of("identities"):
-            lines += ["", *self._identities()]
+            lines += ["", *_table(self._identities())]
         lines += ["", *(f"refused: {name}: {why}" for name, why in self.refused.items()), *self.notes]
         details = [f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.miss}" + f": {c.detail}" * bool(c.detail) for c in self.failures]
         verdict = "verified" if self.passed else f"{len(details)} of {len(self.checks)} checks failed"
         return "\n".join([*(line.rstrip() for line in lines), *details, f"{self.robot}: {verdict}"]).replace("\n\n\n", "\n\n")
 
-    def _functions(self) -> list[str]:
+    def __repr__(self) -> str:
+        return f"<symgen.Report {self._closing}; {len(self.checks)} checks at {self.states} states, {self.real}>"
+
+    @property
+    def _closing(self) -> str:
+        """The last line of the report: what came of it."""
+        return str(self).rpartition("\n")[2]
+
+    def _repr_html_(self) -> str:
+        """For a notebook: the tables, then what the report says below them."""
+        title, text = self._closing, str(self)
+        tables = [html_table(title, self._functions())]
+        if self.of("identities"):
+            tables.append(html_table("functions with each other", self._identities()))
+        plain = {line for rows in (self._functions(), self._identities()) for line in map(str.rstrip, _table(rows))}
+        rest = [line for line in text.splitlines()[1:-1] if line and line not in plain]
+        return "\n".join([*tables, *(f"<p>{escape(line)}</p>" for line in rest)])
+
+    def _functions(self) -> list[tuple[str, ...]]:
         found = {(check.kind, check.subject): check for check in self.checks}
-        rows = [("function", "operations", "algebra", "text", "floating point (round-offs of bound)")]
+        rows: list[tuple[str, ...]] = [("function", "operations", "algebra", "text", "floating point (round-offs of bound)")]
         for subject in dict.fromkeys(check.subject for check in self.checks if check.kind != "identities"):
             algebra, text, floating = (found.get((kind, subject)) for kind in ("algebra", "text", "floating"))
             rows.append((
@@ -100,10 +121,10 @@ class Report:
                 "-" if text is None else "FAILED" if not text.passed else _ALIKE.get(text.unit, "row for row"),
                 "-" if floating is None else f"{floating.error:.2g} of {floating.bound:.0f}" + " FAILED" * (not floating.passed),
             ))
-        return _table(rows)
+        return rows
 
-    def _identities(self) -> list[str]:
-        rows = [("identity", "algebra", "compiled (round-offs of bound)")]
+    def _identities(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [("identity", "algebra", "compiled (round-offs of bound)")]
         for title in dict.fromkeys(check.subject for check in self.of("identities")):
             own = {check.unit: check for check in self.of("identities") if check.subject == title}
             exact, compiled = own.get(""), own.get(" eps")
@@ -112,7 +133,7 @@ class Report:
                 "-" if exact is None else f"{exact.error:.0e}" + " FAILED" * (not exact.passed),
                 "-" if compiled is None else f"{compiled.error:.2g} of {compiled.bound:.0f}" + " FAILED" * (not compiled.passed),
             ))
-        return _table(rows)
+        return rows
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
