@@ -9,6 +9,7 @@ Nothing heavy is imported here: a command brings in what it needs when it runs.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -29,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `symgen` on `argv` (default: the process's own arguments) and return its exit code; raises nothing."""
     for stream in (sys.stdout, sys.stderr):
         _tolerate(stream)
+    gc.set_threshold(100_000, 50, 100)   # a command makes millions of small objects and few circles: collect seldom
     try:
         code = _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()

@@ -111,6 +111,20 @@ def is_zero(value: Constant) -> bool:
     return isinstance(value, fmpq) and value == 0
 
 
+def whole(value: Constant) -> int | None:
+    """0, 1 or -1 where a constant is exactly that, else None."""
+    if isinstance(value, fmpq):
+        for number in (0, 1, -1):
+            if value == number:
+                return number
+    return None
+
+
+def told_by(value: Constant) -> tuple[int, int] | str:
+    """What tells constants apart that `to_fraction` gives different fractions of, without making the fraction."""
+    return (int(value.p), int(value.q)) if isinstance(value, fmpq) else str(value.str(2 * KEPT_DIGITS))
+
+
 def is_rational(value: Constant) -> bool:
     """Whether it is known exactly."""
     return isinstance(value, fmpq)

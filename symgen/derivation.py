@@ -29,18 +29,21 @@ class DivisionByZero(ProgramError):
 
 
 class Scalar:
-    """An atom of a derivation: a constant `value` (row < 0), or `sign` times row number `row`."""
+    """An atom of a derivation: a constant `value` (row < 0), or `sign` times row number `row`.
 
-    __slots__ = ("home", "row", "sign", "value")
+    `whole` is the value of a constant that is exactly 0, 1 or -1, which most decisions hang on; None otherwise.
+    """
 
-    def __init__(self, home: Derivation, row: int, sign: int, value: Any = None) -> None:
-        self.home, self.row, self.sign, self.value = home, row, sign, value
+    __slots__ = ("home", "row", "sign", "value", "whole")
+
+    def __init__(self, home: Derivation, row: int, sign: int, value: Any = None, whole: int | None = None) -> None:
+        self.home, self.row, self.sign, self.value, self.whole = home, row, sign, value, whole
 
     def __mul__(self, other: Scalar | int) -> Scalar:
-        return self.home.multiply(self, self.home.atom(other))
+        return self.home.multiply(self, other if type(other) is Scalar else self.home.atom(other))
 
     def __add__(self, other: Scalar | int) -> Scalar:
-        return self.home.sum(self, self.home.atom(other))
+        return self.home.sum(self, other if type(other) is Scalar else self.home.atom(other))
 
     def __sub__(self, other: Scalar | int) -> Scalar:
         return self.home.sum(self, -self.home.atom(other))
@@ -50,7 +53,7 @@ class Scalar:
 
     def __neg__(self) -> Scalar:
         if self.row < 0:
-            return Scalar(self.home, -1, 1, -self.value)
+            return Scalar(self.home, -1, 1, -self.value, None if self.whole is None else -self.whole)
         return Scalar(self.home, self.row, -self.sign)
 
     __rmul__ = __mul__
@@ -62,11 +65,11 @@ class Scalar:
 
     @property
     def is_zero(self) -> bool:
-        return self.row < 0 and k.is_zero(self.value)
+        return self.whole == 0
 
     def equals(self, number: int) -> bool:
-        """True when this is exactly that constant."""
-        return self.row < 0 and isinstance(self.value, fmpq) and bool(self.value == number)
+        """True when this is exactly that constant: 0, 1 or -1."""
+        return self.whole == number
 
 
 class Derivation:
@@ -81,6 +84,7 @@ class Derivation:
         self.budget = budget
         self._taken: set[str] = set()
         self._constants: dict[Fraction, int] = {}
+        self._rows: dict[tuple[int, int] | str, int] = {}
         self._once: dict[tuple[str, int], Scalar] = {}
         self.ports = list(inputs)
         self.zero, self.one = self.constant(0), self.constant(1)
@@ -111,7 +115,8 @@ class Derivation:
             value = k.rational(value)
         if not isinstance(value, fmpq | arb):
             raise ProgramError(f"{value!r} is no constant")
-        return Scalar(self, -1, 1, k.settle(value))
+        value = k.settle(value)
+        return Scalar(self, -1, 1, value, k.whole(value))
 
     def atom(self, value: Any) -> Scalar:
         return value if isinstance(value, Scalar) else self.constant(value)
@@ -120,7 +125,10 @@ class Derivation:
         """The row of |a| for a constant, of the unsigned atom otherwise."""
         if a.row >= 0:
             return a.row
-        return self._constant_row(k.to_fraction(a.value))
+        key = k.told_by(a.value)
+        if key not in self._rows:
+            self._rows[key] = self._constant_row(k.to_fraction(a.value))
+        return self._rows[key]
 
     def _constant_row(self, fraction: Fraction) -> int:
         if fraction not in self._constants:
@@ -133,13 +141,8 @@ class Derivation:
         if a.row >= 0 and b.row >= 0:
             return Scalar(self, self._record("mul", a.row, b.row), a.sign * b.sign)
         for x, y in ((a, b), (b, a)):
-            if x.row < 0 and isinstance(x.value, fmpq):
-                if x.value == 0:
-                    return self.zero
-                if x.value == 1:
-                    return y
-                if x.value == -1:
-                    return -y
+            if x.whole is not None:
+                return self.zero if x.whole == 0 else y if x.whole == 1 else -y
         if a.row < 0 and b.row < 0:
             return self.constant(a.value * b.value)
         a, b = self._positive(a), self._positive(b)
@@ -150,24 +153,33 @@ class Derivation:
     def _positive(self, a: Scalar) -> Scalar:
         """A constant with its sign taken out, so that c·x and −c·x are one row."""
         if a.row < 0 and a.value < 0:
-            return Scalar(self, -1, -1, -a.value)
+            return Scalar(self, -1, -1, -a.value, None if a.whole is None else -a.whole)
         return a
 
     def sum(self, a: Scalar, b: Scalar) -> Scalar:
-        if a.is_zero:
+        if a.whole == 0:
             return b
-        if b.is_zero:
+        if b.whole == 0:
             return a
-        if a.row < 0 and b.row < 0:
-            return self.constant(a.value + b.value)
-        if a.row == b.row and a.sign != b.sign:
+        if a.row < 0 or b.row < 0:
+            if a.row < 0 and b.row < 0:
+                return self.constant(a.value + b.value)
+            a, b = self._positive(a), self._positive(b)
+        elif a.row == b.row and a.sign != b.sign:
             return self.zero
-        a, b = self._positive(a), self._positive(b)
         if a.sign == b.sign:
             return Scalar(self, self._record("add", self._operand(a), self._operand(b)), a.sign)
         if a.sign < 0:
             a, b = b, a
         return Scalar(self, self._record("sub", self._operand(a), self._operand(b)), 1)
+
+    def dot(self, a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+        """Σ a_i b_i, first to last."""
+        total = self.zero
+        for x, y in zip(a, b, strict=True):
+            if x.whole != 0 and y.whole != 0:
+                total = self.sum(total, self.multiply(x, y))
+        return total
 
     def divide(self, a: Scalar, b: Scalar) -> Scalar:
         if b.is_zero:
@@ -231,7 +243,7 @@ class Derivation:
                     indices.append(negated[a.row])
             outputs.append(Port(name, shape, tuple(indices)))
         rows = tuple(
-            Row(op, tuple(x for x in (a, b) if x >= 0), self.values.get(i), self.names.get(i, ""), self.step_of[i])
+            Row(op, (a, b) if b >= 0 else (a,) if a >= 0 else (), self.values.get(i), self.names.get(i, ""), self.step_of[i])
             for i, (op, a, b) in enumerate(self.rows)
         )
         return Program(function, method, tuple(Port(n, shapes[n]) for n in self.ports), tuple(outputs), rows, tuple(self.steps))

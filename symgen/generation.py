@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 ROW_BUDGET = 50_000
 """Rows of a Program beyond which a C compiler takes a minute and more; a derivation may be four times as long."""
 INVERSE_ON_REQUEST_ABOVE = 20
+LONG_CHAIN = 20
 
 
 @dataclass(frozen=True)
@@ -119,14 +122,17 @@ class Attempt:
             raise copy(self.refused)
         if self.length > longest:
             raise TooManyRows(f"the derivation outgrew {longest} rows")
-        if self.begun is None and self.finished is None:
-            self._begin(longest)
-        if dearest is not None and self.cost > dearest:
-            raise TooManyRows(f"{self.cost} operations")
-        if self.finished is None:
-            assert self.begun is not None
-            self.finished, self.begun = passes.finish(self.begun), None
-            self.finished = _without_idle(self.finished, len(FUNCTIONS[self.function].arguments))
+        with _collector_at_rest():
+            if self.begun is None and self.finished is None:
+                self._begin(longest)
+            if dearest is not None and self.cost > dearest:
+                raise TooManyRows(f"{self.cost} operations")
+            if self.finished is None:
+                assert self.begun is not None
+                if len(self.begun.rows) > 2 * budget:   # the passes behind the first do not halve it
+                    raise TooManyRows(f"{len(self.begun.rows)} rows")
+                finished = passes.finish(self.begun)
+                self.finished, self.begun = _without_idle(finished, len(FUNCTIONS[self.function].arguments)), None
         if len(self.finished.rows) > budget:
             raise TooManyRows(f"{len(self.finished.rows)} rows")
         return self.finished
@@ -143,6 +149,18 @@ class Attempt:
         self.length = len(frozen.rows)
         self.begun = passes.begin(frozen)
         self.cost = self.begun.cost
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """A derivation makes rows by the ten thousand and drops none: going through them again takes a third of its time."""
+    active = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if active:
+            gc.enable()
 
 
 _attempt = lru_cache(maxsize=256)(Attempt)
@@ -213,8 +231,14 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     lost: dict[str, str] = {}
     longest = dearest = None
     seen = set()
-    # What takes all constraint forces apart is long: it comes last, when there is something shorter to measure it by.
-    for method in sorted(methods_for(mechanism, function), key=lambda name: (methods.differs(name, mechanism), name)):
+    # What takes all constraint forces apart is long, and of a long chain so is what pairs every joint with every other: they
+    # come last, when there is something shorter to measure them by.
+    long = mechanism.nv > LONG_CHAIN
+
+    def order(name: str) -> tuple[bool, bool, str]:
+        return methods.differs(name, mechanism), long and not methods.sweeps(name), name
+
+    for method in sorted(methods_for(mechanism, function), key=order):
         reading = methods.reading(method, function, mechanism)
         if reading in seen:   # a variant that shares another's derivation
             continue

@@ -89,10 +89,7 @@ class Linkage:
 
     def dot(self, a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
         """Σ a_i b_i, first to last."""
-        total = self.zero
-        for x, y in zip(a, b, strict=True):
-            total = total + x * y
-        return total
+        return self.home.dot(a, b)
 
     def scalar(self, value: Constant) -> Scalar:
         return self.home.constant(value)

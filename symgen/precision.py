@@ -38,6 +38,8 @@ class Scalars:
     dtype: Any
     constant: Callable[[Fraction], Any]
     sine_cosine: Callable[[Angle], tuple[Any, Any]]
+    product: Callable[[Array, Array], Array]
+    """(..., n, m), (..., m, k) → (..., n, k): for balls, quicker than `@`."""
     solve: Callable[[Array, Array], Array]
     """(..., n, n), (..., n, k) → the solution, (..., n, k)."""
     determinant: Callable[[Array], Array]
@@ -74,8 +76,8 @@ def _float_log_determinant(matrices: Array) -> Array:
     return np.where(sign > 0, logarithm, np.nan)
 
 
-FLOAT = Scalars("float64", np.float64, float, _float_sine_cosine, np.linalg.solve, np.linalg.det, _float_log_determinant,
-                nullcontext)
+FLOAT = Scalars("float64", np.float64, float, _float_sine_cosine, np.matmul, np.linalg.solve, np.linalg.det,
+                _float_log_determinant, nullcontext)
 """Double precision, vectorised over thousands of states."""
 
 
@@ -104,6 +106,17 @@ def _over_states(matrices: Array, others: Array | None, one: Callable[[Any, Any]
     return out
 
 
+def _ball_product(left: Array, right: Array) -> Array:
+    batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    (n, m), k = left.shape[-2:], right.shape[-1]
+    left, right = np.broadcast_to(left, (*batch, n, m)), np.broadcast_to(right, (*batch, m, k))
+    out = np.empty((*batch, n, k), dtype=object)
+    for state in np.ndindex(*batch):
+        found = flint.arb_mat(n, m, left[state].ravel().tolist()) * flint.arb_mat(m, k, right[state].ravel().tolist())
+        out[state] = np.array(found.entries(), dtype=object).reshape(n, k)
+    return out
+
+
 def _ball_solve(matrices: Array, right: Array) -> Array:
     batch = np.broadcast_shapes(matrices.shape[:-2], right.shape[:-2])
     right = np.broadcast_to(right, batch + right.shape[-2:])
@@ -126,6 +139,6 @@ def _ball_log_determinant(matrices: Array) -> Array:
 def arb(digits: int) -> Scalars:
     """Balls of `digits` decimal digits (python-flint's `arb`): every result encloses the exact value."""
     return Scalars(
-        f"arb({digits})", object, lambda value: flint.arb(_fmpq(value)), _ball_sine_cosine, _ball_solve, _ball_determinant,
-        _ball_log_determinant, lambda: flint.ctx.workdps(digits),
+        f"arb({digits})", object, lambda value: flint.arb(_fmpq(value)), _ball_sine_cosine, _ball_product, _ball_solve,
+        _ball_determinant, _ball_log_determinant, lambda: flint.ctx.workdps(digits),
     )

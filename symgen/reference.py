@@ -28,8 +28,9 @@ import numpy as np
 
 from symgen.arrays import added, cross, identity, rodrigues, skew, stack, times, transposed
 from symgen.errors import ArgumentError, RequestError
-from symgen.mechanism import BASE, Frame, Mechanism, Pose, Shift, Slide, Vector3
+from symgen.mechanism import BASE, Mechanism, Pose, Shift, Slide, Vector3
 from symgen.precision import FLOAT, Array, Scalars
+from symgen.reference_answers import remembered
 from symgen.reference_determinant import log_determinant, log_determinant_gradient
 from symgen.reference_forces import d_alembert, interbody_forces, spin_rate
 
@@ -77,9 +78,9 @@ class Reference:
     def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | None = None, payload: str | None = None,
                  wrench: str | None = None) -> None:
         self.mechanism, self.scalars = mechanism, scalars
-        self.frame: Frame | None = None if frame is None else mechanism.frame(frame)
-        self.payload: Frame | None = None if payload is None else mechanism.frame(payload)
-        self.wrench: Frame | None = None if wrench is None else mechanism.frame(wrench)
+        self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
+        self.frame, self.payload, self.wrench = (None if link is None else mechanism.frame(link)
+                                                 for link in (frame, payload, wrench))
         for joint in mechanism.joints:
             if joint.kind not in ("revolute", "continuous", "prismatic"):
                 raise RequestError(f"the reference does not know the joint type '{joint.kind}' of joint '{joint.name}'; "
@@ -217,10 +218,11 @@ class Reference:
 
     # ---- dynamics ----------------------------------------------------------------------------------------------------
 
+    @remembered
     @_at_precision
     def mass_matrix(self, q: Array, payload: Array | None = None) -> Array:
         """M (..., NV, NV) = Σ m Jvᵀ Jv + Jwᵀ I Jw."""
-        placed = self.placements(q)
+        placed, product = self.placements(q), self.scalars.product
         parts = self.parts(payload)
         batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
         out = self.scalars.array(np.zeros((*batch, self.mechanism.nv, self.mechanism.nv)))
@@ -228,11 +230,11 @@ class Reference:
             at = placed[part.body]
             angular, linear = self.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
             inertia = at.turn[0] @ part.inertia @ transposed(at.turn[0])
-            block = part.mass[..., None, None] * (transposed(linear) @ linear) + transposed(angular) @ (inertia @ angular)
-            rows = np.array(self.supports[part.body])
-            out[..., rows[:, None], rows[None, :]] += block
+            rows, block = np.array(self.supports[part.body]), part.mass[..., None, None] * product(transposed(linear), linear)
+            out[..., rows[:, None], rows[None, :]] += block + product(transposed(angular), inertia @ angular)
         return out
 
+    @remembered
     @_at_precision
     def inverse_dynamics(self, q: Array, v: Array, a: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
         """tau (..., NV) that makes the mechanism accelerate by a at (q, v), gravity included and the wrench at work."""
@@ -293,6 +295,7 @@ class Reference:
         centres = ((p.mass, placed[p.body].shift[0] + times(placed[p.body].turn[0], p.centre)) for p in self.parts(payload))
         return np.asarray(-added(mass * (centre * self.gravity).sum(axis=-1) for mass, centre in centres))
 
+    @remembered
     @_at_precision
     def mass_matrix_solve(self, q: Array, b: Array, payload: Array | None = None) -> Array:
         """x (..., NV) with M(q) x = b. Raises TooFewDigits (balls) or LinAlgError (floats) where M is singular."""
@@ -304,6 +307,7 @@ class Reference:
         """a (..., NV) with M a + c = tau, by a general linear solve."""
         return self.mass_matrix_solve(q, tau - self.bias_force(q, v, payload, wrench), payload)
 
+    @remembered
     @_at_precision
     def inverse_mass_matrix(self, q: Array, payload: Array | None = None) -> Array:
         """M⁻¹ (..., NV, NV)."""

@@ -39,7 +39,8 @@ def log_determinant_gradient(reference: Reference, /, q: Array, payload: Array |
             angular, linear = reference.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
             inertia = at.turn[0] @ part.inertia @ transposed(at.turn[0])
             solved = inverse[..., support[:, None], support[None, :]]
-            forces = part.mass[..., None, None] * (linear @ solved), inertia @ (angular @ solved)
+            product = reference.scalars.product
+            forces = part.mass[..., None, None] * product(linear, solved), inertia @ product(angular, solved)
             w, v, F, N = (np.moveaxis(columns, -1, 0) for columns in np.broadcast_arrays(angular, linear, *forces))
             of_v, of_w = _before(cross(F, w)), _before(cross(N, w) - cross(v, F))
             slopes = (v * of_v + w * of_w).sum(axis=-1)

@@ -32,24 +32,23 @@ class Vector(tuple[Scalar, ...]):
         return super().__new__(cls, entries)
 
     def __add__(self, other: Vector) -> Vector:  # type: ignore[override]
-        return Vector(a + b for a, b in zip(self, other, strict=True))
+        return Vector([a + b for a, b in zip(self, other, strict=True)])
 
     def __sub__(self, other: Vector) -> Vector:
-        return Vector(a - b for a, b in zip(self, other, strict=True))
+        return Vector([a - b for a, b in zip(self, other, strict=True)])
 
     def __neg__(self) -> Vector:
-        return Vector(-a for a in self)
+        return Vector([-a for a in self])
 
     def __mul__(self, s: Scalar) -> Vector:  # type: ignore[override]
-        return Vector(a * s for a in self)
+        return Vector([a * s for a in self])
 
     def cross(self, b: Vector) -> Vector:
         a = self
         return Vector((a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]))
 
     def dot(self, b: Vector) -> Scalar:
-        a = self
-        return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+        return self[0].home.dot(self, b)
 
     @property
     def is_zero(self) -> bool:
@@ -78,11 +77,11 @@ Matrix = tuple[Vector, Vector, Vector]
 
 
 def transposed(m: Matrix) -> Matrix:
-    return (Vector(r[0] for r in m), Vector(r[1] for r in m), Vector(r[2] for r in m))
+    return (Vector([r[0] for r in m]), Vector([r[1] for r in m]), Vector([r[2] for r in m]))
 
 
 def times(m: Matrix, v: Vector) -> Vector:
-    return Vector(row.dot(v) for row in m)
+    return Vector([row.dot(v) for row in m])
 
 
 def plus(a: Matrix, b: Matrix) -> Matrix:

@@ -71,7 +71,8 @@ ROOMS: dict[str, str] = {
     # the other road to the same numbers: nothing of the derivation is allowed here
     "precision": "errors mechanism",
     "arrays": "precision",
-    "reference": "arrays errors mechanism precision reference_determinant reference_forces",
+    "reference": "arrays errors mechanism precision reference_answers reference_determinant reference_forces",
+    "reference_answers": "precision",
     "reference_determinant": "arrays precision",
     "reference_forces": "arrays precision",
     "states": "mechanism precision",
@@ -118,8 +119,8 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
     "flint": "certificate constants derivation inspection precision reference_digits verification",
-    "numpy": "arrays bench certificate compare kernels peers precision proof reference reference_determinant reference_forces "
-             "reference_pivots report reproduce selftest states verification",
+    "numpy": "arrays bench certificate compare kernels peers precision proof reference reference_answers reference_determinant "
+             "reference_forces reference_pivots report reproduce selftest states verification",
     "lxml": "readers",
     "jinja2": "backends",
     "pycparser": "readback readback_checks",

@@ -14,8 +14,8 @@ which in `stands_for(mechanism)` -> variant.
 A method that not every robot suits says why in `refusal(mechanism)` -> one sentence, or None, and `differs(mechanism)` is
 True where its answer is a difference of larger terms. Where variants differ in that, `REFUSALS` and `DIFFERS` have one
 such function each, under "" for the method itself. What only a derivation can see, such as a run-time payload, a method
-declines by raising MethodRefusal. What it names on the way, and lets people look at, is `QUANTITIES`, its own or that of a
-sibling `_<method>_quantities.py` (see `_quantities`).
+declines by raising MethodRefusal. One whose length grows only as the number of links says so by `SWEEPS`. What it names on
+the way, and lets people look at, is `QUANTITIES`, its own or that of a sibling `_<method>_quantities.py` (see `_quantities`).
 """
 
 from __future__ import annotations
@@ -85,6 +85,11 @@ def _by_variant(method: str, table: str, single: str) -> Callable[[Mechanism], A
     here, variant = module(method), method.partition(":")[2]
     found: Callable[[Mechanism], Any] | None = getattr(here, table, {}).get(variant, getattr(here, single, None))
     return found
+
+
+def sweeps(method: str) -> bool:
+    """Whether the method goes along the links without pairing them, so that its length grows as their number does."""
+    return bool(getattr(module(method), "SWEEPS", False))
 
 
 def regroups(method: str) -> bool:

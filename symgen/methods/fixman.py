@@ -21,6 +21,7 @@ from symgen.methods._fixman_spatial import spatial
 
 SOURCE = "Lee & Chirikjian 2005, (3)-(25), and Wang & Chirikjian, (11)-(19)"
 REGROUPED = False   # H needs inertias that links have, one by one
+SWEEPS = True
 REFUSALS = {"": refusal, "planar": planar_refusal, "spatial": spatial_refusal}
 
 

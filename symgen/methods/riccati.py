@@ -19,6 +19,7 @@ from symgen.methods._riccati_gradient import mass_matrix_log_determinant_gradien
 from symgen.methods._riccati_operational import operational_inertia_inverse
 
 SOURCE = "Rodriguez & Kreutz 1988, (4.4)-(4.7), (4.16)-(4.22), (5.5)-(5.17)"
+SWEEPS = True
 
 
 def solver(linkage: Linkage) -> Callable[[Sequence[Scalar]], list[Scalar]]:

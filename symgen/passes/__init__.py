@@ -34,5 +34,5 @@ def run(program: Program) -> Program:
 
 def _through(program: Program, start: int, end: int) -> Program:
     for one in PIPELINE[start:end]:
-        program = check(one(program))
-    return program
+        program = one(program)
+    return check(program)

@@ -14,6 +14,8 @@ def divide(program: Program) -> Program:
         row = rows[r]
         return row.op == "div" and count[r] == 1 and rows[row.args[0]].op == "const" and rows[row.args[0]].value == 1
 
+    if not any(reciprocal(r) for r in range(len(rows))):
+        return program
     out = Rewriter(program)
     for row in rows:
         where = next((k for k, a in enumerate(row.args) if row.op == "mul" and reciprocal(a)), None)

@@ -16,6 +16,8 @@ def eliminate(program: Program) -> Program:
         if alive[i]:
             for a in program.rows[i].args:
                 alive[a] = True
+    if all(alive):
+        return program
     out = Rewriter(program)
     for i, row in enumerate(program.rows):
         out.place.append(out.keep(row) if alive[i] else -1)

@@ -29,7 +29,7 @@ def factor(program: Program) -> Program:
         place = -1
         if row.op in ("add", "sub") and not inner[i]:
             terms = _terms(program, count, i, inner)
-            if _shared(terms) is not None:
+            if sum(len(factors) > 1 for _, factors in terms) > 1 and _shared(terms) is not None:
                 place = _emit(out, [(s, tuple(out.place[f] for f in fs)) for s, fs in terms], row)
         if place < 0:
             place = out.keep(row)

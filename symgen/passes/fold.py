@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from symgen.ir import Program, Row
-from symgen.passes.rewrite import Rewriter
+from symgen.passes.rewrite import Rewriter, with_args
 
 _ACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
@@ -15,30 +15,30 @@ _ACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 def fold(program: Program) -> Program:
     """The same Program with trivial rows replaced by what they equal."""
     out = Rewriter(program)
-    constants: dict[Fraction, int] = {}
+    constants: dict[tuple[int, int], int] = {}
 
     def constant(value: Fraction) -> int:
-        if value not in constants:
-            constants[value] = out.put(Row("const", (), value))
-        return constants[value]
-
-    def known(r: int) -> Fraction | None:
-        row = out.rows[r]
-        return row.value if row.op == "const" else None
+        key = value.numerator, value.denominator   # told apart sooner than a Fraction
+        if key not in constants:
+            constants[key] = out.put(Row("const", (), value))
+        return constants[key]
 
     for row in program.rows:
         args = out.moved(row.args)
-        out.place.append(_simpler(row, args, known, constant, out))
+        values = [found.value if (found := out.rows[a]).op == "const" else None for a in args]
+        if any(value is not None for value in values) or row.op in ("const", "neg") or (row.op == "sub" and args[0] == args[1]):
+            out.place.append(_simpler(row, args, values, constant, out))
+        else:
+            out.place.append(out.put(with_args(row, args)))
     return out.finish()
 
 
-def _simpler(row: Row, args: tuple[int, ...], known: Callable[[int], Fraction | None], constant: Callable[[Fraction], int],
+def _simpler(row: Row, args: tuple[int, ...], values: list[Fraction | None], constant: Callable[[Fraction], int],
              out: Rewriter) -> int:
     """Where the row's value stands: an existing row when it is trivial, else the row itself, put."""
     op = row.op
     if op == "const":
         return constant(row.value)
-    values = [known(a) for a in args]
     if op in _ACT:
         a, b = values
         if a is not None and b is not None:
@@ -63,4 +63,4 @@ def _simpler(row: Row, args: tuple[int, ...], known: Callable[[int], Fraction | 
         return out.rows[args[0]].args[0]
     if op == "neg" and (value := values[0]) is not None:
         return constant(-value)
-    return out.put(Row(op, args, row.value, row.name, row.step))
+    return out.put(with_args(row, args))

@@ -18,9 +18,14 @@ def gather(program: Program) -> Program:
         return count[r] == 1 and not rows[r].name
 
     out = Rewriter(program)
+    held = [0] * len(rows)
+    """How many constants a sum or product adds up or multiplies."""
     for i, row in enumerate(rows):
         ops = SUMS if row.op in SUMS else ("mul",) if row.op == "mul" else ()
-        terms = leaves(rows, i, ops, inside) if ops else []
+        if ops:
+            held[i] = sum(1 if rows[a].op == "const" else held[a] for a in row.args
+                          if rows[a].op == "const" or (held[a] and rows[a].op in ops and inside(a)))
+        terms = leaves(rows, i, ops, inside) if held[i] > 1 else []
         constants = [(s, rows[r].value) for s, r in terms if rows[r].op == "const"]
         if len(constants) < 2:
             out.place.append(out.keep(row))

@@ -6,6 +6,13 @@ from collections.abc import Callable, Sequence
 
 from symgen.ir import Port, Program, Row
 
+_new = tuple.__new__
+
+
+def with_args(row: Row, args: tuple[int, ...]) -> Row:
+    """The row on other operands; a pass makes millions, so that it goes past the named tuple's own constructor."""
+    return row if row[1] == args else _new(Row, (row[0], args, row[2], row[3], row[4]))
+
 
 class Rewriter:
     """Collects the rows of the next Program; `place[old]` is where an old row's value now stands."""
@@ -21,17 +28,15 @@ class Rewriter:
 
     def keep(self, row: Row) -> int:
         """Put a row as it is, its operands where they now stand."""
-        op, args, value, name, step = row
-        place = self.place
-        if len(args) == 2:
-            moved: tuple[int, ...] = (place[args[0]], place[args[1]])
-        else:
-            moved = (place[args[0]],) if args else ()
-        self.rows.append(Row(op, moved, value, name, step))
+        self.rows.append(with_args(row, self.moved(row[1])))
         return len(self.rows) - 1
 
     def moved(self, args: Sequence[int]) -> tuple[int, ...]:
-        return tuple([self.place[a] for a in args])
+        place = self.place
+        if len(args) == 2:
+            a, b = args
+            return (place[a], place[b])
+        return tuple([place[a] for a in args])
 
     def finish(self) -> Program:
         outputs = [Port(p.name, p.shape, self.moved(p.rows)) for p in self.program.outputs]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from symgen.ir import Program, Row
-from symgen.passes.rewrite import Rewriter
+from symgen.ir import Program
+from symgen.passes.rewrite import Rewriter, with_args
 
 COMMUTES = frozenset({"add", "mul"})
 
@@ -13,14 +13,17 @@ def value_number(program: Program) -> Program:
     out = Rewriter(program)
     seen: dict[object, int] = {}
     for row in program.rows:
-        args = out.moved(row.args)
-        key = (row.op, tuple(sorted(args)) if row.op in COMMUTES else args, row.value)
-        if key in seen:
-            first = seen[key]
+        op, args, value, _, _ = row
+        args = out.moved(args)
+        if op == "const":   # its two integers are told apart sooner than a Fraction
+            value = (value.numerator, value.denominator)
+        key = (op, args[::-1], value) if op in COMMUTES and args[0] > args[1] else (op, args, value)
+        first = seen.get(key)
+        if first is not None:
             if row.name and not out.rows[first].name and row.op not in ("const", "input"):
                 out.rows[first] = out.rows[first]._replace(name=row.name)
             out.place.append(first)
         else:
-            seen[key] = out.put(Row(row.op, args, row.value, row.name, row.step))
+            seen[key] = out.put(with_args(row, args))
             out.place.append(seen[key])
     return out.finish()
