@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sympy as sp
 
@@ -17,7 +19,8 @@ from symgen import methods
 from symgen.backends import c99
 from symgen.cli import main
 from symgen.errors import RequestError, SymgenError
-from symgen.generation import models
+from symgen.functions import FUNCTIONS
+from symgen.generation import models, tip
 from symgen.inspection.at import values
 from symgen.inspection.catalogue import owners, results
 from symgen.inspection.multiangle import MOST
@@ -26,7 +29,9 @@ from symgen.inspection.pattern import MOVES, NUMBER, ZERO, pattern
 from symgen.inspection.reading import CLOSED_UP_TO, read
 from symgen.inspection.where import COUNTS, where
 from symgen.mechanism import Angle
-from tests.robots_for_tests import robot
+from symgen.reference import Reference
+from symgen.sparsity import _draw as draw
+from tests.robots_for_tests import point_mass_arm, robot, truth
 
 q0, q1, q2 = sp.symbols("q0 q1 q2", real=True)
 
@@ -273,12 +278,61 @@ def test_where_says_what_the_passes_merged() -> None:
 # -- the picture --------------------------------------------------------------------------------------------------------
 
 def test_the_pattern_is_that_of_the_formulas() -> None:
-    label, kinds = pattern(robot("planar_arm"), "U")
-    assert (label, kinds) == ("U", [[NUMBER, MOVES], [ZERO, NUMBER]])
-    _, kinds = pattern(robot("planar_point_mass"), "H_L_L")
+    found = pattern(robot("planar_arm"), "U")
+    assert (found.label, found.kinds) == ("U", ((NUMBER, MOVES), (ZERO, NUMBER)))
+    kinds = pattern(robot("planar_point_mass"), "H_L_L").kinds
     assert [[bool(kind) for kind in row] for row in kinds] == [[abs(i - j) < 2 for j in range(6)] for i in range(6)]
     with pytest.raises(RequestError, match=r"M\[0,0\] is one number, which makes no picture"):
         pattern(robot("scara"), "M[0,0]")
+
+
+@pytest.mark.parametrize(("name", "letter"), [("tree8", "M"), ("panda", "J"), ("scara", "c")])
+def test_magnitudes_are_the_references_and_zeros_are_zero_at_every_state(name: str, letter: str) -> None:
+    """Panda's last joint turns about a line through the flange: round-off alone moves it there."""
+    mechanism = robot(name)
+    function, found = {"M": "mass_matrix", "J": "jacobian", "c": "bias_force"}[letter], pattern(mechanism, letter)
+    given = {place: float(x.radians) for place, x in values(mechanism, found.pose).items()}
+    at = {stem: np.array([[given.get((stem, i), 0.0) for i in range(mechanism.nv)]]) for stem in "qva"}
+    from_reference = Reference(mechanism, frame=tip(mechanism))
+    arguments = {a.name: at[a.name] for a in FUNCTIONS[function].arguments}
+    expected = from_reference.evaluate(function, arguments)[letter][0].reshape(len(found.kinds), -1)
+    assert np.array(found.values) == pytest.approx(expected, abs=1e-13)
+    seen = truth(name, function, 4)[letter].reshape(4, *expected.shape)
+    spread, largest = np.ptp(seen, axis=0), np.abs(seen).max(axis=0)
+    kinds = np.array(found.kinds)
+    assert ((largest < 1e-13) == (kinds == ZERO)).all()
+    assert ((spread > 1e-13) == (kinds == MOVES)).all()
+    if name == "panda":
+        assert (kinds[3:, 6] == ZERO).all()
+
+
+def test_rows_and_columns_are_named_by_their_joints() -> None:
+    joints = tuple(joint.name for joint in robot("panda").joints)
+    assert pattern(robot("panda"), "M").columns == tuple((name, 1) for name in joints)
+    jacobian = pattern(robot("panda"), "J")
+    assert [name for name, _ in jacobian.rows] == ["angular x", "angular y", "angular z", "linear x", "linear y", "linear z"]
+    assert jacobian.columns == tuple((name, 1) for name in joints)
+    assert pattern(robot("scara"), "P").rows == tuple((joint.name, 6) for joint in robot("scara").joints)
+    assert pattern(robot("scara"), "L").columns == tuple((joint.name, 1) for joint in robot("scara").joints)
+    assert pattern(robot("scara"), "g").columns == (("", 1),)
+
+
+def test_a_picture_is_at_the_pose_that_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arm = robot("planar_arm")
+    found = pattern(arm, "M", at=values(arm, "joint2=pi/2"))
+    assert (found.pose, found.chosen) == ("q1=pi/2", True)
+    assert found.values[0] == pytest.approx((1.75, 1 / 12), abs=1e-16)
+    assert pattern(arm, "g", at=values(arm, "q0=pi/2,q1=0")).values == ((0.0,), (0.0,))   # exactly
+    stretched = point_mass_arm(0, 1)   # nothing turns with joint 0 alone
+    for pose in ("q1=0", "q1=pi"):
+        with pytest.raises(RequestError, match="has an entry without a value at this pose: it divides by zero"):
+            pattern(stretched, "Minv", "composite_body", at=values(stretched, pose))
+    pytest.importorskip("matplotlib")
+    code, out, err = said(capsys, "planar_arm", "M", "--plot", str(tmp_path / "m.svg"))
+    assert (code, out) == (0, "")
+    assert re.fullmatch(r"symgen: note: magnitudes at q1=-?\d+(\.\d+)?; --at takes another pose\n", err)
+    assert said(capsys, "planar_arm", "M", "--plot", str(tmp_path / "n.svg"), "--at", "q1=0.5") == (0, "", "")
+    assert "at q1=0.5 (SI units)" in (tmp_path / "n.svg").read_text()
 
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
@@ -286,12 +340,30 @@ def test_a_picture_is_drawn_the_same_twice(ending: str, tmp_path: Path, capsys: 
     pytest.importorskip("matplotlib")
     files = [tmp_path / f"{n}.{ending}" for n in "ab"]
     for file in files:
-        assert said(capsys, "scara", "P", "--plot", str(file)) == (0, "", "")
+        assert said(capsys, "scara", "P" if ending == "svg" else "g", "--plot", str(file))[:2] == (0, "")
     assert files[0].read_bytes() == files[1].read_bytes()
     if ending == "svg":
         text = files[0].read_text()
-        for words in ("P of scara", "entries are not zero", "row", "column", "moves with the robot"):
+        for words in ("P of scara", "zero at every pose", "the same at every pose", *(j.name for j in robot("scara").joints)):
             assert words in text
+
+
+@pytest.mark.parametrize("what", ["M", "P", "g"])
+def test_no_name_in_a_picture_is_cut_or_read_as_a_formula(what: str) -> None:
+    figures = pytest.importorskip("matplotlib.figure")
+    names = ("$q_1$ and $", "a joint of which the name is far longer than anybody's picture is wide", "a<b>&\\", "{x}^2_0")
+    chain = robot("square_chain4")
+    odd = replace(chain, name="$x$", joints=tuple(replace(j, name=name) for j, name in zip(chain.joints, names, strict=True)))
+    figure = draw(figures.Figure, odd.name, pattern(odd, what))
+    figure.draw_without_rendering()
+    texts = [text for text in figure.findobj(match=lambda one: hasattr(one, "get_text")) if text.get_text()]
+    assert set(names) <= {text.get_text() for text in texts}
+    for text in texts:
+        box = text.get_window_extent()
+        assert min(box.x0, box.y0) >= 0, text
+        assert box.x1 <= figure.bbox.x1, text
+        assert box.y1 <= figure.bbox.y1, text
+    assert figure.axes[0].get_window_extent().width >= 30
 
 
 def test_a_picture_to_nowhere_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ ROOMS: dict[str, str] = {
     "generation": "constants derivation errors function_names functions ir linkage loading mechanism methods model passes "
                   "regularity tip",
     "inspection": "backends closed_forms constants derivation errors function_names functions generation ir joints linkage "
-                  "loading mechanism methods model passes quantities spatial tables",
+                  "loading mechanism methods model passes quantities spatial states tables",
     # the other road to the same numbers: nothing of the derivation is allowed here
     "precision": "errors mechanism",
     "arrays": "precision",
@@ -96,7 +96,7 @@ ROOMS: dict[str, str] = {
     "compare": "backends bench building errors footprint function_names functions generation ir mechanism methods precision "
                "solver states tables verification",
     "plotting": "compare errors",
-    "sparsity": "plotting",
+    "sparsity": "inspection plotting",
     "report": "arrays backends errors functions generation joints mechanism methods precision reference show states symgen "
               "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",

@@ -39,7 +39,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--structure", action="store_true", help="of M, c, g or tau: the joints and parameters that every entry "
                         "depends on, and the base parameters")
     parser.add_argument("--where", action="store_true", help="the file and the lines of the generated C that compute it")
-    parser.add_argument("--plot", metavar="FILE", help="draw which entries of the matrix are zero, to a .svg or .png file")
+    parser.add_argument("--plot", metavar="FILE", help="draw how large the entries of the matrix are at a pose, and which are "
+                        "zero at every pose, to a .svg or .png file")
 
 
 def run(options: Namespace) -> int:
@@ -67,11 +68,8 @@ def run(options: Namespace) -> int:
         _name_frame(mechanism, options)
         return _say(*where(mechanism, options.what, options.method, options.frame))
     if options.plot is not None:
-        from symgen.inspection.pattern import pattern
-        from symgen.sparsity import drawer
-
-        drawer(options.plot)(mechanism.name, *pattern(mechanism, options.what, options.method, options.frame))
-        return 0
+        _name_frame(mechanism, options)
+        return _plot(mechanism, options)
     from symgen.inspection.at import values
     from symgen.inspection.parameters import kinds
     from symgen.inspection.reading import render
@@ -89,6 +87,21 @@ def _name_frame(mechanism: Mechanism, options: Namespace) -> None:
     function = getattr(choose(mechanism, options.what, options.method).found, "function", None)
     if function is not None:
         name_frame(mechanism, [function], options.frame)
+
+
+def _plot(mechanism: Mechanism, options: Namespace) -> int:
+    """Draw the magnitudes; which pose was drawn goes to stderr."""
+    from symgen.inspection.at import values
+    from symgen.inspection.pattern import pattern
+    from symgen.sparsity import drawer
+
+    draw = drawer(options.plot)
+    at = values(mechanism, options.at) if options.at is not None else None
+    found = pattern(mechanism, options.what, options.method, options.frame, at)
+    draw(mechanism.name, found)
+    if found.pose and not found.chosen:
+        print(f"symgen: note: magnitudes at {found.pose}; --at takes another pose", file=sys.stderr)
+    return 0
 
 
 def _refuse_without_what(options: Namespace) -> None:

@@ -234,7 +234,7 @@ def _laid_out(found: Layout, grid: list[list[int]], label: str, notes: list[str]
     return Answer(found.program, tuple(x for row in grid for x in row), shape, label, tuple(notes))
 
 
-def _sizes(found: Layout, side: int, count: int) -> list[int]:
+def sizes(found: Layout, side: int, count: int) -> list[int]:
     """How many rows (side 0) or columns (side 1) the blocks of each index have."""
     usual = next((block.size[side] for block in found.blocks.values()), 1)
     sizes = [usual] * count
@@ -246,7 +246,7 @@ def _sizes(found: Layout, side: int, count: int) -> list[int]:
 def _block(mechanism: Mechanism, found: Layout, index: tuple[int, ...]) -> list[list[int]]:
     if index in found.blocks:
         return found.rows(index)
-    height, width = (_sizes(found, side, mechanism.nv)[index[min(side, len(index) - 1)]] for side in (0, 1))
+    height, width = (sizes(found, side, mechanism.nv)[index[min(side, len(index) - 1)]] for side in (0, 1))
     return [[found.zero] * width for _ in range(height)]
 
 
@@ -255,7 +255,7 @@ def _whole(mechanism: Mechanism, quantity: Quantity, found: Layout) -> list[list
     if not quantity.indices:
         return found.rows(())
     n = mechanism.nv
-    heights, widths = (_sizes(found, side, n) for side in (0, 1))
+    heights, widths = (sizes(found, side, n) for side in (0, 1))
     grid = [[found.zero] * sum(widths) for _ in range(sum(heights))]
     for index in found.blocks:
         i, j = index[0], index[-1]

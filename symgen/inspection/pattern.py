@@ -1,26 +1,131 @@
-"""Which entries of a quantity are zero, which are numbers, and which move: what `--plot` draws."""
+"""What `--plot` draws of a quantity: which entries are zero, which are numbers, which move, and how large they are at a pose."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from flint import arb, fmpq
+
+from symgen import constants as k
 from symgen.errors import RequestError
-from symgen.inspection.catalogue import choose
-from symgen.inspection.entries import answer
+from symgen.inspection.at import Values
+from symgen.inspection.catalogue import Choice, Result, choose
+from symgen.inspection.entries import Answer, answer, layout, sizes
 from symgen.inspection.equations import needed
-from symgen.mechanism import Mechanism
+from symgen.inspection.multiangle import DIGITS
+from symgen.ir import Numbers, Port, evaluate
+from symgen.mechanism import Angle, Mechanism
+from symgen.states import draw_states
 
+X = TypeVar("X")
 ZERO, NUMBER, MOVES = 0, 1, 2
+BALLS = Numbers(lambda x: arb(fmpq(x.numerator, x.denominator)), arb.sin, arb.cos, arb.sqrt, arb.log)
+SAME = fmpq(1, 10 ** DIGITS)
+SPATIAL = tuple(f"{part} {axis}" for part in ("angular", "linear") for axis in "xyz")
+Groups = tuple[tuple[str, int], ...]
+"""(name, rows or columns that it takes), in order."""
 
 
-def pattern(mechanism: Mechanism, what: str, method: str | None = None, frame: str | None = None) -> tuple[str, list[list[int]]]:
-    """(what was asked for, ZERO, NUMBER or MOVES row by row); RequestError for a single number."""
-    found = answer(mechanism, choose(mechanism, what, method), frame)
+@dataclass(frozen=True)
+class Pattern:
+    """Of a matrix, row by row: `kinds` ZERO (at every pose), NUMBER (one number at every pose) or MOVES, `values` at `pose` (SI).
+
+    `rows`, `columns`: what they belong to, joints by name. `pose`: the inputs that count, q0=0.3,… as `--at` takes them;
+    `chosen` where all of them were asked for.
+    """
+
+    label: str
+    kinds: tuple[tuple[int, ...], ...]
+    values: tuple[tuple[float, ...], ...]
+    rows: Groups
+    columns: Groups
+    pose: str
+    chosen: bool
+
+
+def pattern(mechanism: Mechanism, what: str, method: str | None = None, frame: str | None = None,
+            at: Values | None = None) -> Pattern:
+    """Of a quantity at a pose; inputs that `at` leaves out have drawn values, the same each time, within the joints' limits.
+
+    An entry is told to be zero, or the same number, at every pose by its values at two drawn states, which agree to DIGITS
+    digits. Raises RequestError for a single number, or where an entry has no value at that pose.
+    """
+    choice = choose(mechanism, what, method)
+    found = answer(mechanism, choice, frame)
     if not found.shape:
         raise RequestError(f"{found.label} is one number, which makes no picture; ask for a block or the whole matrix")
-    moving: set[int] = set()
-    for r in needed(found.program, found.rows):
-        row = found.program.rows[r]
-        if row.op == "input" or any(a in moving for a in row.args):
-            moving.add(r)
+    taken = {found.program.rows[r].value for r in needed(found.program, found.rows) if found.program.rows[r].op == "input"}
+    counts = {(found.program.inputs[port].name, element) for port, element in taken}
+    states, given = _drawn(mechanism), at or {}
+    places = {**states[0], **given}
+    with k.precision():
+        one, two, here = (_values(found, state) for state in (*states, places))
+        least = max(abs(x) for x in (*one, *two)) * SAME
+    kinds = [ZERO if max(abs(x), abs(y)) <= least else NUMBER if abs(x - y) <= abs(x) * SAME else MOVES
+             for x, y in zip(one, two, strict=True)]
+    shown = [0.0 if kind == ZERO or abs(x) <= least else float(x) for kind, x in zip(kinds, here, strict=True)]
+    rows, columns = _sides(mechanism, choice, found)
+    said = [f"{name}{element}={_said(places[name, element])}" for name, element in places if (name, element) in counts]
+    return Pattern(found.label, _grid(kinds, found), _grid(shown, found), rows, columns, ",".join(said), counts <= set(given))
+
+
+def _grid(flat: Sequence[X], found: Answer) -> tuple[tuple[X, ...], ...]:
     height, width = found.shape
-    kinds = [MOVES if r in moving else ZERO if found.program.rows[r].value == 0 else NUMBER for r in found.rows]
-    return found.label, [kinds[r * width:(r + 1) * width] for r in range(height)]
+    return tuple(tuple(flat[r * width:(r + 1) * width]) for r in range(height))
+
+
+def _drawn(mechanism: Mechanism) -> tuple[Values, Values]:
+    """Two generic states, the first with two decimals a number."""
+    drawn = [{(name, element): x for name, rows in draw_states(mechanism, 2).items() for element, x in enumerate(rows[n])}
+             for n in range(2)]
+    return ({place: Angle(Fraction(round(100 * x), 100)) for place, x in drawn[0].items()},
+            {place: Angle(x) for place, x in drawn[1].items()})
+
+
+def _values(found: Answer, at: Values) -> list[Any]:
+    """Over balls, so that what cancels is far below whatever is shown."""
+    whole = replace(found.program, outputs=(Port("x", (len(found.rows),), found.rows),))
+    given = {port.name: [_number(at[port.name, element]) for element in range(port.size)] for port in found.program.inputs}
+    values = evaluate(whole, given, BALLS)["x"]
+    if not all(x.is_finite() for x in values):
+        raise RequestError(f"{found.label} has an entry without a value at this pose: it divides by zero or takes the root or "
+                           "logarithm of what is not positive; take another --at")
+    return [x.mid() for x in values]
+
+
+def _number(x: Angle) -> Any:
+    return BALLS.constant(x.radians) + BALLS.constant(x.pi) * arb.pi()
+
+
+def _said(x: Angle) -> str:
+    if not x.pi:
+        return f"{float(x.radians):g}"
+    turn = f"{x.pi.numerator}*pi" + (f"/{x.pi.denominator}" if x.pi.denominator != 1 else "")
+    return turn.replace("1*pi", "pi") if abs(x.pi.numerator) == 1 else turn
+
+
+# -- what rows and columns belong to ----------------------------------------------------------------------------------------
+
+def _sides(mechanism: Mechanism, choice: Choice, found: Answer) -> tuple[Groups, Groups]:
+    joints, words = tuple(joint.name for joint in mechanism.joints), choice.words
+    if isinstance(choice.found, Result):
+        named = [joints if size == "NV" else None for size in choice.found.array.shape]
+        first, second = (_named(name, size) for name, size in zip([*named, None], found.shape, strict=False))
+        return first, second
+    quantity = choice.found
+    if words.indices is not None or not quantity.indices:
+        return _named(None, found.shape[0]), _named(None, found.shape[1])
+    assert choice.method is not None
+    laid = layout(mechanism, choice.method, words.letter)
+    rows, columns = (tuple(zip(joints, sizes(laid, side, mechanism.nv), strict=True)) for side in (0, 1))
+    return rows, columns
+
+
+def _named(names: Sequence[str] | None, size: int) -> Groups:
+    """By name, or what so many rows without a joint are: a column alone has no name."""
+    if names is None:
+        names = {1: ("",), 3: tuple("xyz"), 6: SPATIAL}.get(size, tuple(str(n) for n in range(size)))
+    return tuple((name, 1) for name in names)
