@@ -32,22 +32,35 @@ def on_what_is_not_applied(joints: Iterable[Joint]) -> list[Note]:
 
 
 def on_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]]) -> list[Note]:
-    """A joint beyond which nothing has mass has no finite acceleration: say so, but read on."""
+    """Joints beyond which nothing has mass have no finite acceleration: say so, but read on."""
     felt = [any(part.mass or any(part.moments) for part in parts[body]) for body in range(len(joints))]
     for index in reversed(range(len(felt))):
         parent = joints[index].parent
         if parent != BASE and felt[index]:
             felt[parent] = True
-    return [Note("warning", f"joint {joints[i].name} moves nothing that has mass: forward dynamics does not exist with it")
-            for i, ok in enumerate(felt) if not ok]
+    names = [joint.name for joint, ok in zip(joints, felt, strict=True) if not ok]
+    if not any(felt):
+        return [Note("warning", "no link that moves has mass: there is no forward dynamics, and every force is zero")]
+    if len(names) > 1:
+        return [Note("warning", f"joints {', '.join(names)} move nothing that has mass: no forward dynamics exists with them")]
+    return [Note("warning", f"joint {name} moves nothing that has mass: no forward dynamics exists with it") for name in names]
 
 
-def on_the_base(base: str, mass: Fraction, limbs: int, moving: Fraction) -> list[Note]:
+def on_the_base(base: str, masses: Mapping[str, Fraction], joints: Iterable[tuple[str, str, bool]]) -> list[Note]:
     """A base that has mass stands still: a warning where it looks like the body of a robot that moves, else a remark.
 
     It looks like one when several limbs start at it, or when it is heavier than all that moves (both as declared, whatever is
-    locked). A base called `world` is meant to stand still.
+    locked). A base called `world` is meant to stand still. `masses` are those of the links, `joints` (parent, child, fixed or
+    not), parents first.
     """
+    welded, limbs = {base}, 0
+    for parent, child, fixed in joints:
+        if parent in welded and fixed:
+            welded.add(child)
+        elif parent in welded:
+            limbs += 1
+    mass = sum((masses[link] for link in welded), Fraction(0))
+    moving = sum(masses.values(), Fraction(0)) - mass
     if mass <= 0 or base == WORLD:
         return []
     still = f"{base} ({float(mass):.6g} kg) stands still, since no joint leads to it"

@@ -41,6 +41,10 @@ from symgen.snapping import Snapper
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
 _LONGEST_NAME = 200
 _UNLIMITED = Limits()
+_CHAIN = "write it as joints of one coordinate with massless links between them"
+_WAYS = {"floating": "give it the six joints of the book's chapter 'A base that moves'", "planar": _CHAIN,
+         "spherical": _CHAIN, "ball": _CHAIN, "universal": _CHAIN}
+"""What to do instead of a joint of several coordinates."""
 LockValue = int | float | str | Fraction | Angle | None
 
 
@@ -163,7 +167,8 @@ def assemble(
     notes += remarks.on_mimics(work.joints, {c.name for c in tree.connections}) + remarks.on_what_is_not_applied(work.joints)
     notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
     if not tree.read_before:
-        notes += _on_the_base(tree.links, order, base)
+        masses = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in tree.links}
+        notes += remarks.on_the_base(base, masses, [(c.parent, c.child, c.kind == "fixed") for c in order])
     return Mechanism(
         name=tree.name,
         joints=tuple(work.joints),
@@ -283,9 +288,11 @@ def _text(value: int | float | str | None) -> str:
 def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
     for connection in tree.connections:
         if connection.kind != "fixed" and connection.kind not in kinds() and connection.name not in motions:
+            plain = connection.kind.strip().lower()
+            way = f"write '{plain}'" if plain in (*kinds(), "fixed") else _WAYS.get(plain, "declare another type")
             raise connection.place.error(
                 f"its type {shown(connection.kind)} is not supported (supported: {', '.join(kinds())}, fixed)",
-                "declare another type, or lock the joint at its zero to weld its links")
+                f"{way}, or lock the joint at its zero to weld its links")
 
 
 def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly, base: str) -> None:
@@ -374,17 +381,3 @@ def _doubts(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Not
     if strict:
         raise inertial.place.error(f"link {shown(link.name)} {doubt}, which strict reading refuses", "correct the inertia")
     return [Note("warning", f"link {inertial.link or link.name} {doubt}")]
-
-
-def _on_the_base(links: Iterable[Link], order: Iterable[Connection], base: str) -> list[Note]:
-    """The remark on what is welded to the root, as declared: a joint that the user locks is still a joint."""
-    welded, limbs = {base}, 0
-    for connection in order:
-        if connection.parent in welded:
-            if connection.kind == "fixed":
-                welded.add(connection.child)
-            else:
-                limbs += 1
-    mass = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in links}
-    still = sum((mass[name] for name in welded), Fraction(0))
-    return remarks.on_the_base(base, still, limbs, sum(mass.values(), Fraction(0)) - still)

@@ -79,7 +79,9 @@ URDF: dict[str, tuple[str, str]] = {
     "unknown type": (robot(A, B, joint("j", "a", "b", "rotary")),
                      "r.urdf:4: joint 'j': its type 'rotary' is not supported (supported: "),
     "floating": (robot(A, B, joint("j", "a", "b", "floating")),
-                 "'floating' is not supported (supported: continuous, prismatic, revolute"),
+                 "'floating' is not supported (supported: continuous, prismatic, revolute, fixed); give it the six joints"),
+    "a large letter": (robot(A, B, joint("j", "a", "b", "Revolute")), "revolute, fixed); write 'revolute', or lock the joint"),
+    "ball": (robot(A, B, joint("j", "a", "b", "spherical")), "; write it as joints of one coordinate with massless links"),
     "no type": (robot(A, B, J.replace('type="revolute"', "")),
                 "r.urdf:4: joint 'j': the attribute 'type' is missing; write type="),
     "no name": (robot(A, B, J.replace('name="j"', "")), "r.urdf:4: joint: the attribute 'name' is missing"),
@@ -120,7 +122,7 @@ STRICT: dict[str, tuple[str, str]] = {
     "a body that moves": (robot(A, B, C, J, joint("k", "a", "c")),
                           "a (1 kg) stands still, since no joint leads to it; if it walks"),
     "moments without mass": (robot(A, mass("0"), J), "has moments of inertia but no mass"),
-    "massless leaf": (robot(A, link("b", ""), J), "joint j moves nothing that has mass"),
+    "massless leaf": (robot(A, B, link("c", ""), J, joint("k", "a", "c")), "joint k moves nothing that has mass"),
 }
 
 BODY = 'name = "r"\n[[body]]\nname = "b"\nparent = "base"\nmass = 1\njoint = { type = "revolute", axis = [0, 0, 1] }\n'

@@ -336,6 +336,17 @@ def test_warnings_are_whole_in_a_pipe(run: Run, tmp_path: Path) -> None:
     assert "…" not in err
 
 
+@pytest.mark.parametrize("words", [["inspect", "nothing"], ["compare", "-f", "nothing"], ["bench", "-f", "nothing"],
+                                   ["cost", "-f", "nothing", "--target", "cortex-m4f"]], ids=lambda words: words[0])
+def test_every_command_that_answers_for_a_robot_says_its_warnings(run: Run, tmp_path: Path, words: list[str]) -> None:
+    """Before the work, which here ends at once."""
+    path = tmp_path / "legs.urdf"
+    path.write_text(robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("k", "a", "c")))
+    code, _, err = run(words[0], str(path), *words[1:])
+    assert (code, err.count("\n")) == (2, 2)
+    assert err.startswith("symgen: warning: a (1 kg) stands still, since no joint leads to it; if it walks, rolls, ")
+
+
 def test_a_terminal_shortens_notes_between_words(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     words = ["generate", crowded(tmp_path), "-o", str(tmp_path / "out"), "-f", "gravity_force"]

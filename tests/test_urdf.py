@@ -49,7 +49,12 @@ def test_the_inertial_origin_turns_the_moments(tmp_path: Path) -> None:
 def test_a_missing_inertial_is_massless_and_a_massless_leaf_is_a_warning(tmp_path: Path) -> None:
     m = read(tmp_path, link("a", ""), link("b", ""), link("c", ""), joint("j", "a", "b"), joint("k", "b", "c", "fixed", ""))
     assert m.bodies[0].parts == ()
-    assert kinds(m, "warning") == ["joint j moves nothing that has mass: forward dynamics does not exist with it"]
+    assert kinds(m, "warning") == ["no link that moves has mass: there is no forward dynamics, and every force is zero"]
+    hands = [link("d", ""), link("e", ""), joint("k", "b", "d"), joint("l", "d", "e")]
+    m = read(tmp_path, link("a", ""), link("b"), *hands[:1], joint("j", "a", "b"), hands[2])
+    assert kinds(m, "warning") == ["joint k moves nothing that has mass: no forward dynamics exists with it"]
+    m = read(tmp_path, link("a", ""), link("b"), joint("j", "a", "b"), *hands)
+    assert kinds(m, "warning") == ["joints k, l move nothing that has mass: no forward dynamics exists with them"]
     m = read(tmp_path, link("a", ""), link("b", ""), link("c"), joint("j", "a", "b"), joint("k", "b", "c"))
     assert not kinds(m, "warning")
 

@@ -122,11 +122,11 @@ def functions(words: Sequence[str] | None) -> list[str] | None:
     return list(seen.values())
 
 
-def warn(mechanism: Mechanism, robot: str) -> None:
-    """The notes that matter, a line each, on stderr. In a pipe every warning stands, and every line whole; on a terminal, notes
-    that are no warnings are shortened between words."""
+def warn(mechanism: Mechanism, robot: str, kinds: Sequence[str] = WARNED) -> None:
+    """The notes of these kinds, a line each, on stderr. In a pipe every warning stands, and every line whole; on a terminal,
+    notes that are no warnings are shortened between words."""
     terminal = sys.stderr.isatty()
-    for kind in WARNED:
+    for kind in kinds:
         texts = [note.text for note in mechanism.notes if note.kind == kind]
         lines = len(texts) if kind == "warning" and not terminal else LINES_OF_A_KIND
         for text in texts[:lines]:

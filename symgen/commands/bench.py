@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, as_json, function_arguments, functions, name_frame, read, robot_arguments
+from symgen.commands._sharing import Progress, as_json, function_arguments, functions, name_frame, read, robot_arguments, warn
 
 SUMMARY = "times on this machine, against the peers that are installed (pinocchio, mujoco, casadi)"
 
@@ -23,6 +23,7 @@ def run(options: Namespace) -> int:
     from symgen.bench import bench
 
     mechanism = read(options)
+    warn(mechanism, options.robot, ("warning",))
     with Progress() as progress:
         measured = bench(mechanism, functions(options.functions), native=options.native, progress=progress)
     name_frame(mechanism, options.functions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, as_json, functions, name_frame, read, robot_arguments
+from symgen.commands._sharing import Progress, as_json, functions, name_frame, read, robot_arguments, warn
 
 SUMMARY = "every method side by side: operations, size, time, round-off"
 
@@ -24,6 +24,7 @@ def run(options: Namespace) -> int:
     from symgen.compare import compare
 
     mechanism = read(options)
+    warn(mechanism, options.robot, ("warning",))
     draw = None
     if options.plot is not None:
         from symgen.plotting import drawer

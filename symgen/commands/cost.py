@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from symgen import targets
 from symgen.commands import Parser
-from symgen.commands._sharing import as_json, functions, program_arguments, read, robot_arguments
+from symgen.commands._sharing import as_json, functions, program_arguments, read, robot_arguments, warn
 from symgen.errors import RequestError
 from symgen.tables import table
 
@@ -43,6 +43,7 @@ def run(options: Namespace) -> int:
     real = options.real or targets.real(options.target)
     slow, why = targets.slow(options.target, real), targets.why(options.target, options.real)
     mechanism = read(options)
+    warn(mechanism, options.robot, ("warning",))
     chosen = Options(real, options.frame, options.payload, options.trig, options.wrench, options.checked)
     made = programs(mechanism, functions(options.functions), chosen)
     floors = {name: checked_floors(mechanism, program, chosen) for name, program in made.items()} if options.checked else None

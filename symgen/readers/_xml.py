@@ -26,9 +26,9 @@ _KNOWN = re.compile(r"(iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|us-ascii|gb2
 _DOCTYPE = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _POINTER = "version https://git-lfs.github.com/"
 _WORDS = {
-    "Extra content at the end of the document": ("more stands behind the end of the root element",
+    "Extra content at the end of the document": ("not well-formed XML: more stands behind the end of the root element",
                                                  "keep one robot in the file and nothing behind it"),
-    "Start tag expected, '<' not found": ("this is no XML: it does not begin with '<'", "give a URDF file"),
+    "Start tag expected, '<' not found": ("this is not well-formed XML: it does not begin with '<'", "give a URDF file"),
 }
 
 
@@ -48,8 +48,9 @@ def parse(data: bytes, file: str) -> tuple[Any, list[Note]]:
         root = _tree(text.encode())
     except etree.XMLSyntaxError as error:
         reason = re.sub(r", line \d+, column \d+.*", "", str(error.msg or "it ends early"), flags=re.DOTALL)
-        what, hint = _WORDS.get(reason, (shown(reason, 100)[1:-1], "check that the file is complete and is a URDF"))
-        raise Place(file, error.lineno or None).error(f"not well-formed XML: {what}", hint) from None
+        what, hint = _WORDS.get(reason, (f"not well-formed XML: {shown(reason, 100)[1:-1]}",
+                                         "check that the file is complete and is a URDF"))
+        raise Place(file, error.lineno or None).error(what, hint) from None
     if root is None:
         raise place.error("the file holds no XML element", "give a URDF file")
     return root, notes
