@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,14 @@ from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.precision import Array
+from symgen.reals import EPS
+from symgen.refusals import said_once
 from symgen.solver import Solver
 from symgen.states import draw_states
 from symgen.tables import table
 from symgen.verification.evaluating import Results
-from symgen.verification.floating import EPS, check_floating
+from symgen.verification.floating import check_floating
+from symgen.verification.report import Check
 from symgen.verification.truth import Truth
 
 ROUND_OFF_STATES = 16
@@ -58,6 +62,7 @@ COLUMNS: dict[str, Column] = {
     "round_off_float": Column("float eps", "the same in float, eps = 2^-23", 3),
 }
 EXACT = ("mul", "add", "div", "depth", "temporaries")
+UNJUDGED = "?"
 MEASURED = tuple(key for key in COLUMNS if key not in EXACT)
 
 Progress = Callable[[str, int, int], None]
@@ -65,11 +70,15 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Row:
-    """One method: its figures by the keys of COLUMNS, and a sentence for each that is missing ("" for all of them)."""
+    """One method: its figures by the keys of COLUMNS, and a sentence for each that is missing ("" for all of them).
+
+    `unjudged` are the real types in which its answer is not judged, by the key of their round-off, each with its reason.
+    """
 
     method: str
     figures: dict[str, float]
     missing: dict[str, str] = field(default_factory=dict)
+    unjudged: dict[str, str] = field(default_factory=dict)
 
     @property
     def cost(self) -> float:
@@ -79,7 +88,8 @@ class Row:
     def reasons(self) -> list[str]:
         """`reason` for a whole row, `column: reason` for single figures."""
         grouped: dict[str, list[str]] = {}
-        for key, why in self.missing.items():
+        why_not = {key: f"not judged: {why}" for key, why in self.unjudged.items()}
+        for key, why in (self.missing | why_not).items():
             grouped.setdefault(why, []).extend([COLUMNS[key].heading] if key else [])
         return [f"{', '.join(keys)}: {why}" if keys else why for why, keys in grouped.items()]
 
@@ -95,22 +105,27 @@ class Comparison:
 
     def best(self, key: str) -> float | None:
         """The least figure of a column, None where there is nothing to compare."""
-        found = [row.figures[key] for row in self.rows if key in row.figures]
+        found = [row.figures[key] for row in self.rows if key in row.figures and key not in row.unjudged]
         return min(found) if len(found) > 1 else None
 
     def __str__(self) -> str:
+        return self.text(self.rows)
+
+    def text(self, explained: Iterable[Row]) -> str:
+        """The table, the reasons of the rows that are `explained` under it."""
         lines: list[list[object]] = [["method", *(column.heading + " " for column in COLUMNS.values())]]
         for row in self.rows:
             lines.append([row.method, *(self._cell(row, key) for key in COLUMNS)])
         text = [self.function, *table(lines)]
-        text += [f"– {row.method}: {why}" for row in self.rows for why in row.reasons]
+        text += [f"– {row.method}: {why}" for row in explained for why in row.reasons]
         return "\n".join([*text, f"default: {self.default}, {self.why}"])
 
     def _cell(self, row: Row, key: str) -> str:
         if key not in row.figures:
             return "– "
-        figure = row.figures[key]
-        return f"{figure:.{COLUMNS[key].digits}f}{'*' if figure == self.best(key) else ' '}"
+        figure, digits = row.figures[key], COLUMNS[key].digits
+        mark = UNJUDGED if key in row.unjudged else "*" if figure == self.best(key) else " "
+        return (f"{figure:.1e}" if digits and figure >= 1e4 else f"{figure:.{digits}f}") + mark
 
     def __repr__(self) -> str:
         return f"<symgen Comparison {self.function} by {len(self.rows)} methods; default {self.default}>"
@@ -120,15 +135,18 @@ class Comparison:
             "default": self.default, "why": self.why,
             "methods": {
                 row.method: {**{key: _plain(row.figures[key]) if key in row.figures else None for key in COLUMNS},
-                             "missing": {key or "all": why for key, why in row.missing.items()}}
+                             "missing": {key or "all": why for key, why in row.missing.items()},
+                             "not_judged": dict(row.unjudged)}
                 for row in self.rows
             },
-            "best": {key: [row.method for row in self.rows if row.figures.get(key) == self.best(key)]
+            "best": {key: [row.method for row in self.rows if row.figures.get(key) == self.best(key) and key not in row.unjudged]
                      for key in COLUMNS if self.best(key) is not None},
         }
 
 
-def _plain(figure: float) -> float | int:
+def _plain(figure: float) -> float | int | str:
+    if not isfinite(figure):
+        return str(figure)   # JSON has no infinity
     return int(figure) if figure == int(figure) else round(figure, 4)
 
 
@@ -144,6 +162,17 @@ class Comparisons:
     def __repr__(self) -> str:
         return f"<symgen Comparisons {self.robot}: {len(self.compared)} functions by every method>"
 
+    @property
+    def unsuited(self) -> dict[str, str]:
+        """Methods that do not suit the robot, and why, whatever they were to compute; where that matters, with it."""
+        found: dict[str, dict[str, str]] = {}
+        for one in self.compared:
+            for row in one.rows:
+                if "" in row.missing:
+                    found.setdefault(row.method, {})[one.function] = row.missing[""]
+        return {method if len(set(whys.values())) == 1 else f"{function} by {method}": why
+                for method, whys in found.items() for function, why in whys.items()}
+
     def facts(self) -> dict[str, Any]:
         """Plain types."""
         return {
@@ -153,10 +182,13 @@ class Comparisons:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.robot}: every method side by side; * marks the best of a column", ""]
+        open_ = any(row.unjudged for one in self.compared for row in one.rows)
+        legend = f", {UNJUDGED} a round-off that is not judged, since the answer loses its digits" if open_ else ""
+        lines = [f"{self.robot}: every method side by side; * marks the best of a column{legend}", ""]
         for one in self.compared:
-            lines += [str(one), ""]
-        lines += [f"refused: {name}: {why}" for name, why in self.refused.items()]
+            lines += [one.text(row for row in one.rows if "" not in row.missing), ""]
+        refused = [f"– {line}" for line in said_once(self.unsuited)] + [f"left out: {line}" for line in said_once(self.refused)]
+        lines += [*refused, ""] if refused else []
         width = max(len(column.heading) for column in COLUMNS.values()) + 2
         lines += [f"{column.heading + ':':<{width}}{column.what}" for column in COLUMNS.values()]
         lines += ["", *(f"{name + ':':<{width}}{value}" for name, value in self.machine.items())]
@@ -234,9 +266,13 @@ def _derived(mechanism: Mechanism, function: str, method: str) -> tuple[Program 
 def _comparison(mechanism: Mechanism, function: str, names: tuple[str, ...], rows: Mapping[str, Row]) -> Comparison:
     """The default as `generation.best` chooses it, and why in figures."""
     derived = sorted((row for row in rows.values() if row.figures), key=lambda row: row.cost)
-    if len(names) < len(methods.providers(function)) or not derived:   # a selection does not say what the default is
-        best = generation.program(mechanism, function)
-        return Comparison(function, best.method, f"which needs {best.cost} operations (mul + add + div)", tuple(rows.values()))
+    best = generation.program(mechanism, function)
+    if len(names) < len(methods.providers(function)) or not derived or derived[0].method != best.method:
+        # a selection does not say what the default is, nor do the figures where a method loses its digits
+        passed_over = [row.method for row in derived if row.cost < best.cost and row.unjudged]
+        why = f", since {', '.join(passed_over)} would lose the digits of the answer" if passed_over else ""
+        needs = f"which needs {best.cost} operations (mul + add + div){why}"
+        return Comparison(function, best.method, needs, tuple(rows.values()))
     first, others = derived[0], derived[1:]
     why = f"the fewest operations: mul + add + div = {first.cost:.0f}"
     if others:
@@ -259,16 +295,20 @@ def _one(mechanism: Mechanism, program: Program, truth: Truth, build: Build) -> 
     size = footprint(program, c99.Target(mechanism.name, mechanism.nq, mechanism.nv), build)
     missing = {f"{key}_bytes": why for key, why in size.missing.items()}
     figures |= {f"{key}_bytes": value for key, value in (("code", size.code), ("stack", size.stack)) if value is not None}
+    unjudged = {}
     for real in EPS:
-        figures[f"round_off_{real}"] = _round_off(mechanism, replace(program, real=real), truth)
-    return Row(program.method, figures, missing), True
+        found = _round_off(mechanism, replace(program, real=real), truth)
+        figures[f"round_off_{real}"] = found.error
+        if not found.passed:
+            unjudged[f"round_off_{real}"] = found.unjudged or f"it failed, {found.detail}: {found.miss}"
+    return Row(program.method, figures, missing, unjudged), True
 
 
 def _solver(mechanism: Mechanism, program: Program) -> Solver:
     return Solver.from_programs(mechanism.name, {program.function: program}, mechanism.nq, mechanism.nv, optimize=2)
 
 
-def _round_off(mechanism: Mechanism, program: Program, truth: Truth) -> float:
+def _round_off(mechanism: Mechanism, program: Program, truth: Truth) -> Check:
     """The worst error in the units of `symgen.verification.floating`."""
     solver = _solver(mechanism, program)
     real = np.dtype(np.float32 if program.real == "float" else np.float64)
@@ -277,7 +317,7 @@ def _round_off(mechanism: Mechanism, program: Program, truth: Truth) -> float:
         found = getattr(solver, program.function)(*(arguments[port.name].astype(real) for port in program.inputs))
         return dict(zip((port.name for port in program.outputs), found if isinstance(found, tuple) else (found,), strict=True))
 
-    return check_floating(program, run, truth, program.function).error
+    return check_floating(program, run, truth, program.function)
 
 
 def _times(mechanism: Mechanism, programs: Mapping[str, Program]) -> dict[str, float]:

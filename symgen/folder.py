@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import symgen
@@ -24,6 +25,7 @@ from symgen.evidence import context
 from symgen.ir import Port, Program
 from symgen.joints import joint_type
 from symgen.mechanism import BASE, Mechanism
+from symgen.reals import LOST
 from symgen.replacing import replace_folder
 
 Number = float | Fraction
@@ -249,6 +251,7 @@ def _test(program: Program, target: c99.Target, cases: list[SelfTestCase]) -> di
     ]
     return {
         "function": program.function,
+        "label": program.function + _coarse(cases),
         "symbol": target.symbol(program.function),
         "count": len(cases),
         "arguments": arguments,
@@ -258,6 +261,17 @@ def _test(program: Program, target: c99.Target, cases: list[SelfTestCase]) -> di
         "refused": refused if target.checked else [],
         "largest": max(port.size for port in (*program.inputs, *program.outputs)),
     }
+
+
+def _coarse(cases: list[SelfTestCase]) -> str:
+    """How far a tolerance lets a result be off, where that is more than `reals.LOST` of it at half of the states or more."""
+    found = []
+    for case in cases:
+        pairs = zip(case.results, case.tolerances, strict=True)
+        sizes = [(max((abs(float(x)) for x in result), default=0.0), float(tolerance)) for result, tolerance in pairs]
+        found.append(max((tolerance / size for size, tolerance in sizes if size), default=0.0))
+    usual = median(found)
+    return f" (to within {usual:.1g} of the answer)" if usual > LOST else ""
 
 
 def _check_case(program: Program, case: SelfTestCase) -> None:

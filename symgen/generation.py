@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,6 +22,7 @@ from symgen.linkage import Linkage
 from symgen.loading import load
 from symgen.mechanism import Mechanism, nearest
 from symgen.model import Model, reframe, regroup
+from symgen.reals import loses
 from symgen.tip import tip as tip
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 ROW_BUDGET = 50_000
 """Rows of a Program beyond which a C compiler takes a minute and more; a derivation may be four times as long."""
+OF_A_CALL = 5
+"""Round-offs of constants, of a sine, whatever computes it, and of a logarithm."""
 INVERSE_ON_REQUEST_ABOVE = 20
 LONG_CHAIN = 20
 
@@ -223,14 +226,14 @@ def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
 
 
 def best(mechanism: Mechanism, function: str, options: Options) -> Program:
-    """By the method with the fewest operations for this robot (mul + add + div; ties by name)."""
+    """By the method with the fewest operations for this robot (mul + add + div; ties by name) that does not lose its digits."""
     alike = FUNCTIONS[function].ranked_as
     if alike:
         return _once(mechanism, function, _program(mechanism, alike, None, options).method, options)
     found: Program | None = None
     lost: dict[str, str] = {}
     longest = dearest = None
-    seen = set()
+    seen, hopeless = set(), []
     # What takes all constraint forces apart is long, and of a long chain so is what pairs every joint with every other: they
     # come last, when there is something shorter to measure them by.
     long = mechanism.nv > LONG_CHAIN
@@ -243,12 +246,18 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
         if reading in seen:   # a variant that shares another's derivation
             continue
         seen.add(reading)
+        if _loses(mechanism, method, options, 1):
+            hopeless.append(method)
+            continue
         try:
             candidate = _once(mechanism, function, method, options, longest, dearest)
         except (TooManyRows, MethodRefusal):   # a method may decline a payload, which its refusal does not see
             continue
         except LostDigits as error:
             lost[method] = str(error)
+            continue
+        if _loses(mechanism, method, options, candidate.depth):
+            hopeless.append(method)
             continue
         if found is None or (candidate.cost, method) < (found.cost, found.method):
             found = candidate
@@ -257,6 +266,9 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             longest = 400 + len(candidate.rows) * 4 // 3
             # The passes after the first take up to a seventh of the operations away; what is dearer by a third is left.
             dearest = 20 + candidate.cost * 4 / 3
+    for method in hopeless if found is None else ():   # the only ones there are: `verify` says what they are worth
+        with suppress(TooManyRows, MethodRefusal, LostDigits):
+            return _once(mechanism, function, method, options)
     if found is None:
         if lost:
             raise RequestError(next(iter(lost.values())))
@@ -265,6 +277,15 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             "lock joints that do not matter with --lock, or ask for other functions with -f"
         )
     return replace(found, passed_over=tuple(lost.items()))
+
+
+def _loses(mechanism: Mechanism, method: str, options: Options, depth: int) -> bool:
+    """Whether the answer of a method that takes constraints away loses its digits in `depth` operations, as `verify` has it."""
+    if not methods.differs(method, mechanism):
+        return False
+    from symgen.free_bodies import freedom  # NumPy, which a cached Program does without
+
+    return loses((depth + OF_A_CALL) * freedom(mechanism, options.payload), options.real)
 
 
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",

@@ -72,7 +72,9 @@ def _draw(figure_type: Any, compared: Comparisons) -> Any:
     heights = [FRAME + BAR * len(rows) for _, rows in functions]
     figure = figure_type(figsize=(WIDTH, sum(heights) + 0.8), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.08)
-    figure.suptitle(f"{compared.robot}: less is better; dark: the default method", fontsize=17)
+    hatched = any(row.unjudged for _, rows in functions for row in rows)
+    legend = "; hatched: not judged, since the answer loses its digits" if hatched else ""
+    figure.suptitle(f"{compared.robot}: less is better; dark: the default method{legend}", fontsize=17)
     charts = figure.subplots(len(functions), len(PANELS), squeeze=False, gridspec_kw={"height_ratios": heights})
     for line, (one, rows) in zip(charts, functions, strict=True):
         line[0].set_title(one.function, loc="left", fontweight="bold")
@@ -90,6 +92,10 @@ def _bars(chart: Any, one: Comparison, rows: list[Row], key: str) -> None:
     known = [figure for figure in figures if figure is not None]
     colours = [DEFAULT if row.method == one.default else OTHER for row in rows]
     bars = chart.barh(range(len(rows)), [figure or 0.0 for figure in figures], color=colours, height=0.72)
+    for bar, row in zip(bars, rows, strict=True):
+        if key in row.unjudged:
+            bar.set_hatch("///")
+            bar.set_edgecolor("white")
     chart.bar_label(bars, ["–" if figure is None else f"{figure:.2g}" if figure < 10 else f"{figure:.0f}" for figure in figures],
                     padding=4)
     chart.set_yticks(range(len(rows)), [row.method for row in rows])

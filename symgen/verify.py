@@ -36,8 +36,7 @@ from symgen.verification.report import Check, Report
 from symgen.verification.text import check_text, check_wrapper
 from symgen.verification.truth import Truth
 
-COMPILED_ROWS = 30_000
-"""Programs that are longer in sum are not compiled (a minute of gcc and more) but run over NumPy's same reals."""
+UNCOMPILED = "its C was not compiled: the Program ran over NumPy's reals instead"
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, steps done and steps in all."""
@@ -64,8 +63,8 @@ def verify(
 
     `robot` is a Mechanism, a built-in name, a description file, or a folder that `symgen generate` wrote: then the C in
     it is what is checked, and the manifest says which functions, methods, real type, frame, payload and wrench.
-    `trig` and `checked` say which C is meant. `compiled` False leaves the C compiler out: floating point is then checked on
-    the Program over NumPy's own reals.
+    `trig` and `checked` say which C is meant. `compiled` False leaves the C compiler out: floating point is then looked at on
+    the Program over NumPy's own reals, and the report says that the C's is not judged.
     Where M is singular, what divides by it is refused by naming the joint: in the report when `functions` is None, else
     as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
     """
@@ -77,7 +76,8 @@ def verify(
     wanted = generation.requested(mechanism, functions, payload)
     options = Options(real, frame, payload, trig, wrench, checked)
     why = {name: generation.refusal(mechanism, name, payload) for name in FUNCTIONS}
-    refused = {name: text for name, text in why.items() if text is not None and functions is None}
+    refused = {name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
+               for name in FUNCTIONS if functions is None and name not in wanted}
     programs: dict[str, Program] = {}
     for name, method in wanted.items():
         _tell(progress, f"deriving {name}", len(programs), len(wanted))
@@ -158,10 +158,6 @@ def verify_programs(
 
     _tell(progress, "compiling", len(checks), total)
     runners: dict[str, Runner] = {}
-    rows = sum(len(program.rows) for program in everything.values())
-    if compiled and rows > COMPILED_ROWS:
-        compiled = False
-        notes.append(f"not compiled: {rows} rows; the Programs ran over NumPy's reals instead")
     broken = ""
     if compiled:
         require_compiler()
@@ -179,10 +175,13 @@ def verify_programs(
         if broken:
             checks.append(Check("floating", labels[function], inf, 0.0, " eps", broken))
         else:
-            checks.append(check_floating(program, runners[function], truth, labels[function], options.trig))
+            found = check_floating(program, runners[function], truth, labels[function], options.trig)
+            checks.append(found if compiled or found.unjudged else replace(found, unjudged=UNCOMPILED))
 
     _tell(progress, "identities", len(checks), total)
-    checks.extend(check_identities(everything, runners or None, truth, options.trig))
+    lost = {check.subject.partition("=")[0] for check in checks if check.lost}
+    for found in check_identities(everything, runners or None, truth, options.trig, lost):
+        checks.append(found if compiled or found.unjudged or not found.unit else replace(found, unjudged=UNCOMPILED))
     _tell(progress, "done", total, total)
     return Report(
         mechanism.name, options.real, states, truth.digits, truth.condition, tuple(checks),

@@ -24,6 +24,8 @@ ROOMS: dict[str, str] = {
     "function_names": "errors functions mechanism",
     "tables": "",
     "marks": "",
+    "reals": "",
+    "refusals": "",
     "mechanism": "errors tables",
     "ir": "errors tables",
     # description → Mechanism
@@ -60,12 +62,12 @@ ROOMS: dict[str, str] = {
     "eva": "backends errors ir",
     "multipliers": "constants ir model",
     "evidence": "",
-    "folder": "backends canonical errors evidence firmware functions ir joints mechanism replacing symgen",
+    "folder": "backends canonical errors evidence firmware functions ir joints mechanism reals replacing symgen",
     "replacing": "errors marks",
-    "selftest": "errors folder ir mechanism precision verification",
+    "selftest": "errors folder ir mechanism precision reals verification",
     "tip": "errors mechanism",
-    "generation": "constants derivation errors function_names functions ir linkage loading mechanism methods model passes "
-                  "regularity tip",
+    "generation": "constants derivation errors free_bodies function_names functions ir linkage loading mechanism methods model "
+                  "passes reals regularity tip",
     "inspection": "backends closed_forms constants derivation errors function_names functions generation ir joints linkage "
                   "loading mechanism methods model passes quantities spatial states tables",
     # the other road to the same numbers: nothing of the derivation is allowed here
@@ -76,14 +78,15 @@ ROOMS: dict[str, str] = {
     "reference_determinant": "arrays precision",
     "reference_forces": "arrays precision",
     "states": "mechanism precision",
+    "free_bodies": "mechanism precision reference states",
     "reference_pivots": "arrays mechanism precision",
     "reference_digits": "functions precision reference",
     "regularity": "mechanism precision reference reference_pivots states",
     "readback": "backends errors functions ir readback_checks readback_directives",
     "readback_checks": "backends errors ir",
     "readback_directives": "backends ir",
-    "verification": "backends building errors functions generation ir loading mechanism methods precision readback reference "
-                    "reference_digits states tables",
+    "verification": "backends building errors free_bodies functions generation ir loading mechanism methods precision readback "
+                    "reals reference reference_digits refusals states tables",
     "verify": "backends certificate errors functions generation ir loading mechanism verification",
     "certificate": "backends constants errors generation inertias ir joints mechanism model precision reference states",
     "proof": "backends certificate errors eva functions generation ir mechanism multipliers precision reference solver tables "
@@ -94,7 +97,7 @@ ROOMS: dict[str, str] = {
     "bench": "building errors functions generation ir mechanism peers solver states symgen tables",
     "footprint": "backends building errors ir",
     "compare": "backends bench building errors footprint function_names functions generation ir mechanism methods precision "
-               "solver states tables verification",
+               "reals refusals solver states tables verification",
     "plotting": "compare errors",
     "sparsity": "inspection plotting",
     "report": "arrays backends errors functions generation joints mechanism methods precision reference show states symgen "
@@ -119,8 +122,8 @@ LEAVES: dict[str, str] = {"methods": "", "readers": "", "passes": "rewrite", "ba
 PACKAGES: dict[str, str] = {
     "sympy": "closed_forms derivation inspection joints linkage methods",
     "flint": "certificate constants derivation inspection precision reference_digits verification",
-    "numpy": "arrays bench certificate compare kernels peers precision proof reference reference_answers reference_determinant "
-             "reference_forces reference_pivots report reproduce selftest states verification",
+    "numpy": "arrays bench certificate compare free_bodies kernels peers precision proof reference reference_answers "
+             "reference_determinant reference_forces reference_pivots report reproduce selftest states verification",
     "lxml": "readers",
     "jinja2": "backends",
     "pycparser": "readback readback_checks",

@@ -97,7 +97,7 @@ static int test_inverse_dynamics(void)
         }
     };
     static const double inverse_dynamics_tau_tolerance[3] = {
-        1.1763861613265912e-12, 2.654482372705553e-12, 3.123240208536719e-12
+        1.472412867635842e-12, 2.654482372705553e-12, 3.123240208536719e-12
     };
     static double tau[7];
     static double shared[7];
@@ -176,7 +176,7 @@ static int test_forward_dynamics(void)
         }
     };
     static const double forward_dynamics_a_tolerance[3] = {
-        7.3905850454615006e-09, 1.532467863157172e-08, 5.909185566010861e-08
+        6.309193218709963e-10, 8.366871317850488e-10, 1.4441102568058202e-09
     };
     static double a[7];
     static double shared[7];
@@ -244,7 +244,7 @@ static int test_bias_force(void)
         }
     };
     static const double bias_force_c_tolerance[3] = {
-        1.0615717277335238e-12, 2.4038660360459345e-12, 2.9224981513683703e-12
+        1.3202931388276606e-12, 2.4038660360459345e-12, 2.9224981513683703e-12
     };
     static double c[7];
     static double shared[7];
@@ -296,7 +296,7 @@ static int test_gravity_force(void)
         }
     };
     static const double gravity_force_g_tolerance[3] = {
-        1.6042998502067055e-13, 2.635422519975329e-13, 2.745864260647511e-13
+        1.9540606194410125e-13, 2.635422519975329e-13, 2.745864260647511e-13
     };
     static double g[7];
     static double shared[7];
@@ -376,7 +376,7 @@ static int test_mass_matrix(void)
         }
     };
     static const double mass_matrix_M_tolerance[3] = {
-        2.0933426040650763e-14, 4.153963701730286e-14, 4.476086306306377e-14
+        2.688133715049104e-14, 4.153963701730286e-14, 4.476086306306377e-14
     };
     static double M[49];
     static double shared[49];
@@ -467,7 +467,7 @@ static int test_mass_matrix_and_bias(void)
         }
     };
     static const double mass_matrix_and_bias_M_tolerance[3] = {
-        2.239389762488221e-14, 4.4437751227812357e-14, 4.788371397444031e-14
+        2.875677927726948e-14, 4.4437751227812357e-14, 4.788371397444031e-14
     };
     static const double mass_matrix_and_bias_c[3][7] = {
         {
@@ -484,7 +484,7 @@ static int test_mass_matrix_and_bias(void)
         }
     };
     static const double mass_matrix_and_bias_c_tolerance[3] = {
-        1.0615717277335238e-12, 2.4038660360459345e-12, 2.9224981513683703e-12
+        1.3202931388276606e-12, 2.4038660360459345e-12, 2.9224981513683703e-12
     };
     static double M[49];
     static double c[7];
@@ -578,7 +578,7 @@ static int test_inverse_mass_matrix(void)
         }
     };
     static const double inverse_mass_matrix_Minv_tolerance[3] = {
-        1.4123188056734608e-09, 2.467848480469166e-09, 3.4164071166503753e-09
+        1.4863222172058341e-10, 1.8617258229549403e-10, 1.9577872206290473e-10
     };
     static double Minv[49];
     static double shared[49];
@@ -636,7 +636,7 @@ static int test_mass_matrix_solve(void)
         }
     };
     static const double mass_matrix_solve_x_tolerance[3] = {
-        1.8472579040425004e-09, 5.619241387556601e-10, 1.0401514934298163e-09
+        8.193388965609668e-11, 8.658035645151964e-11, 6.792911829909229e-11
     };
     static double x[7];
     static double shared[7];
@@ -685,7 +685,7 @@ static int test_mass_matrix_determinant(void)
         }
     };
     static const double mass_matrix_determinant_det_tolerance[3] = {
-        1.0647868510076915e-17, 4.380121682133135e-18, 6.968048867632221e-18
+        8.023650330857328e-19, 1.1758768029733337e-18, 1.503872444611783e-18
     };
     static double det[1];
     static double shared[7];
@@ -729,7 +729,7 @@ static int test_mass_matrix_log_determinant(void)
         }
     };
     static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
-        1.0991354318544662e-12, 3.5971860170662067e-12, 2.948674064135697e-12
+        1.1719994552331963e-12, 3.5971860170662067e-12, 2.948674064135697e-12
     };
     static double logdet[1];
     static double shared[7];
@@ -776,7 +776,7 @@ static int test_mass_matrix_log_determinant_gradient(void)
         }
     };
     static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
-        4.102225872917399e-12, 3.2144145677213944e-11, 1.4033962069446335e-11
+        4.4800548924331526e-12, 3.2144145677213944e-11, 1.4033962069446335e-11
     };
     static double grad[7];
     static double shared[7];
@@ -844,7 +844,7 @@ static int test_operational_inertia_inverse(void)
         }
     };
     static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
-        5.881992315862109e-10, 1.5765022358330379e-09, 2.1040169827477593e-09
+        2.186665553974242e-11, 1.6712033087269904e-11, 2.365110156409181e-11
     };
     static double Lambda_inv[36];
     static double shared[36];
@@ -931,7 +931,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tolerance[3] = {
-        1.042294858779576e-07, 2.1609062953209572e-07, 8.332081145746059e-07
+        2.959598772865082e-09, 7.254331632725512e-09, 1.1883633602604608e-08
     };
     static const double link_accelerations_alpha_tip[3][6] = {
         {
@@ -948,7 +948,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tip_tolerance[3] = {
-        1.042294858779576e-07, 2.1609062953209572e-07, 8.332081145746059e-07
+        2.959598772865082e-09, 7.254331632725512e-09, 1.1883633602604608e-08
     };
     static double alpha[42];
     static double alpha_tip[6];
@@ -1069,7 +1069,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_F_tolerance[3] = {
-        2.7405795134588144e-07, 7.457513698001176e-07, 2.926426267163601e-06
+        3.229159934823669e-09, 2.372208186298508e-08, 2.5381974843330123e-08
     };
     static const double interbody_forces_a[3][7] = {
         {
@@ -1086,7 +1086,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_a_tolerance[3] = {
-        1.8364484052358882e-08, 3.8079504478450936e-08, 1.4683430800390626e-07
+        1.5677389210127786e-09, 2.079040751708303e-09, 3.5883951835780985e-09
     };
     static double F_[42];
     static double a[7];

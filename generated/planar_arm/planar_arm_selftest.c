@@ -170,7 +170,7 @@ static int test_forward_dynamics(void)
         }
     };
     static const double forward_dynamics_a_tolerance[3] = {
-        1.6151108796399322e-11, 1.204582231971246e-11, 1.993315920898868e-11
+        1.934007964489176e-12, 2.6976553388701247e-12, 2.3479545133806457e-12
     };
     static double a[2];
     static double shared[2];
@@ -459,7 +459,7 @@ static int test_inverse_mass_matrix(void)
         }
     };
     static const double inverse_mass_matrix_Minv_tolerance[3] = {
-        7.857650612943727e-12, 1.3861252613712625e-12, 6.703981529986572e-13
+        7.312362399882739e-13, 2.0873988819790293e-13, 7.996079410622568e-14
     };
     static double Minv[4];
     static double shared[4];
@@ -514,7 +514,7 @@ static int test_mass_matrix_solve(void)
         }
     };
     static const double mass_matrix_solve_x_tolerance[3] = {
-        1.0189041662108816e-11, 1.916604043277842e-12, 1.8350807554462365e-13
+        1.0558963010250222e-12, 3.142080164199103e-13, 2.962649951551378e-14
     };
     static double x[2];
     static double shared[2];
@@ -563,7 +563,7 @@ static int test_mass_matrix_determinant(void)
         }
     };
     static const double mass_matrix_determinant_det_tolerance[3] = {
-        9.30550472281619e-15, 9.08983953580091e-15, 1.5139605745541528e-14
+        1.2474286208735535e-15, 6.070107365042767e-16, 5.190450432480355e-16
     };
     static double det[1];
     static double shared[2];
@@ -704,7 +704,7 @@ static int test_operational_inertia_inverse(void)
         }
     };
     static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
-        5.777445713237279e-12, 2.1021973945481344e-12, 8.737944850568788e-13
+        6.577071348673798e-13, 4.3710421742526145e-13, 1.7662128334010279e-13
     };
     static double Lambda_inv[36];
     static double shared[36];
@@ -773,7 +773,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tolerance[3] = {
-        7.58487323848957e-11, 5.6557682682991686e-11, 9.379599598659356e-11
+        5.515853907595684e-12, 8.014597429607295e-12, 6.669625652300303e-12
     };
     static const double link_accelerations_alpha_tip[3][6] = {
         {
@@ -787,7 +787,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tip_tolerance[3] = {
-        7.58487323848957e-11, 5.6557682682991686e-11, 9.379599598659356e-11
+        5.515853907595684e-12, 8.014597429607295e-12, 6.669625652300303e-12
     };
     static double alpha[12];
     static double alpha_tip[6];
@@ -884,7 +884,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_F_tolerance[3] = {
-        9.268699127907452e-11, 5.034206234488385e-11, 8.952668272109356e-11
+        3.3492295029731706e-12, 4.0950311553671065e-12, 3.088588091099793e-12
     };
     static const double interbody_forces_a[3][2] = {
         {
@@ -898,7 +898,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_a_tolerance[3] = {
-        2.9273884693473774e-11, 2.1833052954478834e-11, 3.6128851066291984e-11
+        3.505389435636632e-12, 4.889500301702101e-12, 4.255667555502421e-12
     };
     static double F_[12];
     static double a[2];

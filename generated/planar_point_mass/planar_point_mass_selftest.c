@@ -97,7 +97,7 @@ static int test_inverse_dynamics(void)
         }
     };
     static const double inverse_dynamics_tau_tolerance[3] = {
-        4.305559569752382e-12, 8.07366149524368e-12, 9.376080176112785e-12
+        6.0133203813335865e-12, 8.094485336870161e-12, 9.376080176112785e-12
     };
     static double tau[6];
     static double shared[6];
@@ -176,7 +176,7 @@ static int test_forward_dynamics(void)
         }
     };
     static const double forward_dynamics_a_tolerance[3] = {
-        2.962248902088511e-10, 2.163858357724047e-09, 8.376101751842554e-10
+        2.492586721598849e-10, 9.248862648774628e-10, 3.677811183273177e-10
     };
     static double a[6];
     static double shared[6];
@@ -244,7 +244,7 @@ static int test_bias_force(void)
         }
     };
     static const double bias_force_c_tolerance[3] = {
-        3.808712166298314e-12, 6.697780625546404e-12, 8.057887017234687e-12
+        5.314360924411528e-12, 6.7104389860846266e-12, 8.057887017234687e-12
     };
     static double c[6];
     static double shared[6];
@@ -296,7 +296,7 @@ static int test_gravity_force(void)
         }
     };
     static const double gravity_force_g_tolerance[3] = {
-        2.9879325744995487e-13, 5.799180117519348e-13, 6.321317495835524e-13
+        3.8581595378695154e-13, 5.799180117519348e-13, 6.321317495835524e-13
     };
     static double g[6];
     static double shared[6];
@@ -362,7 +362,7 @@ static int test_mass_matrix(void)
         }
     };
     static const double mass_matrix_M_tolerance[3] = {
-        3.887067298181108e-14, 1.480532374793464e-13, 1.74264947212664e-13
+        5.954036796637938e-14, 1.480532374793464e-13, 1.74264947212664e-13
     };
     static double M[36];
     static double shared[36];
@@ -439,7 +439,7 @@ static int test_mass_matrix_and_bias(void)
         }
     };
     static const double mass_matrix_and_bias_M_tolerance[3] = {
-        6.137474681338592e-14, 2.337682697042312e-13, 2.7515517980946946e-13
+        9.401110731533587e-14, 2.337682697042312e-13, 2.7515517980946946e-13
     };
     static const double mass_matrix_and_bias_c[3][6] = {
         {
@@ -456,7 +456,7 @@ static int test_mass_matrix_and_bias(void)
         }
     };
     static const double mass_matrix_and_bias_c_tolerance[3] = {
-        3.808712166298314e-12, 6.697780625546404e-12, 8.057887017234687e-12
+        5.314360924411528e-12, 6.7104389860846266e-12, 8.057887017234687e-12
     };
     static double M[36];
     static double c[6];
@@ -542,7 +542,7 @@ static int test_inverse_mass_matrix(void)
         }
     };
     static const double inverse_mass_matrix_Minv_tolerance[3] = {
-        1.8431035218532178e-11, 1.6170074689806084e-10, 8.369327337707595e-11
+        6.9090455471485034e-12, 3.216567578934593e-11, 1.5434980843511256e-11
     };
     static double Minv[36];
     static double shared[36];
@@ -600,7 +600,7 @@ static int test_mass_matrix_solve(void)
         }
     };
     static const double mass_matrix_solve_x_tolerance[3] = {
-        1.825206082005031e-11, 1.3169172512955387e-10, 2.005185923217547e-11
+        1.5507688999457305e-11, 3.389260135820668e-11, 1.0616549494870722e-11
     };
     static double x[6];
     static double shared[6];
@@ -649,7 +649,7 @@ static int test_mass_matrix_determinant(void)
         }
     };
     static const double mass_matrix_determinant_det_tolerance[3] = {
-        3.5417195115193206e-11, 2.3042274951691706e-11, 9.020987088100415e-11
+        8.005529765503308e-12, 1.7561758508018617e-11, 4.2340193381788495e-11
     };
     static double det[1];
     static double shared[6];
@@ -693,7 +693,7 @@ static int test_mass_matrix_log_determinant(void)
         }
     };
     static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
-        7.792174772351083e-13, 3.3605534764536696e-12, 2.128130076026402e-12
+        1.0350561243298876e-12, 3.41914141159609e-12, 2.128130076026402e-12
     };
     static double logdet[1];
     static double shared[6];
@@ -740,7 +740,7 @@ static int test_mass_matrix_log_determinant_gradient(void)
         }
     };
     static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
-        3.077667100715322e-12, 1.2599319774323671e-11, 8.534361575692912e-12
+        4.192468699266349e-12, 1.283986528508375e-11, 8.534361575692912e-12
     };
     static double grad[6];
     static double shared[6];
@@ -793,7 +793,7 @@ static int test_operational_inertia_inverse(void)
         }
     };
     static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
-        3.659916766749296e-12, 4.848865544017081e-11, 2.658637743910129e-11
+        1.030488397714036e-12, 2.4646567630076242e-12, 1.542365359702757e-12
     };
     static double Lambda_inv[36];
     static double shared[36];
@@ -871,7 +871,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tolerance[3] = {
-        1.64509099801326e-08, 1.1958538843400634e-07, 4.6319850505772656e-08
+        8.120582834806718e-09, 3.3017375124986475e-08, 1.1192393530711368e-08
     };
     static const double link_accelerations_alpha_tip[3][6] = {
         {
@@ -885,7 +885,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tip_tolerance[3] = {
-        1.64509099801326e-08, 1.1958538843400634e-07, 4.6319850505772656e-08
+        8.120582834806718e-09, 3.3017375124986475e-08, 1.1192393530711368e-08
     };
     static double alpha[36];
     static double alpha_tip[6];
@@ -991,7 +991,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_F_tolerance[3] = {
-        1.794375375017976e-08, 5.209921551192e-07, 2.1515912135748358e-07
+        1.3958076050976224e-08, 1.513359284369386e-07, 5.384405338172287e-08
     };
     static const double interbody_forces_a[3][6] = {
         {
@@ -1008,7 +1008,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_a_tolerance[3] = {
-        5.975571061109582e-10, 4.365024618167475e-09, 1.6896619051130672e-09
+        5.028149076328713e-10, 1.8657188446666063e-09, 7.419032904188994e-10
     };
     static double F_[36];
     static double a[6];

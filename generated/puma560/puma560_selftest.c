@@ -97,7 +97,7 @@ static int test_inverse_dynamics(void)
         }
     };
     static const double inverse_dynamics_tau_tolerance[3] = {
-        9.37187365973152e-13, 9.662992913770745e-13, 7.028198250093019e-13
+        9.974065092026166e-13, 9.662992913770745e-13, 7.061645554467451e-13
     };
     static double tau[6];
     static double shared[6];
@@ -176,7 +176,7 @@ static int test_forward_dynamics(void)
         }
     };
     static const double forward_dynamics_a_tolerance[3] = {
-        0.0003229552683685446, 0.0002353436858417751, 3.6316148982876975e-05
+        4.767892831791643e-08, 2.8225110038401613e-08, 1.0116807227303235e-08
     };
     static double a[6];
     static double shared[6];
@@ -244,7 +244,7 @@ static int test_bias_force(void)
         }
     };
     static const double bias_force_c_tolerance[3] = {
-        8.424862857512679e-13, 8.18268294900072e-13, 6.226759114874688e-13
+        8.966268734422843e-13, 8.18268294900072e-13, 6.256677753461751e-13
     };
     static double c[6];
     static double shared[6];
@@ -293,7 +293,7 @@ static int test_gravity_force(void)
         }
     };
     static const double gravity_force_g_tolerance[3] = {
-        1.6816556021541254e-13, 1.9822094303162966e-13, 1.7538766395761827e-13
+        1.7275200448686684e-13, 1.9822094303162966e-13, 1.75743966547949e-13
     };
     static double g[6];
     static double shared[6];
@@ -360,7 +360,7 @@ static int test_mass_matrix(void)
         }
     };
     static const double mass_matrix_M_tolerance[3] = {
-        1.8486250987969084e-14, 2.5464798561735762e-14, 1.9726061888519995e-14
+        1.9220655532822862e-14, 2.5464798561735762e-14, 1.9795256800871707e-14
     };
     static double M[36];
     static double shared[36];
@@ -438,7 +438,7 @@ static int test_mass_matrix_and_bias(void)
         }
     };
     static const double mass_matrix_and_bias_M_tolerance[3] = {
-        2.4648334650625443e-14, 3.395306474898102e-14, 2.6301415851359994e-14
+        2.5627540710430484e-14, 3.395306474898102e-14, 2.639367573449561e-14
     };
     static const double mass_matrix_and_bias_c[3][6] = {
         {
@@ -455,7 +455,7 @@ static int test_mass_matrix_and_bias(void)
         }
     };
     static const double mass_matrix_and_bias_c_tolerance[3] = {
-        8.424862857512679e-13, 8.18268294900072e-13, 6.226759114874688e-13
+        8.966268734422843e-13, 8.18268294900072e-13, 6.256677753461751e-13
     };
     static double M[36];
     static double c[6];
@@ -541,7 +541,7 @@ static int test_inverse_mass_matrix(void)
         }
     };
     static const double inverse_mass_matrix_Minv_tolerance[3] = {
-        1.719759425341259e-05, 2.5349753466668676e-05, 1.4869774128169156e-05
+        6.563277745399126e-09, 6.660690770997099e-09, 6.506273638867833e-09
     };
     static double Minv[36];
     static double shared[36];
@@ -599,7 +599,7 @@ static int test_mass_matrix_solve(void)
         }
     };
     static const double mass_matrix_solve_x_tolerance[3] = {
-        8.401671692469982e-06, 1.6685880237678365e-06, 2.263207904872838e-05
+        1.7673118072423043e-09, 5.537295647237256e-10, 3.947575628355349e-09
     };
     static double x[6];
     static double shared[6];
@@ -648,7 +648,7 @@ static int test_mass_matrix_determinant(void)
         }
     };
     static const double mass_matrix_determinant_det_tolerance[3] = {
-        3.936136087147058e-20, 8.135100705102117e-20, 3.3775977912281905e-20
+        7.472549507600402e-24, 1.7421985999417504e-23, 7.001393009769229e-24
     };
     static double det[1];
     static double shared[6];
@@ -692,7 +692,7 @@ static int test_mass_matrix_log_determinant(void)
         }
     };
     static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
-        4.951863216387505e-13, 5.418761428461937e-13, 5.140782145852402e-13
+        4.97555183464005e-13, 5.418761428461937e-13, 5.145925117415701e-13
     };
     static double logdet[1];
     static double shared[6];
@@ -736,7 +736,7 @@ static int test_mass_matrix_log_determinant_gradient(void)
         }
     };
     static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
-        8.092567569671987e-13, 9.228717356046518e-13, 8.676508659701354e-13
+        8.227647943486332e-13, 9.228717356046518e-13, 8.702668788394395e-13
     };
     static double grad[6];
     static double shared[6];
@@ -804,7 +804,7 @@ static int test_operational_inertia_inverse(void)
         }
     };
     static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
-        1.1498736973118657e-05, 2.069687821798102e-05, 1.3101642342156389e-05
+        1.7940868981443543e-09, 2.106970388615125e-09, 2.204076912108609e-09
     };
     static double Lambda_inv[36];
     static double shared[36];
@@ -891,7 +891,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tolerance[3] = {
-        0.003443378485643628, 0.002509255811114715, 0.0003872060948785699
+        1.0187671289303587e-07, 6.130706620621423e-08, 2.1992364013398105e-08
     };
     static const double link_accelerations_alpha_tip[3][6] = {
         {
@@ -908,7 +908,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tip_tolerance[3] = {
-        0.003443378485643628, 0.002509255811114715, 0.0003872060948785699
+        1.0187671289303587e-07, 6.130706620621423e-08, 2.1992364013398105e-08
     };
     static double alpha[36];
     static double alpha_tip[6];
@@ -1025,7 +1025,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_F_tolerance[3] = {
-        0.009283629905533391, 0.008003055114077708, 0.0010907876347621144
+        4.0635598187527895e-09, 2.9784179724902318e-09, 1.2840030644042213e-09
     };
     static const double interbody_forces_a[3][6] = {
         {
@@ -1042,7 +1042,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_a_tolerance[3] = {
-        0.0007219000116473352, 0.0005260623565874974, 8.117727419701912e-05
+        1.0657642800475437e-07, 6.309142243878007e-08, 2.2614039684560175e-08
     };
     static double F_[36];
     static double a[6];

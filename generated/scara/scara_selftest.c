@@ -170,7 +170,7 @@ static int test_forward_dynamics(void)
         }
     };
     static const double forward_dynamics_a_tolerance[3] = {
-        7.730584967448741e-08, 5.857058237649201e-06, 4.403746393234538e-06
+        8.515139739464087e-11, 2.226761243046955e-09, 2.0578128669605866e-09
     };
     static double a[4];
     static double shared[4];
@@ -471,7 +471,7 @@ static int test_inverse_mass_matrix(void)
         }
     };
     static const double inverse_mass_matrix_Minv_tolerance[3] = {
-        1.8775549380501314e-07, 2.694899214858403e-07, 1.998152465872887e-07
+        2.276066178469349e-10, 2.977019221765228e-10, 2.30461950960405e-10
     };
     static double Minv[16];
     static double shared[16];
@@ -526,7 +526,7 @@ static int test_mass_matrix_solve(void)
         }
     };
     static const double mass_matrix_solve_x_tolerance[3] = {
-        3.188185494618049e-07, 4.675996813264017e-07, 8.739705289211483e-08
+        1.575438437303532e-10, 1.7230100431155184e-10, 4.359162230302517e-11
     };
     static double x[4];
     static double shared[4];
@@ -575,7 +575,7 @@ static int test_mass_matrix_determinant(void)
         }
     };
     static const double mass_matrix_determinant_det_tolerance[3] = {
-        3.918425923138019e-15, 2.1436584272963347e-15, 3.784231637644126e-15
+        4.259336329831072e-18, 4.627248851017227e-18, 4.284141681020043e-18
     };
     static double det[1];
     static double shared[4];
@@ -713,7 +713,7 @@ static int test_operational_inertia_inverse(void)
         }
     };
     static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
-        1.521415832658807e-07, 2.1756577870318258e-07, 1.6187818514477124e-07
+        8.659739592076224e-11, 8.659739592076218e-11, 8.659739592076218e-11
     };
     static double Lambda_inv[36];
     static double shared[36];
@@ -785,7 +785,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tolerance[3] = {
-        3.8989176334862817e-07, 2.953994630344328e-05, 2.221019987913417e-05
+        1.1629884340738325e-10, 3.1544737577239587e-09, 2.7361178130011256e-09
     };
     static const double link_accelerations_alpha_tip[3][6] = {
         {
@@ -799,7 +799,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tip_tolerance[3] = {
-        3.8989176334862817e-07, 2.953994630344328e-05, 2.221019987913417e-05
+        1.1629884340738325e-10, 3.1544737577239587e-09, 2.7361178130011256e-09
     };
     static double alpha[24];
     static double alpha_tip[6];
@@ -905,7 +905,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_F_tolerance[3] = {
-        1.6033662496507653e-06, 0.00012507148704715994, 9.071183085468036e-05
+        4.651925461398682e-11, 1.6874460859439994e-09, 7.22048220271007e-10
     };
     static const double interbody_forces_a[3][4] = {
         {
@@ -919,7 +919,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_a_tolerance[3] = {
-        1.3780607985452104e-07, 1.0440842945374663e-05, 7.850156614026785e-06
+        1.5179162144262067e-10, 3.969443954996746e-09, 3.6682751106688715e-09
     };
     static double F_[24];
     static double a[4];

@@ -97,7 +97,7 @@ static int test_inverse_dynamics(void)
         }
     };
     static const double inverse_dynamics_tau_tolerance[3] = {
-        1.2705959720578898e-12, 6.325357671583707e-13, 1.1192031702323589e-12
+        1.2861786507424266e-12, 6.857802179512608e-13, 1.1248054485318287e-12
     };
     static double tau[6];
     static double shared[6];
@@ -176,7 +176,7 @@ static int test_forward_dynamics(void)
         }
     };
     static const double forward_dynamics_a_tolerance[3] = {
-        2.5637812675716067e-09, 8.451362093975275e-10, 6.114625351523296e-10
+        8.710768710881805e-11, 5.556999515356702e-11, 3.8307362397609504e-11
     };
     static double a[6];
     static double shared[6];
@@ -244,7 +244,7 @@ static int test_bias_force(void)
         }
     };
     static const double bias_force_c_tolerance[3] = {
-        1.1366599671519532e-12, 5.353161366591381e-13, 9.878559223229003e-13
+        1.1507502048640472e-12, 5.803299906542278e-13, 9.925260018007875e-13
     };
     static double c[6];
     static double shared[6];
@@ -293,7 +293,7 @@ static int test_gravity_force(void)
         }
     };
     static const double gravity_force_g_tolerance[3] = {
-        1.2001314556972387e-13, 1.0705798508758108e-13, 1.6084086459964674e-13
+        1.216312812270017e-13, 1.1492947111720072e-13, 1.6176598630800932e-13
     };
     static double g[6];
     static double shared[6];
@@ -361,7 +361,7 @@ static int test_mass_matrix(void)
         }
     };
     static const double mass_matrix_M_tolerance[3] = {
-        1.9096217441474856e-14, 1.649720242047147e-14, 3.2124681046762705e-14
+        1.9456370255110296e-14, 1.804416405047856e-14, 3.248483386039814e-14
     };
     static double M[36];
     static double shared[36];
@@ -440,7 +440,7 @@ static int test_mass_matrix_and_bias(void)
         }
     };
     static const double mass_matrix_and_bias_M_tolerance[3] = {
-        2.083223720888166e-14, 1.7996948095059783e-14, 3.5045106596468406e-14
+        2.122513118739305e-14, 1.9684542600522062e-14, 3.543800057497979e-14
     };
     static const double mass_matrix_and_bias_c[3][6] = {
         {
@@ -457,7 +457,7 @@ static int test_mass_matrix_and_bias(void)
         }
     };
     static const double mass_matrix_and_bias_c_tolerance[3] = {
-        1.1366599671519532e-12, 5.353161366591381e-13, 9.878559223229003e-13
+        1.1507502048640472e-12, 5.803299906542278e-13, 9.925260018007875e-13
     };
     static double M[36];
     static double c[6];
@@ -543,7 +543,7 @@ static int test_inverse_mass_matrix(void)
         }
     };
     static const double inverse_mass_matrix_Minv_tolerance[3] = {
-        1.5255155980713726e-10, 9.729851636545523e-11, 2.0696845211504495e-10
+        1.3657700786539571e-11, 1.0777198411331583e-11, 1.0192461272753186e-11
     };
     static double Minv[36];
     static double shared[36];
@@ -601,7 +601,7 @@ static int test_mass_matrix_solve(void)
         }
     };
     static const double mass_matrix_solve_x_tolerance[3] = {
-        6.025699367064787e-11, 1.5539071321017825e-11, 3.150126487636602e-10
+        3.988042742419903e-12, 2.4231305293774914e-12, 4.997423761421439e-12
     };
     static double x[6];
     static double shared[6];
@@ -650,7 +650,7 @@ static int test_mass_matrix_determinant(void)
         }
     };
     static const double mass_matrix_determinant_det_tolerance[3] = {
-        2.2701003209175118e-15, 3.4539273520646073e-15, 8.29428579202465e-15
+        2.1214111703891127e-16, 2.6991935961775155e-16, 1.134070644586085e-15
     };
     static double det[1];
     static double shared[6];
@@ -694,7 +694,7 @@ static int test_mass_matrix_log_determinant(void)
         }
     };
     static const double mass_matrix_log_determinant_logdet_tolerance[3] = {
-        3.7420236783732576e-13, 3.2638009774899995e-13, 5.35139981431193e-13
+        3.7517130452241174e-13, 3.3120068532459197e-13, 5.353688042735923e-13
     };
     static double logdet[1];
     static double shared[6];
@@ -741,7 +741,7 @@ static int test_mass_matrix_log_determinant_gradient(void)
         }
     };
     static const double mass_matrix_log_determinant_gradient_grad_tolerance[3] = {
-        1.2835871623443295e-12, 9.790704515882278e-13, 1.9238019549848814e-12
+        1.289195123260802e-12, 1.0028087800235498e-12, 1.924673847066899e-12
     };
     static double grad[6];
     static double shared[6];
@@ -809,7 +809,7 @@ static int test_operational_inertia_inverse(void)
         }
     };
     static const double operational_inertia_inverse_Lambda_inv_tolerance[3] = {
-        6.729960071491803e-11, 6.074443304397199e-11, 1.8795628962282312e-10
+        2.499853279920382e-12, 2.697449197299927e-12, 3.049528649864747e-12
     };
     static double Lambda_inv[36];
     static double shared[36];
@@ -896,7 +896,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tolerance[3] = {
-        3.302090277295809e-08, 1.0889893936105055e-08, 7.88153574167783e-09
+        4.017101191989298e-10, 2.6504594404704943e-10, 2.955469210784008e-10
     };
     static const double link_accelerations_alpha_tip[3][6] = {
         {
@@ -913,7 +913,7 @@ static int test_link_accelerations(void)
         }
     };
     static const double link_accelerations_alpha_tip_tolerance[3] = {
-        3.302090277295809e-08, 1.0889893936105055e-08, 7.88153574167783e-09
+        4.017101191989298e-10, 2.6504594404704943e-10, 2.955469210784008e-10
     };
     static double alpha[36];
     static double alpha_tip[6];
@@ -1029,7 +1029,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_F_tolerance[3] = {
-        8.459687544447708e-08, 2.5981636753996788e-08, 2.455390169711542e-08
+        5.255118186384026e-10, 2.904137341174558e-10, 5.481590315702414e-10
     };
     static const double interbody_forces_a[3][6] = {
         {
@@ -1046,7 +1046,7 @@ static int test_interbody_forces(void)
         }
     };
     static const double interbody_forces_a_tolerance[3] = {
-        5.916418309780631e-09, 1.9503143293789095e-09, 1.4110673888130683e-09
+        2.010177394818878e-10, 1.2823845035438543e-10, 8.840160553294501e-11
     };
     static double F_[36];
     static double a[6];

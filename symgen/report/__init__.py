@@ -115,7 +115,9 @@ def _costs(mechanism: Mechanism) -> list[dict[str, Any]]:
 def _verified(found: Report) -> dict[str, Any]:
     def line(check: Check) -> list[str]:
         return [check.kind, check.subject, f"{check.error:.2g}{check.unit}", f"{check.bound:.2g}{check.unit}",
-                "passed" if check.passed else "FAILED"]
+                {"failed": "FAILED"}.get(check.verdict, check.verdict) + f": {check.unjudged}" * (check.verdict == "not judged")]
 
-    return {"passed": found.passed, "states": found.states, "digits": found.digits, "condition": f"{found.condition:.1e}",
+    complete = bool(found.checks) and all(check.passed for check in found.checks)
+    return {"complete": complete, "closing": found.closing, "states": found.states, "digits": found.digits,
+            "condition": f"{found.condition:.1e}",
             "checks": [line(check) for check in found.checks], "refused": sorted(found.refused.items()), "notes": found.notes}

@@ -15,45 +15,47 @@ import numpy as np
 
 from symgen import methods
 from symgen.backends import c99
+from symgen.free_bodies import freedom
 from symgen.ir import Program
+from symgen.reals import EPS, LOST, loses
 from symgen.verification.evaluating import Runner
-from symgen.verification.report import Check
-from symgen.verification.residuals import RESIDUALS, Distance, worst
-from symgen.verification.truth import Truth, largest
-
-EPS = {"double": 2.0**-52, "float": 2.0**-23}
+from symgen.verification.report import Check, lost_digits
+from symgen.verification.residuals import distances, worst
+from symgen.verification.truth import Truth
 
 
 def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
     """The bound in units: `depth`, one for the constants, and those of a sine, whose last place is a unit or less.
 
-    A method whose answer is a difference of larger terms may lose what those are larger by: `truth.freedom`.
+    A method whose answer is a difference of larger terms may lose what those are larger by: `symgen.free_bodies`.
     """
-    terms = truth.freedom if methods.differs(program.method, truth.mechanism) else 1.0
-    return float(program.depth + 1 + c99.TRIG[trig]) * max(1.0, terms)
+    terms = 1.0
+    if methods.differs(program.method, truth.mechanism):
+        terms = max(terms, freedom(truth.mechanism, truth.links["payload"]))
+    return float(program.depth + 1 + c99.TRIG[trig]) * terms
 
 
 def check_floating(program: Program, run: Runner, truth: Truth, label: str, trig: str = "libm") -> Check:
-    """The largest error of `run` (the compiled function) over all states and results, in units of round-off."""
+    """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
+
+    Not judged is what loses its digits: where the bound is more than `symgen.reals.LOST` of the terms, so that it is none,
+    or where it is so of the answer that they leave over and the answer was seen to be off by as much.
+    """
     results = run(truth.arguments(program.function, truth.floats))
-    units, where = 0.0, ""
-    with truth.scalars.working():
-        for name, (difference, size) in _distances(program.function, results, truth).items():
-            error, state = worst(difference, size * EPS[program.real])
-            if error >= units:
-                units, where = error, f"largest in {name}, state {state}"
-    return Check("floating", label, units, allowance(program, truth, trig), " eps", where)
-
-
-def _distances(function: str, results: dict[str, np.ndarray], truth: Truth) -> dict[str, Distance]:
+    units, where, allowed = 0.0, "", allowance(program, truth, trig)
+    none = loses(allowed, program.real)
+    lost = allowed if none else 0.0
     broken = next((name for name, values in results.items() if not np.isfinite(values).all()), None)
     if broken is not None:   # a ball made of NaN or infinity would hide which result it came from
-        return {broken: (np.full((truth.count, 1), np.inf), np.ones(truth.count))}
+        return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", lost_digits(allowed) * none, none)
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
-    if function in RESIDUALS:
-        return {next(iter(entered)): RESIDUALS[function](entered, truth)}
-    exact = truth.results(function)
-    if function == "mass_matrix_determinant":
-        size = largest(exact["det"]) * truth.condition if np.isfinite(truth.condition) else truth.sizes.of(function, "det")
-        return {"det": (entered["det"] - exact["det"], size)}
-    return {name: (entered[name] - value, truth.sizes.of(function, name)) for name, value in exact.items()}
+    with truth.scalars.working():
+        for name, found in distances(program.function, entered, truth).items():
+            error, state = worst(found.difference, found.size * EPS[program.real])
+            if error >= units:
+                units, where = error, f"largest in {name}, state {state}"
+            if not none and loses(allowed * found.loss, program.real) and found.seen > LOST:
+                lost = max(lost, allowed * found.loss)
+    if lost and (none or units <= allowed):
+        return Check("floating", label, units, allowed, " eps", where, lost_digits(lost), True)
+    return Check("floating", label, units, allowed, " eps", where)

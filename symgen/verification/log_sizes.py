@@ -13,7 +13,8 @@ import numpy as np
 from symgen.precision import Array
 
 if TYPE_CHECKING:
-    from symgen.verification.truth import Sizes, Truth
+    from symgen.verification.sizes import Sizes
+    from symgen.verification.truth import Truth
 
 STEP = 2.0**-17   # of the central difference that a size is taken from: good to eight digits
 
@@ -25,8 +26,12 @@ def log_determinant(sizes: Sizes) -> Array:
     """
     mass, inverse = _floats(sizes.truth, "mass_matrix"), _floats(sizes.truth, "inverse_mass_matrix")
     ends = [np.abs(np.log(np.abs(np.diagonal(m, axis1=-2, axis2=-1)))) for m in (mass, inverse)]
-    root = np.sqrt(sizes.diagonal())
-    return np.asarray(np.maximum(*ends).sum(axis=-1) + np.einsum("sj,sjk,sk->s", root, np.abs(inverse), root))
+    return np.asarray(np.maximum(*ends).sum(axis=-1) + trace(sizes))
+
+
+def trace(sizes: Sizes) -> Array:
+    """Σ |M⁻¹|_jk s_jk per state (count,): what tr(M⁻¹ δM) comes to, and a determinant loses relatively."""
+    return np.asarray(np.einsum("sj,sjk,sk->s", sizes.roots, np.abs(_floats(sizes.truth, "inverse_mass_matrix")), sizes.roots))
 
 
 def gradient(sizes: Sizes) -> Array:
@@ -34,7 +39,7 @@ def gradient(sizes: Sizes) -> Array:
 
     A joint turns a column of a part's Jacobian by no more than the lever of the one of the two that is nearer to the part.
     """
-    truth, root = sizes.truth, np.sqrt(sizes.diagonal())
+    truth, root = sizes.truth, sizes.roots
     inverse = _floats(truth, "inverse_mass_matrix")
     terms = np.zeros(root.shape)
     for support, turns, levers, mass, inertia in sizes.parts:

@@ -7,18 +7,20 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from symgen.refusals import said_once
 from symgen.tables import html_table
 
 KINDS = ("algebra", "text", "floating", "identities")
 LINES = " line(s) that differ"
 """The unit of a text that is compared line for line, where a Program's is row for row."""
 _ALIKE = {LINES: "line for line"}
+_WORST_FIRST = ("failed", "not judged", "passed")
 _TITLES = {"algebra": "algebra", "text": "text", "floating": "floating point", "identities": "identities"}
 
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: it passed when `error` ≤ `bound`. `unit` says what both are multiples of."""
+    """One comparison: it failed unless `error` ≤ `bound`, if it can fail. `unit` says what both are multiples of."""
 
     kind: str
     subject: str
@@ -27,10 +29,26 @@ class Check:
     bound: float
     unit: str = ""
     detail: str = ""
+    unjudged: str = ""
+    """Why nothing is said by an error within the bound."""
+    lost: bool = False
+    """Whether that is because the answer loses its digits, so that not even an error beyond the bound says anything."""
+
+    @property
+    def verdict(self) -> str:
+        """"passed", "failed" or "not judged"."""
+        if not self.error <= self.bound and not self.lost:   # so does NaN
+            return "failed"
+        return "not judged" if self.unjudged else "passed"
 
     @property
     def passed(self) -> bool:
-        return self.error <= self.bound   # False for NaN
+        return self.verdict == "passed"
+
+    @property
+    def mark(self) -> str:
+        """The verdict behind a figure in a table."""
+        return {"failed": " FAILED", "not judged": " not judged", "passed": ""}[self.verdict]
 
     @property
     def miss(self) -> str:
@@ -40,8 +58,8 @@ class Check:
         return f"{self.error:.3g}{self.unit} against {self.bound:.3g}{self.unit}"
 
     def facts(self) -> dict[str, Any]:
-        return {"kind": self.kind, "subject": self.subject, "passed": self.passed, "error": _finite(self.error),
-                "bound": self.bound, "unit": self.unit, "detail": self.detail}
+        return {"kind": self.kind, "subject": self.subject, "verdict": self.verdict, "passed": self.passed,
+                "why": self.unjudged, "error": _finite(self.error), "bound": self.bound, "unit": self.unit, "detail": self.detail}
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,12 +81,48 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """True when every check passed, and there was at least one."""
-        return bool(self.checks) and all(check.passed for check in self.checks)
+        """True when there was a check, none failed, and no function loses its digits, so that nobody can say it is right."""
+        return bool(self.checks) and not self.failures and not self.lost
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        return tuple(check for check in self.checks if not check.passed)
+        return self._with("failed")
+
+    @property
+    def unjudged(self) -> tuple[Check, ...]:
+        """The checks that say nothing, each with its `unjudged` reason."""
+        return self._with("not judged")
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The functions whose floating point is not judged because they lose their digits."""
+        return tuple(check.subject for check in self.unjudged if check.kind == "floating" and check.lost)
+
+    def _with(self, verdict: str) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.verdict == verdict)
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Of each function: "failed" where one of its checks did, else "not judged" where one is not, else "passed"."""
+        found: dict[str, str] = {}
+        for check in (check for check in self.checks if check.kind != "identities"):
+            found[check.subject] = min(found.get(check.subject, "passed"), check.verdict, key=_WORST_FIRST.index)
+        return found
+
+    @property
+    def closing(self) -> str:
+        """What came of it, in a sentence that says no more than was run."""
+        count, missed, open_ = len(self.checks), len(self.failures), len(self.unjudged)
+        behind = f", {open_} not judged" if open_ else ""
+        if missed:
+            return f"{missed} of {count} checks failed{behind}"
+        if not count:
+            return "nothing was checked"
+        if open_:
+            return f"{count - open_} of {count} checks passed{behind}"
+        if self.refused:
+            return f"verified, but for {len(self.refused)} left out: {', '.join(self.refused)}"
+        return "verified"
 
     def of(self, kind: str) -> tuple[Check, ...]:
         """The checks of one kind: algebra, text, floating or identities."""
@@ -77,7 +131,8 @@ class Report:
     def facts(self) -> dict[str, Any]:
         """Everything as plain JSON types."""
         return {
-            "robot": self.robot, "passed": self.passed, "real": self.real, "states": self.states, "digits": self.digits,
+            "robot": self.robot, "passed": self.passed, "closing": self.closing, "functions": self.verdicts,
+            "real": self.real, "states": self.states, "digits": self.digits,
             "condition": _finite(self.condition), "operations": dict(self.costs), "refused": dict(self.refused),
             "notes": list(self.notes), "checks": [check.facts() for check in self.checks],
         }
@@ -87,22 +142,18 @@ class Report:
         lines = [head, "", *_table(self._functions())]
         if self.of("identities"):
             lines += ["", *_table(self._identities())]
-        lines += ["", *(f"refused: {name}: {why}" for name, why in self.refused.items()), *self.notes]
+        lines += ["", *(f"left out: {line}" for line in said_once(self.refused)), *self.notes]
         details = [f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.miss}" + f": {c.detail}" * bool(c.detail) for c in self.failures]
-        verdict = "verified" if self.passed else f"{len(details)} of {len(self.checks)} checks failed"
-        return "\n".join([*(line.rstrip() for line in lines), *details, f"{self.robot}: {verdict}"]).replace("\n\n\n", "\n\n")
+        details += [f"not judged {_TITLES[c.kind]}, {c.subject}: {c.unjudged}" for c in self.unjudged]
+        lines = [*(line.rstrip() for line in lines), *details, f"{self.robot}: {self.closing}"]
+        return "\n".join(lines).replace("\n\n\n", "\n\n")
 
     def __repr__(self) -> str:
-        return f"<symgen.Report {self._closing}; {len(self.checks)} checks at {self.states} states, {self.real}>"
-
-    @property
-    def _closing(self) -> str:
-        """The last line of the report: what came of it."""
-        return str(self).rpartition("\n")[2]
+        return f"<symgen.Report {self.robot}: {self.closing}; {len(self.checks)} checks at {self.states} states, {self.real}>"
 
     def _repr_html_(self) -> str:
         """For a notebook: the tables, then what the report says below them."""
-        title, text = self._closing, str(self)
+        title, text = f"{self.robot}: {self.closing}", str(self)
         tables = [html_table(title, self._functions())]
         if self.of("identities"):
             tables.append(html_table("functions with each other", self._identities()))
@@ -117,9 +168,9 @@ class Report:
             algebra, text, floating = (found.get((kind, subject)) for kind in ("algebra", "text", "floating"))
             rows.append((
                 subject, str(self.costs.get(subject, "")),
-                "-" if algebra is None else f"{algebra.error:.0e}" + ("" if algebra.passed else " FAILED"),
+                "-" if algebra is None else f"{algebra.error:.0e}" + algebra.mark,
                 "-" if text is None else "FAILED" if not text.passed else _ALIKE.get(text.unit, "row for row"),
-                "-" if floating is None else f"{floating.error:.2g} of {floating.bound:.0f}" + " FAILED" * (not floating.passed),
+                "-" if floating is None else _of(floating),
             ))
         return rows
 
@@ -130,10 +181,21 @@ class Report:
             exact, compiled = own.get(""), own.get(" eps")
             rows.append((
                 title,
-                "-" if exact is None else f"{exact.error:.0e}" + " FAILED" * (not exact.passed),
-                "-" if compiled is None else f"{compiled.error:.2g} of {compiled.bound:.0f}" + " FAILED" * (not compiled.passed),
+                "-" if exact is None else f"{exact.error:.0e}" + exact.mark,
+                "-" if compiled is None else _of(compiled),
             ))
         return rows
+
+
+def lost_digits(round_offs: float) -> str:
+    """Why floating point is not judged that may be off by so many round-offs."""
+    return f"loses its digits here ({round_offs:.2g} round-offs)"
+
+
+def _of(check: Check) -> str:
+    """An error beside its bound, in round-offs."""
+    bound = f"{check.bound:.0f}" if check.bound < 1e6 else f"{check.bound:.2g}"
+    return f"{check.error:.2g} of {bound}{check.mark}"
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -1,40 +1,102 @@
 """How far results are from the truth, and what that distance is measured against.
 
 Most results are compared entry by entry. What solves with the mass matrix is judged by its residual: near a singular
-M the answer itself is ill-conditioned, and the residual is what a correct method keeps small.
+M the answer itself is ill-conditioned, and the residual is what a correct method keeps small. It is judged joint by
+joint, each against its own terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from symgen.precision import Array
-from symgen.verification.truth import Truth, largest, norm
+from symgen.verification.sizes import above, largest
+from symgen.verification.truth import Truth
 
-Distance = tuple[Array, Array]
-"""Differences (count, …) and, per state, the size (count,) that they are relative to."""
+VANISHING = 1e-20
+"""An answer this small a part of its terms is a zero, and is compared with the terms instead."""
+
+
+class Distance(NamedTuple):
+    """Differences (count, …), the size of the terms that they are relative to, and the answer that those terms leave over.
+
+    `weights` bring the differences to the units of `answer` and `terms`, in which joints of all kinds can be compared.
+    """
+
+    difference: Array
+    size: Array
+    """Per state (count,), or per entry (count, …)."""
+    answer: Array
+    """Its largest magnitude per state (count,)."""
+    terms: Array
+    """The largest of its terms per state (count,)."""
+    weights: Array | float = 1.0
+
+    @property
+    def loss(self) -> float:
+        """How many times larger the terms are than what they leave over, at half of the states or more; 1 for a zero."""
+        return _usual(self.terms, self._answer)
+
+    @property
+    def seen(self) -> float:
+        """How far off the result is, relative to the answer (to the terms of a zero), at half of the states or more."""
+        return _usual(largest(self.difference * self.weights), self._answer)
+
+    @property
+    def _answer(self) -> Array:
+        return np.where(self.answer <= VANISHING * self.terms, self.terms, self.answer)
+
+
+def _usual(part: Array, whole: Array) -> float:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(part == 0, 0.0, part / whole)
+    return float(np.median(np.where(np.isnan(ratio), np.inf, ratio)))
+
+
+def entries(difference: Array, value: Array, size: Array) -> Distance:
+    """Of a result that is compared with its exact `value`, of the natural `size` (count,)."""
+    return Distance(difference, size, largest(value), size)
 
 
 def times(matrix: Array, vector: Array) -> Array:
     return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
+def driven(difference: Array, size: Array, right: Array, truth: Truth) -> Distance:
+    """Of a residual M x − right, joint by joint, weighed with 1/√s_j."""
+    weights = 1 / truth.sizes.roots
+    return Distance(difference, size, largest(right * weights), largest(size * weights), weights)
+
+
 def _forward_dynamics(results: Mapping[str, Array], truth: Truth) -> Distance:
     mass, a, tau = truth.mass_matrix, results["a"], truth.balls["tau"]
-    size = norm(mass) * norm(a) + truth.sizes.of("bias_force", "c") + norm(tau)
-    return times(mass, a) + truth.bias - tau, size
+    return driven(times(mass, a) + truth.bias - tau, truth.sizes.driven(a), tau - truth.bias, truth)
 
 
 def _solve(results: Mapping[str, Array], truth: Truth) -> Distance:
-    mass, x, b = truth.mass_matrix, results["x"], truth.balls["b"]
-    return times(mass, x) - b, norm(mass) * norm(x) + norm(b)
+    return solved(truth.mass_matrix, results["x"], truth.balls["b"], truth)
+
+
+def solved(mass: Array, x: Array, b: Array, truth: Truth) -> Distance:
+    """M x = b."""
+    return driven(times(mass, x) - b, truth.sizes.roots * truth.sizes.weighed(x) + np.abs(b.astype(float)), b, truth)
 
 
 def _inverse(results: Mapping[str, Array], truth: Truth) -> Distance:
-    mass, inverse = truth.mass_matrix, results["Minv"]
-    return mass @ inverse - np.eye(truth.mechanism.nv, dtype=int), norm(mass) * norm(inverse)
+    return inverted(truth.mass_matrix, results["Minv"], truth)
+
+
+def inverted(mass: Array, inverse: Array, truth: Truth) -> Distance:
+    """M M⁻¹ = 1, where an entry jk of the inverse is known to eps √(M⁻¹_jj M⁻¹_kk)."""
+    ends = np.sqrt(np.abs(np.diagonal(inverse, axis1=-2, axis2=-1).astype(float)))
+    across = truth.sizes.weighed(ends) * ends   # Σ_j √s_j |δM⁻¹_jk| of every column k
+    roots = truth.sizes.roots
+    difference = mass @ inverse - np.eye(truth.mechanism.nv, dtype=int)
+    weights = roots[:, None, :] / roots[..., None]   # which leave the identity what it is
+    return Distance(difference, roots[..., None] * across[:, None, :], np.ones(truth.count), largest(roots * across), weights)
 
 
 RESIDUALS: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
@@ -44,26 +106,25 @@ RESIDUALS: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
 }
 """Functions judged by residual: (results over balls, truth) → distance; the rest are compared with the reference."""
 
-VANISHING = 1e-20
-"""An answer this small a part of its terms is a zero, and is compared with the terms instead."""
 
-
-def distances(function: str, results: Mapping[str, Array], truth: Truth) -> list[Distance]:
-    """One distance a result, relative to the largest magnitude in the result (its natural size where it vanishes)."""
+def distances(function: str, results: Mapping[str, Array], truth: Truth) -> dict[str, Distance]:
+    """One distance a result, in units of its natural size."""
     with truth.scalars.working():
         if function in RESIDUALS:
-            return [RESIDUALS[function](results, truth)]
-        exact = truth.results(function)
-        return [
-            (results[name] - value, np.maximum(largest(value), VANISHING * truth.sizes.of(function, name)))
-            for name, value in exact.items()
-        ]
+            return {next(iter(results)): RESIDUALS[function](results, truth)}
+        return {name: entries(results[name] - value, value, truth.sizes.of(function, name))
+                for name, value in truth.results(function).items()}
 
 
 def worst(differences: Array, size: Array) -> tuple[float, int]:
-    """Largest relative difference over the states and the state it occurs at; 0/0 is a difference of 0, NaN is infinite."""
-    found = largest(differences)
+    """Largest relative difference over the states and the state it occurs at; 0/0 is a difference of 0, NaN is infinite.
+
+    `size` is one number a state (count,), or one an entry, as many as there are differences.
+    """
+    each = size.ndim > 1
+    found = above(differences) if each else largest(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(found == 0, 0.0, found / size)
     ratio = np.where(np.isnan(ratio), np.inf, ratio)
+    ratio = ratio.reshape(len(ratio), -1).max(axis=-1)
     return float(ratio.max()), int(ratio.argmax())

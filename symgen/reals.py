@@ -1,0 +1,13 @@
+"""The real types of the C: their unit of round-off, and when an answer in one has lost its digits."""
+
+from __future__ import annotations
+
+EPS = {"double": 2.0**-52, "float": 2.0**-23}
+"""The spacing of the numbers at 1."""
+LOST = 1e-3
+"""Of the answer: what may be off by more has no digits that anybody could judge."""
+
+
+def loses(round_offs: float, real: str) -> bool:
+    """Whether so many round-offs of an answer are more than LOST of it; NaN and infinity are."""
+    return not round_offs * EPS[real] <= LOST

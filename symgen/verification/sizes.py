@@ -1,0 +1,216 @@
+"""How large the terms are that add up to an answer, per state: what round-off is measured against.
+
+A force is a sum over parts of levers times masses times accelerations. Taking every term with its absolute value, with
+a lever no longer than the farthest that the part gets from the joint on its way out, gives a size that no choice of
+frames changes and that stays honest where the sum itself cancels (a wrist that gravity does not load).
+
+What solves with M is measured joint by joint. An elimination of a positive definite M is exact for a matrix that differs
+by a few eps √(s_i s_j) in entry ij, with s_j the size of M_jj (Higham, Accuracy and Stability of Numerical Algorithms,
+theorem 10.5, after Demmel), whatever the joints' units are: a wrist of 1e-4 kg m² is held to its own scale, and what
+the shoulder may lose does not excuse it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import flint
+import numpy as np
+
+from symgen.errors import RequestError
+from symgen.mechanism import BASE
+from symgen.precision import Array
+from symgen.verification import log_sizes
+
+if TYPE_CHECKING:
+    from symgen.verification.truth import Truth
+
+
+class Sizes:
+    """The sizes at the states of a `Truth`."""
+
+    def __init__(self, truth: Truth) -> None:
+        self.truth = truth
+        reference, q = truth.rough, truth.floats["q"]
+        self.placed = reference.placements(q)
+        self.gravity = float(np.linalg.norm(reference.gravity))
+        self.parts: list[tuple[list[int], Array, Array, Array, Array]] = []
+        """(joints, whether each turns, levers (count, k), mass, norm of the tensor) of every part."""
+        self.arms: list[Array] = []
+        """Distances (count, k) of every part's centre from the frames of those joints, or of one further out where that is
+        farther, whatever their type."""
+        for part in reference.parts(truth.load):
+            at = self.placed[part.body]
+            centre = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0]
+            support = reference.supports[part.body]
+            turns = np.array([truth.mechanism.joints[j].kind != "prismatic" for j in support])
+            far = [np.linalg.norm(centre - self.placed[j].shift[0], axis=-1) for j in support]
+            apart = np.stack([np.broadcast_to(x, (len(q),)) for x in far], axis=-1)
+            # A recursion goes out and back joint by joint: where the arm is folded, that is farther than the way across.
+            self.arms.append(np.maximum.accumulate(apart[:, ::-1], axis=-1)[:, ::-1])
+            inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
+            self.parts.append((support, turns.astype(float), np.where(turns, self.arms[-1], 1.0), part.mass, inertia))
+
+    def pushed(self) -> Array:
+        """Size of Jᵀ wrench (count, NV): its moment, and its force at the distance from the joint."""
+        total, on = np.zeros(self.truth.floats["v"].shape), self.truth.rough.wrench
+        if on is not None and on.body != BASE:
+            at, wrench = self.placed[on.body], self.truth.floats["wrench"]
+            point = at.shift[0] + at.turn[0] @ self.truth.rough.pose(on.pose)[1]
+            moment, force = np.linalg.norm(wrench[:, :3], axis=-1), np.linalg.norm(wrench[:, 3:], axis=-1)
+            arm = np.zeros(len(total))
+            for j in reversed(self.truth.rough.supports[on.body]):
+                arm = np.maximum(arm, np.linalg.norm(point - self.placed[j].shift[0], axis=-1))
+                slides = self.truth.mechanism.joints[j].kind == "prismatic"
+                total[:, j] = force if slides else moment + force * arm
+        return total
+
+    def forces(self, v: Array, a: Array, wrench: bool = True) -> Array:
+        """Size of inverse dynamics at (q, v, a), joint by joint (count, NV)."""
+        total = self.pushed() if wrench else np.zeros(v.shape)
+        for (support, turns, levers, _, _), (force, moment) in zip(self.parts, self._resistance(v, a), strict=True):
+            total[:, support] += levers * force[:, None] + turns * moment[:, None]
+        return total
+
+    def wrenches(self, v: Array, a: Array) -> Array:
+        """Size of the wrenches across the joints at (q, v, a), joint by joint (count, NV)."""
+        outside = self.truth.floats.get("wrench")
+        total = self.pushed() + (0 if outside is None else largest(outside)[:, None])
+        for (support, *_), arms, (force, moment) in zip(self.parts, self.arms, self._resistance(v, a), strict=True):
+            total[:, support] += np.maximum(1.0, arms) * force[:, None] + moment[:, None]
+        return np.asarray(total)
+
+    def _resistance(self, v: Array, a: Array) -> Iterator[tuple[Array, Array]]:
+        """Sizes (count,) of what every part resists with: a force at its centre and a moment."""
+        v, a = np.abs(v), np.abs(a)
+        for support, turns, levers, mass, inertia in self.parts:
+            rate = (v[:, support] * turns).sum(axis=-1)
+            speed = (v[:, support] * levers).sum(axis=-1)
+            acceleration = (a[:, support] * levers).sum(axis=-1) + 2 * rate * speed + self.gravity
+            yield mass * acceleration, inertia * ((a[:, support] * turns).sum(axis=-1) + 2 * rate * rate)
+
+    def diagonal(self) -> Array:
+        """Sizes of the mass matrix' diagonal entries (count, NV); that of M_jk is at most the root of two of them."""
+        total = np.zeros(self.truth.floats["q"].shape)
+        for support, turns, levers, mass, inertia in self.parts:
+            total[:, support] += levers * levers * np.asarray(mass)[..., None] + turns * np.asarray(inertia)[..., None]
+        return total
+
+    @cached_property
+    def roots(self) -> Array:
+        """√s_j (count, NV): what joint j's motion weighs."""
+        return np.asarray(np.sqrt(self.diagonal()))
+
+    def weighed(self, x: Array) -> Array:
+        """Σ √s_j |x_j| per state (count, 1) of a joint-space vector (count, NV)."""
+        return np.asarray((self.roots * np.abs(np.asarray(x, dtype=float))).sum(axis=-1, keepdims=True))
+
+    def mass(self) -> Array:
+        """Size of the mass matrix, its largest entry per state (count,)."""
+        return np.asarray(self.diagonal().max(axis=-1))
+
+    def driven(self, a: Array) -> Array:
+        """Size of M a + c − tau, joint by joint (count, NV)."""
+        v = self.truth.floats["v"]
+        return np.asarray(self.roots * self.weighed(a) + self.forces(v, 0 * v) + np.abs(self.truth.floats["tau"]))
+
+    def inverse_entries(self) -> Array:
+        """√(M⁻¹_jj) (count, NV): an entry jk of M⁻¹ is no larger than two of them multiplied."""
+        inverse = self.truth.results("inverse_mass_matrix")["Minv"]
+        return np.asarray(np.sqrt(np.abs(np.diagonal(inverse, axis1=-2, axis2=-1).astype(float))))
+
+    def length(self) -> Array:
+        """Longest way along the bodies from the first joint on, per state (count,), in m: a lever, wherever the base stands."""
+        reach: list[Any] = []
+        for index, joint in enumerate(self.truth.mechanism.joints):
+            if joint.parent == BASE:
+                reach.append(np.zeros(self.truth.count))
+            else:
+                step = np.linalg.norm(self.placed[index].shift[0] - self.placed[joint.parent].shift[0], axis=-1)
+                reach.append(step + reach[joint.parent])
+        tool = 0.0
+        if self.truth.rough.frame is not None:
+            tool = float(np.linalg.norm(self.truth.rough.pose(self.truth.rough.frame.pose)[1]))
+        return np.asarray(np.max(np.broadcast_arrays(*reach), axis=0) + tool)
+
+    def distance(self) -> Array:
+        """Size of the frame's place, per state (count,), in m: as far as its first joint stands from the base, and a lever."""
+        frame = self.truth.rough.frame
+        root = 0.0 if frame is None or frame.body == BASE else self.placed[self.truth.rough.supports[frame.body][0]].shift[0]
+        return np.asarray(np.linalg.norm(np.atleast_2d(root), axis=-1) + self.length())
+
+    def joint_accelerations(self) -> Array:
+        """Size of the joints' accelerations (count, NV): M⁻¹ times that of the forces."""
+        inverse = np.asarray(self.truth.results("inverse_mass_matrix")["Minv"], dtype=float)
+        driven = self.driven(self.truth.results("forward_dynamics")["a"])
+        return np.asarray((np.abs(inverse) @ driven[..., None])[..., 0])
+
+    def acceleration(self) -> Array:
+        """Size of the links' accelerations per state (count,): that of the joints', at a lever."""
+        rates = self.joint_accelerations().sum(axis=-1) + 2 * np.abs(self.truth.floats["v"]).sum(axis=-1) ** 2
+        return np.asarray(np.maximum(1.0, self.length()) * rates + self.gravity)
+
+    def mobility(self) -> Array:
+        """Size of J M⁻¹ Jᵀ per state (count,): what it changes by, relatively, when M or J does, X = M⁻¹ Jᵀ being the lever."""
+        truth = self.truth
+        with truth.scalars.working():
+            levers = truth.results("jacobian")["J"] @ truth.results("inverse_mass_matrix")["Minv"]
+        levers = np.abs(np.asarray(levers, dtype=float))
+        weighed = (levers @ self.roots[..., None])[..., 0].max(axis=-1)
+        return np.asarray(weighed**2 + 2 * self.of("jacobian", "J") * levers.sum(axis=-1).max(axis=-1))
+
+    def determinant(self) -> Array:
+        """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM); Hadamard's bound where M is singular."""
+        try:
+            det = largest(self.truth.results("mass_matrix_determinant")["det"])
+            return np.asarray(det * log_sizes.trace(self))
+        except RequestError:
+            diagonal = np.array(np.diagonal(self.truth.mass_matrix, axis1=-2, axis2=-1), dtype=float)
+            return np.asarray(np.prod(diagonal, axis=-1))
+
+    def of(self, function: str, result: str) -> Array:
+        """Natural size of one result of a function, per state (count,); its own largest entry where nothing better is known."""
+        v, a = self.truth.floats["v"], self.truth.floats["a"]
+        if result == "tau":
+            return np.asarray(self.forces(v, a).max(axis=-1))
+        if result == "c":
+            return np.asarray(self.forces(v, 0 * a).max(axis=-1))
+        if result == "g":
+            return np.asarray(self.forces(0 * v, 0 * a, wrench=False).max(axis=-1))
+        if result == "M":
+            return self.mass()
+        if function in ("forward_kinematics", "jacobian"):
+            return np.maximum(1.0, self.length()) if result != "p" else self.distance()
+        if function == "link_accelerations":
+            return self.acceleration()
+        if function == "interbody_forces":   # F inherits the round-off of a
+            rates = self.joint_accelerations()
+            return np.asarray((rates if result == "a" else self.wrenches(v, rates)).max(axis=-1))
+        if result == "Lambda_inv":
+            return self.mobility()
+        if result == "logdet":
+            return log_sizes.log_determinant(self)
+        if result == "grad":
+            return log_sizes.gradient(self)
+        if result == "det":
+            return self.determinant()
+        return largest(self.truth.results(function)[result])
+
+
+def above(values: Array) -> Array:
+    """Every magnitude, as floats rounded up: of floats, or of balls with their radii."""
+    if values.dtype != object:
+        return np.asarray(np.where(np.isfinite(values), np.abs(values), np.inf))
+    return np.asarray(np.frompyfunc(_above, 1, 1)(values), dtype=float)
+
+
+def largest(values: Array) -> Array:
+    """Largest magnitude per state (count,), as floats rounded up: of floats, or of balls with their radii."""
+    return np.asarray(above(values).reshape(len(values), -1).max(axis=-1))
+
+
+def _above(ball: Any) -> float:
+    upper = float(flint.arb(abs(ball)).upper()) if isinstance(ball, flint.arb) else abs(float(ball))
+    return upper if upper == upper else float("inf")

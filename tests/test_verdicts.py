@@ -1,0 +1,218 @@
+"""What a verification says of what it could not judge: a chain of light links, whose constraint forces leave no digit over."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen import cli, compare, folder, generation, verify
+from symgen.canonical import to_toml
+from symgen.footprint import Footprint
+from symgen.free_bodies import freedom
+from symgen.functions import FUNCTIONS
+from symgen.generation import Options
+from symgen.mechanism import Mechanism
+from symgen.reals import EPS, LOST, loses
+from symgen.selftest import cases
+from symgen.solver import Solver
+from symgen.verification.compiled import LONG
+from symgen.verification.evaluating import Results, Runner, in_machine_reals
+from symgen.verification.floating import allowance, check_floating
+from symgen.verification.report import Check, Report
+from symgen.verification.truth import Truth
+from tests.robots_for_tests import random_mechanism, robot
+
+HARD, EASY = "forward_dynamics=constraint_force:parallel", "forward_dynamics=composite_body"
+
+
+@cache
+def light(least: str, n: int = 4) -> Mechanism:
+    """A chain whose links weigh `least` of what the last one does."""
+    made, factor = random_mechanism(n, 3), Fraction(least)
+    bodies = (*(replace(body, parts=tuple(replace(part, mass=part.mass * factor, moments=tuple(x * factor for x in part.moments))
+                                          for part in body.parts)) for body in made.bodies[:-1]), made.bodies[-1])
+    return replace(made, name="light", bodies=bodies)
+
+
+@cache
+def report() -> Report:
+    return symgen.verify(light("1e-20", 3), [HARD], states=2)
+
+
+def test_digits_that_are_lost_are_not_verified() -> None:
+    """Such a chain was "verified" against 1e20 round-offs and more."""
+    found = report()
+    floating, = found.of("floating")
+    assert floating.bound * EPS["double"] > LOST
+    assert floating.verdict == "not judged"
+    assert f"not judged floating point, {HARD}: loses its digits here ({floating.bound:.2g} round-offs)" in str(found)
+    assert "verified" not in str(found)
+    assert found.lost == (HARD,)
+    assert found.verdicts == {HARD: "not judged"}
+    assert not found.passed
+    assert {check.verdict for kind in ("algebra", "text") for check in found.of(kind)} == {"passed"}
+    identities = {check.unit: check.verdict for check in found.of("identities")}
+    assert identities == {"": "passed", " eps": "not judged"}   # the constraint forces take part in the compiled one
+
+
+def test_the_facts_say_it_as_well() -> None:
+    facts = json.loads(json.dumps(report().facts(), allow_nan=False))
+    assert facts["functions"] == {HARD: "not judged"}
+    assert facts["passed"] is False
+    assert "not judged" in facts["closing"]
+    assert [check["why"] != "" for check in facts["checks"]] == [check["verdict"] != "passed" for check in facts["checks"]]
+
+
+def test_the_exit_code_is_that_of_an_answer_that_is_not_yes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "light.toml"
+    path.write_text(to_toml(light("1e-20", 2)), encoding="utf-8")
+    assert cli.main(["verify", str(path), "--states", "1", "-f", HARD]) == 1
+    out = capsys.readouterr().out
+    assert out.endswith(" not judged\n")
+    assert cli.main(["verify", str(path), "--states", "1", "-f", EASY]) == 0
+    assert capsys.readouterr().out.endswith("light: verified\n")
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where the method that does so needs the fewest operations."""
+    made = light("1e-20", 3)
+    for function in ("forward_dynamics", "mass_matrix_determinant", "mass_matrix_log_determinant"):
+        chosen = generation.best(made, function, Options(real))
+        assert not loses(allowance(chosen, Truth(made, 1)), real), function
+    alone = ("constraint_force", "riccati")   # of which the first has fewer operations, as if it were so here
+    monkeypatch.setattr(generation, "methods_for", lambda *_: alone)
+    derived = generation._once
+
+    def cheap(mechanism: Mechanism, function: str, method: str, *rest: object) -> object:
+        found = derived(mechanism, function, method, Options(real))
+        return replace(found, rows=(), outputs=()) if method == "constraint_force" else found
+
+    monkeypatch.setattr(generation, "_once", cheap)
+    assert generation.best(made, "mass_matrix_solve", Options(real)).method == "riccati"
+    assert generation.best(light("1"), "mass_matrix_solve", Options("double")).method == "constraint_force"
+
+
+def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None:
+    of = [freedom(light(least)) for least in ("1", "1e-3", "1e-6", "1e-20")]
+    assert of[0] < 1e4
+    assert 500 < of[2] / of[1] < 2000
+    assert 1e13 < of[3] / of[2] < 1e15
+    heavy = replace(light("1"), bodies=tuple(
+        replace(body, parts=tuple(replace(part, mass=part.mass * 1000, moments=tuple(x * 1000 for x in part.moments))
+                                  for part in body.parts)) for body in light("1").bodies))
+    assert freedom(heavy) == of[0]
+
+
+def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
+    """Scara's wrist has 1e-4 of the shoulder's inertia: what the shoulder may lose hid an error of 1e-2 in it, and conversely."""
+    made = robot("scara")
+    truth = Truth(made, 2, frame=generation.tip(made))
+    for function in ("forward_dynamics", "mass_matrix_solve", "inverse_mass_matrix", "mass_matrix_determinant",
+                     "operational_inertia_inverse", "link_accelerations"):
+        program = generation.best(made, function, Options("float"))
+        honest = in_machine_reals(program)
+        assert check_floating(program, honest, truth, function).passed, function
+
+        def wrong(arguments: object, run: Runner = honest) -> Results:
+            found = run(arguments)   # type: ignore[arg-type]
+            return {result: values * np.float32(1.01) for result, values in found.items()}
+
+        assert check_floating(program, wrong, truth, function).verdict == "failed", function
+
+
+def test_what_was_seen_to_lose_its_digits_is_not_judged_either() -> None:
+    """A bound that is below 1e-3 of the terms, but not of what they leave over, and an answer that is off by as much."""
+    made = symgen.load("planar_point_mass:6")
+    program = generation.best(made, "interbody_forces", Options("float"))
+    truth, honest = Truth(made, 2), in_machine_reals(program)
+    answers = honest(truth.arguments(program.function, truth.floats))
+
+    def off(by: float) -> Check:
+        found = answers | {"F": answers["F"] * np.float32(1 + by)}
+        return check_floating(program, lambda _: found, truth, "f")
+
+    assert [off(by).verdict for by in (0, 1e-4, 0.02, 10)] == ["passed", "passed", "not judged", "failed"]
+    assert off(0.02).unjudged.startswith("loses its digits here (")
+    assert Report("r", "float", 1, 60, 1.0, (off(0.02),)).closing == "0 of 1 checks passed, 1 not judged"
+
+
+def test_the_closing_line_says_no_more_than_was_run() -> None:
+    good = Check("algebra", "f", 1e-60, 1e-40)
+    assert Report("r", "double", 1, 60, 1.0, (good,)).closing == "verified"
+    less = Report("r", "double", 1, 60, 1.0, (good,), refused={"g": "g of 'r' divides"})
+    assert less.closing == "verified, but for 1 left out: g"
+    assert Report("r", "double", 1, 60, 1.0, ()).closing == "nothing was checked"
+    without = symgen.verify("planar_arm", ["mass_matrix"], states=1, compiled=False)
+    assert without.passed
+    assert "verified" not in without.closing
+    assert {check.unjudged for check in without.of("floating")} == {verify.UNCOMPILED}
+
+
+@pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="no C compiler")
+def test_long_functions_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TALOS, of 60 000 rows in sum, was run over NumPy and called verified."""
+    from symgen.verification import compiled
+
+    levels: list[str] = []
+    run = compiled._run
+
+    def watched(where: Path, arguments: list[str], made: str) -> str:
+        levels.extend(word for word in arguments if word.startswith("-O"))
+        return run(where, arguments, made)
+
+    monkeypatch.setattr(compiled, "_run", watched)
+    monkeypatch.setattr(compiled, "LONG", 20)
+    assert symgen.verify("planar_arm", ["inverse_dynamics", "mass_matrix"], states=2).closing == "verified"
+    assert sorted({*levels}) == ["-O0", "-O1"]
+    assert LONG < 10_000
+    assert not hasattr(verify, "COMPILED_ROWS")
+
+
+def test_compare_marks_it_and_says_a_refusal_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "ROUND_OFF_STATES", 1)
+    monkeypatch.setattr(compare, "_times", lambda *_: {})   # what is timed and how well it is compiled is not looked at
+    monkeypatch.setattr(compare, "footprint", lambda *_: Footprint(None, None, {}))
+    monkeypatch.setattr(compare, "_solver", lambda made, program: Solver.from_programs(
+        made.name, {program.function: program}, made.nq, made.nv, optimize=0))
+    asked = "constraint_force,fixman:planar,riccati"
+    found = compare.compare(light("1e-20", 2), [f"mass_matrix_solve={asked}", f"mass_matrix_determinant={asked}"])
+    rows = {row.method: row for row in found.compared[0].rows}
+    assert set(rows["constraint_force"].unjudged) == {"round_off_double", "round_off_float"}
+    assert not rows["riccati"].unjudged
+    text = str(found)
+    line = next(line for line in text.splitlines() if line.startswith("constraint_force "))
+    assert line.rstrip().endswith("?")
+    assert line.count("?") == 2
+    assert "double eps, float eps: not judged: loses its digits here (" in text
+    assert text.count("takes serial chains that turn about parallel axes") == 1
+    facts = json.loads(json.dumps(found.facts(), allow_nan=False))
+    assert facts["functions"]["mass_matrix_solve"]["methods"]["constraint_force"]["not_judged"].keys() == rows[
+        "constraint_force"].unjudged.keys()
+
+
+def test_a_singular_robot_s_reason_is_said_once() -> None:
+    arm = symgen.load("planar_arm")
+    bare = replace(arm, bodies=(arm.bodies[0], replace(arm.bodies[1], parts=())))
+    found = symgen.verify(bare, states=2, compiled=False)
+    inverted = [name for name in FUNCTIONS if name in found.refused]
+    assert len(inverted) > 5
+    assert str(found).count("divides by the mass matrix") == 1
+    assert all(name in str(found).partition("likewise")[2] for name in inverted[1:])
+
+
+def test_a_self_test_says_what_its_tolerance_leaves_open() -> None:
+    made = light("1e-20", 2)
+    programs = {"forward_dynamics": generation.derive(made, "forward_dynamics", "constraint_force", Options())}
+    printed = {name: folder.texts(made, derived, cases=cases(made, derived, frame=None))[f"{made.name}_selftest.c"]
+               for name, derived in (("hard", programs), ("easy", generation.programs(made, ["forward_dynamics"])))}
+    assert 'report("forward_dynamics (to within ' in printed["hard"]
+    assert 'report("forward_dynamics", 3' in printed["easy"]
