@@ -21,7 +21,8 @@ help:
 	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (six minutes)"
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
 	@echo "make reproduce  rewrite docs/reproduce/, the papers' results measured on this machine (five minutes)"
-	@echo "make judge   rewrite the table of Pinocchio's verdicts on example-robot-data"
+	@echo "make judge   rewrite the table of Pinocchio's verdicts on what generate gives by default for example-robot-data"
+	@echo "             (hours; JOBS=N processes; goes on where it was stopped)"
 	@echo "make docs    the book under docs/, as HTML into build/docs"
 	@echo "make clean   remove what was built (rm -rf .venv starts over)"
 
@@ -66,7 +67,7 @@ firmware: $(VENV)/test.stamp
 	@echo "docs/firmware.md is rewritten; 'git diff --stat docs' shows what changed"
 
 judge: $(VENV)/test.stamp
-	@$(BIN)/python -m tests.judges.example_robot_data --write
+	@$(BIN)/python -m tests.judges.example_robot_data --write --jobs $(or $(JOBS),1)
 
 reproduce: $(VENV)/test.stamp
 	@for name in $$($(BIN)/symgen reproduce | cut -d' ' -f1); do $(BIN)/symgen reproduce $$name -o docs/reproduce || exit 1; done

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,10 @@ import pytest
 from lxml import etree
 
 import symgen
+from symgen import generation
+from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Mechanism
 from symgen.states import draw_states
 from tests.judges import example_robot_data as judges
 
@@ -22,34 +29,96 @@ SINGULAR = {"romeo_description/urdf/romeo.urdf", "romeo_description/urdf/romeo_l
 
 @pytest.mark.parametrize("path", FILES, ids=judges.short)
 def test_pinocchio_agrees_with_the_programs(path: Path) -> None:
-    """Unsnapped as well up to twelve joints; `make judge` has all."""
-    verdict = judges.judge(path, raw_to=12)
+    """One method a function, unsnapped as well up to twelve joints; `make judge` has all that `generate` gives by default."""
+    verdict = judges.judge(path, judges.by_named, raw_to=12)
+    assert verdict.passed, (verdict.failed, verdict.as_snapped, verdict.raw)
     if not verdict.judged:
         assert verdict.reason
         assert verdict.nv == 0
         return
-    assert verdict.worst <= judges.BOUND, (verdict.as_snapped, verdict.raw)
-    assert set(verdict.as_snapped) >= set(judges.QUANTITIES) - {"forward_dynamics"}
+    assert set(verdict.as_snapped) >= set(judges.QUICK) - {"forward_dynamics"}
     assert ("forward_dynamics" not in verdict.as_snapped) == (verdict.file in SINGULAR), verdict.reason
 
 
 @pytest.mark.parametrize("path", FILES, ids=judges.short)
 def test_pinocchio_agrees_with_the_reference(path: Path) -> None:
-    """Nothing derived stands between: this is the judge of the reader, of the reference and of the harness."""
-    verdict = judges.judge(path, judges.by_reference)
-    assert not verdict.judged or verdict.worst <= judges.BOUND, (verdict.as_snapped, verdict.raw)
+    """Nothing derived stands between: it judges the reader, the reference and the harness, small robots in every function."""
+    verdict = judges.judge(path, partial(judges.by_reference, all_to=8))
+    assert verdict.passed, (verdict.failed, verdict.as_snapped, verdict.raw)
+    assert verdict.nv > 8 or not verdict.judged or set(verdict.as_snapped) == set(FUNCTIONS)
+
+
+def by_name(name: str) -> Path:
+    return next(path for path in FILES if judges.short(path) == name)
+
+
+PENDULUM = "double_pendulum_description/urdf/double_pendulum.urdf"
+
+
+@pytest.mark.parametrize("name", [PENDULUM, "borinot_description/urdf/borinot_flying_arm_2.urdf"])
+def test_what_generate_gives_by_default_is_judged_in_every_function(name: str) -> None:
+    verdict = judges.judge(by_name(name))
+    assert verdict.passed, (verdict.failed, verdict.as_snapped, verdict.raw)
+    assert set(verdict.as_snapped) == set(verdict.raw) == set(judges.ERRORS) == set(FUNCTIONS)
+    chosen = {function: symgen.program(symgen.load(by_name(name)), function).method for function in FUNCTIONS}
+    assert verdict.methods == chosen
+
+
+@pytest.mark.parametrize("function", judges.ERRORS)
+def test_the_judge_sees_one_wrong_entry_in_every_function(function: str) -> None:
+    def slightly_wrong(mechanism: Mechanism, say: judges.Say) -> judges.Answers:
+        found = judges.by_reference(mechanism, say)
+
+        def run(states: dict[str, Any]) -> dict[str, Any]:
+            results = {key: np.array(values) for key, values in found.runners[function](states).items()}
+            for values in results.values():
+                values.reshape(len(values), -1)[-1, -1] += 1e-2 * np.abs(values).max()
+            return results
+
+        return judges.Answers({function: run})
+
+    verdict = judges.judge(by_name("ur_description/urdf/ur5_robot.urdf"), slightly_wrong)
+    assert not verdict.passed
+    assert verdict.worst > 1000 * judges.BOUND
+    assert f"**FAILED** {judges.HEADINGS[function]} is" in judges.table([verdict])
+
+
+def test_what_cannot_be_had_fails_and_is_no_empty_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+
+    def refuse(*_: object) -> None:
+        raise RequestError("not today")
+
+    monkeypatch.setattr(generation, "program", refuse)
+    verdict = judges.judge(by_name(PENDULUM))
+    assert not verdict.passed
+    assert len(verdict.failed) == len(FUNCTIONS)
+    assert "**FAILED** FD: not today" in judges.table([verdict])
+    broken = judges.elsewhere(tmp_path / "example-robot-data" / "robots" / "none.urdf", reference=False, verbose=False)
+    assert not broken.passed
+    assert "ended with code 1: FileNotFoundError" in broken.failed[0]
+
+
+def test_a_verdict_is_kept_while_nothing_changed(tmp_path: Path) -> None:
+    verdict = judges.Verdict("a.urdf", 1, as_snapped={"jacobian": 1e-16})
+    marked = {"1": verdict, "2": replace(verdict, file="b.urdf")}
+    lines = [json.dumps({"of": mark, "verdict": asdict(one)}) for mark, one in marked.items()]
+    (tmp_path / "book").write_text("\n".join([*lines, lines[0][:40]]))
+    assert judges.known(tmp_path / "book", {"a.urdf": "1", "b.urdf": "changed"}) == {"a.urdf": verdict}
+    assert judges.known(tmp_path / "none", {"a.urdf": "1"}) == {}
 
 
 def test_the_committed_table_names_every_file() -> None:
     if len(FILES) != 69:
         pytest.skip("the table is of example-robot-data 6.0")
     text = judges.TABLE.read_text(encoding="utf-8")
-    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and ".urdf" in line]
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and ".urdf |" in line]
     assert [row[0].removeprefix("| ") for row in rows] == [judges.short(path) for path in FILES]
-    errors = [[float(cell) for cell in row[3:9] if cell != "–"] for row in rows]
+    count = len(rows[0]) - 5   # file, joints, snaps before the functions; raw and a remark behind them
+    errors = [[float(cell) for cell in row[3:4 + count] if cell != "–"] for row in rows]
     assert sum(bool(found) for found in errors) == LOADED
     assert all(error <= judges.BOUND for found in errors for error in found)
-    assert all(row[9].strip(" |") for row, found in zip(rows, errors, strict=True) if len(found) < 6)
+    assert "FAILED" not in text
+    assert all(row[4 + count].strip(" |") for row, found in zip(rows, errors, strict=True) if len(found) < count + 1)
 
 
 def _without_shapes(text: str) -> str:
@@ -63,14 +132,16 @@ def _without_shapes(text: str) -> str:
 @pytest.mark.parametrize("name", ["panda_description/urdf/panda.urdf", "ur_description/urdf/ur5_robot.urdf"])
 def test_mujoco_agrees(name: str) -> None:
     mujoco = pytest.importorskip("mujoco")
-    path = next(path for path in FILES if judges.short(path) == name)
+    path = by_name(name)
     mechanism = symgen.load(path)
     model = mujoco.MjModel.from_xml_string(_without_shapes(judges.snapped_text(path.read_text(encoding="utf-8"))))
     data = mujoco.MjData(model)
     assert model.nv == mechanism.nv
     order = [model.jnt_dofadr[mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint.name)] for joint in mechanism.joints]
     states = {key: values.astype(float) for key, values in draw_states(mechanism, 5, seed=11).items()}
-    ours = {f: judges.by_programs(mechanism, f, states) for f in ("mass_matrix", "bias_force", "gravity_force")}
+    answers = judges.by_named(mechanism, lambda what: None)
+    wanted = {"mass_matrix": "M", "bias_force": "c", "gravity_force": "g"}
+    ours = {function: answers.runners[function](states)[result] for function, result in wanted.items()}
     for k in range(5):
         data.qpos[order], data.qvel[order] = states["q"][k], states["v"][k]
         mujoco.mj_forward(model, data)

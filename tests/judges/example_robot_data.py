@@ -1,56 +1,82 @@
-"""Pinocchio judges every URDF of the PyPI package `example-robot-data`.
+"""Pinocchio judges every URDF of the PyPI package `example-robot-data`: all that `symgen generate` gives for it by default.
 
 Each file is read twice. As symgen snaps it: the judge gets the same text with the snapped rotation tokens written out as
-multiples of π/2 to 17 digits, and parses that itself. And with snapping off: the judge gets the file as it is. Our side
-is symgen's Programs over NumPy arrays of states (or, with `--reference`, the reference), the other side Pinocchio's
-rnea, crba, nonLinearEffects and computeGeneralizedGravity.
+multiples of π/2 to 17 digits, and parses that itself. And with snapping off: the judge gets the file as it is. Our side is
+the Programs that `generate` prints when it is told nothing, each function by the method that it chooses, over NumPy arrays of
+states; the other side is `tests.judges.pinocchio_answers`.
 
-    python -m tests.judges.example_robot_data            prints the table
-    python -m tests.judges.example_robot_data --write    rewrites tests/judges/example_robot_data.md
+    python -m tests.judges.example_robot_data                      prints the table
+    python -m tests.judges.example_robot_data --write --jobs 4     rewrites tests/judges/example_robot_data.md
+    python -m tests.judges.example_robot_data --only panda -v      some files, and what is being done
+    python -m tests.judges.example_robot_data --reference          the numeric reference in place of the Programs
+
+The whole takes hours. What is judged stands in build/judge/, a line a file, and is not judged again while the file, symgen and
+this judge are what they were; `--fresh` starts over.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.metadata
+import json
 import math
 import re
+import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import symgen
+from symgen import generation
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
-from symgen.generation import program
 from symgen.mechanism import Mechanism
 from symgen.precision import Array
 from symgen.reference import Reference
-from symgen.regularity import singular_joint
 from symgen.snapping import snapped
 from symgen.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
+from tests.judges.pinocchio_answers import ERRORS, Model, Word
 
 TABLE = Path(__file__).with_suffix(".md")
+ROOT = Path(__file__).parents[2]
+PARTIAL = ROOT / "build" / "judge"
 STATES = 6
 BOUND = 1e-11
-"""Relative, of the largest entry of the judge's answer; for forward dynamics of |M||a| + |c| + |tau|."""
+"""Relative, in the sense of `pinocchio_answers`."""
 
-METHODS = {"inverse_dynamics": "newton_euler", "mass_matrix": "composite_body", "bias_force": "newton_euler",
-           "gravity_force": "newton_euler", "forward_dynamics": "riccati"}
-"""One method a function: choosing the cheapest would derive each by all of them."""
-QUANTITIES = {"inverse_dynamics": "tau", "mass_matrix": "M", "bias_force": "c", "gravity_force": "g", "forward_dynamics": "a"}
-HEADINGS = dict(zip(QUANTITIES, ("ID", "M", "bias", "gravity", "FD"), strict=True))
+HEADINGS = dict(zip(FUNCTIONS, ("ID", "FD", "bias", "gravity", "M", "M+c", "M⁻¹", "M⁻¹b", "det", "ln det", "grad", "Λ⁻¹", "links",
+                                "joints' F", "FK", "J"), strict=True))
+QUICK = {"inverse_dynamics": "newton_euler", "mass_matrix": "composite_body", "bias_force": "newton_euler",
+         "gravity_force": "newton_euler", "forward_dynamics": "riccati", "forward_kinematics": "kinematics",
+         "jacobian": "kinematics"}
+"""One method a function, for a quick look: choosing the cheapest derives each by all of them."""
 
 _RPY = r"(\brpy\s*=\s*)([\"'])([^\"']*)\2"
 
-Answers = Callable[[Mechanism, str, dict[str, Array]], Array]
-"""(mechanism, function, arguments (count, NV) each) → result (count, …)."""
+Say = Callable[[str], None]
+Runner = Callable[[dict[str, Array]], Mapping[str, Array]]
+
+
+@dataclass
+class Answers:
+    """Our side: what runs each function, which method it is by, what is left out by rule, and what should be there and is not."""
+
+    runners: dict[str, Runner] = field(default_factory=dict)
+    methods: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+Ours = Callable[[Mechanism, Say], Answers]
 
 
 @dataclass
@@ -64,7 +90,12 @@ class Verdict:
     """Largest distance in rad that a token was snapped over."""
     as_snapped: dict[str, float] = field(default_factory=dict)
     raw: dict[str, float] = field(default_factory=dict)
+    methods: dict[str, str] = field(default_factory=dict)
     reason: str = ""
+    """Why the file, or a function of it, is not to be judged."""
+    failed: list[str] = field(default_factory=list)
+    """What ought to have been judged and could not be."""
+    seconds: float = 0.0
 
     @property
     def judged(self) -> bool:
@@ -72,8 +103,57 @@ class Verdict:
 
     @property
     def worst(self) -> float:
-        return max([*self.as_snapped.values(), *self.raw.values()], default=math.inf)
+        return max([*self.as_snapped.values(), *self.raw.values()], default=0.0)
 
+    @property
+    def passed(self) -> bool:
+        """Judged within the bound with nothing missing, or rightly not to be judged."""
+        return not self.failed and self.worst <= BOUND and (self.judged or bool(self.reason))
+
+
+# -- our side ----------------------------------------------------------------------------------------------------------------
+
+def by_default(mechanism: Mechanism, say: Say) -> Answers:
+    """What `symgen generate` prints when it is told nothing but the robot."""
+    chosen = generation.requested(mechanism, None)
+    found = Answers(left_out={name: _why(mechanism, name) for name in FUNCTIONS if name not in chosen})
+    for name, method in chosen.items():
+        say(f"deriving {name}")
+        try:
+            made = generation.program(mechanism, name, method)
+        except SymgenError as error:
+            found.failed[name] = str(error)
+            continue
+        found.runners[name], found.methods[name] = in_machine_reals(made), made.method
+    return found
+
+
+def _why(mechanism: Mechanism, name: str) -> str:
+    lost = generation.loss(mechanism, None) if FUNCTIONS[name].needs_inverse else None
+    return f"M is singular at joint {lost.joint}" if lost is not None else f"{mechanism.nv} joints make it long"
+
+
+def by_named(mechanism: Mechanism, say: Say) -> Answers:
+    """The functions of QUICK, each by its method."""
+    chosen = {name: method for name, method in QUICK.items() if generation.refusal(mechanism, name, None) is None}
+    made = {name: generation.program(mechanism, name, method) for name, method in chosen.items()}
+    left_out = {name: _why(mechanism, name) for name in QUICK if name not in chosen}
+    return Answers({name: in_machine_reals(program) for name, program in made.items()}, chosen, left_out)
+
+
+def by_reference(mechanism: Mechanism, say: Say, all_to: int = 1000) -> Answers:
+    """The reference, in float64: what tells a wrong harness from a wrong Program. Beyond `all_to` joints: of QUICK."""
+    reference = Reference(mechanism, frame=generation.tip(mechanism))
+    left_out = {name: _why(mechanism, name) for name in FUNCTIONS if generation.refusal(mechanism, name, None) is not None}
+
+    def run(name: str, states: dict[str, Array]) -> Mapping[str, Array]:
+        return reference.evaluate(name, {array.name: states[array.name] for array in FUNCTIONS[name].arguments})
+
+    wanted = FUNCTIONS if mechanism.nv <= all_to else QUICK
+    return Answers({name: partial(run, name) for name in wanted if name not in left_out}, {}, left_out)
+
+
+# -- one file ----------------------------------------------------------------------------------------------------------------
 
 def files() -> list[Path]:
     """Every URDF of the installed package, sorted by its path inside the package."""
@@ -100,132 +180,80 @@ def snapped_text(text: str) -> str:
     return re.sub(_RPY, rewrite, text)
 
 
-def by_programs(mechanism: Mechanism, function: str, arguments: dict[str, Array]) -> Array:
-    """symgen's Program, evaluated in float64."""
-    return in_machine_reals(program(mechanism, function, METHODS[function]))(arguments)[QUANTITIES[function]]
-
-
-def by_reference(mechanism: Mechanism, function: str, arguments: dict[str, Array]) -> Array:
-    """The reference, in float64: what tells a wrong harness from a wrong Program."""
-    wanted = {array.name: arguments[array.name] for array in FUNCTIONS[function].arguments}
-    return Reference(mechanism).evaluate(function, wanted)[QUANTITIES[function]]
-
-
-class Judge:
-    """A Pinocchio model, spoken to in symgen's joint order and with one angle a continuous joint."""
-
-    def __init__(self, text: str, mechanism: Mechanism) -> None:
-        import pinocchio
-
-        self.pin = pinocchio
-        self.model = pinocchio.buildModelFromXML(text)
-        self.model.gravity.linear = np.array([float(x) for x in mechanism.gravity])
-        self.data = self.model.createData()
-        theirs = {name: self.model.joints[i + 1] for i, name in enumerate(list(self.model.names)[1:])}
-        ours = [joint.name for joint in mechanism.joints]
-        if sorted(theirs) != sorted(ours):
-            raise AssertionError(f"the joints differ: {sorted(set(theirs) ^ set(ours))}")
-        self.joints = [theirs[name] for name in ours]
-        self.order = np.array([joint.idx_v for joint in self.joints])
-
-    def position(self, q: Array) -> Array:
-        """Pinocchio's q (nq,): (cos, sin) where it keeps an unbounded angle as a pair."""
-        out = np.zeros(self.model.nq)
-        for joint, value in zip(self.joints, q, strict=True):
-            out[joint.idx_q:joint.idx_q + joint.nq] = (value,) if joint.nq == 1 else (math.cos(value), math.sin(value))
-        return out
-
-    def velocity(self, v: Array) -> Array:
-        out = np.zeros(self.model.nv)
-        out[self.order] = v
-        return out
-
-    def answers(self, states: dict[str, Array]) -> dict[str, Array]:
-        """ID, M, bias and gravity of every state, in our order."""
-        found: dict[str, list[Array]] = {name: [] for name in QUANTITIES if name != "forward_dynamics"}
-        for q, v, a in zip(states["q"], states["v"], states["a"], strict=True):
-            at, speed = self.position(q), self.velocity(v)
-            found["inverse_dynamics"].append(self.pin.rnea(self.model, self.data, at, speed, self.velocity(a)).copy()[self.order])
-            upper = np.triu(self.pin.crba(self.model, self.data, at))
-            found["mass_matrix"].append((upper + np.triu(upper, 1).T)[np.ix_(self.order, self.order)])
-            found["bias_force"].append(self.pin.nonLinearEffects(self.model, self.data, at, speed).copy()[self.order])
-            found["gravity_force"].append(self.pin.computeGeneralizedGravity(self.model, self.data, at).copy()[self.order])
-        return {name: np.array(values) for name, values in found.items()}
-
-
-def compare(mechanism: Mechanism, text: str, ours: Answers, singular: bool) -> dict[str, float]:
-    """Relative error per function, the largest over the states; forward dynamics by its backward error against the judge."""
+def compare(mechanism: Mechanism, text: str, ours: Answers, say: Say) -> dict[str, float]:
+    """Relative error per function, the largest over the states."""
     states = {name: values.astype(float) for name, values in draw_states(mechanism, STATES, seed=7).items()}
-    theirs = Judge(text, mechanism).answers(states)
-    # rotors about vertical axes feel no gravity: beside the weight at 1 m, 1e-10 of it is a zero that both sides round
-    weight = sum(float(body.mass) for body in mechanism.bodies) * 9.81
-    errors: dict[str, float] = {}
-    for function, expected in theirs.items():
-        found = ours(mechanism, function, states)
-        floor = 0.0 if function == "mass_matrix" else 1e-10 * weight
-        errors[function] = _relative(_norm(found - expected), np.where(_norm(expected) > floor, _norm(expected), weight))
-    if not singular:
-        a, tau = ours(mechanism, "forward_dynamics", states), states["tau"]
-        mass, bias = theirs["mass_matrix"], theirs["bias_force"]
-        residual = (mass @ a[..., None])[..., 0] + bias - tau
-        size = np.abs(mass).sum(axis=-1).max(axis=-1) * _norm(a) + _norm(bias) + _norm(tau)
-        errors["forward_dynamics"] = _relative(_norm(residual), size)
+    model = Model(text, mechanism, generation.tip(mechanism))
+    words = [Word(model, {name: values[k] for name, values in states.items()}) for k in range(STATES)]
+    errors = {}
+    for name, run in ours.runners.items():
+        say(f"judging {name}")
+        found = run({array.name: states[array.name] for array in FUNCTIONS[name].arguments})
+        with np.errstate(all="ignore"):
+            errors[name] = max(ERRORS[name]({key: values[k] for key, values in found.items()}, words[k]) for k in range(STATES))
     return errors
 
 
-def _norm(values: Array) -> Array:
-    return np.abs(values.reshape(len(values), -1)).max(axis=-1)
-
-
-def _relative(error: Array, size: Array) -> float:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(error == 0, 0.0, error / size)
-    return float(np.where(np.isnan(ratio), np.inf, ratio).max())
-
-
-def judge(path: Path, ours: Answers = by_programs, raw_to: int = 1000) -> Verdict:
-    """The verdict on one file; with angles unsnapped as well up to `raw_to` joints."""
+def judge(path: Path, ours: Ours = by_default, raw_to: int = 1000, say: Say = lambda what: None) -> Verdict:
+    """The verdict on one file; with angles unsnapped as well up to `raw_to` joints. What goes wrong is a failure in it."""
     import pinocchio
 
     verdict = Verdict(short(path))
+    start = time.perf_counter()
     text = path.read_text(encoding="utf-8")
     try:
-        model: Any = pinocchio.buildModelFromXML(text)
+        verdict.nv = pinocchio.buildModelFromXML(text).nv
     except (ValueError, RuntimeError) as error:
         verdict.reason = "Pinocchio does not load it: " + (str(error).strip().splitlines() or ["no reason given"])[-1].strip()
         return verdict
-    verdict.nv = model.nv
-    if model.nv == 0:
+    if verdict.nv == 0:
         verdict.reason = "no joint moves"
         return verdict
-    mechanism = symgen.load(path)
-    moves = [float(move) for note in mechanism.notes for move in re.findall(r"moved by (\S+) rad", note.text)]
-    verdict.moved = max(moves, default=0.0)
-    verdict.snaps = sum(note.kind == "snap" for note in mechanism.notes)
-    lost = singular_joint(mechanism)
-    verdict.as_snapped = compare(mechanism, snapped_text(text), ours, lost is not None)
-    if verdict.snaps and model.nv <= raw_to:
-        verdict.raw = compare(symgen.load(path, snap="off"), text, ours, lost is not None)
-    else:
+    try:
+        mechanism = symgen.load(path)
+        moves = [float(move) for note in mechanism.notes for move in re.findall(r"moved by (\S+) rad", note.text)]
+        verdict.moved = max(moves, default=0.0)
+        verdict.snaps = sum(note.kind == "snap" for note in mechanism.notes)
+        verdict.as_snapped = _judged(mechanism, snapped_text(text), ours, verdict, say)
         verdict.raw = dict(verdict.as_snapped)
-    if lost is not None:
-        verdict.reason = f"FD, solve and inverse refused: M is singular at joint {lost}"
+        if verdict.snaps and verdict.nv <= raw_to:
+            verdict.raw = _judged(symgen.load(path, snap="off"), text, ours, verdict, lambda what: say(f"{what}, unsnapped"))
+    except (SymgenError, AssertionError, np.linalg.LinAlgError) as error:
+        verdict.failed.append(f"{type(error).__name__}: {error}")
+    verdict.seconds = time.perf_counter() - start
     return verdict
 
 
-def table(verdicts: list[Verdict]) -> str:
+def _judged(mechanism: Mechanism, text: str, ours: Ours, verdict: Verdict, say: Say) -> dict[str, float]:
+    answers = ours(mechanism, say)
+    verdict.methods = verdict.methods or answers.methods
+    reasons: dict[str, list[str]] = {}
+    for name, why in answers.left_out.items():
+        reasons.setdefault(why, []).append(HEADINGS[name])
+    verdict.reason = "; ".join(f"left out: {', '.join(names)}: {why}" for why, names in reasons.items())
+    verdict.failed += [f"{HEADINGS[name]}: {why}" for name, why in answers.failed.items()]
+    return compare(mechanism, text, answers, say)
+
+
+# -- all files ---------------------------------------------------------------------------------------------------------------
+
+def table(verdicts: list[Verdict], reference: bool = False) -> str:
     """Markdown: one line a file, errors rounded up to one digit."""
     judged = [v for v in verdicts if v.judged]
+    ours = "symgen's reference" if reference else "what `symgen generate` gives by default, by the methods that it chooses"
     lines = [
         "# Pinocchio's word on the URDFs of example-robot-data",
         "",
-        "Written by `python -m tests.judges.example_robot_data --write`; not edited by hand. Errors are the largest over",
-        f"{STATES} states: of ID, M, bias and gravity relative to the largest entry of Pinocchio's answer (to the weight at 1 m",
-        "where gravity vanishes), of FD the backward error |Ma + c − tau| / (|M||a| + |c| + |tau|) with Pinocchio's M and c. The",
-        "judge reads the text as snapped; *raw* is the largest of the same errors with `--snap off` against the file as it is.",
-        f"The bound is {BOUND:.0e} everywhere.",
+        "Written by `make judge` (`python -m tests.judges.example_robot_data --write`); not edited by hand. Judged is",
+        f"{ours}. Errors are the largest",
+        f"over {STATES} states, relative to the largest entry of Pinocchio's answer (to the weight at 1 m where gravity is 0);",
+        "what solves with M by its backward error, as |Ma + c − tau| / (|M||a| + |c| + |tau|) with Pinocchio's M and c; what is",
+        "made from M⁻¹ by what a change of M by one part in itself does to it (`tests/judges/pinocchio_answers.py`). The judge",
+        "reads the text as snapped; *raw* is the largest of the same errors, of all functions, with `--snap off` against the",
+        f"file as it is. A – is left out, for the reason in the remark. The bound is {BOUND:.0e} everywhere.",
         "",
-        f"{len(judged)} of {len(verdicts)} files have a joint and are loaded by Pinocchio.",
+        f"{len(judged)} of {len(verdicts)} files have a joint and are loaded by Pinocchio; {sum(v.passed for v in verdicts)} of "
+        f"{len(verdicts)} pass.",
         "",
         "| file | joints | snapped tokens | " + " | ".join(HEADINGS.values()) + " | raw | remark |",
         "|---|---|---|" + "---|" * (len(HEADINGS) + 2),
@@ -233,8 +261,20 @@ def table(verdicts: list[Verdict]) -> str:
     for v in verdicts:
         cells = [_rounded(v.as_snapped[name]) if name in v.as_snapped else "–" for name in HEADINGS]
         raw = _rounded(max(v.raw.values())) if v.raw else "–"
-        lines.append(f"| {v.file} | {v.nv} | {_snaps(v)} | {' | '.join(cells)} | {raw} | {v.reason} |")
+        lines.append(f"| {v.file} | {v.nv} | {_snaps(v)} | {' | '.join(cells)} | {raw} | {_remark(v)} |")
+    chosen = {name: Counter(v.methods[name] for v in judged if name in v.methods) for name in HEADINGS}
+    lines += ["", "| function | methods chosen, by how many files |", "|---|---|"]
+    for name, counts in chosen.items():
+        listed = ", ".join(f"`{method}` {count}" for method, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+        lines.append(f"| `{name}` | {listed or '–'} |")
     return "\n".join(lines) + "\n"
+
+
+def _remark(verdict: Verdict) -> str:
+    beyond = [f"{HEADINGS[name]} is {error:.1e} off" for name, error in verdict.as_snapped.items() if not error <= BOUND]
+    beyond += [f"{HEADINGS[name]} is {error:.1e} off unsnapped" for name, error in verdict.raw.items() if not error <= BOUND]
+    failures = [f"**FAILED** {what}" for what in (*verdict.failed, *beyond)]
+    return "; ".join([*failures, *([verdict.reason] if verdict.reason else [])]).replace("|", "\\|").replace("\n", " ")
 
 
 def _snaps(verdict: Verdict) -> str:
@@ -246,26 +286,93 @@ def _rounded(error: float) -> str:
     return "0" if error == 0 else f"1e{math.ceil(math.log10(error))}" if math.isfinite(error) else str(error)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Pinocchio judges the URDFs of example-robot-data")
-    parser.add_argument("--write", action="store_true", help=f"rewrite {TABLE.name}")
-    parser.add_argument("--reference", action="store_true", help="judge the numeric reference in place of the Programs")
-    options = parser.parse_args(arguments)
-    verdicts = []
-    for path in files():
-        start = time.perf_counter()
+def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
+    """Of each description with symgen and the judge: what is older is judged again."""
+    sources = hashlib.sha256()
+    for source in sorted([*(ROOT / "symgen").rglob("*.py"), *Path(__file__).parent.glob("*.py")]):
+        sources.update(source.read_bytes())
+    return {short(path): hashlib.sha256(sources.digest() + path.read_bytes()).hexdigest() for path in paths}
+
+
+def known(book: Path, prints: Mapping[str, str]) -> dict[str, Verdict]:
+    """The verdicts in a partial result that are still true, by file; a line that was cut off is none."""
+    found = {}
+    for line in book.read_text(encoding="utf-8").splitlines() if book.exists() else []:
         try:
-            verdict = judge(path, by_reference if options.reference else by_programs)
-        except (SymgenError, AssertionError) as error:
-            verdict = Verdict(short(path), reason=str(error), as_snapped={"inverse_dynamics": math.inf})
-        verdicts.append(verdict)
-        print(f"{verdict.file}: {verdict.nv} joints, {verdict.worst:.1e} {verdict.reason} ({time.perf_counter() - start:.1f} s)",
-              file=sys.stderr)
+            entry = json.loads(line)
+            verdict = Verdict(**entry["verdict"])
+        except (ValueError, TypeError, KeyError):
+            continue
+        if entry.get("of") == prints.get(verdict.file, ""):
+            found[verdict.file] = verdict
+    return found
+
+
+def elsewhere(path: Path, reference: bool, verbose: bool) -> Verdict:
+    """`judge` in a process of its own, so that one that is killed is one failure and no more."""
+    words = [sys.executable, "-m", "tests.judges.example_robot_data", "--one", str(path)]
+    words += ["--reference"] * reference + ["-v"] * verbose
+    start = time.perf_counter()
+    errors = None if verbose else subprocess.PIPE
+    done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
+    try:
+        return Verdict(**json.loads(done.stdout))
+    except (ValueError, TypeError):
+        said = (done.stderr or "").strip().splitlines()[-1:] or ["no word"]
+        why = f"its process ended with code {done.returncode}: {said[0]}"
+        return Verdict(short(path), failed=[why], seconds=time.perf_counter() - start)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Pinocchio judges what symgen gives for the URDFs of example-robot-data")
+    parser.add_argument("--write", action="store_true", help=f"rewrite {TABLE.name}; with all files only")
+    parser.add_argument("--reference", action="store_true", help="judge the numeric reference in place of the Programs")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes at once (default 1)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="the files whose path has TEXT in it; repeat with commas")
+    parser.add_argument("--fresh", action="store_true", help="judge again what build/judge/ knows")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say each function as it is derived and judged")
+    parser.add_argument("--one", metavar="FILE", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    ours = by_reference if options.reference else by_default
+    if options.one:
+        path = Path(options.one)
+
+        def say(what: str) -> None:
+            if options.verbose:
+                print(f"{short(path)}: {what}", file=sys.stderr, flush=True)
+
+        print(json.dumps(asdict(judge(path, ours, say=say))))
+        return 0
+    if options.write and (options.only or options.reference):
+        parser.error("--write is for all files and for what symgen generates; leave out --only and --reference")
+    paths = [path for path in files() if any(text in short(path) for text in options.only.split(","))]
+    PARTIAL.mkdir(parents=True, exist_ok=True)
+    book = PARTIAL / ("reference.jsonl" if options.reference else "default.jsonl")
+    if options.fresh:
+        book.unlink(missing_ok=True)
+    prints = fingerprints(paths)   # now: what changes while this runs is judged again
+    verdicts = known(book, prints)
+    waiting = [path for path in paths if short(path) not in verdicts]
+    if verdicts:
+        print(f"{len(verdicts)} of {len(paths)} files are judged already, as {book.relative_to(ROOT)} says", file=sys.stderr)
+    with ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        running = {pool.submit(elsewhere, path, options.reference, options.verbose): path for path in waiting}
+        for future in as_completed(running):
+            verdict, path = future.result(), running[future]
+            verdicts[verdict.file] = verdict
+            with book.open("a", encoding="utf-8") as out:
+                out.write(json.dumps({"of": prints[verdict.file], "verdict": asdict(verdict)}) + "\n")
+            print(f"[{len(verdicts)}/{len(paths)}] {verdict.file}: {verdict.nv} joints, {len(verdict.as_snapped)} functions, "
+                  f"{verdict.worst:.1e} {_remark(verdict)} ({verdict.seconds:.0f} s)", file=sys.stderr, flush=True)
+    text = table([verdicts[short(path)] for path in paths], options.reference)
     if options.write:
-        TABLE.write_text(table(verdicts), encoding="utf-8")
+        TABLE.write_text(text, encoding="utf-8")
     else:
-        print(table(verdicts))
-    return 0 if all(v.worst <= BOUND for v in verdicts if v.judged) else 1
+        print(text)
+    failed = [verdict.file for verdict in verdicts.values() if not verdict.passed]
+    print(f"{len(paths) - len(failed)} of {len(paths)} pass" + f"; these do not: {', '.join(sorted(failed))}" * bool(failed),
+          file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

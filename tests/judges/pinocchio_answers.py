@@ -1,0 +1,273 @@
+"""Pinocchio's answers to every function that symgen prints, and how far a result is from them.
+
+Each error is relative to what round-off in double may be relative to: the largest entry of the answer for what is a sum; the
+backward error for what solves with M (|M x − b| of |M||x| + |b|, |M X − 1| of |M||X|), where a light finger behind a heavy arm
+makes the answer itself as uncertain as M is ill-conditioned; for what is made from M⁻¹, M's own change by one part in itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from symgen.mechanism import Mechanism
+from symgen.precision import Array
+
+Results = Mapping[str, Array]
+NO_WEIGHT = 1e-10
+"""Of the weight at 1 m: rotors about vertical axes feel no gravity, and both sides round that zero."""
+
+
+class Model:
+    """A Pinocchio model, spoken to in symgen's joint order and with one angle a continuous joint."""
+
+    def __init__(self, text: str, mechanism: Mechanism, frame: str) -> None:
+        import pinocchio
+
+        self.pin: Any = pinocchio
+        self.model = pinocchio.buildModelFromXML(text)
+        self.model.gravity.linear = np.array([float(x) for x in mechanism.gravity])
+        self.weightless = pinocchio.buildModelFromXML(text)
+        self.weightless.gravity.linear = np.zeros(3)
+        self.data, self.light = self.model.createData(), self.weightless.createData()
+        self.weight = 9.81 * sum(float(body.mass) for body in mechanism.bodies)
+        ids = {name: i + 1 for i, name in enumerate(list(self.model.names)[1:])}
+        ours = [joint.name for joint in mechanism.joints]
+        if sorted(ids) != sorted(ours):
+            raise AssertionError(f"the joints differ: {sorted(set(ids) ^ set(ours))}")
+        self.ids = [ids[name] for name in ours]
+        self.joints = [self.model.joints[i] for i in self.ids]
+        self.order = np.array([joint.idx_v for joint in self.joints])
+        self.frame = self.model.getFrameId(frame, pinocchio.FrameType.BODY)
+        if self.frame >= self.model.nframes:
+            raise AssertionError(f"Pinocchio has no link '{frame}'")
+
+    def position(self, q: Array) -> Array:
+        """Pinocchio's q (nq,): (cos, sin) where it keeps an unbounded angle as a pair."""
+        out = np.zeros(self.model.nq)
+        for joint, value in zip(self.joints, q, strict=True):
+            out[joint.idx_q:joint.idx_q + joint.nq] = (value,) if joint.nq == 1 else (math.cos(value), math.sin(value))
+        return out
+
+    def velocity(self, v: Array) -> Array:
+        out = np.zeros(self.model.nv)
+        out[self.order] = v
+        return out
+
+
+@dataclass
+class Word:
+    """What Pinocchio says of one state, in symgen's order: each answer is computed when it is first asked for."""
+
+    of: Model
+    state: Mapping[str, Array]
+
+    @cached_property
+    def q(self) -> Array:
+        return self.of.position(self.state["q"])
+
+    @cached_property
+    def v(self) -> Array:
+        return self.of.velocity(self.state["v"])
+
+    @cached_property
+    def M(self) -> Array:
+        upper = np.triu(self.of.pin.crba(self.of.model, self.of.data, self.q))
+        return np.asarray((upper + np.triu(upper, 1).T)[np.ix_(self.of.order, self.of.order)])
+
+    @cached_property
+    def inverse(self) -> Array:
+        """NaN where M is singular."""
+        try:
+            return np.linalg.inv(self.M)
+        except np.linalg.LinAlgError:
+            return np.full(self.M.shape, np.nan)
+
+    @cached_property
+    def bias(self) -> Array:
+        return np.array(self.of.pin.nonLinearEffects(self.of.model, self.of.data, self.q, self.v))[self.of.order]
+
+    @cached_property
+    def gravity(self) -> Array:
+        return np.array(self.of.pin.computeGeneralizedGravity(self.of.model, self.of.data, self.q))[self.of.order]
+
+    @cached_property
+    def tau(self) -> Array:
+        return self.pushed(self.state["a"])[0]
+
+    @cached_property
+    def acceleration(self) -> Array:
+        full = self.of.pin.aba(self.of.model, self.of.data, self.q, self.v, self.of.velocity(self.state["tau"]))
+        return np.array(full)[self.of.order]
+
+    def pushed(self, a: Array) -> tuple[Array, Array]:
+        """(tau, wrenches (nv, 6) across the joints, moment first, in base axes at the joints' frames) of accelerations a."""
+        of = self.of
+        tau = np.array(of.pin.rnea(of.model, of.data, self.q, self.v, of.velocity(a)))[of.order]
+        of.pin.forwardKinematics(of.model, of.light, self.q)
+        turned = [(of.light.oMi[i].rotation, of.data.f[i]) for i in of.ids]
+        return tau, np.array([np.concatenate([turn @ f.angular, turn @ f.linear]) for turn, f in turned])
+
+    @cached_property
+    def moved(self) -> tuple[Array, Array]:
+        """(ω̇, v̇) of every joint's frame (nv, 6) and of the chosen frame (6,) at the acceleration that tau causes."""
+        of = self.of
+        of.pin.forwardKinematics(of.model, of.data, self.q, self.v, of.velocity(self.acceleration))
+        of.pin.updateFramePlacements(of.model, of.data)
+        aligned = of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        joints = [of.pin.getClassicalAcceleration(of.model, of.data, i, aligned) for i in of.ids]
+        tip = of.pin.getFrameClassicalAcceleration(of.model, of.data, of.frame, aligned)
+        return np.array([_angular_first(one) for one in joints]), _angular_first(tip)
+
+    @cached_property
+    def pose(self) -> tuple[Array, Array]:
+        self.of.pin.framesForwardKinematics(self.of.model, self.of.data, self.q)
+        placed = self.of.data.oMf[self.of.frame]
+        return placed.rotation.copy(), placed.translation.copy()
+
+    @cached_property
+    def jacobian(self) -> Array:
+        aligned = self.of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        J = self.of.pin.computeFrameJacobian(self.of.model, self.of.data, self.q, self.of.frame, aligned)
+        return np.concatenate([J[3:], J[:3]])[:, self.of.order]
+
+    @cached_property
+    def levers(self) -> float:
+        """The largest row sum of any joint frame's Jacobian."""
+        of = self.of
+        of.pin.computeJointJacobians(of.model, of.data, self.q)
+        aligned = of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        found = [np.abs(of.pin.getJointJacobian(of.model, of.data, i, aligned)).sum(axis=1).max() for i in of.ids]
+        return float(max([*found, np.abs(self.jacobian).sum(axis=1).max()]))
+
+    @cached_property
+    def slopes(self) -> Array:
+        """∂M/∂q_i (i, j, k): derivatives of M(q) e_k, which is the inverse dynamics at rest where nothing weighs."""
+        of, still = self.of, np.zeros(self.of.model.nv)
+        columns = []
+        for k in range(of.model.nv):
+            unit = of.velocity(np.eye(of.model.nv)[k])
+            of.pin.computeRNEADerivatives(of.weightless, of.light, self.q, still, unit)
+            columns.append(np.array(of.light.dtau_dq)[np.ix_(of.order, of.order)])      # (j, i)
+        return np.moveaxis(np.array(columns), (0, 1, 2), (2, 1, 0))
+
+    # -- sizes --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def forces(self) -> float:
+        """|M||a| + |c| + |tau|."""
+        return _rows(self.M) * _most(self.acceleration) + _most(self.bias) + _most(self.state["tau"])
+
+    @cached_property
+    def roots(self) -> Array:
+        """√(M_jj M_kk): an entry of M is known to that times the unit of round-off."""
+        diagonal = np.sqrt(np.diagonal(self.M))
+        return np.outer(diagonal, diagonal)
+
+    def weighed(self, answer: Array) -> float:
+        """Its largest entry, or the weight at 1 m where that is nothing beside it."""
+        return _most(answer) if _most(answer) > NO_WEIGHT * self.of.weight else self.of.weight
+
+
+def _angular_first(motion: Any) -> Array:
+    return np.concatenate([motion.angular, motion.linear])
+
+
+def _most(values: Array) -> float:
+    return float(np.abs(values).max(initial=0.0))
+
+
+def _rows(matrix: Array) -> float:
+    return float(np.abs(matrix).sum(axis=-1).max(initial=0.0))
+
+
+def _part(difference: Array, size: float) -> float:
+    """Relative error; 0 of 0 is none, and what is no number is infinitely far away."""
+    error = _most(difference)
+    if error == 0:
+        return 0.0
+    found = error / size if size > 0 else math.inf
+    return found if found == found else math.inf
+
+
+def _solved(word: Word, x: Array, b: Array, size: float) -> float:
+    return _part(word.M @ x - b, _rows(word.M) * _most(x) + size)
+
+
+def _forward(word: Word, a: Array) -> float:
+    tau = word.state["tau"]
+    return _solved(word, a, tau - word.bias, _most(tau) + _most(word.bias))
+
+
+def _inverse(found: Results, word: Word) -> float:
+    return _part(word.M @ found["Minv"] - np.eye(len(word.M)), _rows(word.M) * _rows(found["Minv"]))
+
+
+def _log_size(word: Word) -> float:
+    ends = np.maximum(np.abs(np.log(np.diagonal(word.M))), np.abs(np.log(np.abs(np.diagonal(word.inverse)))))
+    return float(ends.sum() + (np.abs(word.inverse) * word.roots).sum())
+
+
+def _determinant(found: Results, word: Word) -> float:
+    sign, logarithm = np.linalg.slogdet(word.M)
+    det = sign * math.exp(logarithm)
+    size = abs(det) * float((np.abs(word.inverse) * word.roots).sum())
+    return _part(found["det"] - det, size if np.isfinite(size) else float(np.prod(np.diagonal(word.M))))   # Hadamard's bound
+
+
+def _gradient(found: Results, word: Word) -> float:
+    inverse, slopes = word.inverse, word.slopes
+    answer = np.einsum("jk,ikj->i", inverse, slopes)
+    inherited = np.einsum("ijk,jk->i", np.abs(inverse @ slopes @ inverse), word.roots).max()
+    return _part(found["grad"] - answer, 2 * float((np.abs(inverse) * word.roots).sum()) + float(inherited))
+
+
+def _mobility(found: Results, word: Word) -> float:
+    lever = word.jacobian @ word.inverse
+    size = _rows(word.M) * _rows(lever) ** 2 + 2 * _rows(word.jacobian) * _rows(lever)
+    return _part(found["Lambda_inv"] - lever @ word.jacobian.T, size)
+
+
+def _links(found: Results, word: Word) -> float:
+    links, tip = word.moved
+    size = word.levers * _rows(word.inverse) * word.forces + max(_most(links), _most(tip))
+    return max(_part(found["alpha"] - links, size), _part(found["alpha_tip"] - tip, size))
+
+
+def _interbody(found: Results, word: Word) -> float:
+    """F belongs to the accelerations that come with it, and these to tau."""
+    _, wrenches = word.pushed(found["a"])
+    size = _most(wrenches) + _rows(word.M) * _rows(word.inverse) * word.forces
+    return max(_part(found["F"] - wrenches, size), _forward(word, found["a"]))
+
+
+def _kinematics(found: Results, word: Word) -> float:
+    turn, place = word.pose
+    return max(_part(found["R"] - turn, 1.0), _part(found["p"] - place, max(1.0, _most(place))))
+
+
+ERRORS: dict[str, Callable[[Results, Word], float]] = {
+    "inverse_dynamics": lambda found, word: _part(found["tau"] - word.tau, word.weighed(word.tau)),
+    "forward_dynamics": lambda found, word: _forward(word, found["a"]),
+    "bias_force": lambda found, word: _part(found["c"] - word.bias, word.weighed(word.bias)),
+    "gravity_force": lambda found, word: _part(found["g"] - word.gravity, word.weighed(word.gravity)),
+    "mass_matrix": lambda found, word: _part(found["M"] - word.M, _most(word.M)),
+    "mass_matrix_and_bias": lambda found, word: max(_part(found["M"] - word.M, _most(word.M)),
+                                                    _part(found["c"] - word.bias, word.weighed(word.bias))),
+    "inverse_mass_matrix": _inverse,
+    "mass_matrix_solve": lambda found, word: _solved(word, found["x"], word.state["b"], _most(word.state["b"])),
+    "mass_matrix_determinant": _determinant,
+    "mass_matrix_log_determinant": lambda found, word: _part(found["logdet"] - np.linalg.slogdet(word.M)[1], _log_size(word)),
+    "mass_matrix_log_determinant_gradient": _gradient,
+    "operational_inertia_inverse": _mobility,
+    "link_accelerations": _links,
+    "interbody_forces": _interbody,
+    "forward_kinematics": _kinematics,
+    "jacobian": lambda found, word: _part(found["J"] - word.jacobian, max(1.0, _most(word.jacobian))),
+}
+"""Every function that Pinocchio knows, with the largest relative error of results at one state."""
