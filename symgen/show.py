@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from symgen.errors import MechanismError
-from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Joint, Mechanism, Part, Pose, Shift, Slide, Vector3
+from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Body, Joint, Mechanism, Part, Pose, Shift, Slide, Vector3
 from symgen.model import record
 from symgen.tables import table
 
 WIDTH = 100
+_NAME = 29
 _AXES = {axis: sign + name for name, plus in (("x", X_AXIS), ("y", Y_AXIS), ("z", Z_AXIS))
          for sign, axis in (("", plus), ("-", tuple(-c for c in plus)))}
 _TITLES = {
@@ -26,13 +27,19 @@ _TITLES = {
 }
 
 
-def show(mechanism: Mechanism) -> str:
-    """`mechanism` for a person, at most 100 columns wide: tree, inertias, then every note by kind."""
+def show(mechanism: Mechanism, whole: bool = False) -> str:
+    """`mechanism` for a person, at most 100 columns wide: tree, inertias, then every note by kind.
+
+    `whole`: no name is cut, however wide that makes a line.
+    """
     mass = sum(float(body.mass) for body in mechanism.bodies)
     joints = "1 joint" if mechanism.nq == 1 else f"{mechanism.nq} joints"
     head = f"{mechanism.name}: {joints}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
     lines = [*_wrapped(head), *(_wrapped(f"from {mechanism.source}") if mechanism.source else []), ""]
-    lines += [_cut(line, WIDTH) for line in (*_tree(mechanism), "", *_inertias(mechanism), "", *_frames(mechanism))]
+    names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
+    room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
+    table = (*_tree(mechanism, whole), "", *_inertias(mechanism, room), "", *_frames(mechanism))
+    lines += table if whole else [_cut(line, WIDTH) for line in table]
     for kind, title in _TITLES.items():
         texts = [note.text for note in mechanism.notes if note.kind == kind]
         if kind == "unapplied":
@@ -115,7 +122,7 @@ def _limits(joint: Joint) -> list[tuple[str, Any]]:
     return [(name, getattr(joint.limits, name)) for name in ("lower", "upper", "velocity", "effort")]
 
 
-def _tree(mechanism: Mechanism) -> list[str]:
+def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
     """One line a joint. An only child stays in its parent's column, so that a long chain does not run off the page."""
     rows = [(mechanism.base, "base", "", f"{_figure(sum(float(p.mass) for p in mechanism.base_parts))} kg")]
     digits = len(str(mechanism.nq - 1))
@@ -124,7 +131,7 @@ def _tree(mechanism: Mechanism) -> list[str]:
         rows.append((f"{prefix}{index:>{digits}} {joint.name} → {body.name}", f"{joint.kind} {_axis(joint.axis)}", _range(joint),
                      f"{_figure(float(body.mass))} kg"))
     room = [max(len(row[i]) for row in rows) for i in range(4)]
-    room[0] = max(20, min(room[0], WIDTH - sum(room[1:]) - 6))
+    room[0] = max(20, room[0] if whole else min(room[0], WIDTH - sum(room[1:]) - 6))
     return ["  ".join((_cut(a, room[0]).ljust(room[0]), b.ljust(room[1]), c.ljust(room[2]), d.rjust(room[3])))
             for a, b, c, d in rows]
 
@@ -149,21 +156,26 @@ def _branches(mechanism: Mechanism) -> Iterator[tuple[str, int]]:
                 stack.append((rest + ("└─" if last else "├─"), rest + ("  " if last else "│ "), child))
 
 
-def _inertias(mechanism: Mechanism) -> list[str]:
-    """Every part: mass, centre in its body's frame, moments about the centre in its own axes."""
-    lines = [f"{'inertias (kg, m, kg m²)':30}{'mass':>10}{'centre in the body':>27}{'Ixx':>11}{'Iyy':>11}{'Izz':>11}"]
+def _carried(part: Part, body: Body) -> str:
+    """The name of a part, and of the body that carries it where that is another."""
+    return part.link if part.link == body.name else f"  {part.link} on {body.name}"
+
+
+def _inertias(mechanism: Mechanism, room: int) -> list[str]:
+    """Every part: mass, centre in its body's frame, moments about the centre in its own axes; `room` columns for its name."""
+    lines = [f"{'inertias (kg, m, kg m²)':{room + 1}}{'mass':>10}{'centre in the body':>27}{'Ixx':>11}{'Iyy':>11}{'Izz':>11}"]
     for body in mechanism.bodies:
         for part in body.parts:
             if not part.mass and not any(part.moments):
                 continue
-            name = part.link if part.link == body.name else f"  {part.link} on {body.name}"
             axes, centre = _placed(part.pose)
             xx, xy, xz, yy, yz, zz = (f"{float(m):.4g}" for m in part.moments)
             where = "".join(f"{c:9.4f}" if abs(c) < 1000 else f"{c:9.1e}" for c in centre)
-            lines.append(f"{_cut(name, 29):30}{_figure(float(part.mass)):>10}{where}{xx:>11}{yy:>11}{zz:>11}")
+            name, mass = _cut(_carried(part, body), room), _figure(float(part.mass))
+            lines.append(f"{name:{room + 1}}{mass:>10}{where}{xx:>11}{yy:>11}{zz:>11}")
             own = "" if _is_identity(axes) else "moments in axes of its own"
             if part.moments[1] or part.moments[2] or part.moments[4]:
-                lines.append(f"    {own:34}{'Ixy Ixz Iyz':>29}{xy:>11}{xz:>11}{yz:>11}")
+                lines.append(f"    {own:{room + 5}}{'Ixy Ixz Iyz':>29}{xy:>11}{xz:>11}{yz:>11}")
             elif own:
                 lines.append(f"    {own}")
     return lines
@@ -194,7 +206,8 @@ def _cut(text: str, width: int) -> str:
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False)
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False,
+                         break_long_words=False)
 
 
 Matrix = tuple[tuple[float, ...], ...]

@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 
 from symgen import cli, commands
+from symgen.commands._sharing import warn
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
+from symgen.loading import load
 from tests.descriptions import INERTIAL, joint, link, robot
 
 Run = Callable[..., tuple[int, str, str]]
@@ -328,9 +330,10 @@ def crowded(folder: Path) -> str:
     return str(path)
 
 
-def test_warnings_are_whole_in_a_pipe(run: Run, tmp_path: Path) -> None:
+def test_warnings_are_whole_in_a_pipe(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Each ends as it was written: no number and no name is cut, and none is left out."""
-    _, _, err = run("generate", crowded(tmp_path), "-o", str(tmp_path / "out"), "-f", "gravity_force")
+    warn(load(crowded(tmp_path)), "crowded.urdf")
+    err = capsys.readouterr().err
     assert err.count("symgen: warning: link ") == err.count("izz 3.14159265358979)\n") == 3
     assert f"damping of j, the_joint_{150 * 'x'}\n" in err
     assert "…" not in err
@@ -347,15 +350,27 @@ def test_every_command_that_answers_for_a_robot_says_its_warnings(run: Run, tmp_
     assert err.startswith("symgen: warning: a (1 kg) stands still, since no joint leads to it; if it walks, rolls, ")
 
 
-def test_a_terminal_shortens_notes_between_words(tmp_path: Path) -> None:
-    ours, theirs = pty.openpty()
-    words = ["generate", crowded(tmp_path), "-o", str(tmp_path / "out"), "-f", "gravity_force"]
-    subprocess.run([*SYMGEN, *words], stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "dumb"}, check=True)
-    os.close(theirs)
-    seen = os.read(ours, 100_000).decode().replace("\r\n", "\n")
-    os.close(ours)
+def test_a_pipe_gets_names_whole(run: Run, tmp_path: Path) -> None:
+    """The same table as on a terminal, wider: the columns behind a long name stand below each other."""
+    _, out, _ = run("show", crowded(tmp_path))
+    assert f"2 the_joint_{150 * 'x'} → d" in out
+    names = f"b_{60 * 'y'}"
+    path = tmp_path / "long.urdf"
+    path.write_text(robot(link("a", ""), link("b"), link(names), joint("j", "a", "b"), joint("k", "b", names, "fixed", "")))
+    _, out, _ = run("show", str(path))
+    inertias = out.partition("inertias")[2].partition("frames")[0]
+    first, second = (line for line in inertias.splitlines() if line.startswith(("b  ", f"  {names} on b  ")))
+    assert len(first) == len(second)
+    assert "…" not in out.replace(" … ", "")
+
+
+def test_a_terminal_shortens_notes_between_words(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+                                                 tmp_path: Path) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    warn(load(crowded(tmp_path)), "crowded.urdf")
+    seen = capsys.readouterr().err
     assert seen.count("izz 3.14159265358979)\n") == 2
-    assert "symgen: … and 1 more of kind warning; 'symgen show " in seen
+    assert "symgen: … and 1 more of kind warning; 'symgen show crowded.urdf' lists them\n" in seen
     assert "symgen: note: read and not applied: damping of j …\n" in seen
 
 

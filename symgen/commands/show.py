@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 
 from symgen.commands import Parser
@@ -21,5 +22,5 @@ def run(options: Namespace) -> int:
     from symgen.show import facts, show
 
     mechanism = read(options)
-    print(as_json(facts(mechanism)) if options.json else show(mechanism).rstrip("\n"))
+    print(as_json(facts(mechanism)) if options.json else show(mechanism, whole=not sys.stdout.isatty()).rstrip("\n"))
     return 0
