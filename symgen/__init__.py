@@ -10,12 +10,15 @@ Names are imported on first use, so that `import symgen` and `symgen --help` cos
 
 from __future__ import annotations
 
+import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from symgen.errors import SymgenError
 
 __version__ = "0.1.0"
+STARTED = time.time()
+"""When this process began to read symgen's files (`symgen.shelf`)."""
 
 _HOME = {
     "load": "symgen.loading",

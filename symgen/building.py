@@ -31,6 +31,7 @@ from symgen.backends import c99, render
 from symgen.backends._checks import STATUSES
 from symgen.errors import ArgumentError, BuildError
 from symgen.ir import Program
+from symgen.shelf import cache_folder
 
 WAY_OUT = "on Debian and Ubuntu 'apt install gcc python3-dev' brings both"
 
@@ -86,14 +87,6 @@ def load(
 
 
 _LOADED: dict[str, ModuleType] = {}
-
-
-def cache_folder() -> Path:
-    """Where libraries are kept: $SYMGEN_CACHE, else $XDG_CACHE_HOME/symgen, else ~/.cache/symgen."""
-    if own := os.environ.get("SYMGEN_CACHE"):
-        return Path(own).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path("~/.cache").expanduser()) / "symgen"
 
 
 def _functions(programs: Mapping[str, Program], target: c99.Target) -> list[dict[str, Any]]:

@@ -6,12 +6,12 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from symgen import constants, methods, passes
+from symgen import constants, methods, passes, shelf
 from symgen.constants import LostDigits
 from symgen.derivation import Derivation, TooManyRows
 from symgen.errors import MethodRefusal, RequestError, SymgenError
@@ -22,6 +22,7 @@ from symgen.linkage import Linkage
 from symgen.loading import load
 from symgen.mechanism import Mechanism, nearest
 from symgen.model import Model, reframe, regroup
+from symgen.plain_program import from_plain, to_plain
 from symgen.reals import loses
 from symgen.tip import tip as tip
 
@@ -85,7 +86,12 @@ def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
     """Where M has no inverse at any state, or None (see `symgen.regularity`)."""
     from symgen import regularity
 
-    return regularity.loss(mechanism, payload)
+    known = shelf.find("loss", mechanism.content, payload)
+    if known is not None:
+        return regularity.Loss(**known["lost"]) if known["lost"] else None
+    found = regularity.loss(mechanism, payload)
+    shelf.keep({"lost": found and asdict(found)}, "loss", mechanism.content, payload)
+    return found
 
 
 def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | None:
@@ -312,15 +318,51 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Opt
     if refused is not None:
         raise RequestError(refused)
     if method is None:
-        return best(mechanism, function, options)
+        return _chosen(mechanism, function, options)
     why = methods.refusal(method, mechanism)
     if why is not None:
         raise RequestError(why)
+    key = _key(mechanism, function, method, options)
+    known = shelf.find("program", *key)
+    if known is not None and "refused" in known:
+        raise RequestError(known["refused"])
+    found = known and from_plain(known["program"])
+    if found and (found.function, found.method) == (function, method):
+        return replace(found, real=options.real)
     try:
-        return _once(mechanism, function, method, options)
+        derived = _once(mechanism, function, method, options)
     except TooManyRows:
-        raise RequestError(f"{function} of '{mechanism.name}' by {method} needs more than {ROW_BUDGET} rows; "
-                           "take another method or lock joints that do not matter with --lock") from None
+        refused = (f"{function} of '{mechanism.name}' by {method} needs more than {ROW_BUDGET} rows; "
+                   "take another method or lock joints that do not matter with --lock")
+        shelf.keep({"refused": refused}, "program", *key)
+        raise RequestError(refused) from None
+    shelf.keep({"program": to_plain(replace(derived, real="double"))}, "program", *key)
+    return derived
+
+
+def _chosen(mechanism: Mechanism, function: str, options: Options) -> Program:
+    """`best`, as it was chosen before: the method, and by that the Program."""
+    key = (*_key(mechanism, function, None, options), options.real)
+    known = shelf.find("choice", *key)
+    if known is None:
+        try:
+            found = best(mechanism, function, options)
+        except RequestError as error:
+            if type(error) is RequestError:
+                shelf.keep({"refused": str(error)}, "choice", *key)
+            raise
+        shelf.keep({"method": found.method, "passed_over": found.passed_over}, "choice", *key)
+        plain = to_plain(replace(found, real="double", passed_over=()))
+        shelf.keep({"program": plain}, "program", *_key(mechanism, function, found.method, options))
+        return found
+    if "refused" in known:
+        raise RequestError(known["refused"])
+    passed_over = tuple((method, why) for method, why in known["passed_over"])
+    return replace(_asked(mechanism, function, known["method"], options), passed_over=passed_over)
+
+
+def _key(mechanism: Mechanism, function: str, method: str | None, options: Options) -> tuple[str | None, ...]:
+    return mechanism.content, function, method, options.frame, options.payload, options.wrench
 
 
 def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:

@@ -12,9 +12,12 @@ motion along `axis` (given in the joint's frame). Lengths in m, masses in kg, an
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 from symgen.errors import MechanismError, UnknownName
 from symgen.tables import html_table
@@ -252,6 +255,19 @@ class Mechanism:
         for frame in self.frames:
             if not -1 <= frame.body < len(self.bodies):
                 raise MechanismError(f"{self.name}: frame '{frame.name}' is fixed to body {frame.body}, which does not exist")
+
+    @cached_property
+    def content(self) -> str:
+        """A hash of all that it declares: names, numbers and frames, but not where it was read and what was noticed there."""
+        told = [getattr(self, one.name) for one in fields(self) if one.name not in ("notes", "source", "source_sha256")]
+        return hashlib.sha256(repr(told).encode()).hexdigest()
+
+    def __hash__(self) -> int:
+        return hash(self.content)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is computed from the rest."""
+        return {name: value for name, value in self.__dict__.items() if name != "content"}
 
     @property
     def nq(self) -> int:

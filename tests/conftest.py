@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from tests.robots_for_tests import ROBOTS, robot
 
 # A test process holds thousands of Programs, all of them for good: going through them again and again takes a third of its time.
 gc.set_threshold(200_000, 100, 1000)
+
+# What a test finds out, it finds out itself: no Program of an earlier run, and none of a test that has planted an error.
+os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 
 
 def _refused(item: pytest.Item) -> bool:

@@ -28,6 +28,8 @@ ROOMS: dict[str, str] = {
     "refusals": "",
     "mechanism": "errors tables",
     "ir": "errors tables",
+    "shelf": "symgen",
+    "plain_program": "errors ir",
     # description → Mechanism
     "quantities": "errors mechanism",
     "inertias": "errors quantities",
@@ -51,7 +53,7 @@ ROOMS: dict[str, str] = {
     "passes": "ir",
     # Program → C → machine
     "backends": "errors functions ir mechanism symgen",
-    "building": "backends errors ir",
+    "building": "backends errors ir shelf",
     "kernels": "backends errors functions ir",
     "solver": "backends building certificate errors generation ir kernels loading mechanism",
     "targets": "mechanism",
@@ -67,7 +69,7 @@ ROOMS: dict[str, str] = {
     "selftest": "errors folder ir mechanism precision reals verification",
     "tip": "errors mechanism",
     "generation": "constants derivation errors free_bodies function_names functions ir linkage loading mechanism methods model "
-                  "passes reals regularity tip",
+                  "passes plain_program reals regularity shelf tip",
     "inspection": "backends closed_forms constants derivation errors function_names functions generation ir joints linkage "
                   "loading mechanism methods model passes quantities spatial states tables",
     # the other road to the same numbers: nothing of the derivation is allowed here

@@ -18,7 +18,6 @@ from symgen.methods._quantities import Entries, Quantity, column
 from symgen.spatial import Matrix, RigidInertia, SplitShift, Vector, times, wrench_outward
 
 SOURCE = "Rodriguez & Kreutz 1988, (2.1)-(2.13), (2.24)-(2.30)"
-SWEEPS = True
 
 
 @dataclass(frozen=True)

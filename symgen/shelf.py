@@ -1,0 +1,179 @@
+"""What was worked out before, kept beside the compiled libraries: plain JSON under a key of everything that it depends on.
+
+    $SYMGEN_CACHE, else $XDG_CACHE_HOME/symgen, else ~/.cache/symgen
+
+An entry is a line that names the format, the SHA-256 of what follows, and JSON: the whole key, and the facts. It counts only
+if all of it holds: own user, nobody else may write it, the hash, the key word for word. Whatever else lies there (half a file,
+another version's, somebody else's) is passed over and worked out again. Part of every key is a hash of symgen's own source
+and templates, so that a method that was edited never meets what it said before; a process whose source has been edited since
+it started keeps nothing and believes nothing. SYMGEN_CACHE_PROGRAMS=off does without. The folder kept/ may be deleted at any
+time; entries that were not used for longest go when there are more than LARGEST bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import symgen
+
+FORMAT = b"symgen kept 1\n"
+LARGEST = 512_000_000
+_LONGEST_ENTRY = 200_000_000
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def cache_folder() -> Path:
+    """Where libraries are kept, and what is kept beside them; see above."""
+    if own := os.environ.get("SYMGEN_CACHE"):
+        return Path(own).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path("~/.cache").expanduser()) / "symgen"
+
+
+def find(kind: str, *key: Any) -> Any | None:
+    """The facts that were kept under this key (text, numbers, None, and lists of them), or None."""
+    whole = _key(kind, key)
+    if whole is None:
+        return None
+    path = _place(whole)
+    try:
+        payload = _read(path)
+        entry = None if payload is None else json.loads(payload)
+        if not isinstance(entry, dict) or entry.get("key") != whole:
+            return None
+        with suppress(OSError):
+            os.utime(path)   # what is used stays
+        return entry.get("facts")
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def keep(facts: Any, kind: str, *key: Any) -> None:
+    """Keep `facts` (as JSON has them) under this key. A disk that refuses is no failure: it is worked out again."""
+    whole = _key(kind, key)
+    if whole is None:
+        return
+    path = _place(whole)
+    try:
+        payload = json.dumps({"key": whole, "facts": facts}, separators=(",", ":"), allow_nan=False).encode()
+        if len(payload) > _LONGEST_ENTRY:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(prefix="keeping-", dir=path.parent)   # its owner's alone
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)
+            os.replace(name, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+        _clear(path.parent, len(payload))
+    except (OSError, ValueError):
+        return
+
+
+def _key(kind: str, key: tuple[Any, ...]) -> list[Any] | None:
+    own = stamp()
+    return None if own is None else [kind, own, *json.loads(json.dumps(key))]
+
+
+def _place(whole: list[Any]) -> Path:
+    name = hashlib.sha256(json.dumps(whole).encode()).hexdigest()
+    return cache_folder() / "kept" / f"{whole[0]}-{name[:40]}.json"
+
+
+def _read(path: Path) -> bytes | None:
+    """What stands behind the hash, where it is what was hashed and nobody else can have put it there."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        known = os.fstat(file.fileno())
+        if not stat.S_ISREG(known.st_mode) or known.st_size > _LONGEST_ENTRY + 1000:
+            return None
+        if hasattr(os, "geteuid") and (known.st_uid != os.geteuid() or known.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+            return None
+        data = file.read()
+    start = len(FORMAT) + 65
+    payload = data[start:]
+    head = FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n"
+    return payload if data[:start] == head else None
+
+
+_written = LARGEST
+"""Bytes since the folder was last looked through; a process that keeps something looks once at first."""
+
+
+def _clear(folder: Path, more: int) -> None:
+    """Let go of the entries that were not used for longest, where all of them are more than LARGEST bytes."""
+    global _written
+    _written += more
+    if _written < LARGEST // 8:
+        return
+    _written = 0
+    entries = []
+    for entry in os.scandir(folder):
+        with suppress(OSError):
+            known = entry.stat(follow_symlinks=False)
+            entries.append((known.st_mtime, known.st_size, entry.path))
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in sorted(entries):
+        if total <= LARGEST:
+            return
+        total -= size * 2   # some more than need be, so that the next does not begin again
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def stamp() -> list[str] | None:
+    """What symgen itself is: its version, a hash of its source, and what it computes with; None where nothing is to be kept."""
+    if os.environ.get("SYMGEN_CACHE_PROGRAMS", "").lower() in ("off", "0", "no"):
+        return None
+    found = _source()
+    return None if found is None or _edited() else [symgen.__version__, *found]
+
+
+@cache
+def _source() -> tuple[str, ...] | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    digest = hashlib.sha256()
+    try:
+        for path in _files():
+            text = Path(path).read_bytes()
+            digest.update(f"{os.path.relpath(path, _PACKAGE)}\0{len(text)}\0".encode() + text)
+        packages = [version(name) for name in ("sympy", "python-flint", "numpy")]
+    except (OSError, PackageNotFoundError):
+        return None
+    return (digest.hexdigest(), ".".join(map(str, sys.version_info[:2])), *packages)
+
+
+def _edited() -> bool:
+    """Whether a file of symgen has changed since this process began to read them: then what runs may not be what is there."""
+    try:
+        return any(max(known.st_mtime, known.st_ctime) >= symgen.STARTED for known in map(os.stat, _files()))
+    except OSError:
+        return True
+
+
+@cache
+def _files() -> tuple[str, ...]:
+    """Every file that decides what symgen says, in one order."""
+    templates = next((p for p in (_PACKAGE / "templates", _PACKAGE.parent / "templates") if p.is_dir()), None)
+    return tuple(sorted([*_below(_PACKAGE, (".py",)), *(_below(templates, (".j2",)) if templates else ())]))
+
+
+def _below(folder: str | Path, suffixes: tuple[str, ...]) -> Iterator[str]:
+    for entry in os.scandir(folder):
+        if entry.is_dir():
+            yield from _below(entry.path, suffixes)
+        elif entry.name.endswith(suffixes):
+            yield entry.path

@@ -1,0 +1,249 @@
+"""What is kept on disk: the same bytes as without it, nothing of it believed that is not whole, and nothing derived twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import symgen
+from symgen import cli, generation, regularity, shelf
+from symgen.errors import RequestError
+from symgen.ir import Program
+from symgen.plain_program import from_plain, to_plain
+from tests.golden import texts
+from tests.robots_for_tests import program
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def forget() -> None:
+    """Be a new process."""
+    for known in (generation._asked, generation._attempt, generation.loss):
+        known.cache_clear()
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
+    monkeypatch.delenv("SYMGEN_CACHE_PROGRAMS")
+    forget()
+    yield tmp_path / "kept"
+    forget()
+
+
+@pytest.fixture
+def derived(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """(function, method) of every derivation."""
+    begun: list[tuple[str, str]] = []
+    recorded = generation._recorded
+
+    def watched(mechanism: object, function: str, method: str, *rest: object) -> Program:
+        begun.append((function, method))
+        return recorded(mechanism, function, method, *rest)   # type: ignore[arg-type]
+
+    monkeypatch.setattr(generation, "_recorded", watched)
+    return begun
+
+
+@pytest.mark.parametrize("function", ["gravity_force", "mass_matrix_log_determinant", "jacobian", "mass_matrix_and_bias"])
+def test_a_program_comes_back_as_it_was(function: str) -> None:
+    one = replace(program("scara", function), passed_over=(("riccati", "why"),))
+    back = from_plain(json.loads(json.dumps(to_plain(one))))
+    assert back == one
+    assert back.passed_over == one.passed_over
+
+
+def test_what_is_no_program_is_none() -> None:
+    plain = to_plain(program("planar_arm", "gravity_force", "newton_euler"))
+    assert from_plain(plain) is not None
+    for key in plain:
+        assert from_plain({k: v for k, v in plain.items() if k != key}) is None
+    for key, wrong in (("operations", plain["operations"][:-1]), ("operations", "z" * len(plain["operations"])), ("operands", []),
+                       ("operands", [-1, *plain["operands"][1:]]), ("operands", [True, *plain["operands"][1:]]),
+                       ("operands", [*plain["operands"], 0]), ("constants", ["1/0"] * len(plain["constants"])),
+                       ("outputs", [["g", [99], [0]]]), ("names", [[0, 7]]), ("begins", [[0, 999]])):
+        assert from_plain(plain | {key: wrong}) is None, key
+    assert from_plain(None) is None
+
+
+def test_a_second_process_derives_nothing_and_writes_the_same_bytes(tmp_path: Path) -> None:
+    environment = {**os.environ, "SYMGEN_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT), "SYMGEN_CACHE_PROGRAMS": ""}
+    code = """if True:
+        import sys
+        from symgen import cli, generation, regularity
+        def fail(*_): raise AssertionError("worked out again")
+        if sys.argv[1] == "second": generation._recorded = regularity.pivots = fail
+        words = ["generate", "planar_arm", "--checked", "-f", "forward_dynamics", "-f", "mass_matrix", "-o"]
+        sys.exit(cli.main([*words, sys.argv[2]]))"""
+    assert cli.main(["generate", "planar_arm", "--checked", "-f", "forward_dynamics", "-f", "mass_matrix", "-o",
+                     str(tmp_path / "without" / "c")]) == 0
+    for run in ("first", "second"):
+        done = subprocess.run([sys.executable, "-c", code, run, str(tmp_path / run / "c")], env=environment, capture_output=True,
+                              text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert texts(tmp_path / "first") == texts(tmp_path / "second") == texts(tmp_path / "without")
+
+
+def test_what_only_the_text_needs_is_found_under_one_key(kept: Path, derived: list[tuple[str, str]]) -> None:
+    first = symgen.program("planar_arm", "forward_dynamics")
+    forget()
+    derived.clear()
+    assert symgen.program("planar_arm", "forward_dynamics", first.method, real="float").rows == first.rows
+    assert symgen.program("planar_arm", "forward_dynamics") == first
+    assert derived == []
+    symgen.program("planar_point_mass:2", "gravity_force")   # another mechanism
+    assert derived
+
+
+def rewritten(path: Path, change: Callable[[dict[str, object]], None]) -> None:
+    """The entry with other facts under a right hash, as only its owner could write it."""
+    start = len(shelf.FORMAT) + 65
+    entry = json.loads(path.read_bytes()[start:])
+    change(entry)
+    payload = json.dumps(entry).encode()
+    path.write_bytes(shelf.FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-30] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def of_another_key(path: Path) -> None:
+    rewritten(path, lambda entry: entry["key"].append("other"))   # type: ignore[attr-defined]
+
+
+def open_to_all(path: Path) -> None:
+    path.chmod(0o666)
+
+
+def elsewhere(path: Path) -> None:
+    there = path.with_suffix(".moved")
+    path.rename(there)
+    path.symlink_to(there)
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("spoil", [cut, flip, empty, of_another_key, open_to_all, elsewhere, a_folder])
+def test_an_entry_that_is_not_whole_is_worked_out_again(
+    spoil: Callable[[Path], None], kept: Path, derived: list[tuple[str, str]],
+) -> None:
+    first = symgen.program("planar_arm", "gravity_force")
+    assert sorted(path.name.partition("-")[0] for path in kept.iterdir()) == ["choice", "program"]
+    for path in list(kept.iterdir()):
+        spoil(path)
+    forget()
+    derived.clear()
+    assert symgen.program("planar_arm", "gravity_force") == first
+    assert derived
+
+
+@pytest.mark.parametrize("change", ["version", "source", "edited"])
+def test_another_symgen_does_not_believe_it(
+    change: str, kept: Path, derived: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    symgen.program("planar_arm", "gravity_force")
+    if change == "version":
+        monkeypatch.setattr(symgen, "__version__", "0.0.9")
+    elif change == "source":
+        monkeypatch.setattr(shelf, "_source", lambda: ("another", "3.0"))
+    else:
+        monkeypatch.setattr(symgen, "STARTED", 0.0)   # every file is younger
+        before = sorted(kept.iterdir())
+    forget()
+    derived.clear()
+    symgen.program("planar_arm", "gravity_force")
+    assert derived
+    if change == "edited":
+        assert sorted(kept.iterdir()) == before   # and keeps nothing, since what ran may not be what lies there
+
+
+def test_the_stamp_depends_on_every_file_of_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {os.path.relpath(path, ROOT) for path in shelf._files()}
+    assert {"symgen/methods/riccati.py", "symgen/passes/fold.py", "templates/c99/README.md.j2"} <= names
+    first, second = tmp_path / "a.py", tmp_path / "b.py"
+    stamps = set()
+    for one, other in (("1", "2"), ("12", ""), ("1", "3")):
+        first.write_text(one)
+        second.write_text(other)
+        monkeypatch.setattr(shelf, "_files", lambda: (str(first), str(second)))
+        stamps.add(shelf._source.__wrapped__())
+    assert len(stamps) == 3
+
+
+def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> Program:
+        raise RequestError("too long")
+
+    def fails(*_: object) -> Program:
+        raise AssertionError("asked again")
+
+    for answer in (refuses, fails):
+        forget()
+        monkeypatch.setattr(generation, "best", answer)
+        with pytest.raises(RequestError, match="too long"):
+            symgen.program("planar_arm", "gravity_force")
+
+
+def test_regularity_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arm, lost = symgen.load("planar_arm"), regularity.Loss("j", 0.25, 120)
+    for payload, answer in ((None, None), ("link2", lost)):
+        monkeypatch.setattr(regularity, "loss", lambda *_, answer=answer: answer)
+        assert generation.loss(arm, payload) == answer
+        generation.loss.cache_clear()
+        monkeypatch.setattr(regularity, "loss", lambda *_: pytest.fail("asked again"))
+        assert generation.loss(arm, payload) == answer
+
+
+def test_a_disk_that_refuses_is_no_failure(kept: Path) -> None:
+    kept.parent.joinpath("kept").write_text("a file stands in the way")
+    assert symgen.program("planar_arm", "gravity_force").rows
+
+
+def test_what_was_not_used_for_longest_goes_first(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelf, "LARGEST", 50_000)
+    monkeypatch.setattr(shelf, "_written", 0)
+    for i in range(40):
+        shelf.keep("x" * 4000, "thing", i)
+        for path in kept.iterdir():   # a clock that is coarser than this loop
+            os.utime(path, (path.stat().st_mtime - 100,) * 2)
+        assert shelf.find("thing", 0) is not None
+    assert sum(path.stat().st_size for path in kept.iterdir()) <= 60_000
+    assert shelf.find("thing", 39) is not None
+    assert shelf.find("thing", 1) is None
+
+
+def test_verify_judges_a_kept_program_like_any_other(kept: Path) -> None:
+    assert symgen.verify("planar_arm", ["gravity_force"], states=2).passed
+    forget()
+
+    def wrong(entry: dict[str, object]) -> None:
+        plain = entry["facts"]["program"]   # type: ignore[index]
+        plain["operations"] = plain["operations"].replace("m", "t", 1)
+
+    for path in kept.glob("program-*"):
+        rewritten(path, wrong)
+    report = symgen.verify("planar_arm", ["gravity_force"], states=2)
+    assert not report.passed
+    assert any(check.kind == "algebra" and not check.passed for check in report.checks)
