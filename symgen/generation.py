@@ -294,6 +294,11 @@ def _loses(mechanism: Mechanism, method: str, options: Options, depth: int) -> b
     return loses((depth + OF_A_CALL) * freedom(mechanism, options.payload), options.real)
 
 
+def loses_digits(mechanism: Mechanism, made: Program, payload: str | None) -> bool:
+    """Whether a Program's method takes so much of this robot's constraints away that no digit of the answer can be relied on."""
+    return _loses(mechanism, made.method, Options(real=made.real, payload=payload), made.depth)
+
+
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
             frame: str | None = None, payload: str | None = None, trig: str = "libm", wrench: str | None = None) -> Program:
     """One function of one robot as a Program.

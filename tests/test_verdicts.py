@@ -77,6 +77,8 @@ def test_the_exit_code_is_that_of_an_answer_that_is_not_yes(tmp_path: Path, caps
     assert cli.main(["verify", str(path), "--states", "1", "-f", HARD]) == 1
     out = capsys.readouterr().out
     assert out.endswith(" not judged\n")
+    assert cli.main(["generate", str(path), "-o", str(tmp_path / "out"), "-f", HARD]) == 0
+    assert "forward_dynamics by constraint_force:parallel loses its digits in double" in capsys.readouterr().err
     assert cli.main(["verify", str(path), "--states", "1", "-f", EASY]) == 0
     assert capsys.readouterr().out.endswith("light: verified\n")
 

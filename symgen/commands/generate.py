@@ -86,6 +86,9 @@ def _derive(mechanism: Mechanism, wanted: list[str] | None, real: str, options: 
         progress(f"deriving {function}", done, len(chosen))
         program = generation.program(mechanism, function, method, real, frame, options.payload, options.trig, options.wrench)
         passed += [f"{function} is chosen without {other}: {why}" for other, why in program.passed_over]
+        if generation.loses_digits(mechanism, program, options.payload):
+            passed.append(f"{function} by {program.method} loses its digits in {real} on this robot, and 'symgen verify' does "
+                          "not judge it; leave the method to symgen, or compare them with 'symgen compare'")
     return passed
 
 
