@@ -283,6 +283,14 @@ class Mechanism:
     def parents(self) -> tuple[int, ...]:
         return tuple(joint.parent for joint in self.joints)
 
+    @property
+    def longest(self) -> int:
+        """The most joints between a body and the base."""
+        depth: list[int] = []
+        for joint in self.joints:
+            depth.append(1 + (depth[joint.parent] if joint.parent >= 0 else 0))
+        return max(depth)
+
     def children(self, body: int) -> tuple[int, ...]:
         """Indices of the bodies whose joint sits on `body` (-1: the base), ascending."""
         return tuple(i for i, joint in enumerate(self.joints) if joint.parent == body)

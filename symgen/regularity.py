@@ -12,7 +12,7 @@ from fractions import Fraction
 from sys import float_info
 from typing import Any
 
-from symgen.mechanism import BASE, Mechanism
+from symgen.mechanism import Mechanism
 from symgen.precision import arb
 from symgen.reference import Reference
 from symgen.reference_pivots import pivots
@@ -65,7 +65,7 @@ def loss(mechanism: Mechanism, payload: str | None = None) -> Loss | None:
     Going from the leaves to the base, it is the first joint that feels no inertia once all joints after it are free: a
     massless moving leaf, or a joint whose motion another one undoes. A `payload` (a link's name) counts as a load.
     """
-    digits = DIGITS + 5 * _longest(mechanism) // 4
+    digits = DIGITS + 5 * mechanism.longest // 4
     states = draw_states(mechanism, STATES, seed=1, payload=payload)
     losses: list[Loss] = []
     references: dict[int, Reference] = {}
@@ -101,11 +101,3 @@ def _part(feels: Any, whole: Any, bound: Any, zero: Any) -> float | None:
     if feels.contains(0):
         return 0.0 if feels <= zero else None
     return max(float((feels / whole).mid()), float_info.min) if feels <= bound else None
-
-
-def _longest(mechanism: Mechanism) -> int:
-    """The most joints between a body and the base."""
-    depth = [0] * mechanism.nv
-    for k, joint in enumerate(mechanism.joints):
-        depth[k] = 1 + (0 if joint.parent == BASE else depth[joint.parent])
-    return max(depth)

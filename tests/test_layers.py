@@ -91,8 +91,8 @@ ROOMS: dict[str, str] = {
                     "reals reference reference_digits refusals states tables",
     "verify": "backends certificate errors functions generation ir loading mechanism verification",
     "certificate": "backends constants errors generation inertias ir joints mechanism model precision reference states",
-    "proof": "backends certificate errors eva functions generation ir mechanism multipliers precision reference solver tables "
-             "verification",
+    "proof": "backends certificate errors eva functions generation ir mechanism multipliers precision reference reference_digits "
+             "solver tables verification",
     "delivery": "backends certificate cost_sheet folder generation loading mechanism proof selftest targets",
     # what a user does
     "peers": "building errors mechanism reference",

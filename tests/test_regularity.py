@@ -6,11 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
+import flint
 import numpy as np
 import pytest
 
 import symgen
 from symgen import constants, generation, regularity
+from symgen.certificate.pivots import Told
 from symgen.constants import LostDigits
 from symgen.errors import RequestError
 from symgen.joints import kinds
@@ -139,3 +141,12 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(monkeypatch: pyt
     monkeypatch.setattr(generation, "methods_for", lambda mechanism, function: ("udut",))
     with pytest.raises(RequestError, match=r"link 2 \(link1\)"):
         symgen.program(replace(chain, name="other"), "mass_matrix_solve")
+
+
+def test_a_ball_too_wide_to_tell_is_no_zero_of_the_elimination() -> None:
+    arm = symgen.load("planar_arm")
+    told = Told(arm, symgen.program(arm, "forward_dynamics"), generation.Options())
+    wide, narrow = flint.arb(0, 1e-20), flint.arb(0, 1e-60)
+    assert told.is_zero((narrow,) * 3)
+    assert not told.is_zero((narrow, wide, narrow))
+    assert arm.longest == 2

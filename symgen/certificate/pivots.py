@@ -2,8 +2,8 @@
 
 The pivots D_k of M = U D Uᵀ (Saha 1997, (17)-(18); Rodriguez & Kreutz 1988, (4.11)), the reduced entries and the multipliers of
 the reverse Gaussian elimination (Saha, (25)-(30)) are computed from the reference's M(q), which shares nothing with the
-Program, in balls of 80 digits at a few random states; a row is one of them when its value is at each of these states. This
-is how `symgen verify` decides equality as well: two different functions agree there with probability nil, but it is no
+Program, in balls of 80 digits and more at a few random states; a row is one of them when its value is at each of these.
+This is how `symgen verify` decides equality as well: two different functions agree there with probability nil, but it is no
 formal proof.
 """
 
@@ -47,7 +47,7 @@ class Told:
 
     def __init__(self, mechanism: Mechanism, program: Program, options: Options) -> None:
         self.program = program
-        self.scalars = arb(DIGITS)
+        self.scalars = arb(DIGITS + 5 * mechanism.longest // 4)   # an elimination over balls loses about a digit a joint
         links = {"payload": options.payload, "wrench": options.wrench}
         states = {name: self.scalars.array(x) for name, x in draw_states(mechanism, STATES, SEED, **links).items()}
         everything = replace(program, outputs=(Port("rows", (len(program.rows),), tuple(range(len(program.rows)))),))
@@ -58,7 +58,9 @@ class Told:
             self.rows: list[Values] = [tuple(np.broadcast_to(np.asarray(x, dtype=object), (STATES,))) for x in found]
             reference = Reference(mechanism, self.scalars, payload=options.payload)
             load = states["payload"] if options.payload else None
-            self.elimination = _eliminated(reference.mass_matrix(states["q"], load), reference.supports)
+            mass = reference.mass_matrix(states["q"], load)
+            self.size = max(abs(x).abs_upper() for x in np.diagonal(mass, axis1=-2, axis2=-1).ravel())
+            self.elimination = _eliminated(mass, reference.supports)
 
     def same(self, a: Values, b: Values) -> int:
         """1 where both are the same number at every state, −1 where one is the other's negative, else 0."""
@@ -72,7 +74,9 @@ class Told:
         return 0
 
     def is_zero(self, a: Values) -> bool:
-        return all(bool(x.contains(0)) for x in a)
+        """Whether an entry of the elimination vanishes at the states; one whose ball is too wide to say so does not."""
+        with self.scalars.working():
+            return all(x.contains(0) and abs(x) <= _EQUAL * self.size for x in a)
 
     def divisors(self) -> dict[int, int | None]:
         """{row: joint whose pivot it is, None where it is none} of every row that something is divided by, or whose logarithm
