@@ -75,18 +75,32 @@ def load(
     context = {"name": target.name, "real": c99.single_real(programs.values()), "functions": _functions(programs, target)}
     returns = {"checked": target.checked, "returns": target.context["returns"], "statuses": len(STATUSES)}
     loops, declarations = (render(c99.TEMPLATES, name, **context, **returns) for name in ("batch.c.j2", "batch.h.j2"))
-    compiler = find_compiler()
     digest = hashlib.sha256()
-    for part in (*_platform(build), *compiler, *build.flags, *(t for item in files.items() for t in item), loops, declarations):
+    for part in (*depends(build), *(t for item in files.items() for t in item), loops, declarations):
         digest.update(f"{len(part)}:{part}".encode())
     module = f"_symgen_{digest.hexdigest()[:24]}"
-    if module not in _LOADED:
-        path = cache_folder() / (module + str(sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
-        _LOADED[module] = _open(module, path) or _make(module, path, files, loops, declarations, compiler, build)
-    return _LOADED[module]
+    return opened(module) or _make(module, _place(module), files, loops, declarations, find_compiler(), build)
 
 
 _LOADED: dict[str, ModuleType] = {}
+
+
+def depends(build: Build) -> tuple[str, ...]:
+    """What a compiled library depends on besides its text. Raises BuildError where there is no compiler."""
+    return (*_platform(build), *find_compiler(), *build.flags)
+
+
+def opened(module: str) -> ModuleType | None:
+    """The library of that name (`load` gives it its name), where it is in the cache."""
+    if not re.fullmatch("_symgen_[0-9a-f]{24}", module):
+        return None
+    if module not in _LOADED and (found := _open(module, _place(module))) is not None:
+        _LOADED[module] = found
+    return _LOADED.get(module)
+
+
+def _place(module: str) -> Path:
+    return cache_folder() / (module + str(sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
 
 
 def _functions(programs: Mapping[str, Program], target: c99.Target) -> list[dict[str, Any]]:
@@ -162,6 +176,7 @@ def _make(
     loaded = _open(module, path)
     if loaded is None:
         raise BuildError(f"the library {path} was built but Python cannot load it; check that CC builds for this Python")
+    _LOADED[module] = loaded
     return loaded
 
 

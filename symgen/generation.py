@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -16,12 +16,13 @@ from symgen.constants import LostDigits
 from symgen.derivation import Derivation, TooManyRows
 from symgen.errors import MethodRefusal, RequestError, SymgenError
 from symgen.function_names import named
-from symgen.functions import AT_RUN_TIME, FUNCTIONS
+from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.linkage import Linkage
 from symgen.loading import load
-from symgen.mechanism import Mechanism, nearest
+from symgen.mechanism import Mechanism
 from symgen.model import Model, reframe, regroup
+from symgen.options import Options as Options
 from symgen.plain_program import from_plain, to_plain
 from symgen.reals import loses
 from symgen.tip import tip as tip
@@ -35,37 +36,6 @@ OF_A_CALL = 5
 """Round-offs of constants, of a sine, whatever computes it, and of a logarithm."""
 INVERSE_ON_REQUEST_ABOVE = 20
 LONG_CHAIN = 20
-
-
-@dataclass(frozen=True)
-class Options:
-    """What changes the C of one mechanism: precision, frame of interest, run-time payload and wrench, trigonometry, checks.
-
-    The Program itself knows three of them (`of_program`); the others only change how it is printed.
-    """
-
-    real: str = "double"
-    frame: str | None = None
-    payload: str | None = None
-    trig: str = "libm"
-    wrench: str | None = None
-    checked: bool = False
-
-    def __post_init__(self) -> None:
-        nearest(self.real, ("double", "float"), "real type")
-        nearest(self.trig, ("libm", "macro", "inline"), "kind of trigonometry")
-
-    @property
-    def at_run_time(self) -> dict[str, str]:
-        """The link of every run-time argument that is asked for, by the argument's name."""
-        asked = ((argument.name, getattr(self, argument.name)) for argument in AT_RUN_TIME)
-        return {name: link for name, link in asked if link is not None}
-
-    def of_program(self, mechanism: Mechanism, function: str) -> Options:
-        """These options as far as they change the rows of a function's Program, so that what is alike is derived once."""
-        what = FUNCTIONS[function]
-        felt = {a.name: getattr(self, a.name) for a in AT_RUN_TIME if a in what.feels}
-        return Options(frame=self.frame or tip(mechanism) if what.needs_frame else None, **felt)
 
 
 def models(mechanism: Mechanism) -> tuple[Model, Model]:

@@ -50,6 +50,19 @@ class Port(NamedTuple):
         return math.prod(self.shape)
 
 
+@dataclass(frozen=True)
+class Outline:
+    """What a caller of a Program's C sees of it: all but the rows, `length` of them."""
+
+    function: str
+    method: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    operations: dict[str, int]
+    length: int
+    real: str
+
+
 @dataclass(frozen=True, repr=False)
 class Program:
     """A function of one robot as rows; see the module docstring. `check` states the rules."""
@@ -63,6 +76,12 @@ class Program:
     real: str = "double"
     passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Methods that might have been shorter and could not be derived, each with the reason."""
+
+    @property
+    def outline(self) -> Outline:
+        """Without the rows."""
+        outputs = tuple(port._replace(rows=()) for port in self.outputs)
+        return Outline(self.function, self.method, self.inputs, outputs, self.operations, len(self.rows), self.real)
 
     @property
     def operations(self) -> dict[str, int]:

@@ -18,7 +18,7 @@ from symgen.backends import c99, render
 from symgen.backends._checks import STATUSES
 from symgen.errors import ArgumentError, StateError
 from symgen.functions import Array
-from symgen.ir import Port, Program
+from symgen.ir import Outline, Port
 
 Call = Callable[..., Any]
 
@@ -39,7 +39,7 @@ _REFUSED = (
 class Kernel:
     """One compiled function and what it accepts."""
 
-    def __init__(self, program: Program, library: Any, symbol: str, checked: bool) -> None:
+    def __init__(self, program: Outline, library: Any, symbol: str, checked: bool) -> None:
         import numpy
 
         self.np = numpy
@@ -174,7 +174,7 @@ class Kernel:
 
     @property
     def _first_share(self) -> int:
-        return max(1, FIRST_SHARE // len(self.program.rows))
+        return max(1, FIRST_SHARE // self.program.length)
 
     def _in_shares(self, run: Callable[[int, int], None], states: int) -> None:
         """`run(first, last)` over all states; a signal is heeded between two shares."""

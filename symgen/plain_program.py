@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgen.errors import ProgramError
-from symgen.ir import ARITY, Port, Program, Row, check
+from symgen.ir import ARITY, Outline, Port, Program, Row, check
 
 _LETTERS = dict(zip(ARITY, "citsmdnxyrl", strict=True))
 _OPERATIONS = {letter: op for op, letter in _LETTERS.items()}
@@ -35,6 +35,23 @@ def from_plain(facts: Any) -> Program | None:
     try:
         return check(_program(facts))
     except (ProgramError, AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError, StopIteration):
+        return None
+
+
+def outline_to_plain(outline: Outline) -> list[Any]:
+    """Likewise of what a caller sees."""
+    ports = [[[port.name, list(port.shape)] for port in given] for given in (outline.inputs, outline.outputs)]
+    return [outline.function, outline.method, *ports, outline.operations, outline.length, outline.real]
+
+
+def outline_from_plain(facts: Any) -> Outline | None:
+    """The Outline that `outline_to_plain` wrote, or None."""
+    try:
+        function, method, inputs, outputs, operations, length, real = facts
+        taken, given = (tuple(Port(_text(name), tuple(map(_whole, shape))) for name, shape in one) for one in (inputs, outputs))
+        counts = {_text(op): _whole(count) for op, count in operations.items()}
+        return Outline(_text(function), _text(method), taken, given, counts, _whole(length), _text(real))
+    except (AttributeError, TypeError, ValueError):
         return None
 
 

@@ -85,7 +85,10 @@ def keep(facts: Any, kind: str, *key: Any) -> None:
 
 def _key(kind: str, key: tuple[Any, ...]) -> list[Any] | None:
     own = stamp()
-    return None if own is None else [kind, own, *json.loads(json.dumps(key))]
+    try:
+        return None if own is None else [kind, own, *json.loads(json.dumps(key))]
+    except (TypeError, ValueError):   # whoever asks with such a thing will be told by others
+        return None
 
 
 def _place(whole: list[Any]) -> Path:

@@ -10,21 +10,27 @@ What arrays a function takes stands in `symgen.kernels`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from symgen import shelf
 from symgen.backends import c99
-from symgen.building import Build
+from symgen.building import Build, depends, opened
 from symgen.building import load as load_library
 from symgen.errors import ArgumentError, UnknownName
-from symgen.ir import Program
+from symgen.ir import Outline, Program
 from symgen.kernels import Call, Kernel
 from symgen.mechanism import nearest
 
 if TYPE_CHECKING:
-    from symgen.generation import Options
+    from types import ModuleType
+
     from symgen.mechanism import Mechanism
+    from symgen.options import Options
+
+    Recipe = tuple[Mechanism, list[str] | None, Build, Options]
 
 
 def compile(
@@ -50,23 +56,56 @@ def compile(
     compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
     several; of what they are given to write to, they have then written the states before it.
     """
-    from symgen.certificate import checked_floors
-    from symgen.generation import Options, programs
     from symgen.loading import load
     from symgen.mechanism import Mechanism
+    from symgen.options import Options
 
     wanted = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     build, chosen = Build(optimize, native, contract), Options(real, frame, payload, trig, wrench, checked)
+    recipe = (mechanism, wanted, build, chosen)
+    return _found(recipe) or _made(recipe)
+
+
+def _found(recipe: Recipe) -> Solver | None:
+    """The solver whose library was built before and lies in the cache: nothing is derived, printed or compiled."""
+    from symgen.plain_program import outline_from_plain
+
+    known = shelf.find("solver", *_key(recipe))
+    outlines = None if known is None else [outline_from_plain(one) for one in known["functions"]]
+    library = opened(known["library"]) if known and outlines and None not in outlines else None
+    if library is None or outlines is None:
+        return None
+    solver = Solver.__new__(Solver)
+    mechanism, _, build, chosen = recipe
+    solver._hold(mechanism.name, {one.function: one for one in outlines if one is not None}, mechanism.nq, mechanism.nv, build,
+                 chosen.trig, chosen.checked, library)
+    solver.mechanism, solver._recipe = mechanism, recipe
+    return solver
+
+
+def _made(recipe: Recipe) -> Solver:
+    from symgen.certificate import checked_floors
+    from symgen.generation import programs
+    from symgen.plain_program import outline_to_plain
+
+    mechanism, wanted, build, chosen = recipe
     derived = programs(mechanism, wanted, chosen)
     bounds = {function: checked_floors(mechanism, program, chosen) for function, program in derived.items()}
     solver = Solver(mechanism.name, derived, mechanism.nq, mechanism.nv, build=build, trig=chosen.trig, mechanism=mechanism,
                     checked=chosen.checked, floors=bounds)
-    solver._recipe = (mechanism, wanted, build, chosen)
+    solver._recipe = recipe
+    plain = [outline_to_plain(program.outline) for program in derived.values()]
+    shelf.keep({"library": solver._library, "functions": plain}, "solver", *_key(recipe))
     return solver
 
 
-def _compile_again(recipe: tuple[Mechanism, list[str] | None, Build, Options]) -> Solver:
+def _key(recipe: Recipe) -> tuple[Any, ...]:
+    mechanism, wanted, build, chosen = recipe
+    return mechanism.content, mechanism.source_sha256, wanted, astuple(chosen), depends(build)
+
+
+def _compile_again(recipe: Recipe) -> Solver:
     robot, functions, build, chosen = recipe
     return compile(robot, functions, chosen.real, optimize=build.optimize, native=build.native, contract=build.contract,
                    frame=chosen.frame, payload=chosen.payload, wrench=chosen.wrench, trig=chosen.trig, checked=chosen.checked)
@@ -87,6 +126,11 @@ class Solver:
     compiled again, or found in the cache, where it is opened.
     """
 
+    mechanism: Mechanism | None
+    _recipe: Recipe | None
+    _sources: dict[str, str] | None
+    _programs: dict[str, Program] | None
+
     def __init__(
         self,
         name: str,
@@ -103,18 +147,37 @@ class Solver:
     ) -> None:
         if not programs:
             raise ArgumentError("there is no function to compile; name at least one")
-        self.name, self.nq, self.nv, self.mechanism = name, nq, nv, mechanism
-        self.programs = dict(programs)
-        self.functions = tuple(self.programs)
-        self.real = c99.single_real(self.programs.values())
-        self._build, self._trig, self._checked = build or Build(), trig, checked
-        self._recipe: tuple[Mechanism, list[str] | None, Build, Options] | None = None
-        self._sources = dict(sources) if sources else None
         target = c99.Target(name, nq, nv, trig, mechanism.source_sha256 if mechanism else "", checked)
-        library = load_library(self.programs, target, self._build, sources, floors)
-        self._kernels = {f: Kernel(p, library, target.symbol(f), checked) for f, p in self.programs.items()}
+        c99.single_real(programs.values())
+        library = load_library(programs, target, build or Build(), sources, floors)
+        outlines = {function: program.outline for function, program in programs.items()}
+        self._hold(name, outlines, nq, nv, build or Build(), trig, checked, library)
+        self.mechanism, self._sources, self._programs = mechanism, dict(sources) if sources else None, dict(programs)
+
+    def _hold(self, name: str, outlines: Mapping[str, Outline], nq: int, nv: int, build: Build, trig: str, checked: bool,
+              library: ModuleType) -> None:
+        """All but where it came from."""
+        self.name, self.nq, self.nv = name, nq, nv
+        self.mechanism = None
+        self.functions = tuple(outlines)
+        self.real = next(iter(outlines.values())).real
+        self._build, self._trig, self._checked, self._library = build, trig, checked, library.__name__
+        self._recipe = self._sources = self._programs = None
+        symbol = c99.Target(name, nq, nv, trig, "", checked).symbol
+        self._kernels = {f: Kernel(one, library, symbol(f), checked) for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
             setattr(self, function, kernel.call())
+
+    @property
+    def programs(self) -> dict[str, Program]:
+        """What was compiled, by function; of a solver that was found in the cache it is looked up when it is asked for."""
+        if self._programs is None:
+            from symgen.generation import programs
+
+            assert self._recipe is not None
+            mechanism, wanted, _, chosen = self._recipe
+            self._programs = programs(mechanism, wanted, chosen)
+        return self._programs
 
     @classmethod
     def from_programs(

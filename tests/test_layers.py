@@ -29,6 +29,7 @@ ROOMS: dict[str, str] = {
     "mechanism": "errors tables",
     "ir": "errors tables",
     "shelf": "symgen",
+    "options": "functions mechanism tip",
     "plain_program": "errors ir",
     # description → Mechanism
     "quantities": "errors mechanism",
@@ -55,7 +56,7 @@ ROOMS: dict[str, str] = {
     "backends": "errors functions ir mechanism symgen",
     "building": "backends errors ir shelf",
     "kernels": "backends errors functions ir",
-    "solver": "backends building certificate errors generation ir kernels loading mechanism",
+    "solver": "backends building certificate errors generation ir kernels loading mechanism options plain_program shelf symgen",
     "targets": "mechanism",
     "firmware": "backends ir symgen targets",
     "emulation": "errors targets",
@@ -69,7 +70,7 @@ ROOMS: dict[str, str] = {
     "selftest": "errors folder ir mechanism precision reals verification",
     "tip": "errors mechanism",
     "generation": "constants derivation errors free_bodies function_names functions ir linkage loading mechanism methods model "
-                  "passes plain_program reals regularity shelf tip",
+                  "options passes plain_program reals regularity shelf tip",
     "inspection": "backends closed_forms constants derivation errors function_names functions generation ir joints linkage "
                   "loading mechanism methods model passes quantities spatial states tables",
     # the other road to the same numbers: nothing of the derivation is allowed here

@@ -247,3 +247,22 @@ def test_verify_judges_a_kept_program_like_any_other(kept: Path) -> None:
     report = symgen.verify("planar_arm", ["gravity_force"], states=2)
     assert not report.passed
     assert any(check.kind == "algebra" and not check.passed for check in report.checks)
+
+
+def test_a_second_process_has_its_solver_without_deriving_or_printing(tmp_path: Path) -> None:
+    """It does not even import SymPy, which would take longer than all the rest; and answers to the last bit alike."""
+    environment = {**os.environ, "SYMGEN_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT), "SYMGEN_CACHE_PROGRAMS": ""}
+    code = """if True:
+        import sys, symgen
+        solver = symgen.compile("planar_arm", ["forward_dynamics", "gravity_force"], "float", checked=True)
+        print(solver.forward_dynamics([1, 2], [3, 4], [5, 6]).tobytes().hex(), solver.gravity_force.__doc__, repr(solver))
+        print({"sympy", "flint"} & set(sys.modules), file=sys.stderr)
+        print({name: (one.method, one.cost, one.real) for name, one in solver.programs.items()})"""
+    runs = [subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+            for _ in range(2)]
+    assert runs[0].stdout == runs[1].stdout
+    assert runs[1].stderr.strip() == "set()"
+    for path in tmp_path.glob("_symgen_*"):   # a library that is gone is built again
+        path.unlink()
+    again = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert again.stdout == runs[0].stdout

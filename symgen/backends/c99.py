@@ -21,7 +21,7 @@ from symgen.backends import _checks, _sincos, render
 from symgen.backends._c_text import WIDTH, comment, identifier, literal, local, rounded
 from symgen.errors import ArgumentError, RequestError
 from symgen.functions import FUNCTIONS, Array
-from symgen.ir import Port, Program
+from symgen.ir import Outline, Port, Program
 
 TEMPLATES = "c99"
 TRIG = {"libm": 1, "macro": 1, "inline": _sincos.ULPS}
@@ -158,7 +158,7 @@ def single_real(programs: Iterable[Program]) -> str:
     return reals[0] if reals else "double"
 
 
-def describe(program: Program) -> tuple[list[Array], list[Array]]:
+def describe(program: Program | Outline) -> tuple[list[Array], list[Array]]:
     """Arguments and results of a Program with their symbolic shapes, where the table of functions knows them."""
     declared = FUNCTIONS.get(program.function)
     known = {a.name: a for a in (*declared.arguments, *declared.results, *declared.feels)} if declared else {}
@@ -166,7 +166,7 @@ def describe(program: Program) -> tuple[list[Array], list[Array]]:
     return plain[0], plain[1]
 
 
-def operations_text(program: Program) -> str:
+def operations_text(program: Program | Outline) -> str:
     """The operations of a Program in words, those that do not occur left out: '480 mul, 350 add, 7 sin'."""
     return ", ".join(f"{count} {op}" for op, count in program.operations.items() if count) or "no operation"
 
