@@ -5,6 +5,9 @@ instruction comes from a loop of a known count. What a call costs besides the fu
 function takes, and is taken off; the function's return is counted. What libm takes is found by a second copy of the
 function whose calls of libm read the answers, recorded before, from a tape; the instructions of that reading, measured
 as well, are taken off. So the function does the same work on the same numbers in both.
+
+What a function takes with all that it calls is read off a linked image: its bytes, and the depth of the stack along every way
+through it. Cycles are estimated from the instructions that were executed, where the core's manual says what they take.
 """
 
 from __future__ import annotations
@@ -22,9 +25,11 @@ from typing import Any
 from symgen import targets
 from symgen.backends import c99, render
 from symgen.backends._c_text import literal
+from symgen.cycles import TIMINGS, cortex_m4, guarded
 from symgen.emulation import Toolchain
 from symgen.errors import RequestError
 from symgen.firmware import BASE_FLAGS, TEMPLATES
+from symgen.image import Image, Unreadable, read
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.states import draw_states
@@ -34,7 +39,11 @@ SEED = 11
 OPTIMIZE = "-O2"
 LIBM = ("sin", "cos", "sqrt", "log")
 FLASH = (".text", ".rodata")
-RAM = (".data", ".bss")
+RAM = (".data", ".bss", ".tdata", ".tbss")
+IMAGE = (".text", ".rodata", ".data", ".tdata")
+"""What of a linked program stands in flash: what is written begins as a copy from there."""
+Interval = tuple[int, int | None]
+"""Least and most; None where nothing bounds it from above."""
 Floors = Mapping[str, Mapping[int, Fraction]]
 _LOOP = 2 * (11000 - 1000)
 """Instructions by which the longer loop of the measuring program exceeds the shorter."""
@@ -45,7 +54,9 @@ class Cost:
     """One function: instructions of a call, least and most over the states; bytes.
 
     `alone` is without what libm executes, the calls of it included. `flash` holds code and constants, `ram` what is kept between
-    calls, `stack` the function's own frame without that of what it calls; `undefined` is what the linker must bring.
+    calls, `stack` the function's own frame without that of what it calls; `undefined` is what the linker must bring, and
+    `..._with_libm` is with all that it brings (None: its stack cannot be read off). `cycles` and `cycles_alone` are estimates,
+    least and most, None where nothing is published of the core or of so much of it (`symgen.cycles`).
     """
 
     function: str
@@ -57,18 +68,37 @@ class Cost:
     stack: int
     ram: int
     undefined: tuple[str, ...]
+    flash_with_libm: int
+    stack_with_libm: int | None
+    ram_with_libm: int
+    cycles: Interval | None = None
+    cycles_alone: Interval | None = None
 
     def rate(self, clock: float) -> float:
-        """Calls per second at `clock` (Hz) if every instruction took one cycle, at the state that takes most."""
-        return clock / self.instructions[1]
+        """Calls per second at `clock` (Hz), at the state that takes most: by the estimated cycles, where they are not known as
+        if every instruction took one."""
+        most = self.cycles[1] if self.cycles is not None else None
+        return clock / (most or self.instructions[1])
 
     def facts(self, clock: float | None) -> dict[str, Any]:
         """All figures by name."""
         return asdict(self) | ({} if clock is None else {"rate": self.rate(clock)})
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of several functions: `costs` of each, the bytes of flash and RAM that all of them take, alone and linked
+    with what they call, which is there once. `untold` says in sentences what could not be found out."""
+
+    costs: tuple[Cost, ...]
+    flash: int
+    flash_with_libm: int
+    ram_with_libm: int
+    untold: tuple[str, ...]
+
+
 def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, states: int = STATES,
-            at_run_time: Mapping[str, str] | None = None, trig: str = "libm", floors: Floors | None = None) -> list[Cost]:
+            at_run_time: Mapping[str, str] | None = None, trig: str = "libm", floors: Floors | None = None) -> Measured:
     """The cost of every one of the robot's programs over seeded random states.
 
     `at_run_time` are the links of the arguments that are given at run time, by the argument's name; `trig` is as in
@@ -84,25 +114,41 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
     drawn = draw_states(mechanism, states, SEED, **(at_run_time or {}))
     own = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, trig, checked=floors is not None)
 
-    def one(program: Program) -> Cost:
-        with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
-            source = c99.source(program, own, (floors or {}).get(program.function))
-            return _cost(program, source, own, drawn, Toolchain(machine, Path(folder)))
+    with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:
+        folder = Path(name)
 
-    with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each waits for compilers and emulators
-        found = list(side_by_side.map(one, programs))
-    whole = sum(cost.flash for cost in found)
-    if whole > machine.flash:
-        raise RequestError(f"the {len(found)} functions of '{mechanism.name}' take {_size(whole)} of flash, and the firmware/ of "
-                           f"{machine.title} has {_size(machine.flash)}; ask for fewer with -f, or lock joints with --lock")
-    return found
+        def one(program: Program) -> tuple[Cost, str]:
+            (folder / program.function).mkdir()
+            source = c99.source(program, own, (floors or {}).get(program.function))
+            return _cost(program, source, own, drawn, Toolchain(machine, folder / program.function))
+
+        with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each waits for compilers and emulators
+            found = list(side_by_side.map(one, programs))
+        costs = tuple(cost for cost, _ in found)
+        whole = sum(cost.flash for cost in costs)
+        if whole > machine.flash:
+            raise RequestError(f"the {len(costs)} functions of '{mechanism.name}' take {_size(whole)} of flash, and the "
+                               f"firmware/ of {machine.title} has {_size(machine.flash)}; ask for fewer with -f, or lock joints "
+                               "with --lock")
+        tools = Toolchain(machine, folder)
+        objects = [f"{cost.function}/one.o" for cost in costs]
+        tools.image("all.elf", *objects, *(f"-Wl,--undefined={own.symbol(cost.function)}" for cost in costs),
+                    entry=own.symbol(costs[0].function))
+        linked = _sections(tools, "all.elf")
+    untold: dict[str, list[str]] = {}
+    for cost, why in found:
+        untold.setdefault(why, []).append(cost.function)
+    said = tuple(f"{', '.join(functions)}: {why}" for why, functions in untold.items() if why)
+    called = any(cost.undefined for cost in costs)
+    return Measured(costs, whole, _bytes(linked, IMAGE) if called else whole, _bytes(linked, RAM), said)
 
 
 def _size(count: int) -> str:
     return f"{count / 1024:.0f} KiB" if count >= 1024 else f"{count} bytes"
 
 
-def _cost(program: Program, source: str, target: c99.Target, drawn: Mapping[str, Any], tools: Toolchain) -> Cost:
+def _cost(program: Program, source: str, target: c99.Target, drawn: Mapping[str, Any], tools: Toolchain) -> tuple[Cost, str]:
+    """The cost, and why something of it could not be found out ("": nothing)."""
     symbol = target.symbol(program.function)
     texts = c99.headers({program.function: program}, target) | {"one.c": source}
     for name, text in texts.items():
@@ -113,7 +159,7 @@ def _cost(program: Program, source: str, target: c99.Target, drawn: Mapping[str,
     if stack > tools.machine.stack:
         raise RequestError(f"{program.function} of '{target.name}' takes {_size(stack)} of stack, and the firmware/ of "
                            f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints")
-    sections = _sections(tools)
+    sections = _sections(tools, "one.o")
     undefined = tuple(sorted(line.split()[-1] for line in tools.tool("nm", "-u", "one.o").splitlines() if line.strip()))
     calls = [name for op in LIBM if (name := c99.calls(program.real, target)[op]) in undefined]
     renamed = [f"--redefine-sym={name}=tape_{name}" for name in calls]
@@ -122,17 +168,72 @@ def _cost(program: Program, source: str, target: c99.Target, drawn: Mapping[str,
     tools.compile("cost.c", "cost.o", "-std=gnu99", "-O2")
     tools.link("cost.elf", "cost.o", "one.o", "tape.o")
     whole, alone, count = _read(tools.run("cost.elf"))
-    return Cost(program.function, program.method, whole, alone, count, sum(sections.get(s, 0) for s in FLASH), stack,
-                sum(sections.get(s, 0) for s in RAM), undefined)
+    tools.image("linked.elf", "one.o", entry=symbol)
+    linked = _sections(tools, "linked.elf")
+    deepest: int | None = None
+    timed: dict[str, Interval] = {}
+    untold = ""
+    try:
+        image = read(tools, "cost.elf")
+        deepest = image.depth(image.symbols[symbol])
+        timed = _cycles(program.real, symbol, undefined, image, tools, whole, alone)
+    except Unreadable as unreadable:
+        untold = str(unreadable)
+    cost = Cost(program.function, program.method, (min(whole), max(whole)), (min(alone), max(alone)), count,
+                _bytes(sections, FLASH), stack, _bytes(sections, RAM), undefined,
+                _bytes(linked if undefined else sections, IMAGE), deepest, _bytes(linked, RAM), **timed)
+    return cost, untold
 
 
-def _sections(tools: Toolchain) -> dict[str, int]:
-    """Bytes of the object file by the beginning of the section's name, as .rodata of .rodata.cst4."""
+def _cycles(real: str, symbol: str, undefined: tuple[str, ...], image: Image, tools: Toolchain, whole: list[int],
+            alone: list[int]) -> dict[str, Interval]:
+    """The fields `cycles` and `cycles_alone` of a function, as far as its core's manual goes. Raises Unreadable.
+
+    What the function executes itself does not depend on the state, so one state shows it; libm's part is seen at every state.
+    """
+    timing = TIMINGS.get(tools.machine.core)
+    if timing is None:
+        return {}
+    if not timing.table:
+        return {"cycles": (-(-min(whole) // timing.issues), None), "cycles_alone": (-(-min(alone) // timing.issues), None)}
+    if real == "double" and tools.machine.double_in_software:
+        raise Unreadable(f"the FPU of {tools.machine.title} has no double, whose cycles in software are not estimated")
+    entry, tape = image.symbols[symbol], image.symbols[f"{symbol}_on_tape"]
+    called = [image.symbols[name] for name in undefined if name in image.symbols]
+    own, libm = image.reach([entry], called), image.reach(called)
+    conditions = guarded(image.instructions)
+    itself: list[int] = []
+    for address in tools.trace("cost.elf", image.ranges(own)):
+        if address == entry and itself:
+            break
+        itself.append(address)
+    states: list[list[int]] = []
+    seen: list[int] = []
+    for address in tools.trace("cost.elf", image.ranges(libm | {entry, tape})) if called else ():
+        if address in (entry, tape):
+            seen = []
+            states += [seen] if address == entry else []
+        else:
+            seen.append(address)
+    if [len(itself)] * len(alone) != alone or (called and [len(itself) + len(state) for state in states] != whole):
+        raise Unreadable("the trace of the emulator does not hold the instructions that its clock counted")
+    least, most = cortex_m4(itself, image.instructions, conditions)
+    further = [cortex_m4(state, image.instructions, conditions) for state in states] or [(0, 0)]
+    return {"cycles": (least + min(low for low, _ in further), most + max(high for _, high in further)),
+            "cycles_alone": (least, most)}
+
+
+def _bytes(sections: Mapping[str, int], kinds: Iterable[str]) -> int:
+    return sum(sections.get(kind, 0) for kind in kinds)
+
+
+def _sections(tools: Toolchain, file: str) -> dict[str, int]:
+    """Bytes of an object file or of a program by the beginning of the section's name, as .rodata of .rodata.cst4."""
     found: dict[str, int] = {}
-    for line in tools.tool("size", "-A", "-d", "one.o").splitlines():
+    for line in tools.tool("size", "-A", "-d", file).splitlines():
         words = line.split()
         if len(words) == 3 and words[1].isdigit():
-            kind = re.sub(r"^\.s?(text|rodata|data|bss)\b.*", r".\1", words[0])   # RISC-V has small ones: .srodata
+            kind = re.sub(r"^\.s?(text|rodata|data|bss|tdata|tbss)\b.*", r".\1", words[0])   # RISC-V has small ones: .srodata
             found[kind] = found.get(kind, 0) + int(words[1])
     return found
 
@@ -156,8 +257,8 @@ def _measuring(program: Program, target: c99.Target, drawn: Mapping[str, Any], c
     )
 
 
-def _read(text: str) -> tuple[tuple[int, int], tuple[int, int], int]:
-    """Instructions as (least, most), with libm and without, and the calls of libm, from what the measuring program printed."""
+def _read(text: str) -> tuple[list[int], list[int], int]:
+    """Instructions at each state, with libm and without, and the calls of libm, from what the measuring program printed."""
     if "overflow" in text:
         raise RequestError("a call takes more instructions than this target's counter holds; take --real float, or lock joints")
     lines = [line.split() for line in text.splitlines()]
@@ -174,4 +275,4 @@ def _read(text: str) -> tuple[tuple[int, int], tuple[int, int], int]:
     whole = [instructions(state[0], empty) for state in printed["state"]]
     alone = [instructions(state[1], empty) - sum(n * each for n, each in zip(state[2:], tape, strict=True))
              for state in printed["state"]]
-    return (min(whole), max(whole)), (min(alone), max(alone)), max(sum(state[2:]) for state in printed["state"])
+    return whole, alone, max(sum(state[2:]) for state in printed["state"])

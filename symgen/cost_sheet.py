@@ -12,6 +12,7 @@ from typing import Any
 
 from symgen import targets
 from symgen.cost import OPTIMIZE, STATES, Floors, measure
+from symgen.cycles import TIMINGS
 from symgen.emulation import Toolchain
 from symgen.errors import ToolMissing
 from symgen.ir import Program
@@ -22,7 +23,9 @@ def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, a
                trig: str = "libm", floors: Floors | None = None) -> dict[str, Any]:
     """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is not installed.
 
-    Functions by name, with the fields of `symgen.cost.Cost`; "flash" is the sum of theirs in bytes. A target that does not count
+    Functions by name, with the fields of `symgen.cost.Cost`; "flash" is the sum of theirs in bytes, "flash_with_libm" and
+    "ram_with_libm" what they take together with all that they call; "timing" names what the cycles are estimated by, and "untold"
+    says what could not be found out. A target that does not count
     instructions has no sheet: the answer is empty. Raises RequestError when the target cannot hold the functions.
     """
     machine = targets.find(target)
@@ -32,11 +35,14 @@ def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, a
     try:
         with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
             compiler, emulator = Toolchain(machine, Path(folder)).versions()
-        costs = measure(mechanism, programs, target, at_run_time=at_run_time, trig=trig, floors=floors)
+        measured = measure(mechanism, programs, target, at_run_time=at_run_time, trig=trig, floors=floors)
     except ToolMissing as missing:
         return sheet | {"missing": str(missing)}
-    found = [cost.facts(None) for cost in costs]
+    found = [cost.facts(None) for cost in measured.costs]
+    timing = TIMINGS.get(machine.core)
     return sheet | {
         "compiler": compiler, "emulator": emulator, "flags": list(machine.flags), "optimize": OPTIMIZE, "states": STATES,
-        "flash": sum(cost["flash"] for cost in found), "functions": {cost.pop("function"): cost for cost in found},
+        "flash": measured.flash, "flash_with_libm": measured.flash_with_libm, "ram_with_libm": measured.ram_with_libm,
+        "timing": None if timing is None else timing.words, "untold": list(measured.untold),
+        "functions": {cost.pop("function"): cost for cost in found},
     }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from symgen.targets import Machine
 EXACT_TIME = ("-icount", "shift=10,align=off,sleep=off")
 """QEMU's clock advances by 2^10 ns with every instruction, and by nothing else."""
 _TIMEOUT = 300
+_EXECUTED = re.compile(r"Trace \d+: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,32 @@ class Toolchain:
         """What a program prints in QEMU, by a clock that counts instructions."""
         emulator, *options = self.machine.emulator
         return self._run([emulator, *EXACT_TIME, *options, program])
+
+    def image(self, result: str, *objects: str, entry: str) -> None:
+        """A program of nothing but the function `entry` of `objects`, the other functions in them, and what these call."""
+        link = (*self.machine.link, "-nostartfiles", "-Wl,--gc-sections", f"-Wl,--entry={entry}")
+        self.tool("gcc", *self.machine.flags, *link, *objects, "-lm", "-o", result)
+
+    def trace(self, program: str, addresses: Iterable[tuple[int, int]]) -> Iterator[int]:
+        """Addresses of executed instructions in their order, of those in [first, last); what they print goes nowhere.
+
+        The emulator ends when nothing more is asked for.
+        """
+        emulator, *options = self.machine.emulator
+        ranges = ",".join(f"{first:#x}..{last - 1:#x}" for first, last in addresses)
+        version = re.search(r"version (\d+)\.(\d+)", self._run([emulator, "--version"]))
+        renamed = version is not None and (int(version[1]), int(version[2])) >= (8, 1)
+        single = ("-accel", "tcg,one-insn-per-tb=on") if renamed else ("-singlestep",)
+        command = [emulator, *single, "-d", "exec,nochain", "-dfilter", ranges, "-D", "/dev/stdout", *options, program]
+        with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.DEVNULL, errors="replace") as run:
+            assert run.stdout is not None
+            try:
+                for line in run.stdout:
+                    if match := _EXECUTED.match(line):
+                        yield int(match[1], 16)
+            finally:
+                run.kill()
 
     def _run(self, command: Sequence[str]) -> str:
         if shutil.which(command[0]) is None:

@@ -7,6 +7,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from math import isfinite
 from typing import Any
 
+from symgen.tables import span
+
 Facts = Mapping[str, Any]
 _ARGUMENTS = (("q", "position"), ("v", "velocity"), ("tau", "force"))
 
@@ -19,17 +21,27 @@ def context(evidence: Facts) -> dict[str, Any]:
 
 def _cost(sheet: Facts) -> dict[str, Any]:
     functions: Mapping[str, Facts] = sheet.get("functions", {})
+    depths = [cost["stack_with_libm"] for cost in functions.values()]
+    timed = any(cost["cycles"] is not None for cost in functions.values())
     return {
-        "cost": {key: sheet[key] for key in ("title", "compiler", "emulator", "states", "flash") if key in sheet},
+        "timed": timed,
+        "cost": {key: sheet[key] for key in ("title", "compiler", "emulator", "states", "flash", "flash_with_libm",
+                                             "ram_with_libm", "timing", "untold") if key in sheet},
         "unmeasured": sheet.get("missing", ""),
         "compiled_with": " ".join((sheet.get("optimize", ""), "-ffp-contract=off", *sheet.get("flags", ()))),
         "costs": [
-            [f"`{name}`", *(f"{least} to {most}" for least, most in (cost["instructions"], cost["alone"])),
-             cost["flash"], cost["stack"], cost["ram"], " ".join(cost["undefined"]) or "nothing"]
+            [f"`{name}`", *(span(cost[key]) for key in ("instructions", "alone", *(("cycles", "cycles_alone") if timed else ()))),
+             cost["flash"], cost["flash_with_libm"], cost["stack"], _known(cost["stack_with_libm"]), cost["ram"],
+             " ".join(cost["undefined"]) or "nothing"]
             for name, cost in functions.items()
         ],
         "most_stack": max((cost["stack"] for cost in functions.values()), default=0),
+        "most_depth": 0 if None in depths else max(depths, default=0),
     }
+
+
+def _known(count: int | None) -> str:
+    return "unknown" if count is None else str(count)
 
 
 def _proof(sheet: Facts) -> dict[str, Any]:

@@ -9,6 +9,14 @@ MOST_ROWS = 60
 """A notebook's cell shows so many rows of a table, and says how many it leaves out."""
 
 
+def span(ends: Sequence[int | None] | None) -> str:
+    """Least and most in words: '12 to 34', '12' where they are one, 'at least 12', 'unknown'."""
+    if ends is None:
+        return "unknown"
+    least, most = ends
+    return f"at least {least}" if most is None else f"{least}" if least == most else f"{least} to {most}"
+
+
 def table(rows: Sequence[Sequence[object]], texts: Collection[int] = (0,)) -> list[str]:
     """Lines of aligned columns: the first row is the heading, the columns in `texts` lean left, the others (figures) right."""
     cells = [[str(cell) for cell in row] for row in rows]

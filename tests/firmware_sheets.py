@@ -12,6 +12,7 @@ from typing import Any
 from symgen import load, targets
 from symgen.cost_sheet import cost_sheet
 from symgen.generation import Options, programs
+from symgen.tables import span
 
 FILE = Path(__file__).parents[1] / "docs" / "firmware.md"
 ROBOTS = ("panda", "ur5", "puma560", "scara")
@@ -23,10 +24,13 @@ HEAD = """# What it costs
 `tests/test_cost.py`.
 
 - **instructions** of one call, least and most over {states} random states, counted in QEMU; **alone** without what libm executes.
-  The functions have no branch, so that only libm's sine, cosine and logarithm depend on the state. A processor adds cycles for
-  divisions, roots, loads and waits for flash.
-- **flash** is code and constants, **stack** the function's own frame without that of what it calls, both in bytes. No function
-  keeps anything in RAM.
+  The functions have no branch, so that only libm's sine, cosine and logarithm depend on the state.
+- **cycles**, least and most of one call, and **alone**: an estimate from the executed instructions, where a core's manual says
+  what they take, for memory without wait states. Above the tables stands what they rest on. Of RISC-V there is no core here, only
+  the instruction set, so that nothing is said of it.
+- **flash** is code and constants, **stack** the function's own frame, both in bytes; **+libm** with all that the function calls,
+  in a linked image, whose stack is the deepest that any way through it can get: that of a sine of a huge angle. `all` holds every
+  function, and libm once. No function keeps anything in RAM.
 - `host` counts no instructions: `symgen bench` gives times there.
 """
 
@@ -46,14 +50,17 @@ def sheet(robot: str, target: str, real: str) -> dict[str, Any]:
 
 
 def table(facts: dict[str, Any]) -> list[str]:
-    lines = ["| function | method | instructions | alone | flash | stack | needs |", "|---|---|---|---|---|---|---|"]
+    timed = ["cycles", "alone"] if facts["timing"] else []
+    heads = ["function", "method", "instructions", "alone", *timed, "flash", "+libm", "stack", "+libm", "needs"]
+    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for function, cost in facts["functions"].items():
         assert cost["ram"] == 0, f"{function} keeps something in RAM, which the page denies"
-        least, most = cost["instructions"]
-        alone = " to ".join(map(str, sorted(set(cost["alone"]))))
-        lines.append(f"| `{function}` | {cost['method']} | {least} to {most} | {alone} | {cost['flash']} | {cost['stack']} | "
-                     f"{' '.join(cost['undefined']) or 'nothing'} |")
-    return [*lines, f"| all | | | | {facts['flash']} | | |"]
+        spans = [span(cost[key]) for key in ("instructions", "alone", *(("cycles", "cycles_alone") if timed else ()))]
+        sizes = [cost["flash"], cost["flash_with_libm"], cost["stack"], cost["stack_with_libm"]]
+        cells = [f"`{function}`", cost["method"], *spans, *sizes, " ".join(cost["undefined"]) or "nothing"]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    empty = "| " * (3 + len(timed))
+    return [*lines, f"| all {empty}| {facts['flash']} | {facts['flash_with_libm']} | | | |"]
 
 
 def text() -> str:
@@ -64,7 +71,8 @@ def text() -> str:
         one = sheets[ROBOTS[0]]
         states = one["states"]
         parts += [f"## {one['title']}, {real}\n",
-                  f"`{one['compiler']}`, `{one['optimize']} -ffp-contract=off {' '.join(one['flags'])}`; `{one['emulator']}`.\n"]
+                  f"`{one['compiler']}`, `{one['optimize']} -ffp-contract=off {' '.join(one['flags'])}`; `{one['emulator']}`.\n",
+                  *([f"Cycles: {one['timing']}\n"] if one["timing"] else [])]
         for robot, facts in sheets.items():
             parts += [f"### {robot} on {one['title']}, {real}\n", *table(facts), ""]
     return "\n".join([HEAD.format(states=states), *parts])

@@ -18,19 +18,21 @@ from symgen.emulation import Toolchain
 from symgen.errors import RequestError, ToolMissing
 from symgen.firmware import BASE_FLAGS
 from symgen.generation import Options, program
+from symgen.tables import span
 from symgen.targets import cortex_m4f
 from tests import firmware_sheets
-from tests.test_firmware import need
+from tests.test_firmware import REQUIRED, need
 
 pytestmark = pytest.mark.firmware
 
 COUNTING = [name for name in targets.names() if targets.find(name).counter]
+SEEN = COUNTING if REQUIRED else COUNTING[:1]
 STATES = 12
 
 
 def one(robot: str, target: str, function: str, real: str = "float") -> Cost:
     need(target)
-    (cost,) = measure(load(robot), [program(robot, function, real=real)], target, STATES)
+    (cost,) = measure(load(robot), [program(robot, function, real=real)], target, STATES).costs
     return cost
 
 
@@ -95,16 +97,100 @@ def test_double_in_software_takes_as_long_as_the_warning_says(target: str) -> No
     assert said / 1.25 < most[1] / most[0] < said * 1.25
 
 
+# With what libm takes.
+
+
+@pytest.mark.parametrize("target", SEEN)
+def test_libm_is_in_flash_once_and_as_large_as_without_the_functions(target: str, tmp_path: Path) -> None:
+    need(target)
+    made = [program("scara", function, real="float") for function in ("forward_dynamics", "gravity_force")]
+    found = measure(load("scara"), made, target, 1)
+    tools = Toolchain(targets.find(target), tmp_path)
+    tools.image("libm.elf", "-Wl,--undefined=sinf", entry="cosf")
+    lines = [line.split() for line in tools.tool("size", "-A", "-d", "libm.elf").splitlines()]
+    libm = sum(int(line[1]) for line in lines if line and line[0] in (".text", ".rodata", ".data"))
+    assert libm > 3000
+    for cost in found.costs:
+        assert abs(cost.flash_with_libm - cost.flash - (libm if cost.undefined else 0)) < 64   # the linker merges and aligns
+    assert abs(found.flash_with_libm - found.flash - libm) < 64
+    assert found.ram_with_libm > 0
+
+
+PAINTED = r"""#include <stdio.h>
+#include <stdint.h>
+#include "scara.h"
+#define WORDS 1000
+__attribute__((noinline, noclone)) static int used(float angle)
+{{
+    const float x[scara_NV] = {{angle, angle, angle, angle}};
+    float answer[scara_NV*scara_NV];
+    volatile uint32_t *top;
+    int i;
+    __asm volatile("mov %0, sp" : "=r"(top));
+    for (i = 1; i < WORDS; ++i) {{ top[-i] = 0xA5A5A5A5u; }}
+    {call};
+    for (i = WORDS - 1; i > 0 && top[-i] == 0xA5A5A5A5u; --i) {{ }}
+    return 4*i;
+}}
+int main(void)
+{{
+    printf("%d %d\n", used(0.3f), used(1e30f));
+    return 0;
+}}
+"""
+
+
+def test_the_stack_with_libm_is_what_a_run_leaves_marks_on(tmp_path: Path) -> None:
+    """The words below the stack pointer are painted before a call; an angle of 1e30 takes libm's longest way."""
+    cost = one("scara", "cortex-m4f", "forward_dynamics")
+    tools = compiled("scara", "cortex-m4f", "forward_dynamics", tmp_path)
+    text = PAINTED.format(call="scara_forward_dynamics(x, x, x, answer)")
+    (tmp_path / "painted.c").write_text(text, encoding="utf-8")
+    tools.compile("painted.c", "painted.o", "-std=gnu99", "-O2")
+    tools.link("painted.elf", "painted.o", "one.o")
+    short, long = map(int, tools.run("painted.elf").split())
+    assert cost.stack_with_libm is not None
+    assert cost.stack < short < long <= cost.stack_with_libm <= long + 16   # what only keeps it aligned bears no mark
+
+
+@pytest.mark.parametrize("target", SEEN)
+def test_a_function_that_calls_nothing_takes_its_own_frame(target: str) -> None:
+    need(target)
+    (cost,) = measure(load("scara"), [program("scara", "forward_dynamics", real="float")], target, 1, trig="inline").costs
+    assert (cost.undefined, cost.stack_with_libm) == ((), cost.stack)
+    assert (cost.flash_with_libm, cost.ram_with_libm) == (cost.flash, 0)
+
+
+def test_cycles_are_more_than_instructions_on_a_cortex_m4f_and_a_bound_on_a_cortex_m7() -> None:
+    cost = one("scara", "cortex-m4f", "forward_dynamics")
+    assert cost.cycles is not None
+    assert cost.cycles_alone is not None
+    for (least, most), counted in ((cost.cycles, cost.instructions), (cost.cycles_alone, cost.alone)):
+        assert most is not None
+        assert counted[0] < least < most < 3*counted[1]
+    bound = one("scara", "cortex-m7", "forward_dynamics")
+    assert (bound.cycles, bound.cycles_alone) == ((-(-bound.instructions[0] // 2), None), (-(-bound.alone[0] // 2), None))
+
+def test_double_in_software_has_no_cycles_and_the_sheet_says_why() -> None:
+    need("cortex-m4f")
+    found = measure(load("scara"), [program("scara", "mass_matrix")], "cortex-m4f", 2)
+    assert found.costs[0].cycles is None
+    assert found.costs[0].stack_with_libm is not None
+    assert found.untold == ("mass_matrix: the FPU of Arm Cortex-M4F has no double, whose cycles in software are not estimated",)
+
+
 def test_the_command_prints_figures_and_the_rate_that_the_clock_allows(capsys: pytest.CaptureFixture[str]) -> None:
     need("cortex-m4f")
     words = ["cost", "scara", "--target", "cortex-m4f", "-f", "forward_dynamics", "--clock", "168e6"]
     assert main([*words, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     (entry,) = facts["functions"]
-    assert entry["rate"] == 168e6 / entry["instructions"][1]
+    assert entry["rate"] == 168e6 / entry["cycles"][1]
     assert main(words) == 0
     out = capsys.readouterr().out
-    assert all(str(figure) in out for figure in (*entry["instructions"], *entry["alone"], entry["flash"], entry["stack"]))
+    assert all(str(figure) in out for figure in (*entry["instructions"], *entry["alone"], entry["flash"], entry["stack"],
+                                                 *entry["cycles"], entry["flash_with_libm"], entry["stack_with_libm"]))
+    assert facts["timing"][:60] in out
 
 
 def test_the_command_measures_checked_functions(capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,8 +244,11 @@ def test_the_folder_s_manifest_and_readme_hold_the_cost_sheet(target: str, tmp_p
     assert {"function": "forward_dynamics", **sheet["functions"]["forward_dynamics"]} == facts
     assert sheet["flash"] == cost.flash
     readme = (tmp_path / "scara" / "README.md").read_text(encoding="utf-8")
-    assert (f"| `forward_dynamics` | {cost.instructions[0]} to {cost.instructions[1]} | {cost.alone[0]} to {cost.alone[1]} | "
-            f"{cost.flash} | {cost.stack} | 0 | cosf sinf |") in readme
+    cycles = [] if cost.cycles is None else [span(cost.cycles), span(cost.cycles_alone)]
+    cells = [f"{cost.instructions[0]} to {cost.instructions[1]}", cost.alone[0], *cycles, cost.flash, cost.flash_with_libm,
+             cost.stack, cost.stack_with_libm, 0, "cosf sinf"]
+    assert f"| `forward_dynamics` | {' | '.join(map(str, cells))} |" in readme
+    assert (sheet["timing"] or "Nothing is said of cycles") in readme
     assert sheet["compiler"] in readme
     assert main(["verify", str(tmp_path / "scara")]) == 0
 
@@ -169,8 +258,8 @@ def test_checks_are_part_of_what_is_measured(trig: str) -> None:
     need("cortex-m4f")
     made = program("ur5", "forward_dynamics", real="float")
     floors = {"forward_dynamics": checked_floors(load("ur5"), made, Options("float", trig=trig, checked=True))}
-    (plain,) = measure(load("ur5"), [made], "cortex-m4f", STATES, trig=trig)
-    (guarded,) = measure(load("ur5"), [made], "cortex-m4f", STATES, trig=trig, floors=floors)
+    (plain,) = measure(load("ur5"), [made], "cortex-m4f", STATES, trig=trig).costs
+    (guarded,) = measure(load("ur5"), [made], "cortex-m4f", STATES, trig=trig, floors=floors).costs
     assert plain.instructions[1] < guarded.instructions[1] < 1.3*plain.instructions[1]
     assert plain.flash < guarded.flash
     assert guarded.ram == 0

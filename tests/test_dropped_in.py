@@ -26,14 +26,12 @@ TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 WAYS: dict[str, dict[str, Any]] = {
     "plain": {},
     "target": {"target": "cortex-m4f"},
-    "another target": {"target": "rv32imafc", "real": "float"},
     "wrapped": {"wrap": ["cpp17"]},
-    "checked": {"checked": True},
-    "own sine": {"trig": "inline", "real": "float"},
+    "checked": {"checked": True, "target": "rv32imafc"},
+    "own sine": {"trig": "inline"},
     "macros": {"trig": "macro"},
-    "all": {"target": "host", "wrap": ["cpp17"], "checked": True, "trig": "inline", "real": "float"},
-    "functions only": {"functions_only": True, "wrap": ["cpp17"], "trig": "inline"},
 }
+"""Options of a folder, one at a time."""
 
 
 def link(place: Path, *folders: str, compiler: str = "gcc") -> subprocess.CompletedProcess[str]:
@@ -43,25 +41,29 @@ def link(place: Path, *folders: str, compiler: str = "gcc") -> subprocess.Comple
     return subprocess.run(["sh", "-c", line], cwd=place, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("way", WAYS)
-def test_one_line_links_a_program_with_the_folder(way: str, tmp_path: Path) -> None:
-    symgen.generate("planar_arm", tmp_path / "arm", ["mass_matrix"], name="arm", evidence=False, **WAYS[way])
+def test_one_line_links_a_program_with_the_folder(way: str, real: str, tmp_path: Path) -> None:
+    programs = {"mass_matrix": arm(real)["mass_matrix"]}
+    write(tmp_path / "arm", mechanism(), programs, options=WAYS[way], cases=cases(programs))
     (tmp_path / "main.c").write_text(MAIN)
     done = link(tmp_path, "arm")
     assert done.returncode == 0, done.stderr
     assert run(tmp_path / "main").returncode == 0
 
 
-def test_folders_of_two_robots_link_with_one_main(tmp_path: Path) -> None:
+@pytest.mark.parametrize("alone", [False, True])
+def test_all_options_at_once_link_for_two_robots(alone: bool, tmp_path: Path) -> None:
     for name in ("arm", "other"):
-        symgen.generate("planar_arm", tmp_path / name, ["mass_matrix"], name=name, target="cortex-m7", evidence=False)
+        symgen.generate("planar_arm", tmp_path / name, ["mass_matrix"], name=name, target="cortex-m4f", evidence=False,
+                        checked=True, trig="inline", wrap=["cpp17"], functions_only=alone)
     (tmp_path / "main.c").write_text(f'#include "other.h"\n{MAIN}')
     done = link(tmp_path, "arm", "other")
     assert done.returncode == 0, done.stderr
 
 
 def test_without_its_macro_the_self_test_takes_nothing(tmp_path: Path) -> None:
-    symgen.generate("planar_arm", tmp_path / "arm", ["mass_matrix"], name="arm", target="host", evidence=False)
+    write(tmp_path / "arm", mechanism(), arm(), options={"target": "host"}, cases=cases(arm()))
     for file in ("arm_selftest.c", "firmware/main.c"):
         done = run("gcc", "-std=c99", *WARNINGS, "-c", tmp_path / "arm" / file, "-o", "x.o", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
@@ -85,10 +87,10 @@ def test_what_a_compiler_reads_is_ascii_whatever_the_names_are(tmp_path: Path) -
     ways: list[dict[str, Any]] = [{"trig": "inline", "checked": True, "real": "float"}, {"trig": "macro", "payload": names[-1]}]
     for way, options in enumerate(ways):
         folder = tmp_path / f"{way}"
-        symgen.generate(robot, folder, ["inverse_dynamics", "interbody_forces", "forward_kinematics", "mass_matrix_determinant"],
+        symgen.generate(robot, folder, ["inverse_dynamics", "forward_kinematics", "mass_matrix"],
                         wrap=["cpp17"], target="cortex-m7", evidence=False, wrench=names[-1], frame=names[-1], **options)
         seen = [path for path in folder.rglob("*") if path.suffix in (".c", ".h", ".hpp")]
-        assert len(seen) == (9 if options["trig"] == "inline" else 8)
+        assert len(seen) == (8 if options["trig"] == "inline" else 7)
         for path in seen:
             assert path.read_bytes().isascii(), path.name
             assert re.fullmatch(r"Roboter_1_f_r_mega\w*\.\w+|main\.c", path.name)

@@ -322,7 +322,7 @@ HARD_FLOAT = [(name, real) for name in targets.names() if targets.find(name).cou
 @pytest.mark.parametrize(("target", "real"), HARD_FLOAT)
 def test_every_state_takes_the_same_instructions(target: str, real: str, function: str) -> None:
     need(target)
-    (cost,) = measure(symgen.load("panda"), [program("panda", function, real=real)], target, 12, trig="inline")
+    (cost,) = measure(symgen.load("panda"), [program("panda", function, real=real)], target, 12, trig="inline").costs
     assert cost.instructions[0] == cost.instructions[1]
     assert cost.alone == cost.instructions
     assert (cost.undefined, cost.ram, cost.libm_calls) == ((), 0, 0)
@@ -392,7 +392,7 @@ def test_a_target_answers_with_the_bits_of_this_machine(target: str, real: str, 
 def test_panda_stays_small_on_a_cortex_m4f() -> None:
     need("cortex-m4f")
     made = [program("panda", "forward_dynamics", real="float")]
-    own, libm = (measure(symgen.load("panda"), made, "cortex-m4f", 12, trig=trig)[0]
+    own, libm = (measure(symgen.load("panda"), made, "cortex-m4f", 12, trig=trig).costs[0]
                  for trig in ("inline", "libm"))
     assert own.instructions[1] < libm.instructions[0]
     assert own.flash <= 8000

@@ -60,11 +60,13 @@ ROOMS: dict[str, str] = {
     "targets": "mechanism",
     "firmware": "backends ir symgen targets",
     "emulation": "errors targets",
-    "cost": "backends emulation errors firmware ir mechanism states targets",
-    "cost_sheet": "cost emulation errors ir mechanism targets",
+    "image": "emulation errors",
+    "cycles": "image",
+    "cost": "backends cycles emulation errors firmware image ir mechanism states targets",
+    "cost_sheet": "cost cycles emulation errors ir mechanism targets",
     "eva": "backends errors ir",
     "multipliers": "constants ir model",
-    "evidence": "",
+    "evidence": "tables",
     "folder": "backends canonical errors evidence firmware functions ir joints mechanism reals replacing symgen",
     "replacing": "errors marks",
     "selftest": "errors folder ir mechanism precision reals verification",
@@ -106,8 +108,8 @@ ROOMS: dict[str, str] = {
     "report": "arrays backends errors functions generation joints mechanism methods precision reference show states symgen "
               "verification verify",
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",
-    "commands": "bench certificate compare cost delivery errors functions generation inspection loading mechanism plotting "
-                "proof quantities report reproduce show sparsity tables targets tip verify",
+    "commands": "bench certificate compare cost cycles delivery errors functions generation inspection loading mechanism "
+                "plotting proof quantities report reproduce show sparsity tables targets tip verify",
     "cli": "commands errors mechanism symgen",
     "__main__": "cli",
     "symgen": "delivery errors generation inspection loading mechanism solver verify",

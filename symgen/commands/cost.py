@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from symgen import targets
 from symgen.commands import Parser
-from symgen.commands._sharing import as_json, functions, program_arguments, read, robot_arguments, warn
+from symgen.commands._sharing import LINE, as_json, functions, program_arguments, read, robot_arguments, warn
 from symgen.errors import RequestError
-from symgen.tables import table
+from symgen.tables import span, table
 
 if TYPE_CHECKING:
-    from symgen.cost import Cost
+    from symgen.cost import Measured
 
-SUMMARY = "instructions, flash, stack and RAM of every function on a target, measured in QEMU"
+SUMMARY = "instructions, cycles, flash, stack and RAM of every function on a target, alone and with libm"
 EPILOG = """instructions: of one call, least and most over 64 random states; 'alone' without what libm executes
-flash: code and constants; stack: the function's own frame, without that of what it calls; ram: .data and .bss
-rate: calls per second if every instruction took one cycle. Divisions, roots, loads and waits for flash take more."""
+flash: code and constants; stack: the function's own frame; ram: .data and .bss; '+libm' with all that it calls, once linked
+rate: calls per second by the most cycles; where these are unknown, if every instruction took one"""
 
 
 def arguments(parser: Parser) -> None:
@@ -37,28 +38,37 @@ def run(options: Namespace) -> int:
     """Measure everything, then print the table."""
     from symgen.certificate import checked_floors
     from symgen.cost import OPTIMIZE, STATES, measure
+    from symgen.cycles import TIMINGS
     from symgen.generation import Options, programs
 
     clock = _clock(options.clock)
     real = options.real or targets.real(options.target)
     slow, why = targets.slow(options.target, real), targets.why(options.target, options.real)
+    timing = TIMINGS.get(targets.find(options.target).core)
     mechanism = read(options)
     warn(mechanism, options.robot, ("warning",))
     chosen = Options(real, options.frame, options.payload, options.trig, options.wrench, options.checked)
     made = programs(mechanism, functions(options.functions), chosen)
     floors = {name: checked_floors(mechanism, program, chosen) for name, program in made.items()} if options.checked else None
-    found = measure(mechanism, made.values(), options.target, at_run_time=chosen.at_run_time, trig=options.trig, floors=floors)
+    measured = measure(mechanism, made.values(), options.target, at_run_time=chosen.at_run_time, trig=options.trig, floors=floors)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
     if why is not None:
         print(f"symgen: note: {why}", file=sys.stderr)
     if options.json:
         print(as_json({"robot": mechanism.name, "target": options.target, "real": real, "optimize": OPTIMIZE,
-                       "states": STATES, "clock": clock, "functions": [cost.facts(clock) for cost in found]}))
+                       "states": STATES, "clock": clock, "flash": measured.flash, "flash_with_libm": measured.flash_with_libm,
+                       "ram_with_libm": measured.ram_with_libm, "untold": measured.untold,
+                       "timing": None if timing is None else timing.words,
+                       "functions": [cost.facts(clock) for cost in measured.costs]}))
         return 0
     print(f"{mechanism.name} on {targets.find(options.target).title}, {real}, {OPTIMIZE}\n")
-    print("\n".join(_table(found, clock)))
+    print("\n".join(_table(measured, clock, timing is not None)))
     print(f"\n{EPILOG}")
+    if timing is not None:
+        print(fill(f"cycles: {timing.words}", LINE))
+    for sentence in measured.untold:
+        print(f"symgen: note: not known of {sentence}", file=sys.stderr)
     return 0
 
 
@@ -73,12 +83,17 @@ def _clock(text: str | None) -> float | None:
     return clock
 
 
-def _table(found: list[Cost], clock: float | None) -> list[str]:
+def _table(measured: Measured, clock: float | None, timed: bool) -> list[str]:
     rate = ["rate/s"] if clock is not None else []
-    rows: list[list[object]] = [["function", "method", "least", "most", "alone least", "alone most", "flash", "stack", "ram",
-                                 *rate, "needs"]]
-    for cost in found:
+    cycles = ["cycles", "alone"] if timed else []
+    heading = ["function", "method", "instructions", "alone", *cycles, "flash", "+libm", "stack", "+libm", "ram", *rate, "needs"]
+    rows: list[list[object]] = [list(heading)]
+    for cost in measured.costs:
         rates = [f"{cost.rate(clock):.0f}"] if clock is not None else []
-        rows.append([cost.function, cost.method, *cost.instructions, *cost.alone, cost.flash, cost.stack, cost.ram, *rates,
-                     " ".join(cost.undefined) or "nothing"])
-    return table(rows, texts=(0, 1, len(rows[0]) - 1))
+        spans = [span(cost.cycles), span(cost.cycles_alone)] if timed else []
+        deepest = "unknown" if cost.stack_with_libm is None else cost.stack_with_libm
+        rows.append([cost.function, cost.method, span(cost.instructions), span(cost.alone), *spans, cost.flash,
+                     cost.flash_with_libm, cost.stack, deepest, cost.ram, *rates, " ".join(cost.undefined) or "nothing"])
+    empty = [""] * (2 + len(cycles))
+    rows.append(["all", "", *empty, measured.flash, measured.flash_with_libm, "", "", "", *([""] if rate else []), ""])
+    return table(rows, texts=(0, 1, len(heading) - 1))

@@ -14,7 +14,7 @@ class Machine:
     `templates/firmware/` that reads what grows with every instruction (empty: there is none). `double_in_software` says how
     many times the instructions of float double takes (measured on Panda's forward dynamics), 0 for an FPU that has it.
     `panda_frame` is the largest frame (bytes, float, -O2) that a function of Panda, with one result a joint, may take.
-    `packages` are Debian's.
+    `packages` are Debian's. `core` is GCC's name of a processor whose manual says something of cycles (empty: there is none).
     """
 
     title: str
@@ -28,6 +28,7 @@ class Machine:
     double_in_software: int
     panda_frame: int
     packages: str
+    core: str = ""
 
     @property
     def compiler(self) -> str:
