@@ -27,10 +27,15 @@ def render(mechanism: Any, what: str, format: str = "text", form: str | None = N
     return rendered(mechanism, what, format=format, form=form)[0]
 
 
-def value(expression: Any, at: dict[str, np.ndarray], state: int = 0) -> float:
+@cache
+def compiled(expression: Any) -> tuple[list[str], Any]:
     symbols = sorted(expression.free_symbols, key=str)
-    given = [float(at[str(s)[0]][state][int(str(s)[1:])]) for s in symbols]
-    return float(sp.lambdify(symbols, expression, "math")(*given))
+    return [str(s) for s in symbols], sp.lambdify(symbols, expression, "math")
+
+
+def value(expression: Any, at: dict[str, np.ndarray], state: int = 0) -> float:
+    names, function = compiled(expression)
+    return float(function(*(float(at[name[0]][state][int(name[1:])]) for name in names)))
 
 
 # -- the planar arm, by the book: uniform rods of 1 m and 0.5 m, 2 kg and 1 kg ---------------------------------------------------
