@@ -10,12 +10,13 @@ DEMO   := build/demo
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check golden bench firmware firmware-tools judge reproduce docs clean
+.PHONY: help demo test check package golden bench firmware firmware-tools judge reproduce docs clean
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
 	@echo "make test    every test (ten minutes and more on two cores)"
-	@echo "make check   ruff, and mypy --strict on symgen/"
+	@echo "make check   ruff, and mypy --strict on symgen/ and on a user's program"
+	@echo "make package the wheel and the source distribution, into dist/, and what twine finds in them"
 	@echo "make golden  rewrite generated/, the committed C of the built-in robots"
 	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
 	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (six minutes)"
@@ -44,6 +45,15 @@ test: $(VENV)/test.stamp
 check: $(VENV)/test.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@mkdir -p build/user && cp tests/typed_user.py build/user/
+	@cd build/user && ../../$(BIN)/mypy --config-file= --strict --python-version 3.11 typed_user.py
+
+# The wheel is built from the source distribution, by what .venv has.
+package: $(VENV)/test.stamp
+	@rm -rf dist && mkdir -p build
+	@$(BIN)/python -m build --no-isolation > build/package.log 2>&1 || { tail -n 20 build/package.log; exit 1; }
+	@$(BIN)/python -m twine check --strict dist/*
+	@! grep -q 'symgen\.example' pyproject.toml || echo "before an upload: pyproject.toml's addresses are placeholders"
 
 golden: $(VENV)/demo.stamp
 	@$(BIN)/python -m tests.golden

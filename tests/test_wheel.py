@@ -1,8 +1,10 @@
-"""What is installed from a wheel is whole: templates, built-in robots, and a command line that works without the checkout."""
+"""What is installed from a wheel is whole: templates, robots, licence, types, a README by itself, a command line that works."""
 
 from __future__ import annotations
 
+import email
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -54,3 +56,40 @@ def test_the_wheel_generates_what_the_checkout_does(unpacked: Path, tmp_path: Pa
     ours, theirs = ({p.name: p.read_bytes() for p in folder.iterdir()} for folder in folders)
     assert len(ours) > 10
     assert ours == theirs
+
+
+def test_the_wheel_says_what_it_is(unpacked: Path) -> None:
+    """Licence, authors, addresses and classifiers, as an index reads them; the package is typed."""
+    (info,) = unpacked.glob("symgen-*.dist-info")
+    said = email.message_from_string((info / "METADATA").read_text(encoding="utf-8"))
+    assert said["License-Expression"] == "MIT"
+    assert (info / "licenses" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert said["Author"] == "symgen authors"
+    addresses = {entry.partition(",")[0] for entry in said.get_all("Project-URL", [])}
+    assert {"Homepage", "Documentation", "Source", "Changelog"} <= addresses
+    assert {"Typing :: Typed", "Operating System :: POSIX :: Linux"} <= set(said.get_all("Classifier", []))
+    assert not [c for c in said.get_all("Classifier", []) if c.startswith("License ::")], "the expression says it (PEP 639)"
+    assert (unpacked / "symgen" / "py.typed").is_file()
+
+
+def test_what_an_index_shows_leads_nowhere_that_is_not_there(unpacked: Path) -> None:
+    """The README by itself: no link and no picture that only a checkout has; the paths that it names are this project's."""
+    (info,) = unpacked.glob("symgen-*.dist-info")
+    text = str(email.message_from_string((info / "METADATA").read_text(encoding="utf-8")).get_payload())
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    assert text.startswith("# symgen\n")
+    assert not [target for target in re.findall(r"\]\(([^)]*)\)", prose) if not target.startswith("https://")]
+    assert "<img" not in prose
+    named = re.findall(r"\(`((?:docs|tests|symgen)/[^`]*)`\)", prose)
+    assert len(named) >= 5
+    assert not [path for path in named if not (ROOT / path).exists()]
+    assert re.search(r"^```text\ndescription ──> Mechanism", text, re.M), "the picture, in signs"
+
+
+def test_a_program_with_types_runs_on_the_wheel(unpacked: Path, tmp_path: Path) -> None:
+    """The one that `make check` gives to mypy."""
+    (tmp_path / "typed_user.py").write_bytes((ROOT / "tests" / "typed_user.py").read_bytes())
+    code = "import pathlib, sys; sys.path[:0] = sys.argv[1:]; import typed_user as u; print(u.main(pathlib.Path(sys.argv[1])))"
+    done = run(unpacked, "-c", code, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) == 2
