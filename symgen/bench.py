@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 import symgen
-from symgen import building, generation
+from symgen import generation
 from symgen.building import Build
+from symgen.compilers import find_compiler
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -236,7 +237,7 @@ def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
         "processor": _processor(),
         "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, "
                   f"load {'unknown' if load is None else f'{load:.1f}'}",
-        "compiler": f"{_first_line([*building.find_compiler(), '--version'])} {' '.join(build.flags)}",
+        "compiler": f"{_first_line([*find_compiler(), '--version'])} {' '.join(build.flags)}",
         "python": f"{platform.python_implementation()} {platform.python_version()}, NumPy {np.__version__}",
         "symgen": symgen.__version__,
     }

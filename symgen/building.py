@@ -11,8 +11,6 @@ import hashlib
 import os
 import platform
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -24,16 +22,16 @@ from fractions import Fraction
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from time import perf_counter
 from types import ModuleType
 from typing import Any
 
 from symgen.backends import c99, render
 from symgen.backends._checks import STATUSES
+from symgen.compilers import WAY_OUT, find_compiler
 from symgen.errors import ArgumentError, BuildError
 from symgen.ir import Program
-from symgen.shelf import cache_folder
-
-WAY_OUT = "on Debian and Ubuntu 'apt install gcc python3-dev' brings both"
+from symgen.shelf import LOG, cache_folder
 
 
 @dataclass(frozen=True)
@@ -95,6 +93,7 @@ def opened(module: str) -> ModuleType | None:
     if not re.fullmatch("_symgen_[0-9a-f]{24}", module):
         return None
     if module not in _LOADED and (found := _open(module, _place(module))) is not None:
+        LOG.info("compiled before: %s", _place(module))
         _LOADED[module] = found
     return _LOADED.get(module)
 
@@ -128,21 +127,6 @@ def _platform(build: Build) -> tuple[str, ...]:
     return sys.platform, platform.machine(), sys.version, suffix, cffi.__version__, cpu
 
 
-def find_compiler() -> tuple[str, ...]:
-    """The command of the C compiler: $CC, else the one that built Python, else cc, gcc or clang."""
-    if os.name == "nt":
-        raise BuildError("the solver needs a POSIX system; on Windows use WSL, or build the generated folder with CMake")
-    own = os.environ.get("CC")
-    candidates = [own] if own else [str(sysconfig.get_config_var("CC") or ""), "cc", "gcc", "clang"]
-    for candidate in candidates:
-        command = shlex.split(candidate)
-        if command and shutil.which(command[0]):
-            return tuple(command)
-    if own:
-        raise BuildError(f"the C compiler '{own}' that CC names was not found; correct CC or unset it")
-    raise BuildError(f"no C compiler was found; {WAY_OUT}, or set CC to the name of one")
-
-
 def _open(module: str, path: Path) -> ModuleType | None:
     """The library at `path`, or None when it is not there or cannot be loaded."""
     if not path.exists():
@@ -162,6 +146,7 @@ def _make(
     module: str, path: Path, files: Mapping[str, str], loops: str, declarations: str, compiler: tuple[str, ...], build: Build
 ) -> ModuleType:
     """Build the library, put it at `path`, and load it."""
+    start = perf_counter()
     include = sysconfig.get_path("include")
     if not (Path(include) / "Python.h").is_file():
         raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
@@ -176,6 +161,7 @@ def _make(
     loaded = _open(module, path)
     if loaded is None:
         raise BuildError(f"the library {path} was built but Python cannot load it; check that CC builds for this Python")
+    LOG.info("%.2f s compiling with %s: %s", perf_counter() - start, compiler[0], path)
     _LOADED[module] = loaded
     return loaded
 

@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import os
+import platform
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import TextIO
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+from typing import Any, TextIO
 
 import symgen
 from symgen import commands
-from symgen.commands import Parser
+from symgen.commands import Parser, how_much
+from symgen.compilers import compiler_version
 from symgen.errors import RequestError, SymgenError
 from symgen.mechanism import nearest
 
@@ -70,7 +75,7 @@ def _dispatch(words: list[str]) -> int:
         print(overview(), end="")
         return 0
     if first in ("-V", "--version"):
-        print(f"symgen {symgen.__version__}")
+        print(f"symgen {symgen.__version__} (Python {platform.python_version()}, {compiler_version()})")
         return 0
     if not words:
         raise RequestError(f"name a command: {', '.join(commands.NAMES)}; 'symgen --help' says what they do")
@@ -79,11 +84,46 @@ def _dispatch(words: list[str]) -> int:
     command = commands.find(first)
     parser = Parser(prog=f"symgen {first}", description=command.SUMMARY, epilog=getattr(command, "EPILOG", None))
     command.arguments(parser)
+    how_much(parser)
     try:
         options = parser.parse(words[1:])
     except SystemExit as end:   # argparse has printed the help
         return int(end.code or 0)
-    return int(command.run(options))
+    with _said(options):
+        return _run(command, options)
+
+
+def _run(command: Any, options: Namespace) -> int:
+    start = perf_counter()
+    code = int(command.run(options))
+    if options.verbose:
+        print(f"symgen: {perf_counter() - start:.2f} s in all", file=sys.stderr)
+    return code
+
+
+@contextlib.contextmanager
+def _said(options: Namespace) -> Iterator[None]:
+    """What a command says besides its answer goes to stderr: nothing with -q (an error is raised, and said outside), and with
+    -v also what the package logs: methods and why, caches, times."""
+    if options.quiet:
+        with contextlib.redirect_stderr(io.StringIO()):
+            yield
+        return
+    if not options.verbose:
+        yield
+        return
+    import logging
+
+    log, handler = logging.getLogger("symgen"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("symgen: %(message)s"))
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+        log.removeHandler(handler)
 
 
 def overview() -> str:

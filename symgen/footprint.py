@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from symgen.backends import c99
-from symgen.building import Build, find_compiler
+from symgen.building import Build
+from symgen.compilers import find_compiler
 from symgen.errors import BuildError
 from symgen.ir import Program
 

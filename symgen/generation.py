@@ -208,6 +208,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
         return _once(mechanism, function, _program(mechanism, alike, None, options).method, options)
     found: Program | None = None
     lost: dict[str, str] = {}
+    weighed: list[str] = []
     longest = dearest = None
     seen, hopeless = set(), []
     # What takes all constraint forces apart is long, and of a long chain so is what pairs every joint with every other: they
@@ -227,7 +228,8 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             continue
         try:
             candidate = _once(mechanism, function, method, options, longest, dearest)
-        except (TooManyRows, MethodRefusal):   # a method may decline a payload, which its refusal does not see
+        except (TooManyRows, MethodRefusal) as error:   # a method may decline a payload, which its refusal does not see
+            weighed.append(f"{method} left ({error})")
             continue
         except LostDigits as error:
             lost[method] = str(error)
@@ -235,6 +237,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
         if _loses(mechanism, method, options, candidate.depth):
             hopeless.append(method)
             continue
+        weighed.append(f"{method} {candidate.cost}")
         if found is None or (candidate.cost, method) < (found.cost, found.method):
             found = candidate
             # The passes take away a quarter of a derivation, of a short one up to three quarters. What is longer than
@@ -252,6 +255,8 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {ROW_BUDGET} rows by every method; "
             "lock joints that do not matter with --lock, or ask for other functions with -f"
         )
+    weighed += [f"{method} left (it would lose its digits here)" for method in (*hopeless, *lost)]
+    shelf.LOG.info("%s by %s, the fewest operations: %s", function, found.method, ", ".join(weighed))
     return replace(found, passed_over=tuple(lost.items()))
 
 

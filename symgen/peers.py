@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.building import find_compiler
+from symgen.compilers import find_compiler
 from symgen.errors import RequestError
 from symgen.mechanism import BASE, Mechanism
 from symgen.reference import Reference

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import stat
 import sys
@@ -26,6 +27,7 @@ from typing import Any
 
 import symgen
 
+LOG = logging.getLogger("symgen")   # what `-v` shows
 FORMAT = b"symgen kept 1\n"
 LARGEST = 512_000_000
 _LONGEST_ENTRY = 200_000_000
@@ -53,6 +55,7 @@ def find(kind: str, *key: Any) -> Any | None:
             return None
         with suppress(OSError):
             os.utime(path)   # what is used stays
+        LOG.info("%s known from before, %s", kind, path)
         return entry.get("facts")
     except (OSError, ValueError, RecursionError):
         return None

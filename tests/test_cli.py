@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import symgen
 from symgen import cli, commands
 from symgen.commands._sharing import warn
 from symgen.errors import SymgenError
@@ -80,9 +82,58 @@ def test_help_is_quick() -> None:
 
 
 def test_version(run: Run) -> None:
-    import symgen
+    """With the Python and the compiler that a report of a defect needs; without a compiler it says so."""
+    code, out, err = run("--version")
+    assert (code, err) == (0, "")
+    python = ".".join(map(str, sys.version_info[:3]))
+    assert re.fullmatch(rf"symgen {re.escape(symgen.__version__)} \(Python {re.escape(python)}, (gcc|clang) [\d.]+\)\n", out)
 
-    assert run("--version") == (0, f"symgen {symgen.__version__}\n", "")
+
+@pytest.mark.parametrize(("compiler", "says"), [
+    ("nowhere-to-be-found", "no C compiler"), ("a 'b", "no C compiler"), ("true", "true "), ("sh", "sh of no known version"),
+])
+def test_version_never_fails_for_want_of_a_compiler(run: Run, monkeypatch: pytest.MonkeyPatch, compiler: str, says: str) -> None:
+    monkeypatch.setenv("CC", compiler)
+    code, out, err = run("--version")
+    assert (code, err) == (0, "")
+    assert f", {says}" in out
+
+
+# -- how much is said ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", commands.NAMES)
+def test_every_command_takes_quiet_and_verbose_and_colours_nothing(run: Run, name: str) -> None:
+    _, out, _ = run(name, "--help")
+    assert "-q, --quiet" in out
+    assert "-v, --verbose" in out
+    assert "\x1b" not in out
+
+
+def test_quiet_leaves_the_answer_and_the_errors(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "arm"
+    assert run("generate", "planar_arm", "-f", "jacobian", "-o", str(folder), "-q") == (0, "", "")
+    assert (folder / "planar_arm_jacobian.c").is_file()
+    code, out, err = run("generate", "planar_arm", "-f", "jacobian", "-o", str(folder))
+    assert (code, out.count("wrote")) == (0, 1)
+    assert "symgen: note: " in err
+    assert run("inspect", "planar_arm", "M[0,0]", "--quiet") == (0, "1.75 + 0.5*cos(q1)\n", "")
+    assert refused(run, "generate", "planar_arm", "-f", "jacobain", "-q").endswith("did you mean 'jacobian'?\n")
+    assert "not allowed with argument" in refused(run, "show", "planar_arm", "-q", "-v")
+
+
+def test_verbose_says_the_methods_and_why_and_the_times(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "cache"))
+    unknown = ("--gravity", "0,0,-1.6251")   # no other test has derived it
+    words = ("generate", "planar_arm", *unknown, "-f", "mass_matrix", "-o", str(tmp_path / "arm"))
+    code, out, err = run(*words, "-v")
+    assert code == 0
+    assert "symgen: mass_matrix by composite_body, the fewest operations: composite_body 4, newton_euler 4\n" in err
+    assert re.search(r"^symgen: \d+\.\d\d s deriving mass_matrix$", err, re.M)
+    assert re.search(r"^symgen: \d+\.\d\d s in all$", err, re.M)
+    again = run(*words)
+    assert again[:2] == (code, out)
+    assert " s in all" not in again[2]
 
 
 def test_robots_one_a_line(run: Run) -> None:

@@ -107,7 +107,8 @@ def test_every_option_of_every_command_is_in_the_book(command: str) -> None:
 
 
 def test_the_book_has_no_option_that_no_command_has() -> None:
-    known = {option for command in commands.NAMES for option in options(command)} | {"--help", "--version"}
+    everywhere = {"--help", "--version", "--quiet", "--verbose"}
+    known = {option for command in commands.NAMES for option in options(command)} | everywhere
     assert set(re.findall(r"`(--[a-z][a-z-]*)", text(DOCS / "commands.md"))) <= known
 
 

@@ -20,8 +20,8 @@ import sympy as sp
 
 import symgen
 from symgen import methods
-from symgen.building import find_compiler
 from symgen.cli import main
+from symgen.compilers import find_compiler
 from symgen.errors import RequestError
 from symgen.inspection.at import values as pose
 from symgen.inspection.catalogue import choose, owners, why_not

@@ -54,7 +54,8 @@ ROOMS: dict[str, str] = {
     "passes": "ir",
     # Program → C → machine
     "backends": "errors functions ir mechanism symgen",
-    "building": "backends errors ir shelf",
+    "compilers": "errors",
+    "building": "backends compilers errors ir shelf",
     "kernels": "backends errors functions ir",
     "solver": "backends building certificate errors generation ir kernels loading mechanism options plain_program shelf symgen",
     "targets": "mechanism",
@@ -90,7 +91,7 @@ ROOMS: dict[str, str] = {
     "readback": "backends errors functions ir readback_checks readback_directives",
     "readback_checks": "backends errors ir",
     "readback_directives": "backends ir",
-    "verification": "backends building errors free_bodies functions generation ir loading mechanism methods precision readback "
+    "verification": "backends compilers errors free_bodies functions generation ir loading mechanism methods precision readback "
                     "reals reference reference_digits refusals states tables",
     "verify": "backends certificate errors functions generation ir loading mechanism verification",
     "certificate": "backends constants errors generation inertias ir joints mechanism model precision reference states",
@@ -98,9 +99,9 @@ ROOMS: dict[str, str] = {
              "solver tables verification",
     "delivery": "backends certificate cost_sheet folder generation loading mechanism proof selftest targets",
     # what a user does
-    "peers": "building errors mechanism reference",
-    "bench": "building errors functions generation ir mechanism peers solver states symgen tables",
-    "footprint": "backends building errors ir",
+    "peers": "compilers errors mechanism reference",
+    "bench": "building compilers errors functions generation ir mechanism peers solver states symgen tables",
+    "footprint": "backends building compilers errors ir",
     "compare": "backends bench building errors footprint function_names functions generation ir mechanism methods precision "
                "reals refusals solver states tables verification",
     "plotting": "compare errors",
@@ -110,7 +111,7 @@ ROOMS: dict[str, str] = {
     "reproduce": "arrays bench building errors generation loading mechanism plotting precision reference solver symgen",
     "commands": "bench certificate compare cost cycles delivery errors functions generation inspection loading mechanism "
                 "plotting proof quantities report reproduce show sparsity tables targets tip verify",
-    "cli": "commands errors mechanism symgen",
+    "cli": "commands compilers errors mechanism symgen",
     "__main__": "cli",
     "symgen": "delivery errors generation inspection loading mechanism solver verify",
 }

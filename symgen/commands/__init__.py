@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -31,10 +32,20 @@ def find(name: str) -> Any:
     return import_module(f"{__name__}.{nearest(name, NAMES, 'command')}")
 
 
+def how_much(parser: Parser) -> None:
+    """-q and -v, which every command has."""
+    said = parser.add_argument_group("how much is said").add_mutually_exclusive_group()
+    said.add_argument("-q", "--quiet", action="store_true",
+                      help="errors only: no notes, no warnings, no progress, no account of what was written")
+    said.add_argument("-v", "--verbose", action="store_true", help="also the time of every step, the methods and why, the caches")
+
+
 class Parser(argparse.ArgumentParser):
     """argparse that answers a mistake with one sentence, suggests the nearest option and takes values such as -9.81,0,0."""
 
     def __init__(self, **settings: Any) -> None:
+        if sys.version_info >= (3, 14):
+            settings["color"] = False   # from there on argparse colours its help; nothing here is coloured, NO_COLOR or not
         super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def error(self, message: str) -> NoReturn:

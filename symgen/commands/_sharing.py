@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from symgen.errors import RequestError
 from symgen.tables import table
 
 if TYPE_CHECKING:
+    import logging
+
     from symgen.mechanism import Mechanism
 
 WARNED = ("warning", "mimic", "snap", "unapplied")
@@ -50,8 +53,18 @@ def read(options: Namespace) -> Mechanism:
 
     if is_text(options.robot):
         raise RequestError("ROBOT is the text of a description; give a built-in name or the path of its file")
-    return load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
-                strict=options.strict)
+    start = perf_counter()
+    mechanism = load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
+                     strict=options.strict)
+    _log().info("%.2f s reading %s", perf_counter() - start, options.robot)
+    return mechanism
+
+
+def _log() -> logging.Logger:
+    """What -v shows."""
+    import logging
+
+    return logging.getLogger("symgen")
 
 
 def locks(words: Iterable[str]) -> dict[str, str | None]:
@@ -170,19 +183,32 @@ def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: str 
 
 
 class Progress:
-    """One line on a terminal that says what is being done, wiped at the end; nothing in a pipe."""
+    """One line on a terminal that says what is being done, wiped at the end; nothing in a pipe. With -v a line for every
+    step that is done, with its time."""
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._log = _log().info if _log().isEnabledFor(20) else None   # 20: logging.INFO
+        self._shown = self._log is None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._dirty = False
+        self._step, self._since = "", perf_counter()
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._close("")
         self.wipe()
 
+    def _close(self, following: str) -> None:
+        """Say how long the step before took."""
+        if self._log is not None:
+            now = perf_counter()
+            if self._step:
+                self._log(f"{now - self._since:.2f} s {self._step}")
+            self._step, self._since = following, now
+
     def __call__(self, what: str, done: int, total: int) -> None:
+        self._close(what)
         if self._shown:
             print(f"\r\033[K[{done}/{total}] {what[:60]} …", end="", file=sys.stderr, flush=True)
             self._dirty = True

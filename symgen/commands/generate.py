@@ -70,8 +70,9 @@ def run(options: Namespace) -> int:
     if wanted is None:
         _left_out(mechanism, manifest, options.payload)
     name_frame(mechanism, manifest["functions"], options.frame)
-    print(costs(manifest["functions"]))
-    print(_next_steps(out, manifest))
+    if not options.quiet:
+        print(costs(manifest["functions"]))
+        print(_next_steps(out, manifest))
     return 0
 
 

@@ -25,5 +25,6 @@ def run(options: Namespace) -> int:
     warn(mechanism, options.robot)
     with Progress() as progress:
         written = report(mechanism, options.output, states=options.states, progress=progress)
-    print(written)
+    if not options.quiet:
+        print(written)
     return 0

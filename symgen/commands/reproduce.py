@@ -28,6 +28,6 @@ def run(options: Namespace) -> int:
         return 0
     with Progress() as progress:
         written = reproduce.reproduce(options.name, options.output, progress)
-    for path in written:
+    for path in written if not options.quiet else ():
         print(path)
     return 0

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgen.backends import c99
-from symgen.building import find_compiler
+from symgen.compilers import find_compiler
 from symgen.errors import BuildError
 from symgen.ir import Program
 from symgen.precision import Array
