@@ -99,7 +99,7 @@ class Seen:
 
     def axis(self, i: int) -> Array:
         """The twist of a unit rate of joint i at O_i, 6x1."""
-        e, nothing = self.reference._axes[i], 0 * self.o[i]
+        e, nothing = self.reference.axes[i], 0 * self.o[i]
         slides = self.mechanism.joints[i].kind == "prismatic"
         return np.concatenate([nothing, e] if slides else [e, nothing])[:, None]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -228,6 +229,24 @@ def test_the_picture_names_its_axes_and_methods(compared: compare.Comparisons, t
         assert label in text
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "one.SVG").read_bytes()
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_variants_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from symgen.plotting import drawer, merged
+
+    counts = dict.fromkeys(compare.EXACT, 7.0)
+    rows = tuple(compare.Row(method, counts | figures) for method, figures in (
+        ("riccati", {"round_off_double": 1.0}), ("riccati:fd1", {"mul": 8.0, "round_off_double": 1e12}),
+        ("riccati:fd4", {"round_off_double": 1.0}), ("udut", {"round_off_double": 0.0})))
+    assert [[row.method for row in group] for group in merged(rows)] == [["riccati", "riccati:fd4"], ["riccati:fd1"], ["udut"]]
+    file = tmp_path / "one.svg"
+    drawer(str(file))(compare.Comparisons("arm", {}, (compare.Comparison(FUNCTION, "riccati:fd4", "", rows),), {}))
+    text = file.read_text(encoding="utf-8")
+    assert "riccati, :fd4" in text
+    paths = re.findall(r'<path d="(M [^"]*?)"[^>]*style="fill: #(?:a9bfd4|1f5a94)"', text)
+    wide = [max(xs) - min(xs) for xs in ([float(x) for x in re.findall(r"[\d.]+", path)[::2]] for path in paths)]
+    assert max(wide) < 10 * sorted(x for x in wide if x > 0)[0]       # 1 stays a bar beside 1e12
 
 
 def test_a_missing_figure_is_drawn_as_a_dash(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

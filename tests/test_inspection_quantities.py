@@ -181,7 +181,7 @@ def test_lee_and_chirikjians_blocks(name: str) -> None:
     dtheta, dL, tt, tL, LL = (numbers(mechanism, letter, "fixman", state) for letter in
                               ("dtheta_dx", "dL_dx", "H_theta_theta", "H_theta_L", "H_L_L"))
     with BALLS.working():
-        plane = here.reference._poses[0][0]                         # the axes that joint 0 turns in
+        plane = here.reference.poses[0][0]                         # the axes that joint 0 turns in
         dx = []
         for i in range(n):
             jv = here.R[i] @ here.jacobian(i, here.c)[3:]
