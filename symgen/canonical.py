@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from hashlib import sha256
 
 from symgen.mechanism import BASE, ZERO3, Joint, Mechanism, Part, Pose, Shift, Turn, Vector3
 from symgen.quantities import angle_text, fraction_text
@@ -22,6 +23,7 @@ def to_toml(mechanism: Mechanism) -> str:
         "# The canonical description: rotations snapped, fixed and locked joints lumped, every number exact (SI units).",
         f"name = {text(mechanism.name)}",
         *([f"source = {text(mechanism.source)}"] if mechanism.source else []),
+        f"source_sha256 = {text(mechanism.source_sha256)}",
         f"gravity = {vector(mechanism.gravity)}",
         'snap = "off"',
         "",
@@ -47,6 +49,8 @@ def to_toml(mechanism: Mechanism) -> str:
             lines += [f"steps = {steps(frame.pose)}"] if frame.pose else []
     for note in mechanism.notes:
         lines += ["", "[[note]]", f"kind = {text(note.kind)}", f"text = {text(note.text)}"]
+    # Whoever edits the file leaves this as it was, which tells that it is no longer what was first read.
+    lines.insert(lines.index("[base]") - 1, f"text_sha256 = {text(sha256(chr(10).join(lines).encode()).hexdigest())}")
     return "\n".join(lines) + "\n"
 
 

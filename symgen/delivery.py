@@ -9,7 +9,8 @@ from typing import Any
 from symgen import backends, folder, selftest, targets
 from symgen.certificate import checked_floors
 from symgen.cost_sheet import cost_sheet
-from symgen.generation import Options, programs, tip
+from symgen.functions import FUNCTIONS
+from symgen.generation import INVERSE_ON_REQUEST_ABOVE, Options, programs, refusal, tip
 from symgen.loading import load
 from symgen.mechanism import Mechanism, nearest
 from symgen.proof.sheet import proof_sheet
@@ -20,6 +21,14 @@ Progress = Callable[[str, int, int], None]
 def wrappers(asked: Iterable[str]) -> list[str]:
     """The wrappers of the C that are asked for, each once, in order; RequestError for one that there is not."""
     return [name for name in sorted(set(asked)) if backends.wrapper(name)]
+
+
+def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = None) -> dict[str, str]:
+    """The functions that are not among those `made`, and why, in one sentence each: of the robot, not of the request."""
+    why = {name: refusal(mechanism, name, payload) for name in FUNCTIONS if name not in set(made)}
+    long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
+    return {name: text or (f"{mechanism.nv} joints make it long; ask for it with -f {name}" if name in long
+                           else "not asked for; -f makes it") for name, text in why.items()}
 
 
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
@@ -60,5 +69,6 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
         tell("proving", 1, 2)
         known["proof"] = proof_sheet(mechanism, found, options, name or mechanism.name)
     tell("writing the folder", 1, 1)
+    missing = left_out(mechanism, found, payload)
     return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known, floors=bounds,
-                        functions_only=functions_only)                              # → C
+                        functions_only=functions_only, left_out=missing)            # → C

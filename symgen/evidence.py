@@ -7,6 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from math import isfinite
 from typing import Any
 
+from symgen.backends._markdown import cell, prose
 from symgen.tables import span
 
 Facts = Mapping[str, Any]
@@ -50,16 +51,16 @@ def _proof(sheet: Facts) -> dict[str, Any]:
     eva: Mapping[str, Facts] = sheet.get("eva", {})
     return {
         "proof_states": sheet.get("states", 0),
-        "ranges": [[joint["joint"], *(_span(sheet["ranges"][name][i]) for name, _ in _ARGUMENTS)]
+        "ranges": [[cell(joint["joint"]), *(_span(sheet["ranges"][name][i]) for name, _ in _ARGUMENTS)]
                    for i, joint in enumerate(joints)],
-        "inertias": [[joint["joint"], joint["link"], _certificate(joint)] for joint in joints],
+        "inertias": [[cell(joint["joint"]), cell(joint["link"]), _certificate(joint)] for joint in joints],
         "floors": [[f"`{name}`", *_floors(function["divisors"])] for name, function in functions.items() if function["divisors"]],
         "round_offs": [[f"`{name}`", result, _over(function, sheet), _bound(found["bound"])]
                        for name, function in functions.items() for result, found in function["round_off"]["results"].items()],
         "eva_missing": sheet.get("eva_missing", ""),
         "finite": [[f"`{name}`", "yes" if one["proved"] else f"no: {len(one['alarms'])} operations are not excluded to fail",
                     "; ".join(f"`{line}`" for line in one["admitted"]) or "nothing"] for name, one in eva.items()],
-        "assumptions": sheet.get("assumptions", []),
+        "assumptions": [prose(sentence) for sentence in sheet.get("assumptions", [])],
     }
 
 
@@ -69,14 +70,15 @@ def _span(ends: Iterable[float]) -> str:
 
 def _certificate(joint: Facts) -> str:
     own = joint["own_inertia"]
-    return f"no certificate: {joint['reason']}" if own is None else f"{_rounded(own, 6, ROUND_FLOOR)} {joint['unit']}"
+    return f"no certificate: {prose(joint['reason'])}" if own is None else f"{_rounded(own, 6, ROUND_FLOOR)} {joint['unit']}"
 
 
 def _floors(divisors: Iterable[Facts]) -> tuple[str, str]:
     """The certified ones with their floors, and the others."""
     found = list(divisors)
-    held = [f"{one['joint']} ≥ {_rounded(one['certified'], 6, ROUND_FLOOR)}" for one in found if one["certified"] is not None]
-    open_ = [one["joint"] or "one that is no pivot" for one in found if one["certified"] is None]
+    held = [f"{cell(one['joint'])} ≥ {_rounded(one['certified'], 6, ROUND_FLOOR)}"
+            for one in found if one["certified"] is not None]
+    open_ = [cell(one["joint"]) if one["joint"] else "one that is no pivot" for one in found if one["certified"] is None]
     return ", ".join(held) or "none", ", ".join(open_) or "none"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,14 +18,18 @@ from statistics import median
 from typing import Any
 
 import symgen
-from symgen import firmware
+from symgen import again, firmware
 from symgen.backends import c99, render, wrapper
-from symgen.backends._c_text import WIDTH, literal, one_line
+from symgen.backends._c_text import WIDTH, literal
+from symgen.backends._legend import legend
+from symgen.backends._markdown import cell, code, prose
 from symgen.errors import RequestError
 from symgen.evidence import context
+from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program
 from symgen.joints import joint_type
 from symgen.mechanism import BASE, Mechanism
+from symgen.omissions import omissions
 from symgen.reals import LOST
 from symgen.replacing import replace_folder
 
@@ -56,18 +61,20 @@ def write(
     evidence: Mapping[str, Any] | None = None,
     floors: Mapping[str, Mapping[int, Fraction]] | None = None,
     functions_only: bool = False,
+    left_out: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
     `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …);
     `trig`, `checked` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. `evidence` is
     what was found out about the C, plain data for the manifest and the README ("cost": `symgen.cost_sheet`, "proof":
-    `symgen.proof.sheet`); `floors` are certified bounds of divisors by function and row (`c99.source`). A folder that is
-    there already is replaced when symgen wrote it; files in it that symgen did not write are kept. With `functions_only` it holds
-    the functions and their headers, nothing else, not even the manifest.
+    `symgen.proof.sheet`); `floors` are certified bounds of divisors by function and row (`c99.source`); `left_out` says
+    why other functions are not in it. A folder that is there already is replaced when symgen wrote it; files in it that symgen
+    did not write are kept. With `functions_only` it holds the functions and their headers, nothing else, not even the manifest.
     Raises RequestError when something else stands there, or when the disk refuses.
     """
-    files = texts(mechanism, programs, name=name, options=options, cases=cases, evidence=evidence, floors=floors)
+    files = texts(mechanism, programs, name=name, options=options, cases=cases, evidence=evidence, floors=floors,
+                  left_out=left_out)
     manifest: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
         functions = {entry["file"] for entry in manifest["functions"].values()}
@@ -86,6 +93,7 @@ def texts(
     cases: Iterable[SelfTestCase] = (),
     evidence: Mapping[str, Any] | None = None,
     floors: Mapping[str, Mapping[int, Fraction]] | None = None,
+    left_out: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Every file of the folder by name. The same arguments give the same texts."""
     from symgen.canonical import to_toml
@@ -93,8 +101,11 @@ def texts(
     chosen = dict(options or {})
     trig = chosen.get("trig", "libm")
     checked = bool(chosen.get("checked"))
-    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, trig, mechanism.source_sha256, checked)
+    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, trig, mechanism.source_sha256, checked,
+                        chosen.get("frame") or "")
     described = _manifest(mechanism, programs, target, chosen)
+    words = again.command(target.name, described, bool(evidence), name)
+    described |= {"command": shlex.join(words), "not_modelled": omissions(mechanism, left_out)}
     common = target.context | {"real": described["real"], "cpp": "cpp17" in chosen.get("wrap", ()),
                                "statuses": c99.statuses(programs.values(), target)}
     files = c99.headers(programs, target)
@@ -105,9 +116,9 @@ def texts(
     files |= {target.file(name): c99.source(program, target, bounds.get(name)) for name, program in programs.items()}
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = _tests(programs, target, list(cases))
-    words = {"float": {"fabs": "fabsf", "spoilt": "1e30f", "infinity": "HUGE_VALF", "zero": "0.0f"},
+    spelt = {"float": {"fabs": "fabsf", "spoilt": "1e30f", "infinity": "HUGE_VALF", "zero": "0.0f"},
              "double": {"fabs": "fabs", "spoilt": "1e300", "infinity": "HUGE_VAL", "zero": "0.0"}}[described["real"]]
-    filled = common | words | {"tests": tests, "total": len(tests)}
+    filled = common | spelt | {"tests": tests, "total": len(tests)}
     files[f"{target.name}_selftest.c"] = render(c99.TEMPLATES, "selftest.c.j2", **filled)
     release = ".".join(re.findall(r"\d+", symgen.__version__)[:3])  # CMake takes numbers only
     sources = [target.file(function) for function in programs]
@@ -115,7 +126,8 @@ def texts(
     files["CMakeLists.txt"] = render(c99.TEMPLATES, "CMakeLists.txt.j2", **common, **built)
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known
-    said = _readme(mechanism, programs, described) | {"machine": chosen.get("target")} | context(known)
+    said = _readme(mechanism, programs, described) | {"machine": chosen.get("target"), "command": again.lines(words)}
+    said |= legend(programs.values()) | context(known)
     files["README.md"] = render(c99.TEMPLATES, "README.md.j2", **common, **said)
     if "target" in chosen:
         files |= firmware.texts(target, chosen["target"], programs)
@@ -163,7 +175,7 @@ def _manifest(
 def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:
     units = ["rad" if joint_type(joint.kind).TURNS else "m" for joint in mechanism.joints]
     joints = [
-        {key: _cell(joint[key]) for key in ("name", "type", "parent", "child")} | {"index": i, "unit": unit}
+        {key: cell(joint[key]) for key in ("name", "parent", "child")} | {"type": joint["type"]} | {"index": i, "unit": unit}
         for i, (joint, unit) in enumerate(zip(described["joints"], units, strict=True))
     ]
     functions, meanings = [], {}
@@ -183,10 +195,13 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
     first = next(iter(programs.values()))
     said = {key: ", ".join(value) if isinstance(value, list) else str(value)
             for key, value in described["options"].items() if value is not None and key != "name"}
-    options = {key: _cell(value) for key, value in said.items()}
+    options = {key: code(value) for key, value in said.items()}
     return {
-        "robot": _cell(mechanism.name),
-        "base": _cell(mechanism.base),
+        "robot": code(mechanism.name),
+        "base": code(mechanism.base),
+        "frame": options.get("frame", ""),
+        "framed": [f"`{function}`" for function in programs if function in FUNCTIONS and FUNCTIONS[function].needs_frame],
+        "not_modelled": [{"kind": prose(o["kind"]), "text": prose(o["text"])} for o in described["not_modelled"]],
         "gravity": ", ".join(f"{g:g}" for g in described["gravity"]),
         "joints": joints,
         "functions": functions,
@@ -201,11 +216,6 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
             "results": [{"name": p.name, "size": p.size} for p in first.outputs],
         },
     }
-
-
-def _cell(text: str) -> str:
-    """`text` fit for a cell of a Markdown table."""
-    return one_line(text).replace("|", "/").replace("`", "'")
 
 
 def _tests(programs: Mapping[str, Program], target: c99.Target, cases: list[SelfTestCase]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symgen import marks
+from symgen.canonical import to_toml
 from symgen.errors import ArgumentError, DescriptionError, UnknownName
 from symgen.lookup import in_folder, missing
 from symgen.mechanism import Mechanism, Vector3
@@ -61,13 +62,21 @@ def load(
     tree = reader(path.suffix).read(data, file, snapper)
     if not tree.name:
         tree = replace(tree, name=path.stem)
-    source = tree.source or ("" if file == TEXT else path.name)
+    source = tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name)
     mechanism = assemble(tree, lock=lock, gravity=field, mimic=mimic, strict=strict, snapper=snapper, source=source,
                          source_sha256=hashlib.sha256(data).hexdigest())
+    if tree.source_sha256 is not None:
+        mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
     if strict and warnings:
         raise where.error(f"strict reading refuses this warning: {warnings[0]}", "correct it or read without strict")
     return mechanism
+
+
+def _as_first_read(mechanism: Mechanism, sha256: str, data: bytes) -> Mechanism:
+    """With the hash of the description that a canonical one was written from, as long as nothing in it was changed."""
+    first = replace(mechanism, source_sha256=sha256)
+    return first if re.fullmatch("([0-9a-f]{64})?", sha256) and to_toml(first).encode() == data else mechanism
 
 
 def builtin_robots() -> dict[str, str]:

@@ -110,6 +110,8 @@ class Tree:
     place: Place = NOWHERE
     read_before: bool = False
     """Whether `notes` are those of an earlier reading, of the description that this one was written from."""
+    source_sha256: str | None = None
+    """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""
 
 
 @dataclass

@@ -169,7 +169,7 @@ def test_the_sample_of_the_readme_runs(scara: Path) -> None:
     include, _, body = sample.partition("\n\n")
     done = build(f"{include}\nint main() {{\n{body}\nreturn tau[2] < 0 ? 0 : 1; }}\n", scara, "-std=c++17")
     assert done.returncode == 0
-    assert "wrap = cpp17" in readme
+    assert "wrap = `cpp17`" in readme
 
 
 def test_only_on_request(tmp_path: Path) -> None:

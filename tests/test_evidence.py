@@ -66,7 +66,7 @@ def test_the_readme_answers_a_firmware_author(made: Path) -> None:
                     "What is not proved"):
         assert f"\n### {heading}\n" in text
     for joint in facts["proof"]["joints"]:
-        assert len(re.findall(rf"^\| {joint['joint']} \|", text, re.MULTILINE)) >= 2
+        assert len(re.findall(rf"^\| `{joint['joint']}` \|", text, re.MULTILINE)) >= 2
     for sentence in facts["proof"]["assumptions"]:
         assert f"- {sentence}\n" in text
     for name in ASKED:
@@ -82,7 +82,7 @@ def test_every_printed_bound_is_on_the_safe_side(made: Path) -> None:
                                                          for r in one["round_off"]["results"]), strict=True):
         assert float(row[-1]) >= facts["functions"][name]["round_off"]["results"][result]["bound"]
     (floors,) = cells["floors"]
-    printed = {joint: float(x) for joint, x in re.findall(r"(\S+) ≥ ([\d.e-]+)", floors[1])}
+    printed = {joint: float(x) for joint, x in re.findall(r"`(\S+)` ≥ ([\d.e-]+)", floors[1])}
     certified = {d["joint"]: d["certified"] for d in facts["functions"]["forward_dynamics"]["divisors"]}
     assert set(printed) == set(certified)
     assert all(0 < printed[joint] <= certified[joint] for joint in printed)
@@ -126,5 +126,5 @@ def test_a_joint_without_a_certificate_is_named_with_the_reason(tmp_path: Path) 
     arm.write_text(LIGHT, encoding="utf-8")
     symgen.generate(str(arm), tmp_path / "arm", ["forward_dynamics"], target="host")
     text = readme(tmp_path / "arm")
-    assert re.search(r"^\| first \| light \| no certificate: .+ \|$", text, re.MULTILINE)
-    assert re.search(r"^\| `forward_dynamics` \| .*none.* \| first \|$", text, re.MULTILINE)
+    assert re.search(r"^\| `first` \| `light` \| no certificate: .+ \|$", text, re.MULTILINE)
+    assert re.search(r"^\| `forward_dynamics` \| .*none.* \| `first` \|$", text, re.MULTILINE)

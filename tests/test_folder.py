@@ -92,7 +92,7 @@ def test_the_files_are_those_of_the_contract(tmp_path: Path) -> None:
     assert manifest["functions"]["mass_matrix_determinant"]["result"] == {"name": "det", "shape": []}
     assert manifest["options"] == {"name": "arm", "frame": "lower", "snap": "off"}
     readme = (found / "README.md").read_text()
-    assert "| 1 | elbow | revolute | upper → lower | rad |" in readme
+    assert "| 1 | `elbow` | revolute | `upper` → `lower` | rad |" in readme
     assert "arm_forward_dynamics(q, v, tau, a);" in readme
     assert (found.stat().st_mode & 0o077) == (0o777 & ~rooms._umask() & 0o077)
     assert [p.name for p in found.parent.iterdir()] == ["arm"]

@@ -40,8 +40,10 @@ ROOMS: dict[str, str] = {
     "tree": "errors inertias joints mechanism quantities remarks snapping",
     "readers": "errors inertias mechanism quantities snapping tree",
     "lookup": "errors mechanism quantities",
-    "loading": "errors lookup marks mechanism quantities readers snapping tree",
+    "loading": "canonical errors lookup marks mechanism quantities readers snapping tree",
     "canonical": "mechanism quantities",
+    "omissions": "mechanism",
+    "again": "",
     "show": "errors mechanism model tables",
     # Mechanism → Program
     "constants": "errors mechanism",
@@ -67,8 +69,8 @@ ROOMS: dict[str, str] = {
     "cost_sheet": "cost cycles emulation errors ir mechanism targets",
     "eva": "backends errors ir",
     "multipliers": "constants ir model",
-    "evidence": "tables",
-    "folder": "backends canonical errors evidence firmware functions ir joints mechanism reals replacing symgen",
+    "evidence": "backends tables",
+    "folder": "again backends canonical errors evidence firmware functions ir joints mechanism omissions reals replacing symgen",
     "replacing": "errors marks",
     "selftest": "errors folder ir mechanism precision reals verification",
     "tip": "errors mechanism",
@@ -97,7 +99,7 @@ ROOMS: dict[str, str] = {
     "certificate": "backends constants errors generation inertias ir joints mechanism model precision reference states",
     "proof": "backends certificate errors eva functions generation ir mechanism multipliers precision reference reference_digits "
              "solver tables verification",
-    "delivery": "backends certificate cost_sheet folder generation loading mechanism proof selftest targets",
+    "delivery": "backends certificate cost_sheet folder functions generation loading mechanism proof selftest targets",
     # what a user does
     "peers": "compilers errors mechanism reference",
     "bench": "building compilers errors functions generation ir mechanism peers solver states symgen tables",

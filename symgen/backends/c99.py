@@ -19,6 +19,7 @@ from typing import Any
 import symgen
 from symgen.backends import _checks, _sincos, render
 from symgen.backends._c_text import WIDTH, comment, identifier, literal, local, rounded
+from symgen.backends._legend import legend
 from symgen.errors import ArgumentError, RequestError
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Outline, Port, Program
@@ -52,6 +53,8 @@ class Target:
     trig: str = "libm"
     source_sha256: str = ""
     checked: bool = False
+    frame: str = ""
+    """The link whose frame the functions speak of, where one of them does and it is known."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))
@@ -119,7 +122,7 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     declarations = [_prototype(program, target) for program in programs.values()]
     trig = calls(real, Target(target.name, target.nq, target.nv))
     return render(TEMPLATES, "header.h.j2", **target.context, real=real, sin=trig["sin"], cos=trig["cos"], functions=declarations,
-                  statuses=statuses(programs.values(), target))
+                  statuses=statuses(programs.values(), target), **legend(programs.values()))
 
 
 def statuses(programs: Iterable[Program], target: Target) -> list[dict[str, Any]]:
@@ -187,6 +190,7 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
     return {
         "symbol": target.symbol(program.function),
         "what": comment(declared.what if declared else program.function),
+        "frame": comment(target.frame) if declared and declared.needs_frame else "",
         "method": comment(program.method),
         "operations": operations_text(program),
         "depth": program.depth,

@@ -39,7 +39,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next."""
-    from symgen.delivery import generate, wrappers
+    from symgen.delivery import generate, left_out, wrappers
 
     if options.output == "" or options.name == "":
         raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
@@ -68,7 +68,8 @@ def run(options: Namespace) -> int:
     if "missing" in manifest.get("cost", {}):
         print(f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}", file=sys.stderr)
     if wanted is None:
-        _left_out(mechanism, manifest, options.payload)
+        for name, reason in left_out(mechanism, manifest["functions"], options.payload).items():
+            print(f"symgen: note: left out: {reason if reason.startswith(name) else f'{name}: {reason}'}", file=sys.stderr)
     name_frame(mechanism, manifest["functions"], options.frame)
     if not options.quiet:
         print(costs(manifest["functions"]))
@@ -91,17 +92,6 @@ def _derive(mechanism: Mechanism, wanted: list[str] | None, real: str, options: 
             passed.append(f"{function} by {program.method} loses its digits in {real} on this robot, and 'symgen verify' does "
                           "not judge it; leave the method to symgen, or compare them with 'symgen compare'")
     return passed
-
-
-def _left_out(mechanism: Mechanism, manifest: dict[str, Any], payload: str | None) -> None:
-    """Which functions this robot does not get, and why, on stderr."""
-    from symgen.functions import FUNCTIONS
-    from symgen.generation import refusal
-
-    for name in FUNCTIONS:
-        if name not in manifest["functions"]:
-            why = refusal(mechanism, name, payload) or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
-            print(f"symgen: note: left out: {why if why.startswith(name) else f'{name}: {why}'}", file=sys.stderr)
 
 
 def _folder(name: str) -> str:

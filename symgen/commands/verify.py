@@ -32,13 +32,14 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the report; its verdict is the exit code."""
+    from symgen.loading import load
     from symgen.mechanism import Mechanism
     from symgen.verify import verify
 
     robot: Mechanism | Path | None = generated_folder(options, "verified")
     if robot is None:
         robot = read(options)
-        warn(robot, options.robot)
+    warn(robot if isinstance(robot, Mechanism) else load(robot), options.robot)
     with Progress() as progress:
         report = verify(robot, functions(options.functions), options.states, real=options.real, frame=options.frame,
                         payload=options.payload, wrench=options.wrench, progress=progress)

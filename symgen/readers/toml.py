@@ -43,7 +43,8 @@ frame of that name are those of the row's frame, at the end of that product.
     xyz = [0, 0, 0.1]
 
 A canonical description, as `symgen generate` writes it, also has `frame` in a body (the steps from the body's frame
-to the link's) and `[[note]]` (what the first reading changed).
+to the link's), `[[note]]` (what the first reading changed) and `source_sha256` (of the description first read; it counts
+as long as `text_sha256`, of all other lines, shows that nothing was changed).
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ ZERO = Fraction(0)
 def read(data: bytes, file: str, snapper: Snapper) -> Tree:
     """The bodies or rows that the TOML text `data` declares; DescriptionError names file, line and element."""
     top = _parse(data, file, snapper)
-    top.allow("name", "description", "source", "licence", "gravity", "snap", "convention", "base", "body", "row", "frame", "note")
+    top.allow("name", "description", "source", "licence", "source_sha256", "text_sha256", "gravity", "snap", "convention", "base",
+              "body", "row", "frame", "note")
     if "snap" in top:
         snapper.prefer(tolerance(top.text("snap")))
     base = top.table("base")
@@ -92,6 +94,7 @@ def read(data: bytes, file: str, snapper: Snapper) -> Tree:
         frames=tuple(_frame(frame, ends) for frame in top.tables("frame")),
         gravity=top.vector("gravity") if "gravity" in top else None,
         source=top.text("source", "") + (f" (licence: {top.text('licence')})" if "licence" in top else ""),
+        source_sha256=top.text("source_sha256") if "source_sha256" in top else None,
         notes=tuple(_note(note) for note in top.tables("note")),
         place=Place(file),
         read_before=bool(top.tables("note")),

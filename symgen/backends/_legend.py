@@ -1,0 +1,32 @@
+"""What a reader of the C must know: which papers the comments cite, and the order of the vectors of six."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from symgen.ir import Program
+
+PAPERS = {
+    "RK": "G. Rodriguez, K. Kreutz, Recursive Mass Matrix Factorization and Inversion, JPL, 1988",
+    "SA": "S. K. Saha, The UDU^T Decomposition of Manipulator Inertia Matrix, 1997",
+    "FF": "A. Fijany, R. Featherstone, A new factorization of the mass matrix, 2013",
+    "LC": "K. Lee, G. S. Chirikjian, A New Perspective on O(n) Mass-Matrix Inversion for Serial Revolute Manipulators, 2005",
+    "WC": "Y. Wang, G. S. Chirikjian, A New O(N) Method for Inverting the Mass Matrix for Serial Chains Composed of Rigid Bodies",
+}
+"""In ASCII; docs/mathematics.md has them in full."""
+_CITED = re.compile(rf"\b({'|'.join(PAPERS)})\b")
+
+
+def legend(programs: Iterable[Program]) -> dict[str, Any]:
+    """`papers` that the comments of these programs cite, as "RK: …"; `six`, what is made of vectors of six."""
+    programs = list(programs)
+    cited = {paper for program in programs for step in program.steps for paper in _CITED.findall(step)}
+    ports = (port for program in programs for port in (*program.inputs, *program.outputs))
+    six = dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)
+    return {"papers": [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited], "six": [*six]}
+
+
+SIX = frozenset(("J", "Lambda_inv", "alpha", "alpha_tip", "F", "wrench"))
+"""What is a twist, a wrench or made of them; a vector of a robot with six joints is none."""

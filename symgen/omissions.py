@@ -1,0 +1,73 @@
+"""What the C of a folder leaves out: read off the mechanism, so that the canonical description says the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from symgen.mechanism import Mechanism
+
+Omission = dict[str, Any]
+"""`kind`, `text` (one sentence) and, where it concerns some joints, `joints`: what each of them declares."""
+
+NOTED = {"lock": "locked", "snap": "snapped", "warning": "warning"}
+"""Kinds of notes that tell what a reading decided, and the kinds of omissions that they become."""
+
+
+def omissions(mechanism: Mechanism, left_out: Mapping[str, str] | None = None) -> list[Omission]:
+    """Everything that the description declares, or a robot has, and the C does not know.
+
+    Data of joints that are not applied (SI units, as declared), mimic joints, the fixed base, limits, what was locked or
+    snapped, the reading's warnings, and the functions `left_out` with the reason.
+    """
+    return [*_unapplied(mechanism), *_mimic(mechanism), _base(mechanism), *_limits(mechanism), *_noted(mechanism),
+            *_functions(left_out or {})]
+
+
+def _unapplied(mechanism: Mechanism) -> Iterable[Omission]:
+    """Damping, friction, rotors and gears, each with the joints that declare it."""
+    for kind in dict.fromkeys(name for joint in mechanism.joints for name, _ in joint.unapplied):
+        joints = {joint.name: float(dict(joint.unapplied)[kind]) for joint in mechanism.joints if kind in dict(joint.unapplied)}
+        yield {"kind": kind, "text": f"{kind} is declared and not applied: {_listed(joints)}", "joints": joints}
+
+
+def _mimic(mechanism: Mechanism) -> Iterable[Omission]:
+    coupled = {joint.name: joint.mimic for joint in mechanism.joints if joint.mimic is not None}
+    if coupled:
+        joints = {name: {"joint": m.joint, "multiplier": float(m.multiplier), "offset": float(m.offset)}
+                  for name, m in coupled.items()}
+        said = "; ".join(f"{name} = {m['multiplier']:.12g} {m['joint']} + {m['offset']:.12g}" for name, m in joints.items())
+        yield {"kind": "mimic", "text": f"joints that are declared to follow others move freely: {said}", "joints": joints}
+
+
+def _base(mechanism: Mechanism) -> Omission:
+    mass = float(sum(part.mass for part in mechanism.base_parts))
+    carried = f", and the {mass:.12g} kg that are fixed to it are felt by no joint" if mass else ""
+    return {"kind": "fixed base", "text": f"the base {mechanism.base} stands still in the world{carried}"}
+
+
+def _limits(mechanism: Mechanism) -> Iterable[Omission]:
+    joints = {}
+    for joint in mechanism.joints:
+        ends = ((name, getattr(joint.limits, name)) for name in ("lower", "upper", "velocity", "effort"))
+        if declared := {name: float(value) for name, value in ends if value is not None}:
+            joints[joint.name] = declared
+    if joints:
+        text = f"limits of position, velocity and effort are declared for {len(joints)} of {mechanism.nv} joints and not enforced"
+        yield {"kind": "limits", "text": text, "joints": joints}
+
+
+def _noted(mechanism: Mechanism) -> Iterable[Omission]:
+    return ({"kind": NOTED[note.kind], "text": note.text} for note in mechanism.notes if note.kind in NOTED)
+
+
+def _functions(left_out: Mapping[str, str]) -> Iterable[Omission]:
+    """Those that are left out for one reason together."""
+    for why in dict.fromkeys(left_out.values()):
+        names = [name for name, reason in left_out.items() if reason == why]
+        text = f"{', '.join(names)}: {why.removeprefix(names[0]).strip()}"
+        yield {"kind": "functions", "text": text, "functions": names}
+
+
+def _listed(joints: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.12g}" for name, value in joints.items())
