@@ -46,8 +46,8 @@ class ArgumentError(RequestError, ValueError):
 
 
 class UnknownName(ArgumentError, LookupError):
-    """No robot, joint, link, function, method or option has this name: names the nearest. A wrong value that is a name, so
-    both a ValueError and a LookupError, as NumPy's AxisError is both a ValueError and an IndexError."""
+    """No robot, joint, link, function, method, quantity or option has this name, or this index: says which there are. A wrong
+    value that is a name, so both a ValueError and a LookupError, as NumPy's AxisError is both a ValueError and an IndexError."""
 
 
 class MethodRefusal(RequestError):

@@ -351,6 +351,20 @@ def test_compile_passes_options_on() -> None:
         compile("planar_arm", "gravity_forc")
 
 
+@pytest.mark.parametrize("call", [
+    lambda: load("pandas"), lambda: symgen.program("planar_arm", "mas_matrix"), lambda: symgen.inspect("planar_arm", "Q[0]"),
+    lambda: symgen.program("planar_arm", "jacobian", frame="handle"), lambda: symgen.inspect("planar_arm", "M[9,9]"),
+    lambda: load("planar_arm", lock={"elbow": None}), lambda: compile("planar_arm", ["mass_matrix"], "quad"),
+    lambda: symgen.program("planar_arm", "mass_matrix", method="magic"),
+])
+def test_an_unknown_name_is_a_lookup_error_whose_text_is_the_sentence(call: Any) -> None:
+    with pytest.raises(LookupError) as caught:
+        call()
+    assert isinstance(caught.value, symgen.SymgenError)
+    assert isinstance(caught.value, ValueError)
+    assert str(caught.value) == caught.value.args[0]   # KeyError would put it in quotes
+
+
 def test_every_argument_of_the_python_calls_has_a_name_and_a_type() -> None:
     """So that an editor offers it, and a checker sees a slip in it."""
     for name in ("load", "program", "compile", "generate", "verify", "inspect"):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-from symgen.errors import RequestError
+from symgen.errors import ArgumentError, UnknownName
 from symgen.joints import joint_type
 from symgen.mechanism import Angle, Mechanism
 from symgen.quantities import angle, rational
@@ -22,12 +22,12 @@ def values(mechanism: Mechanism, text: str) -> Values:
     for part in text.split(","):
         name, equals, number = (word.strip() for word in part.partition("="))
         if not equals or not name or not number:
-            raise RequestError(f"'{part.strip()}' is no value; write --at q0=pi/2,q1=0 or --at JOINT=0.3")
+            raise ArgumentError(f"'{part.strip()}' is no value; write --at q0=pi/2,q1=0 or --at JOINT=0.3")
         place = _input(mechanism, name)
         turning = place[0] != "q" or joint_type(mechanism.joints[place[1]].kind).TURNS
         value = angle(number) if turning else Angle(rational(number))
         if found.setdefault(place, value) != value:
-            raise RequestError(f"'{name}' is given two values; give it once")
+            raise ArgumentError(f"'{name}' is given two values; give it once")
     return found
 
 
@@ -46,5 +46,5 @@ def _input(mechanism: Mechanism, name: str) -> tuple[str, int]:
     if found is None:
         return "q", mechanism.joint_index(name)
     if int(found[2]) >= mechanism.nv:
-        raise RequestError(f"'{name}' is outside this robot's joints; they count from 0 to {mechanism.nv - 1}")
+        raise UnknownName(f"'{name}' is outside this robot's joints; they count from 0 to {mechanism.nv - 1}")
     return found[1], int(found[2])

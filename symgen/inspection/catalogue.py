@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from symgen import methods
-from symgen.errors import RequestError
+from symgen.errors import RequestError, UnknownName
 from symgen.functions import FUNCTIONS, Array
 from symgen.generation import refusal
 from symgen.inspection.request import Words, taken_apart
@@ -99,14 +99,14 @@ def _of_method(mechanism: Mechanism, what: str, words: Words | None, method: str
         return Choice(words, known[words.letter], method)
     computed = [one.heading for one in known.values() if method in methods.providers(one.function)]
     listed = ", ".join([heading(letter, one.indices) for letter, one in own.items()] + computed)
-    raise RequestError(f"'{what}' is no quantity of {method}; there are: {listed}")
+    raise UnknownName(f"'{what}' is no quantity of {method}; there are: {listed}")
 
 
 def _unknown(what: str) -> RequestError:
     listed = ", ".join(one.heading for one in results().values())
     letters = {name: [heading(letter, one.indices) for letter, one in methods.quantities(name).items()] for name in owners()}
     lettered = "; ".join(f"of {name} {', '.join(names)}" for name, names in letters.items())
-    return RequestError(f"'{what}' is no quantity to inspect; there are: {listed}; {lettered}")
+    return UnknownName(f"'{what}' is no quantity to inspect; there are: {listed}; {lettered}")
 
 
 def listing(mechanism: Mechanism) -> str:

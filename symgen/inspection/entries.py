@@ -15,7 +15,7 @@ from typing import NamedTuple
 from symgen import constants as k
 from symgen import methods
 from symgen.derivation import Derivation, DivisionByZero, Scalar
-from symgen.errors import RequestError
+from symgen.errors import ArgumentError, RequestError, UnknownName
 from symgen.functions import TAU, A, Q, V
 from symgen.generation import program
 from symgen.inspection.catalogue import Choice, Result, heading
@@ -95,7 +95,7 @@ def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Pro
     words, shape = choice.words, result.array.sizes(mechanism.nq, mechanism.nv)
     rows = derived.outputs[result.place].rows
     if words.place is not None:
-        raise RequestError(f"'{words.what}' asks for a place in a number; {result.heading} is one already")
+        raise ArgumentError(f"'{words.what}' asks for a place in a number; {result.heading} is one already")
     if words.indices is None:
         whole = shape if len(shape) != 1 else (shape[0], 1)
         return Answer(derived, rows, whole, words.letter)
@@ -207,7 +207,7 @@ def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: L
     words = choice.words
     name = heading(words.letter, quantity.indices)
     if words.indices is None and quantity.indices and not quantity.whole:
-        raise RequestError(f"'{words.what}' needs an index: {name}, counted from 0 to {mechanism.nv - 1}")
+        raise ArgumentError(f"'{words.what}' needs an index: {name}, counted from 0 to {mechanism.nv - 1}")
     if words.indices is None:
         grid = _whole(mechanism, quantity, found)
         notes = [*choice.notes, *_frames_of_whole(quantity, found)]
@@ -220,10 +220,10 @@ def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: L
     if words.place is None:
         return _laid_out(found, grid, label, notes)
     if len(grid) == len(grid[0]) == 1:
-        raise RequestError(f"'{words.what}' asks for a place in a number; {label} is one already")
+        raise ArgumentError(f"'{words.what}' asks for a place in a number; {label} is one already")
     single = len(grid[0]) == 1
     if not (single and len(words.place) == 1) and len(words.place) != 2:
-        raise RequestError(f"'{words.what}' asks for a place in a {len(grid)}x{len(grid[0])} block; write {label}[row,column]")
+        raise ArgumentError(f"'{words.what}' asks for a place in a {len(grid)}x{len(grid[0])} block; write {label}[row,column]")
     r = plain(words.place[0], len(grid), f"the rows of {label}")
     c = plain(words.place[1], len(grid[0]), f"the columns of {label}") if len(words.place) == 2 else 0
     return Answer(found.program, (grid[r][c],), (), f"{label}[{','.join(map(str, (r, c)[:len(words.place)]))}]", tuple(notes))
@@ -268,7 +268,7 @@ def _whole(mechanism: Mechanism, quantity: Quantity, found: Layout) -> list[list
 def _about(mechanism: Mechanism, quantity: Quantity, found: Layout, index: tuple[int, ...], label: str) -> list[str]:
     """In which axes a block stands, or why it is zero."""
     if index not in found.blocks and not quantity.whole:
-        raise RequestError(f"{label} does not exist: [{','.join(quantity.indices)}] does where {quantity.nonzero}")
+        raise UnknownName(f"{label} does not exist: [{','.join(quantity.indices)}] does where {quantity.nonzero}")
     if index not in found.blocks:
         pattern = f": blocks {heading('', quantity.indices)} are not zero where {quantity.nonzero}" if quantity.nonzero else ""
         return [f"{label} is zero{pattern}"]

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any
 
 from symgen import constants as k
-from symgen.errors import RequestError
+from symgen.errors import UnknownName
 from symgen.generation import models
 from symgen.inspection.harmonics import Index, rounded, waves
 from symgen.inspection.parameters import PORT, Parameter, derived, kinds
@@ -132,7 +132,7 @@ def multiangle(mechanism: Mechanism, letter: str, indices: Sequence[int], keep: 
     function, rank = ENTRIES[nearest(letter, ENTRIES, "entry with a multi-angle form")]
     entry = f"{letter}[{','.join(str(i) for i in indices)}]"
     if len(indices) != rank or not all(0 <= i < mechanism.nv for i in indices):
-        raise RequestError(f"{entry} does not exist; {letter} takes {rank} indices from 0 to {mechanism.nv - 1}")
+        raise UnknownName(f"{entry} does not exist; {letter} takes {rank} indices from 0 to {mechanism.nv - 1}")
     program, kept = _program(mechanism, function, kinds(keep), method)
     element = indices[0] if rank == 1 else indices[0] * mechanism.nv + indices[1]
     return _form(mechanism, program, kept, element, entry)

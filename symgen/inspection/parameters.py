@@ -15,7 +15,7 @@ from symgen import constants as k
 from symgen import methods, passes
 from symgen.constants import Constant
 from symgen.derivation import Derivation, Scalar
-from symgen.errors import RequestError
+from symgen.errors import RequestError, UnknownName
 from symgen.function_names import named
 from symgen.functions import FUNCTIONS, Array, Function
 from symgen.generation import methods_for, models, refusal, tip
@@ -56,7 +56,7 @@ def kinds(text: str | Iterable[str]) -> tuple[str, ...]:
     for one in wanted:
         if one not in KINDS:
             there = ", ".join(f"{kind} ({what})" for kind, what in KINDS.items())
-            raise RequestError(f"'{one}' is no kind of parameter to keep as a symbol; there are all, none, or a list of {there}")
+            raise UnknownName(f"'{one}' is no kind of parameter to keep as a symbol; there are all, none, or a list of {there}")
     return tuple(kind for kind in KINDS if kind in wanted)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from symgen.errors import RequestError
+from symgen.errors import ArgumentError, UnknownName
 from symgen.mechanism import Mechanism
 
 _WHAT = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\[([^\[\]]*)\]\s*)?(?:\[([^\[\]]*)\]\s*)?")
@@ -33,7 +33,7 @@ def taken_apart(what: str) -> Words | None:
 def counted(words: Words, given: tuple[str, ...], takes: int) -> None:
     """RequestError unless so many indices were given."""
     if len(given) != takes:
-        raise RequestError(f"'{words.what}' has {len(given)} indices, {words.letter} takes {takes}")
+        raise ArgumentError(f"'{words.what}' has {len(given)} indices, {words.letter} takes {takes}")
 
 
 def joint(mechanism: Mechanism, text: str) -> int:
@@ -41,12 +41,12 @@ def joint(mechanism: Mechanism, text: str) -> int:
     if not re.fullmatch(r"-?\d{1,6}", text):
         return mechanism.joint_index(text)
     if not 0 <= int(text) < mechanism.nv:
-        raise RequestError(f"index {text} is outside this robot's joints; they count from 0 to {mechanism.nv - 1}")
+        raise UnknownName(f"index {text} is outside this robot's joints; they count from 0 to {mechanism.nv - 1}")
     return int(text)
 
 
 def plain(text: str, size: int, of: str) -> int:
     """A row or a column by its number from 0."""
     if not re.fullmatch(r"-?\d{1,6}", text) or not 0 <= int(text) < size:
-        raise RequestError(f"index '{text}' is outside {of}, which counts from 0 to {size - 1}")
+        raise UnknownName(f"index '{text}' is outside {of}, which counts from 0 to {size - 1}")
     return int(text)
