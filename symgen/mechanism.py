@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -25,6 +26,20 @@ from symgen.tables import html_table
 Vector3 = tuple[Fraction, Fraction, Fraction]
 ZERO3: Vector3 = (Fraction(0), Fraction(0), Fraction(0))
 BASE = -1
+
+
+def _told(value: Any) -> Any:
+    """A declared value as plain JSON, every number whole: what two mechanisms differ in, this differs in.
+
+    No repr is asked, since that is made for people and leaves things out.
+    """
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    if isinstance(value, tuple):
+        return [_told(one) for one in value]
+    return [type(value).__name__, *(_told(getattr(value, one.name)) for one in fields(value))]
 
 
 @dataclass(frozen=True)
@@ -259,8 +274,8 @@ class Mechanism:
     @cached_property
     def content(self) -> str:
         """A hash of all that it declares: names, numbers and frames, but not where it was read and what was noticed there."""
-        told = [getattr(self, one.name) for one in fields(self) if one.name not in ("notes", "source", "source_sha256")]
-        return hashlib.sha256(repr(told).encode()).hexdigest()
+        told = [_told(getattr(self, one.name)) for one in fields(self) if one.name not in ("notes", "source", "source_sha256")]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     def __hash__(self) -> int:
         return hash(self.content)

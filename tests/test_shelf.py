@@ -8,16 +8,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from copy import copy
+from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import symgen
 from symgen import cli, generation, regularity, shelf
 from symgen.errors import RequestError
 from symgen.ir import Program
+from symgen.loading import load
 from symgen.plain_program import from_plain, to_plain
+from symgen.verification.evaluating import in_machine_reals
 from tests.golden import texts
 from tests.robots_for_tests import program
 
@@ -101,6 +107,53 @@ def test_what_only_the_text_needs_is_found_under_one_key(kept: Path, derived: li
     assert derived == []
     symgen.program("planar_point_mass:2", "gravity_force")   # another mechanism
     assert derived
+
+
+def others(value: Any) -> Iterator[Any]:
+    """The value with one name or number in it changed, each once."""
+    if isinstance(value, Fraction):
+        yield value + Fraction(1, 10**30)
+    elif isinstance(value, str):
+        yield f"{value} "
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield value + 1
+    elif isinstance(value, tuple):
+        for i, one in enumerate(value):
+            yield from ((*value[:i], other, *value[i + 1:]) for other in others(one))
+    elif is_dataclass(value):
+        for one in fields(value):
+            for other in others(getattr(value, one.name)):
+                changed = copy(value)
+                object.__setattr__(changed, one.name, other)   # not validated: a parent may be none
+                yield changed
+
+
+def test_no_two_declarations_have_one_key() -> None:
+    """Every name and number of a declaration is in its key, to the last digit; where it was read is not."""
+    made = load("ur5", snap="off")
+    told = [name for name in vars(made) if name not in ("content", "notes", "source", "source_sha256")]
+    keys = {made.content}
+    changes = 0
+    for name in told:
+        for other in others(getattr(made, name)):
+            changed = replace(made)
+            object.__setattr__(changed, name, other)
+            keys.add(changed.content)
+            changes += 1
+    assert changes > 200
+    assert len(keys) == changes + 1
+    assert replace(made, notes=(), source="elsewhere").content == made.content
+
+
+def test_what_snapping_moves_is_another_robot(kept: Path) -> None:
+    text = """<robot name="two"><link name="base"/><link name="arm"><inertial><origin xyz="0.1 0.2 0.3"/><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="one" type="continuous"><parent link="base"/><child link="arm"/><origin rpy="1.5708 0 0"/></joint></robot>"""
+    g = {snap: in_machine_reals(symgen.program(load(text, snap=snap), "gravity_force"))({"q": np.array([[0.5]])})["g"][0, 0]
+         for snap in (None, "off")}
+    assert 0 < abs(g[None] - g["off"]) < 1e-4
 
 
 def rewritten(path: Path, change: Callable[[dict[str, object]], None]) -> None:
