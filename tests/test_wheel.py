@@ -84,12 +84,3 @@ def test_what_an_index_shows_leads_nowhere_that_is_not_there(unpacked: Path) -> 
     assert len(named) >= 5
     assert not [path for path in named if not (ROOT / path).exists()]
     assert re.search(r"^```text\ndescription ──> Mechanism", text, re.M), "the picture, in signs"
-
-
-def test_a_program_with_types_runs_on_the_wheel(unpacked: Path, tmp_path: Path) -> None:
-    """The one that `make check` gives to mypy."""
-    (tmp_path / "typed_user.py").write_bytes((ROOT / "tests" / "typed_user.py").read_bytes())
-    code = "import pathlib, sys; sys.path[:0] = sys.argv[1:]; import typed_user as u; print(u.main(pathlib.Path(sys.argv[1])))"
-    done = run(unpacked, "-c", code, str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.split()) == 2
