@@ -25,6 +25,7 @@ import symgen
 from symgen import generation
 from symgen.building import Build
 from symgen.compilers import find_compiler
+from symgen.errors import TooLong
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -140,7 +141,12 @@ def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, nativ
     programs: dict[str, Program] = {}
     for name, method in wanted.items():
         tell(f"deriving {name}", len(programs), len(wanted))
-        programs[name] = generation.program(mechanism, name, method)
+        try:
+            programs[name] = generation.program(mechanism, name, method)
+        except TooLong as error:
+            if functions is not None:
+                raise
+            refused[name] = str(error)
     tell("compiling", 0, 1)
     build = Build(optimize=2, native=native)
     solver = Solver.from_programs(mechanism.name, programs, mechanism.nq, mechanism.nv, optimize=2, native=native)

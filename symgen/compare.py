@@ -18,7 +18,7 @@ from symgen import generation, methods
 from symgen.backends import c99
 from symgen.bench import ROUNDS, STATES, machine_facts, race
 from symgen.building import Build
-from symgen.errors import RequestError, SymgenError
+from symgen.errors import RequestError, SymgenError, TooLong
 from symgen.footprint import footprint
 from symgen.function_names import named
 from symgen.functions import FUNCTIONS
@@ -249,7 +249,12 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         done += 1
         for method, time in _times(mechanism, programs).items():
             rows[method].figures["nanoseconds"] = time
-        compared.append(_comparison(mechanism, function, names, rows))
+        try:
+            compared.append(_comparison(mechanism, function, names, rows))
+        except TooLong as error:
+            if functions is not None:
+                raise
+            refused[function] = str(error)
     return Comparisons(mechanism.name, machine, tuple(compared), refused)
 
 

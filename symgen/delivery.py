@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any
 
 from symgen import backends, folder, selftest, targets
 from symgen.certificate import checked_floors
 from symgen.cost_sheet import cost_sheet
+from symgen.errors import TooLong
 from symgen.functions import FUNCTIONS
-from symgen.generation import INVERSE_ON_REQUEST_ABOVE, Options, programs, refusal, tip
+from symgen.generation import INVERSE_ON_REQUEST_ABOVE, Options, programs_and_too_long, refusal, tip
 from symgen.loading import load
 from symgen.mechanism import Mechanism, nearest
 from symgen.proof.sheet import proof_sheet
@@ -23,11 +24,16 @@ def wrappers(asked: Iterable[str]) -> list[str]:
     return [name for name in sorted(set(asked)) if backends.wrapper(name)]
 
 
-def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = None) -> dict[str, str]:
-    """The functions that are not among those `made`, and why, in one sentence each: of the robot, not of the request."""
+def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = None,
+             too_long: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The functions that are not among those `made`, and why, in one sentence each: of the robot, not of the request.
+
+    `too_long`: those that were tried and had too many rows, with the sentence.
+    """
     why = {name: refusal(mechanism, name, payload) for name in FUNCTIONS if name not in set(made)}
     long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
-    return {name: text or (f"{mechanism.nv} joints make it long; ask for it with -f {name}" if name in long
+    found = too_long or {}
+    return {name: text or found.get(name) or (f"{mechanism.nv} joints make it long; ask for it with -f {name}" if name in long
                            else "not asked for; -f makes it") for name, text in why.items()}
 
 
@@ -53,7 +59,9 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     machine = None if target is None else nearest(target, targets.names(), "target")
     options = Options(real or targets.real(machine), frame, payload, trig, wrench, checked)
     device = {} if machine is None or functions_only else {"target": machine}
-    found = programs(mechanism, functions, options)                                 # → model → derivation → Programs
+    found, too_long = programs_and_too_long(mechanism, functions, options)           # → model → derivation → Programs
+    if not found:
+        raise TooLong(next(iter(too_long.values())))
     chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time, **device}
     if wraps:
         chosen["wrap"] = wraps
@@ -69,6 +77,6 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
         tell("proving", 1, 2)
         known["proof"] = proof_sheet(mechanism, found, options, name or mechanism.name)
     tell("writing the folder", 1, 1)
-    missing = left_out(mechanism, found, payload)
+    missing = left_out(mechanism, found, payload, too_long)
     return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known, floors=bounds,
                         functions_only=functions_only, left_out=missing)            # → C

@@ -6,6 +6,7 @@
       RequestError                         what was asked for cannot be carried out
         ArgumentError        ValueError    a shape, a type or a value that cannot be taken
           UnknownName        LookupError   a name that there is not
+        TooLong                            more rows than a C compiler takes
         MethodRefusal                      another method may
       StateError             ValueError    a checked function refuses a state
       BuildError, ToolMissing              a compiler or another program
@@ -48,6 +49,10 @@ class ArgumentError(RequestError, ValueError):
 class UnknownName(ArgumentError, LookupError):
     """No robot, joint, link, function, method, quantity or option has this name, or this index: says which there are. A wrong
     value that is a name, so both a ValueError and a LookupError, as NumPy's AxisError is both a ValueError and an IndexError."""
+
+
+class TooLong(RequestError):
+    """A function of this robot needs more rows than a C compiler takes: where no function is named, it is left out."""
 
 
 class MethodRefusal(RequestError):

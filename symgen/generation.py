@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from symgen import constants, methods, passes, shelf
 from symgen.constants import LostDigits
 from symgen.derivation import Derivation, TooManyRows
-from symgen.errors import MethodRefusal, RequestError, SymgenError
+from symgen.errors import MethodRefusal, RequestError, SymgenError, TooLong
 from symgen.function_names import named
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
@@ -94,8 +94,9 @@ class Attempt:
         self.finished: Program | None = None
         self.refused: SymgenError | None = None
 
-    def program(self, budget: int = ROW_BUDGET, longest: int | None = None, dearest: float | None = None) -> Program:
+    def program(self, budget: int | None = None, longest: int | None = None, dearest: float | None = None) -> Program:
         """See `derive`; raises what the derivation raised."""
+        budget = budget or ROW_BUDGET
         longest = longest or 4 * budget
         if self.refused is not None:
             raise copy(self.refused)
@@ -251,7 +252,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     if found is None:
         if lost:
             raise RequestError(next(iter(lost.values())))
-        raise RequestError(
+        raise TooLong(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {ROW_BUDGET} rows by every method; "
             "lock joints that do not matter with --lock, or ask for other functions with -f"
         )
@@ -289,11 +290,15 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
 def _program(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program:
     for link in options.at_run_time.values():
         mechanism.frame(link)
-    return _asked(mechanism, function, method, replace(options.of_program(mechanism, function), real=options.real))
+    found = _asked(mechanism, function, method, replace(options.of_program(mechanism, function), real=options.real))
+    if isinstance(found, str):
+        raise TooLong(found)
+    return found
 
 
 @lru_cache(maxsize=256)
-def _asked(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program:
+def _asked(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program | str:
+    """The Program, or why it is too long: that is found out once as well."""
     refused = refusal(mechanism, function, options.payload)
     if refused is not None:
         raise RequestError(refused)
@@ -320,13 +325,16 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Opt
     return derived
 
 
-def _chosen(mechanism: Mechanism, function: str, options: Options) -> Program:
-    """`best`, as it was chosen before: the method, and by that the Program."""
+def _chosen(mechanism: Mechanism, function: str, options: Options) -> Program | str:
+    """`best`, as it was chosen before: the method, and by that the Program; a sentence where it is too long by every method."""
     key = (*_key(mechanism, function, None, options), options.real)
     known = shelf.find("choice", *key)
     if known is None:
         try:
             found = best(mechanism, function, options)
+        except TooLong as error:
+            shelf.keep({"too_long": str(error)}, "choice", *key)
+            return str(error)
         except RequestError as error:
             if type(error) is RequestError:
                 shelf.keep({"refused": str(error)}, "choice", *key)
@@ -335,10 +343,12 @@ def _chosen(mechanism: Mechanism, function: str, options: Options) -> Program:
         plain = to_plain(replace(found, real="double", passed_over=()))
         shelf.keep({"program": plain}, "program", *_key(mechanism, function, found.method, options))
         return found
+    if "too_long" in known:
+        return str(known["too_long"])
     if "refused" in known:
         raise RequestError(known["refused"])
     passed_over = tuple((method, why) for method, why in known["passed_over"])
-    return replace(_asked(mechanism, function, known["method"], options), passed_over=passed_over)
+    return replace(_program(mechanism, function, known["method"], options), passed_over=passed_over)
 
 
 def _key(mechanism: Mechanism, function: str, method: str | None, options: Options) -> tuple[str | None, ...]:
@@ -364,7 +374,25 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
 
 
 def programs(mechanism: Mechanism, functions: Iterable[str] | None = None, options: Options | None = None) -> dict[str, Program]:
-    """The Programs of the requested functions, in the order of `symgen.functions`."""
+    """The Programs of the requested functions, in the order of `symgen.functions`; with None, those that are not too long."""
+    made, long = programs_and_too_long(mechanism, functions, options)
+    if not made:
+        raise TooLong(next(iter(long.values())))
+    return made
+
+
+def programs_and_too_long(mechanism: Mechanism, functions: Iterable[str] | None,
+                          options: Options | None) -> tuple[dict[str, Program], dict[str, str]]:
+    """(Programs, and with functions None those that would be too long, each with the sentence that says so)."""
     options = options or Options()
     wanted = requested(mechanism, functions, options.payload)
-    return {name: _program(mechanism, name, wanted[name], options) for name in FUNCTIONS if name in wanted}
+    made: dict[str, Program] = {}
+    long: dict[str, str] = {}
+    for name in (name for name in FUNCTIONS if name in wanted):
+        try:
+            made[name] = _program(mechanism, name, wanted[name], options)
+        except TooLong as error:
+            if functions is not None:
+                raise
+            long[name] = str(error)
+    return made, long

@@ -99,7 +99,7 @@ ROOMS: dict[str, str] = {
     "certificate": "backends constants errors generation inertias ir joints mechanism model precision reference states",
     "proof": "backends certificate errors eva functions generation ir mechanism multipliers precision reference reference_digits "
              "solver tables verification",
-    "delivery": "backends certificate cost_sheet folder functions generation loading mechanism proof selftest targets",
+    "delivery": "backends certificate cost_sheet errors folder functions generation loading mechanism proof selftest targets",
     # what a user does
     "peers": "compilers errors mechanism reference",
     "bench": "building compilers errors functions generation ir mechanism peers solver states symgen tables",

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import flint
 import numpy as np
 import pytest
 
 import symgen
-from symgen import constants, generation, regularity
+from symgen import cli, constants, generation, regularity
 from symgen.certificate.pivots import Told
 from symgen.constants import LostDigits
-from symgen.errors import RequestError
+from symgen.errors import RequestError, TooLong
 from symgen.joints import kinds
 from symgen.mechanism import Angle, Body, Mechanism, Turn, pose
 from symgen.precision import FLOAT, TooFewDigits, arb
@@ -150,3 +151,28 @@ def test_a_ball_too_wide_to_tell_is_no_zero_of_the_elimination() -> None:
     assert told.is_zero((narrow,) * 3)
     assert not told.is_zero((narrow, wide, narrow))
     assert arm.longest == 2
+
+
+def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As forward dynamics of a general chain of 120 joints is; the budget is lowered so that a short chain shows it."""
+    chain = replace(random_mechanism(4, 5), name="long_one")
+    monkeypatch.setattr(generation, "ROW_BUDGET", 700)
+    made, long = generation.programs_and_too_long(chain, None, None)
+    assert "forward_dynamics" in long
+    assert "inverse_dynamics" in made
+    folder = tmp_path / "c"
+    manifest = symgen.generate(chain, folder)
+    assert set(manifest["functions"]) == set(made)
+    (entry,) = (one for one in manifest["not_modelled"] if "forward_dynamics" in one.get("functions", ()))
+    assert "needs more than 700 rows" in entry["text"]
+    assert "needs more than 700 rows" in (folder / "README.md").read_text(encoding="utf-8")
+    assert cli.main(["generate", str(folder / "long_one.toml"), "-o", str(tmp_path / "d")]) == 0
+    said = capsys.readouterr().err
+    assert "left out: forward_dynamics of 'long_one' (4 joints) needs more than 700 rows" in said
+    with pytest.raises(TooLong, match="more than 700 rows by every method"):
+        symgen.generate(chain, folder, ["forward_dynamics"])
+    monkeypatch.setattr(generation, "ROW_BUDGET", 1)
+    with pytest.raises(TooLong):
+        symgen.generate(replace(chain, name="longer"), folder)

@@ -49,7 +49,7 @@ def run(options: Namespace) -> int:
     mechanism = read(options)
     wanted = functions(options.functions)
     with Progress() as progress:
-        passed_over = _derive(mechanism, wanted, real, options, progress)
+        passed_over, too_long = _derive(mechanism, wanted, real, options, progress)
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = generate(mechanism, out, functions=wanted, real=real, name=options.name, frame=options.frame,
                             payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target,
@@ -68,7 +68,7 @@ def run(options: Namespace) -> int:
     if "missing" in manifest.get("cost", {}):
         print(f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}", file=sys.stderr)
     if wanted is None:
-        for name, reason in left_out(mechanism, manifest["functions"], options.payload).items():
+        for name, reason in left_out(mechanism, manifest["functions"], options.payload, too_long).items():
             print(f"symgen: note: left out: {reason if reason.startswith(name) else f'{name}: {reason}'}", file=sys.stderr)
     name_frame(mechanism, manifest["functions"], options.frame)
     if not options.quiet:
@@ -77,21 +77,33 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _derive(mechanism: Mechanism, wanted: list[str] | None, real: str, options: Namespace, progress: Progress) -> list[str]:
-    """Every Program, one by one, for the sake of the progress line: `generate` finds them done. Says what lost its digits."""
+def _derive(mechanism: Mechanism, wanted: list[str] | None, real: str, options: Namespace,
+            progress: Progress) -> tuple[list[str], dict[str, str]]:
+    """Every Program, one by one, for the sake of the progress line: `generate` finds them done.
+
+    Says what lost its digits, and what is too long where no function was named.
+    """
     from symgen import generation
+    from symgen.errors import TooLong
 
     chosen = generation.requested(mechanism, wanted, options.payload)
     frame = options.frame or generation.tip(mechanism)
-    passed = []
+    passed: list[str] = []
+    too_long: dict[str, str] = {}
     for done, (function, method) in enumerate(chosen.items()):
         progress(f"deriving {function}", done, len(chosen))
-        program = generation.program(mechanism, function, method, real, frame, options.payload, options.trig, options.wrench)
+        try:
+            program = generation.program(mechanism, function, method, real, frame, options.payload, options.trig, options.wrench)
+        except TooLong as error:
+            if wanted is not None:
+                raise
+            too_long[function] = str(error)
+            continue
         passed += [f"{function} is chosen without {other}: {why}" for other, why in program.passed_over]
         if generation.loses_digits(mechanism, program, options.payload):
             passed.append(f"{function} by {program.method} loses its digits in {real} on this robot, and 'symgen verify' does "
                           "not judge it; leave the method to symgen, or compare them with 'symgen compare'")
-    return passed
+    return passed, too_long
 
 
 def _folder(name: str) -> str:
