@@ -236,12 +236,13 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         rows: dict[str, Row] = {}
         programs: dict[str, Program] = {}
         for method in names:
-            tell(f"{function} by {method}", done, total)
+            tell(f"deriving {function} by {method}", done, total)
             done += 1
             program, why = _derived(mechanism, function, method)
             if program is None:
                 rows[method] = Row(method, {}, {"": why})
                 continue
+            tell(f"compiling {function} by {method}", done - 1, total)
             rows[method], runs = _one(mechanism, program, truth, build)
             if runs:
                 programs[method] = program

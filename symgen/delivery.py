@@ -59,6 +59,7 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     machine = None if target is None else nearest(target, targets.names(), "target")
     options = Options(real or targets.real(machine), frame, payload, trig, wrench, checked)
     device = {} if machine is None or functions_only else {"target": machine}
+    tell("deriving", 0, 3)
     found, too_long = programs_and_too_long(mechanism, functions, options)           # → model → derivation → Programs
     if not found:
         raise TooLong(next(iter(too_long.values())))
@@ -67,8 +68,11 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
         chosen["wrap"] = wraps
     if checked:
         chosen["checked"] = True
+    tell("answers for the self-test", 1, 3)
     cases = ([] if functions_only else                                              # the reference's answers
              selftest.cases(mechanism, found, frame=frame, trig=trig, **options.at_run_time))
+    if checked:
+        tell("certifying divisors", 2, 3)
     bounds = {function: checked_floors(mechanism, program, options) for function, program in found.items()}
     known = {}
     if machine is not None and evidence and not functions_only:
@@ -76,7 +80,7 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
         known["cost"] = cost_sheet(mechanism, found.values(), machine, options.at_run_time, trig, bounds if checked else None)
         tell("proving", 1, 2)
         known["proof"] = proof_sheet(mechanism, found, options, name or mechanism.name)
-    tell("writing the folder", 1, 1)
+    tell("writing the folder", 3, 3)
     missing = left_out(mechanism, found, payload, too_long)
     return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known, floors=bounds,
                         functions_only=functions_only, left_out=missing)            # → C

@@ -19,6 +19,7 @@ import pytest
 
 import symgen
 from symgen import cli, commands
+from symgen.commands import _progress
 from symgen.commands._sharing import warn
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
@@ -435,8 +436,24 @@ def test_a_terminal_gets_progress(tmp_path: Path) -> None:
     seen = os.read(ours, 100_000).decode()
     os.close(ours)
     assert done.returncode == 0
-    assert "deriving mass_matrix" in seen
+    for step in ("[0/1] deriving mass_matrix …", "[1/3] answers for the self-test …", "[3/3] writing the folder …"):
+        assert step in seen
     assert seen.endswith("\r\033[K")
+
+
+def test_a_long_step_says_how_long_it_takes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(_progress, "TICK", 0.01)
+    now = iter(range(0, 100_000, 50))
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(now))
+    seen = ""
+    with _progress.Progress() as progress:
+        progress("deriving", 2, 5)
+        while not re.search(r"\[2/5\] deriving … \d+ min \d+ s, \d+ min \d+ s in all", seen):   # the clock goes on by itself
+            seen += capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("\r\033[K")
+    assert [_progress.elapsed(*t) for t in ((0.2, 0.9), (3, 3.5), (3, 70))] == ["", " 3 s", " 3 s, 1 min 10 s in all"]
 
 
 def test_a_closed_pipe_is_silent() -> None:

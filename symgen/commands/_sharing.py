@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from symgen.commands import Parser
+from symgen.commands._progress import Progress as Progress
+from symgen.commands._progress import log
 from symgen.errors import RequestError
 from symgen.tables import table
 
 if TYPE_CHECKING:
-    import logging
 
     from symgen.mechanism import Mechanism
 
@@ -56,15 +55,8 @@ def read(options: Namespace) -> Mechanism:
     start = perf_counter()
     mechanism = load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
                      strict=options.strict)
-    _log().info("%.2f s reading %s", perf_counter() - start, options.robot)
+    log().info("%.2f s reading %s", perf_counter() - start, options.robot)
     return mechanism
-
-
-def _log() -> logging.Logger:
-    """What -v shows."""
-    import logging
-
-    return logging.getLogger("symgen")
 
 
 def locks(words: Iterable[str]) -> dict[str, str | None]:
@@ -180,44 +172,6 @@ def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: str 
         as_well = ", ".join(chosen.alike[:3]) + (" …" if len(chosen.alike) > 3 else "")
         alike = f"; like it: {as_well}" if as_well else ""
         print(f"symgen: note: the frame is {chosen.name} ({chosen.why}{alike}); --frame LINK takes another", file=sys.stderr)
-
-
-class Progress:
-    """One line on a terminal that says what is being done, wiped at the end; nothing in a pipe. With -v a line for every
-    step that is done, with its time."""
-
-    def __init__(self) -> None:
-        self._log = _log().info if _log().isEnabledFor(20) else None   # 20: logging.INFO
-        self._shown = self._log is None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._dirty = False
-        self._step, self._since = "", perf_counter()
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._close("")
-        self.wipe()
-
-    def _close(self, following: str) -> None:
-        """Say how long the step before took."""
-        if self._log is not None:
-            now = perf_counter()
-            if self._step:
-                self._log(f"{now - self._since:.2f} s {self._step}")
-            self._step, self._since = following, now
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        self._close(what)
-        if self._shown:
-            print(f"\r\033[K[{done}/{total}] {what[:60]} …", end="", file=sys.stderr, flush=True)
-            self._dirty = True
-
-    def wipe(self) -> None:
-        """Clear the line, before something else is printed."""
-        if self._dirty:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-            self._dirty = False
 
 
 def costs(functions: Mapping[str, Mapping[str, Any]]) -> str:

@@ -36,11 +36,9 @@ def report(mechanism: Mechanism, out: str | os.PathLike[str], *, states: int = 1
     path = Path(out)
     if not path.parent.is_dir():
         raise RequestError(f"{path}: the folder {path.parent} does not exist; make it first, or name another file with -o")
-    tell("verifying", 0, 3)
-    verified = verify(mechanism, states=states)
-    tell("counting every method", 1, 3)
-    costs = _costs(mechanism)
-    tell("drawing", 2, 3)
+    verified = verify(mechanism, states=states, progress=lambda what, done, all_: tell(f"verifying: {what}", done, all_))
+    costs = _costs(mechanism, tell)
+    tell("drawing", 1, 1)
     described = facts(mechanism)
     text = backends.render(
         "report", "page.html.j2", version=symgen.__version__, robot=described, tree=draw(mechanism), pose=_pose(mechanism),
@@ -88,10 +86,11 @@ def _figure(x: float | None) -> str:
     return "" if x is None else f"{x:.5g}"
 
 
-def _costs(mechanism: Mechanism) -> list[dict[str, Any]]:
+def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
     """Every function: its methods with operations, depth and temporaries, the default marked; or why it cannot be had."""
     found = []
-    for function, what in FUNCTIONS.items():
+    for done, (function, what) in enumerate(FUNCTIONS.items()):
+        tell(f"counting {function} by every method", done, len(FUNCTIONS))
         refused = generation.refusal(mechanism, function, None)
         rows: list[dict[str, Any]] = []
         for method in methods.providers(function) if refused is None else ():

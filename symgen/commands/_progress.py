@@ -1,0 +1,99 @@
+"""Progress on a terminal: which step of how many, what it does, and for how long it and all of it have been at work."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import logging
+
+WIDTH = 60
+TICK = 1.0
+"""Seconds between two looks at the clock."""
+
+
+def log() -> logging.Logger:
+    """What -v shows."""
+    import logging
+
+    return logging.getLogger("symgen")
+
+
+class Progress:
+    """One line on a terminal that says what is being done, wiped at the end; nothing in a pipe.
+
+    With -v it is a line for every step that is done, with its time. A step that takes more than a second says how long it has taken, second by second, so that a long one is seen to be alive.
+    """
+
+    def __init__(self) -> None:
+        self._log = log().info if log().isEnabledFor(20) else None   # 20: logging.INFO
+        self._shown = self._log is None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._dirty = False
+        self._step = self._what = ""
+        self._begun = self._started = time.monotonic()
+        self._lock = threading.RLock()
+        self._over = threading.Event()
+        self._clock: threading.Thread | None = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._over.set()
+        self._close("")
+        self.wipe()
+
+    def _close(self, following: str) -> None:
+        """Say how long the step before took."""
+        if self._log is not None:
+            now = time.monotonic()
+            if self._what:
+                self._log(f"{now - self._begun:.2f} s {self._what}")
+            self._what, self._begun = following, now
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        self._close(what)
+        if not self._shown:
+            return
+        with self._lock:
+            self._step, self._begun = f"[{done}/{total}] {what[:WIDTH]} …", time.monotonic()
+            self._draw()
+        if self._clock is None:
+            self._clock = threading.Thread(target=self._tick, name="symgen progress", daemon=True)
+            self._clock.start()
+
+    def _tick(self) -> None:
+        while not self._over.wait(TICK):
+            with self._lock:
+                if self._step and not self._over.is_set():
+                    self._draw()
+
+    def _draw(self) -> None:
+        now = time.monotonic()
+        print(f"\r\033[K{self._step}{elapsed(now - self._begun, now - self._started)}", end="", file=sys.stderr, flush=True)
+        self._dirty = True
+
+    def wipe(self) -> None:
+        """Clear the line, before something else is printed."""
+        with self._lock:
+            if self._dirty:
+                print("\r\033[K", end="", file=sys.stderr, flush=True)
+            self._dirty, self._step = False, ""
+
+
+def elapsed(step: float, whole: float) -> str:
+    """' 4 s', and of all steps where that is more; nothing below a second."""
+    of_step, of_all = _clock(step), _clock(whole)
+    if whole < 1:
+        return ""
+    return f" {of_step}" if of_step == of_all else f" {of_step}, {of_all} in all"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
