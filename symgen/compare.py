@@ -241,15 +241,23 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
             program, why = _derived(mechanism, function, method)
             if program is None:
                 rows[method] = Row(method, {}, {"": why})
-                continue
-            tell(f"compiling {function} by {method}", done - 1, total)
-            rows[method], runs = _one(mechanism, program, truth, build)
-            if runs:
+            else:
                 programs[method] = program
-        tell(f"timing {function}", done, total)
+        measured, twins = _apart(programs)
+        for method, program in measured.items():
+            tell(f"measuring the code of {function} by {method}", done, total)
+            rows[method] = _one(mechanism, program, build)
+        measured = {method: program for method, program in measured.items() if len(program.rows) <= COMPILED_ROWS}
+        if measured:
+            tell(f"compiling {function} by every method", done, total)
+            solvers = {real: _solver(mechanism, measured, real) for real in EPS}
+            tell(f"timing {function}", done, total)
+            for method, time in _times(measured, solvers["double"], mechanism).items():
+                rows[method].figures["nanoseconds"] = time
+                _judge(rows[method], measured[method], solvers, truth)
         done += 1
-        for method, time in _times(mechanism, programs).items():
-            rows[method].figures["nanoseconds"] = time
+        rows |= {method: replace(rows[first], method=method) for method, first in twins.items()}
+        rows = {method: rows[method] for method in names}
         try:
             compared.append(_comparison(mechanism, function, names, rows))
         except TooLong as error:
@@ -290,48 +298,74 @@ def _comparison(mechanism: Mechanism, function: str, names: tuple[str, ...], row
     return Comparison(function, first.method, why, tuple(rows.values()))
 
 
-def _one(mechanism: Mechanism, program: Program, truth: Truth, build: Build) -> tuple[Row, bool]:
-    """A method's figures but for its time, and whether it is compiled."""
+def _apart(programs: Mapping[str, Program]) -> tuple[dict[str, Program], dict[str, str]]:
+    """(those that differ, {method: the one whose rows it has}): several names of one derivation are measured once."""
+    apart: dict[str, Program] = {}
+    twins: dict[str, str] = {}
+    for method, program in programs.items():
+        first = next((other for other, one in apart.items() if one.rows == program.rows), None)
+        if first is None:
+            apart[method] = program
+        else:
+            twins[method] = first
+    return apart, twins
+
+
+def _one(mechanism: Mechanism, program: Program, build: Build) -> Row:
+    """What a method's Program is, and what its code takes."""
     ops = program.operations
     figures: dict[str, float] = {key: ops[key] for key in ("mul", "add", "div")}
     figures |= {"depth": program.depth, "temporaries": program.temporaries}
     if len(program.rows) > COMPILED_ROWS:
         why = f"not compiled, since {len(program.rows)} rows are more than a C compiler takes at ease"
-        return Row(program.method, figures, dict.fromkeys(MEASURED, why)), False
+        return Row(program.method, figures, dict.fromkeys(MEASURED, why))
     size = footprint(program, c99.Target(mechanism.name, mechanism.nq, mechanism.nv), build)
     missing = {f"{key}_bytes": why for key, why in size.missing.items()}
     figures |= {f"{key}_bytes": value for key, value in (("code", size.code), ("stack", size.stack)) if value is not None}
-    unjudged = {}
-    for real in EPS:
-        found = _round_off(mechanism, replace(program, real=real), truth)
-        figures[f"round_off_{real}"] = found.error
+    return Row(program.method, figures, missing)
+
+
+def _judge(row: Row, program: Program, solvers: Mapping[str, Solver], truth: Truth) -> None:
+    """The round-off of a method in each real type, into its row."""
+    for real, solver in solvers.items():
+        found = _round_off(replace(program, real=real), solver, truth)
+        row.figures[f"round_off_{real}"] = found.error
         if not found.passed:
-            unjudged[f"round_off_{real}"] = found.unjudged or f"it failed, {found.detail}: {found.miss}"
-    return Row(program.method, figures, missing, unjudged), True
+            row.unjudged[f"round_off_{real}"] = found.unjudged or f"it failed, {found.detail}: {found.miss}"
 
 
-def _solver(mechanism: Mechanism, program: Program) -> Solver:
-    return Solver.from_programs(mechanism.name, {program.function: program}, mechanism.nq, mechanism.nv, optimize=2)
+def _solver(mechanism: Mechanism, programs: Mapping[str, Program], real: str) -> Solver:
+    """One library of a function by every method: what Python asks of a library takes a compiler as long as a short function.
+
+    Only double is timed; float is compiled in less time, for the same bits.
+    """
+    named = {_name(p): replace(p, real=real, function=_name(p)) for p in programs.values()}
+    level = 2 if real == "double" else 1
+    return Solver.from_programs(mechanism.name, named, mechanism.nq, mechanism.nv, optimize=level)
 
 
-def _round_off(mechanism: Mechanism, program: Program, truth: Truth) -> Check:
+def _name(program: Program) -> str:
+    """Of a function by one method, for C and Python."""
+    return f"{program.function}_{program.method.replace(':', '_')}"
+
+
+def _round_off(program: Program, solver: Solver, truth: Truth) -> Check:
     """The worst error in the units of `symgen.verification.floating`."""
-    solver = _solver(mechanism, program)
     real = np.dtype(np.float32 if program.real == "float" else np.float64)
 
     def run(arguments: Mapping[str, Array]) -> Results:
-        found = getattr(solver, program.function)(*(arguments[port.name].astype(real) for port in program.inputs))
+        found = getattr(solver, _name(program))(*(arguments[port.name].astype(real) for port in program.inputs))
         return dict(zip((port.name for port in program.outputs), found if isinstance(found, tuple) else (found,), strict=True))
 
     return check_floating(program, run, truth, program.function)
 
 
-def _times(mechanism: Mechanism, programs: Mapping[str, Program]) -> dict[str, float]:
+def _times(programs: Mapping[str, Program], solver: Solver, mechanism: Mechanism) -> dict[str, float]:
     """Nanoseconds a call by method, all of them interleaved."""
     drawn = {name: np.ascontiguousarray(values.astype(float)) for name, values in draw_states(mechanism, STATES, seed=11).items()}
     contestants: dict[str, Callable[[], None]] = {}
     for method, program in programs.items():
         buffers = [drawn[port.name] for port in program.inputs]
         results = [np.empty((STATES, *port.shape)) for port in program.outputs]
-        contestants[method] = _solver(mechanism, program).bind(program.function, *buffers, *results)
+        contestants[method] = solver.bind(_name(program), *buffers, *results)
     return {method: timing.median for method, timing in race(contestants).items()}

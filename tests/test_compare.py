@@ -140,7 +140,7 @@ def test_a_function_that_a_robot_cannot_have() -> None:
     light = Mechanism(loaded.name, loaded.joints, tuple(Body(body.name) for body in loaded.bodies), loaded.frames)
     found = compare.compare(light)
     assert "joint" in found.refused[FUNCTION]
-    assert f"left out: {FUNCTION}" in str(found)
+    assert any(line.startswith("left out: ") and FUNCTION in line for line in str(found).splitlines())
     with pytest.raises(RequestError, match="singular"):
         compare.compare(light, [FUNCTION])
 

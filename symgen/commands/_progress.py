@@ -27,7 +27,8 @@ def log() -> logging.Logger:
 class Progress:
     """One line on a terminal that says what is being done, wiped at the end; nothing in a pipe.
 
-    With -v it is a line for every step that is done, with its time. A step that takes more than a second says how long it has taken, second by second, so that a long one is seen to be alive.
+    With -v it is a line for every step that is done, with its time. A step that takes more than a second says how long it has
+    taken, second by second, so that a long one is seen to be alive.
     """
 
     def __init__(self) -> None:
