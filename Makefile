@@ -23,7 +23,7 @@ help:
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
 	@echo "make reproduce  rewrite docs/reproduce/, the papers' results measured on this machine (five minutes)"
 	@echo "make judge   rewrite the table of Pinocchio's verdicts on what generate gives by default for example-robot-data"
-	@echo "             (hours; JOBS=N processes; goes on where it was stopped)"
+	@echo "             (an hour and more; JOBS=N processes; goes on where it was stopped)"
 	@echo "make docs    the book under docs/, as HTML into build/docs"
 	@echo "make clean   remove what was built (rm -rf .venv starts over)"
 

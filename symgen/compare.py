@@ -7,7 +7,9 @@ not suit the robot keeps its row, and every figure that is missing has its reaso
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
@@ -244,17 +246,18 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
             else:
                 programs[method] = program
         measured, twins = _apart(programs)
-        for method, program in measured.items():
-            tell(f"measuring the code of {function} by {method}", done, total)
-            rows[method] = _one(mechanism, program, build)
-        measured = {method: program for method, program in measured.items() if len(program.rows) <= COMPILED_ROWS}
-        if measured:
-            tell(f"compiling {function} by every method", done, total)
-            solvers = {real: _solver(mechanism, measured, real) for real in EPS}
+        compiled = {method: program for method, program in measured.items() if len(program.rows) <= COMPILED_ROWS}
+        tell(f"compiling {function} by every method", done, total)
+        with ThreadPoolExecutor(os.cpu_count()) as at_once:   # what takes long is the C compiler, a process of its own
+            building = {real: at_once.submit(_solver, mechanism, compiled, real) for real in EPS if compiled}
+            weighing = {method: at_once.submit(_one, mechanism, program, build) for method, program in measured.items()}
+            rows |= {method: weighed.result() for method, weighed in weighing.items()}
+            solvers = {real: built.result() for real, built in building.items()}
+        if solvers:
             tell(f"timing {function}", done, total)
-            for method, time in _times(measured, solvers["double"], mechanism).items():
+            for method, time in _times(compiled, solvers["double"], mechanism).items():
                 rows[method].figures["nanoseconds"] = time
-                _judge(rows[method], measured[method], solvers, truth)
+                _judge(rows[method], compiled[method], solvers, truth)
         done += 1
         rows |= {method: replace(rows[first], method=method) for method, first in twins.items()}
         rows = {method: rows[method] for method in names}
@@ -340,7 +343,7 @@ def _solver(mechanism: Mechanism, programs: Mapping[str, Program], real: str) ->
     Only double is timed; float is compiled in less time, for the same bits.
     """
     named = {_name(p): replace(p, real=real, function=_name(p)) for p in programs.values()}
-    level = 2 if real == "double" else 1
+    level = 2 if real == "double" else 0
     return Solver.from_programs(mechanism.name, named, mechanism.nq, mechanism.nv, optimize=level)
 
 

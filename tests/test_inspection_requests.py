@@ -37,9 +37,10 @@ q0, q1, q2 = sp.symbols("q0 q1 q2", real=True)
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """(code, answer, notes); without the warning of puma560, whose first link has published moments and no mass."""
     code = main(["inspect", *words])
     out = capsys.readouterr()
-    return code, out.out, out.err
+    return code, out.out, "".join(line for line in out.err.splitlines(True) if "has moments of inertia but no mass" not in line)
 
 
 # -- the list -----------------------------------------------------------------------------------------------------------
@@ -262,8 +263,8 @@ def test_where_prints_the_lines_of_the_generated_file(what: str, method: str | N
 
 def test_where_names_each_entrys_store_and_local() -> None:
     text, notes = where(robot("planar_arm"), "M[0,1]")   # M[2] is the same number
-    assert text == ("planar_arm_mass_matrix.c:21:\n    const double M_2_1 = 0.08333333333333333 + t1;\n"
-                    "planar_arm_mass_matrix.c:24-25:\n    M[1] = M_2_1;\n    M[2] = M_2_1;")
+    assert text == ("planar_arm_mass_matrix.c:22:\n    const double M_2_1 = 0.08333333333333333 + t1;\n"
+                    "planar_arm_mass_matrix.c:25-26:\n    M[1] = M_2_1;\n    M[2] = M_2_1;")
     assert notes == (COUNTS,)
 
 

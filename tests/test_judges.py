@@ -113,7 +113,8 @@ def test_the_committed_table_names_every_file() -> None:
     text = judges.TABLE.read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and ".urdf |" in line]
     assert [row[0].removeprefix("| ") for row in rows] == [judges.short(path) for path in FILES]
-    count = len(rows[0]) - 5   # file, joints, snaps before the functions; raw and a remark behind them
+    count = len(judges.HEADINGS)
+    assert f"| snapped tokens | {' | '.join(judges.HEADINGS.values())} | raw | remark |" in text
     errors = [[float(cell) for cell in row[3:4 + count] if cell != "–"] for row in rows]
     assert sum(bool(found) for found in errors) == LOADED
     assert all(error <= judges.BOUND for found in errors for error in found)

@@ -171,12 +171,14 @@ def test_what_c_cannot_write_to_is_refused_alike_for_one_state_and_many(solver: 
 
 
 INTERRUPTED = """
+import signal
 import time
 import numpy as np
 from symgen.ir import Port
 from symgen.solver import Solver
 from tests.c_programs import Builder
 
+signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell's background jobs are deaf to it
 b = Builder("slow", [Port("q", (1,))])
 x = b.input(0, 0)
 for _ in range(300):

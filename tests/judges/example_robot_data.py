@@ -10,8 +10,8 @@ states; the other side is `tests.judges.pinocchio_answers`.
     python -m tests.judges.example_robot_data --only panda -v      some files, and what is being done
     python -m tests.judges.example_robot_data --reference          the numeric reference in place of the Programs
 
-The whole takes hours. What is judged stands in build/judge/, a line a file, and is not judged again while the file, symgen and
-this judge are what they were; `--fresh` starts over.
+The whole takes an hour and more. What is judged stands in build/judge/, a line a file, and is not judged again while the file,
+symgen and this judge are what they were; `--fresh` starts over.
 """
 
 from __future__ import annotations
