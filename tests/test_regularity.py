@@ -99,7 +99,7 @@ def test_a_refusal_says_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = symgen.load("planar_arm")
     monkeypatch.setattr(generation, "loss", lambda mechanism, payload: Loss("elbow", None, 99))
     with pytest.raises(RequestError, match=r"^forward_dynamics of 'planar_arm' divides by the mass matrix, of which 99 "):
-        symgen.program(replace(arm, name="planar_arm"), "forward_dynamics", real="float")
+        symgen.program(replace(arm, gravity=(Fraction(1), Fraction(2), Fraction(3))), "forward_dynamics")
 
 
 def test_a_truth_takes_the_digits_that_it_needs() -> None:
