@@ -25,9 +25,7 @@ import symgen
 from symgen import generation
 from symgen.building import Build
 from symgen.compilers import find_compiler
-from symgen.errors import TooLong
 from symgen.functions import FUNCTIONS
-from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.peers import Call, Peer, found
 from symgen.solver import Solver
@@ -135,18 +133,12 @@ def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, nativ
     Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
+    functions = None if functions is None else list(functions)
     wanted = generation.requested(mechanism, functions)
     left_out = [name for name in FUNCTIONS if functions is None and name not in wanted]
     refused = {name: generation.refusal(mechanism, name, None) or "on request only, with -f" for name in left_out}
-    programs: dict[str, Program] = {}
-    for name, method in wanted.items():
-        tell(f"deriving {name}", len(programs), len(wanted))
-        try:
-            programs[name] = generation.program(mechanism, name, method)
-        except TooLong as error:
-            if functions is not None:
-                raise
-            refused[name] = str(error)
+    programs, beyond = generation.programs_and_refusals(mechanism, functions, None, tell)
+    refused |= beyond
     tell("compiling", 0, 1)
     build = Build(optimize=2, native=native)
     solver = Solver.from_programs(mechanism.name, programs, mechanism.nq, mechanism.nv, optimize=2, native=native)

@@ -20,7 +20,7 @@ from symgen import generation, methods
 from symgen.backends import c99
 from symgen.bench import ROUNDS, STATES, machine_facts, race
 from symgen.building import Build
-from symgen.errors import RequestError, SymgenError, TooLong
+from symgen.errors import OutOfReach, RequestError, SymgenError
 from symgen.footprint import footprint
 from symgen.function_names import named
 from symgen.functions import FUNCTIONS
@@ -75,12 +75,14 @@ class Row:
     """One method: its figures by the keys of COLUMNS, and a sentence for each that is missing ("" for all of them).
 
     `unjudged` are the real types in which its answer is not judged, by the key of their round-off, each with its reason.
+    `twin` names the method whose rows it has one by one, and so its C and its figures.
     """
 
     method: str
     figures: dict[str, float]
     missing: dict[str, str] = field(default_factory=dict)
     unjudged: dict[str, str] = field(default_factory=dict)
+    twin: str | None = None
 
     @property
     def cost(self) -> float:
@@ -259,11 +261,11 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
                 rows[method].figures["nanoseconds"] = time
                 _judge(rows[method], compiled[method], solvers, truth)
         done += 1
-        rows |= {method: replace(rows[first], method=method) for method, first in twins.items()}
+        rows |= {method: replace(rows[first], method=method, twin=first) for method, first in twins.items()}
         rows = {method: rows[method] for method in names}
         try:
             compared.append(_comparison(mechanism, function, names, rows))
-        except TooLong as error:
+        except OutOfReach as error:
             if functions is not None:
                 raise
             refused[function] = str(error)

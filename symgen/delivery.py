@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
 from symgen import backends, folder, selftest, targets
 from symgen.certificate import checked_floors
 from symgen.cost_sheet import cost_sheet
-from symgen.errors import TooLong
 from symgen.functions import FUNCTIONS
-from symgen.generation import INVERSE_ON_REQUEST_ABOVE, Options, programs_and_too_long, refusal, tip
+from symgen.generation import INVERSE_ON_REQUEST_ABOVE, Options, Progress, programs_and_refusals, refusal, tip
 from symgen.loading import load
 from symgen.mechanism import Mechanism, nearest
 from symgen.proof.sheet import proof_sheet
-
-Progress = Callable[[str, int, int], None]
 
 
 def wrappers(asked: Iterable[str]) -> list[str]:
@@ -25,14 +22,14 @@ def wrappers(asked: Iterable[str]) -> list[str]:
 
 
 def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = None,
-             too_long: Mapping[str, str] | None = None) -> dict[str, str]:
+             refused: Mapping[str, str] | None = None) -> dict[str, str]:
     """The functions that are not among those `made`, and why, in one sentence each: of the robot, not of the request.
 
-    `too_long`: those that were tried and had too many rows, with the sentence.
+    `refused`: those that no method makes, with the sentence.
     """
     why = {name: refusal(mechanism, name, payload) for name in FUNCTIONS if name not in set(made)}
     long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
-    found = too_long or {}
+    found = refused or {}
     return {name: text or found.get(name) or (f"{mechanism.nv} joints make it long; ask for it with -f {name}" if name in long
                            else "not asked for; -f makes it") for name, text in why.items()}
 
@@ -59,10 +56,7 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     machine = None if target is None else nearest(target, targets.names(), "target")
     options = Options(real or targets.real(machine), frame, payload, trig, wrench, checked)
     device = {} if machine is None or functions_only else {"target": machine}
-    tell("deriving", 0, 3)
-    found, too_long = programs_and_too_long(mechanism, functions, options)           # → model → derivation → Programs
-    if not found:
-        raise TooLong(next(iter(too_long.values())))
+    found, refused = programs_and_refusals(mechanism, functions, options, tell)      # → model → derivation → Programs
     chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time, **device}
     if wraps:
         chosen["wrap"] = wraps
@@ -81,6 +75,6 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
         tell("proving", 1, 2)
         known["proof"] = proof_sheet(mechanism, found, options, name or mechanism.name)
     tell("writing the folder", 3, 3)
-    missing = left_out(mechanism, found, payload, too_long)
+    missing = left_out(mechanism, found, payload, refused)
     return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known, floors=bounds,
                         functions_only=functions_only, left_out=missing)            # → C

@@ -6,7 +6,7 @@
       RequestError                         what was asked for cannot be carried out
         ArgumentError        ValueError    a shape, a type or a value that cannot be taken
           UnknownName        LookupError   a name that there is not
-        TooLong                            more rows than a C compiler takes
+        OutOfReach                         no method gives this function of this robot
         MethodRefusal                      another method may
       StateError             ValueError    a checked function refuses a state
       BuildError, ToolMissing              a compiler or another program
@@ -51,8 +51,9 @@ class UnknownName(ArgumentError, LookupError):
     value that is a name, so both a ValueError and a LookupError, as NumPy's AxisError is both a ValueError and an IndexError."""
 
 
-class TooLong(RequestError):
-    """A function of this robot needs more rows than a C compiler takes: where no function is named, it is left out."""
+class OutOfReach(RequestError):
+    """No method gives a function of this robot in fewer rows than a C compiler takes and without losing the digits of its
+    constants: where no function is named, it is left out."""
 
 
 class MethodRefusal(RequestError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import asdict, replace
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from symgen import constants, methods, passes, shelf
 from symgen.constants import LostDigits
 from symgen.derivation import Derivation, TooManyRows
-from symgen.errors import MethodRefusal, RequestError, SymgenError, TooLong
+from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError, SymgenError
 from symgen.function_names import named
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
@@ -36,6 +36,9 @@ OF_A_CALL = 5
 """Round-offs of constants, of a sine, whatever computes it, and of a logarithm."""
 INVERSE_ON_REQUEST_ABOVE = 20
 LONG_CHAIN = 20
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, steps done and steps in all."""
 
 
 def models(mechanism: Mechanism) -> tuple[Model, Model]:
@@ -251,8 +254,8 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
             return _once(mechanism, function, method, options)
     if found is None:
         if lost:
-            raise RequestError(next(iter(lost.values())))
-        raise TooLong(
+            raise OutOfReach(next(iter(lost.values())))
+        raise OutOfReach(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {ROW_BUDGET} rows by every method; "
             "lock joints that do not matter with --lock, or ask for other functions with -f"
         )
@@ -292,13 +295,13 @@ def _program(mechanism: Mechanism, function: str, method: str | None, options: O
         mechanism.frame(link)
     found = _asked(mechanism, function, method, replace(options.of_program(mechanism, function), real=options.real))
     if isinstance(found, str):
-        raise TooLong(found)
+        raise OutOfReach(found)
     return found
 
 
 @lru_cache(maxsize=256)
 def _asked(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program | str:
-    """The Program, or why it is too long: that is found out once as well."""
+    """The Program, or why no method makes it: that is found out once as well."""
     refused = refusal(mechanism, function, options.payload)
     if refused is not None:
         raise RequestError(refused)
@@ -326,27 +329,21 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Opt
 
 
 def _chosen(mechanism: Mechanism, function: str, options: Options) -> Program | str:
-    """`best`, as it was chosen before: the method, and by that the Program; a sentence where it is too long by every method."""
+    """`best`, as it was chosen before: the method, and by that the Program; a sentence where there is none."""
     key = (*_key(mechanism, function, None, options), options.real)
     known = shelf.find("choice", *key)
     if known is None:
         try:
             found = best(mechanism, function, options)
-        except TooLong as error:
-            shelf.keep({"too_long": str(error)}, "choice", *key)
+        except OutOfReach as error:
+            shelf.keep({"refused": str(error)}, "choice", *key)
             return str(error)
-        except RequestError as error:
-            if type(error) is RequestError:
-                shelf.keep({"refused": str(error)}, "choice", *key)
-            raise
         shelf.keep({"method": found.method, "passed_over": found.passed_over}, "choice", *key)
         plain = to_plain(replace(found, real="double", passed_over=()))
         shelf.keep({"program": plain}, "program", *_key(mechanism, function, found.method, options))
         return found
-    if "too_long" in known:
-        return str(known["too_long"])
     if "refused" in known:
-        raise RequestError(known["refused"])
+        return str(known["refused"])
     passed_over = tuple((method, why) for method, why in known["passed_over"])
     return replace(_program(mechanism, function, known["method"], options), passed_over=passed_over)
 
@@ -370,29 +367,33 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     for item in functions:
         name, _, method = item.partition("=")
         chosen[named(name)] = method or None
+    if not chosen:
+        raise ArgumentError("no function is named; name one, or give None for every function that the robot has")
     return chosen
 
 
 def programs(mechanism: Mechanism, functions: Iterable[str] | None = None, options: Options | None = None) -> dict[str, Program]:
-    """The Programs of the requested functions, in the order of `symgen.functions`; with None, those that are not too long."""
-    made, long = programs_and_too_long(mechanism, functions, options)
-    if not made:
-        raise TooLong(next(iter(long.values())))
-    return made
+    """The Programs of the requested functions, in the order of `symgen.functions`; with None, those within reach."""
+    return programs_and_refusals(mechanism, functions, options)[0]
 
 
-def programs_and_too_long(mechanism: Mechanism, functions: Iterable[str] | None,
-                          options: Options | None) -> tuple[dict[str, Program], dict[str, str]]:
-    """(Programs, and with functions None those that would be too long, each with the sentence that says so)."""
+def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None, options: Options | None = None,
+                          progress: Progress | None = None) -> tuple[dict[str, Program], dict[str, str]]:
+    """(Programs, and with functions None those that no method makes, each with the sentence that says so).
+
+    Raises OutOfReach where nothing is left, or where what was asked for by name is out of reach.
+    """
     options = options or Options()
     wanted = requested(mechanism, functions, options.payload)
     made: dict[str, Program] = {}
-    long: dict[str, str] = {}
+    refused: dict[str, str] = {}
     for name in (name for name in FUNCTIONS if name in wanted):
+        if progress is not None:
+            progress(f"deriving {name}", len(made) + len(refused), len(wanted))
         try:
             made[name] = _program(mechanism, name, wanted[name], options)
-        except TooLong as error:
-            if functions is not None:
+        except OutOfReach as error:
+            if functions is not None or (len(refused) + 1 == len(wanted)):
                 raise
-            long[name] = str(error)
-    return made, long
+            refused[name] = str(error)
+    return made, refused

@@ -1,6 +1,6 @@
 """The picture of `symgen compare --plot`: a row of bar charts a function, a bar a method; and the canvas of every picture.
 
-Variants whose C is the same share a bar. Round-off has a logarithmic scale, since who loses digits is off by powers of ten.
+Methods whose C is the same share a bar. Round-off has a logarithmic scale, since who loses digits is off by powers of ten.
 
 matplotlib is optional (`pip install 'symgen[plot]'`) and brought in only when a picture is asked for.
 """
@@ -13,7 +13,6 @@ from math import isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symgen.compare import EXACT
 from symgen.errors import ArgumentError, RequestError
 
 if TYPE_CHECKING:
@@ -94,19 +93,19 @@ def _draw(figure_type: Any, compared: Comparisons) -> Any:
 
 
 def merged(rows: Iterable[Row]) -> list[list[Row]]:
-    """The rows that have figures; variants of one method with the same counts have the same C, and stand together."""
-    found: dict[tuple[Any, ...], list[Row]] = {}
+    """The rows that have figures; methods with the same C stand together."""
+    found: dict[str, list[Row]] = {}
     for row in rows:
         if row.figures:
-            same = (row.method.partition(":")[0], *(row.figures[key] for key in EXACT))
-            found.setdefault(same, []).append(row)
+            found.setdefault(row.twin or row.method, []).append(row)
     return list(found.values())
 
 
 def _named(group: list[Row]) -> str:
-    """riccati, :fd2, :fd4."""
+    """riccati, :fd2, :fd4; another paper's method keeps its whole name."""
     first, *others = (row.method for row in group)
-    return ", ".join([first, *(f":{other.partition(':')[2]}" for other in others)])
+    paper = first.partition(":")[0]
+    return ", ".join([first, *(other.removeprefix(paper) if other.startswith(f"{paper}:") else other for other in others)])
 
 
 def _bars(chart: Any, one: Comparison, groups: list[list[Row]], key: str) -> None:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf
 from os import PathLike
@@ -20,9 +20,9 @@ from typing import Any
 from symgen import generation
 from symgen.backends import c99
 from symgen.certificate import checked_floors
-from symgen.errors import ArgumentError, BuildError, SymgenError
+from symgen.errors import ArgumentError, BuildError
 from symgen.functions import FUNCTIONS
-from symgen.generation import Options
+from symgen.generation import Options, Progress
 from symgen.ir import Program
 from symgen.loading import is_text, load
 from symgen.mechanism import Mechanism
@@ -37,9 +37,6 @@ from symgen.verification.text import check_text, check_wrapper
 from symgen.verification.truth import Truth
 
 UNCOMPILED = "its C was not compiled: the Program ran over NumPy's reals instead"
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, steps done and steps in all."""
 
 __all__ = ["Report", "verify", "verify_programs"]
 
@@ -70,6 +67,7 @@ def verify(
     """
     if states < 1:
         raise ArgumentError(f"verification at {states} states checks nothing; ask for one or more")
+    functions = None if functions is None else list(functions)
     if not isinstance(robot, Mechanism) and not is_text(robot) and Path(robot).is_dir():
         return _verify_folder(read_folder(Path(robot), functions), states, seed, compiled, progress)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
@@ -78,15 +76,8 @@ def verify(
     why = {name: generation.refusal(mechanism, name, payload) for name in FUNCTIONS}
     refused = {name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
                for name in FUNCTIONS if functions is None and name not in wanted}
-    programs: dict[str, Program] = {}
-    for name, method in wanted.items():
-        _tell(progress, f"deriving {name}", len(programs), len(wanted))
-        try:
-            programs[name] = generation.program(mechanism, name, method, real, frame, payload, trig, wrench)
-        except SymgenError as error:   # the rest is still worth comparing
-            if functions is not None:
-                raise
-            refused[name] = str(error)
+    programs, beyond = generation.programs_and_refusals(mechanism, functions, options, progress)
+    refused |= beyond
     helpers: dict[str, Program] = {}
     if functions is not None:   # a function alone still has an identity to obey
         for other in dict.fromkeys(other for name in programs for other in companions(name)):

@@ -231,14 +231,13 @@ def test_the_picture_names_its_axes_and_methods(compared: compare.Comparisons, t
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_variants_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_path: Path) -> None:
+def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from symgen.plotting import drawer, merged
 
     counts = dict.fromkeys(compare.EXACT, 7.0)
-    rows = tuple(compare.Row(method, counts | figures) for method, figures in (
-        ("riccati", {"round_off_double": 1.0}), ("riccati:fd1", {"mul": 8.0, "round_off_double": 1e12}),
-        ("riccati:fd4", {"round_off_double": 1.0}), ("udut", {"round_off_double": 0.0})))
+    rows = tuple(compare.Row(method, counts | {"round_off_double": error}, twin=twin) for method, error, twin in (
+        ("riccati", 1.0, None), ("riccati:fd1", 1e12, None), ("riccati:fd4", 1.0, "riccati"), ("udut", 0.0, None)))
     assert [[row.method for row in group] for group in merged(rows)] == [["riccati", "riccati:fd4"], ["riccati:fd1"], ["udut"]]
     file = tmp_path / "one.svg"
     drawer(str(file))(compare.Comparisons("arm", {}, (compare.Comparison(FUNCTION, "riccati:fd4", "", rows),), {}))

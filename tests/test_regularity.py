@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -15,7 +16,7 @@ import symgen
 from symgen import cli, constants, generation, regularity
 from symgen.certificate.pivots import Told
 from symgen.constants import LostDigits
-from symgen.errors import RequestError, TooLong
+from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.joints import kinds
 from symgen.mechanism import Angle, Body, Mechanism, Turn, pose
 from symgen.precision import FLOAT, TooFewDigits, arb
@@ -133,6 +134,7 @@ def test_a_derivation_that_loses_digits_is_done_again_with_more(method: str) -> 
 
 def test_a_method_that_loses_its_digits_is_passed_over_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "DOUBLINGS", 0)
+    providers = generation.methods_for
     chain = replace(hair_turned(), name="hair")
     program = symgen.program(chain, "mass_matrix_solve")
     assert program.method == "composite_body"
@@ -140,8 +142,14 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(monkeypatch: pyt
     with pytest.raises(LostDigits, match=r"by udut, link 2 \(link1\): .*numbers .* differ so much in size that 120 digits"):
         symgen.program(chain, "mass_matrix_solve", "udut")
     monkeypatch.setattr(generation, "methods_for", lambda mechanism, function: ("udut",))
-    with pytest.raises(RequestError, match=r"link 2 \(link1\)"):
-        symgen.program(replace(chain, name="other"), "mass_matrix_solve")
+    other = replace(chain, name="other")
+    with pytest.raises(OutOfReach, match=r"link 2 \(link1\)"):
+        symgen.program(other, "mass_matrix_solve")
+    monkeypatch.setattr(generation, "methods_for", lambda mechanism, function: (
+        ("udut",) if function == "mass_matrix_solve" else providers(mechanism, function)))
+    made, refused = generation.programs_and_refusals(other, None)       # the rest of the robot is made all the same
+    assert "mass_matrix_solve" in refused
+    assert "mass_matrix" in made
 
 
 def test_a_ball_too_wide_to_tell_is_no_zero_of_the_elimination() -> None:
@@ -159,7 +167,7 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     """As forward dynamics of a general chain of 120 joints is; the budget is lowered so that a short chain shows it."""
     chain = replace(random_mechanism(4, 5), name="long_one")
     monkeypatch.setattr(generation, "ROW_BUDGET", 700)
-    made, long = generation.programs_and_too_long(chain, None, None)
+    made, long = generation.programs_and_refusals(chain, None)
     assert "forward_dynamics" in long
     assert "inverse_dynamics" in made
     folder = tmp_path / "c"
@@ -171,8 +179,19 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     assert cli.main(["generate", str(folder / "long_one.toml"), "-o", str(tmp_path / "d")]) == 0
     said = capsys.readouterr().err
     assert "left out: forward_dynamics of 'long_one' (4 joints) needs more than 700 rows" in said
-    with pytest.raises(TooLong, match="more than 700 rows by every method"):
+    with pytest.raises(OutOfReach, match="more than 700 rows by every method"):
         symgen.generate(chain, folder, ["forward_dynamics"])
     monkeypatch.setattr(generation, "ROW_BUDGET", 1)
-    with pytest.raises(TooLong):
+    with pytest.raises(OutOfReach):
         symgen.generate(replace(chain, name="longer"), folder)
+
+
+@pytest.mark.parametrize("ask", [
+    lambda out: symgen.generate("planar_arm", out, []),
+    lambda out: symgen.compile("planar_arm", []),
+    lambda out: symgen.verify("planar_arm", iter([])),
+], ids=["generate", "compile", "verify"])
+def test_an_empty_list_of_functions_is_refused(ask: Callable[[Path], object], tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="no function is named"):
+        ask(tmp_path / "c")
+    assert not list(tmp_path.iterdir())

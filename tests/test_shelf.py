@@ -19,7 +19,7 @@ import pytest
 
 import symgen
 from symgen import cli, generation, regularity, shelf
-from symgen.errors import RequestError
+from symgen.errors import OutOfReach
 from symgen.ir import Program
 from symgen.loading import load
 from symgen.plain_program import from_plain, to_plain
@@ -247,7 +247,7 @@ def test_the_stamp_depends_on_every_file_of_source(tmp_path: Path, monkeypatch: 
 
 def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(*_: object) -> Program:
-        raise RequestError("too long")
+        raise OutOfReach("too long")
 
     def fails(*_: object) -> Program:
         raise AssertionError("asked again")
@@ -255,7 +255,7 @@ def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) 
     for answer in (refuses, fails):
         forget()
         monkeypatch.setattr(generation, "best", answer)
-        with pytest.raises(RequestError, match="too long"):
+        with pytest.raises(OutOfReach, match="too long"):
             symgen.program("planar_arm", "gravity_force")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from symgen.commands._sharing import Progress, costs, functions, name_frame, pro
 from symgen.errors import RequestError
 
 if TYPE_CHECKING:
+    from symgen.ir import Program
     from symgen.mechanism import Mechanism
 
 SUMMARY = "the folder of C: one file a function, self-test, CMakeLists.txt, README"
@@ -39,6 +41,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next."""
+    from symgen import generation
     from symgen.delivery import generate, left_out, wrappers
 
     if options.output == "" or options.name == "":
@@ -49,14 +52,16 @@ def run(options: Namespace) -> int:
     mechanism = read(options)
     wanted = functions(options.functions)
     with Progress() as progress:
-        passed_over, too_long = _derive(mechanism, wanted, real, options, progress)
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = generate(mechanism, out, functions=wanted, real=real, name=options.name, frame=options.frame,
                             payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target,
                             evidence=not options.no_evidence, checked=options.checked,
                             functions_only=options.functions_only, progress=progress)
     warn(mechanism, options.robot)
-    for line in passed_over:
+    frame = options.frame or generation.tip(mechanism)   # `generate` has made these: they are found, not made again
+    of_program = generation.Options(real, frame, options.payload, options.trig, options.wrench, options.checked)
+    made, refused = generation.programs_and_refusals(mechanism, wanted, of_program)
+    for line in _remarks(mechanism, made.values(), options.payload):
         print(f"symgen: note: {line}", file=sys.stderr)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
@@ -68,7 +73,7 @@ def run(options: Namespace) -> int:
     if "missing" in manifest.get("cost", {}):
         print(f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}", file=sys.stderr)
     if wanted is None:
-        for name, reason in left_out(mechanism, manifest["functions"], options.payload, too_long).items():
+        for name, reason in left_out(mechanism, manifest["functions"], options.payload, refused).items():
             print(f"symgen: note: left out: {reason if reason.startswith(name) else f'{name}: {reason}'}", file=sys.stderr)
     name_frame(mechanism, manifest["functions"], options.frame)
     if not options.quiet:
@@ -77,33 +82,17 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _derive(mechanism: Mechanism, wanted: list[str] | None, real: str, options: Namespace,
-            progress: Progress) -> tuple[list[str], dict[str, str]]:
-    """Every Program, one by one, for the sake of the progress line: `generate` finds them done.
+def _remarks(mechanism: Mechanism, made: Iterable[Program], payload: str | None) -> list[str]:
+    """What is to be said of the methods that were taken."""
+    from symgen.generation import loses_digits
 
-    Says what lost its digits, and what is too long where no function was named.
-    """
-    from symgen import generation
-    from symgen.errors import TooLong
-
-    chosen = generation.requested(mechanism, wanted, options.payload)
-    frame = options.frame or generation.tip(mechanism)
-    passed: list[str] = []
-    too_long: dict[str, str] = {}
-    for done, (function, method) in enumerate(chosen.items()):
-        progress(f"deriving {function}", done, len(chosen))
-        try:
-            program = generation.program(mechanism, function, method, real, frame, options.payload, options.trig, options.wrench)
-        except TooLong as error:
-            if wanted is not None:
-                raise
-            too_long[function] = str(error)
-            continue
-        passed += [f"{function} is chosen without {other}: {why}" for other, why in program.passed_over]
-        if generation.loses_digits(mechanism, program, options.payload):
-            passed.append(f"{function} by {program.method} loses its digits in {real} on this robot, and 'symgen verify' does "
-                          "not judge it; leave the method to symgen, or compare them with 'symgen compare'")
-    return passed, too_long
+    lines = []
+    for program in made:
+        lines += [f"{program.function} is chosen without {other}: {why}" for other, why in program.passed_over]
+        if loses_digits(mechanism, program, payload):
+            lines.append(f"{program.function} by {program.method} loses its digits in {program.real} on this robot, and "
+                         "'symgen verify' does not judge it; leave the method to symgen, or compare them with 'symgen compare'")
+    return lines
 
 
 def _folder(name: str) -> str:
