@@ -137,7 +137,8 @@ def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, nativ
     wanted = generation.requested(mechanism, functions)
     left_out = [name for name in FUNCTIONS if functions is None and name not in wanted]
     refused = {name: generation.refusal(mechanism, name, None) or "on request only, with -f" for name in left_out}
-    programs, beyond = generation.programs_and_refusals(mechanism, functions, None, tell)
+    made, beyond = generation.programs_and_refusals(mechanism, functions, None, tell)
+    programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
     refused |= beyond
     tell("compiling", 0, 1)
     build = Build(optimize=2, native=native)

@@ -76,7 +76,8 @@ def verify(
     why = {name: generation.refusal(mechanism, name, payload) for name in FUNCTIONS}
     refused = {name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
                for name in FUNCTIONS if functions is None and name not in wanted}
-    programs, beyond = generation.programs_and_refusals(mechanism, functions, options, progress)
+    made, beyond = generation.programs_and_refusals(mechanism, functions, options, progress)
+    programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
     refused |= beyond
     helpers: dict[str, Program] = {}
     if functions is not None:   # a function alone still has an identity to obey
