@@ -53,12 +53,6 @@ class Loss:
                 "or give its links a mass")
 
 
-def singular_joint(mechanism: Mechanism, payload: str | None = None) -> str | None:
-    """The joint at which M has no inverse at any state (see `loss`), or None where it has one."""
-    found = loss(mechanism, payload)
-    return None if found is None else found.joint
-
-
 def loss(mechanism: Mechanism, payload: str | None = None) -> Loss | None:
     """Where the mass matrix loses its rank at every state; None where it is known to be regular.
 

@@ -1,7 +1,7 @@
 """Formulas read back by what a reader would give them to: SymPy, Python, a C compiler, and a LaTeX grammar of this file's own.
 
 Each takes the text and the values of what it may hold, and gives the numbers of the last thing that it says, row-major.
-ValueError: it cannot be read. Nothing of the printers is used.
+Unread: it cannot be read. Nothing of the printers is used.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ FUNCTIONS = ("sin", "cos", "sqrt", "log", "pi")
 DIGITS = 30
 
 
+class Unread(ValueError):
+    """The text is none that this reader takes; says why."""
+
+
 # -- SymPy, line by line --------------------------------------------------------------------------------------------------
 
 def by_sympy(text: str, known: Values) -> list[Any]:
@@ -37,17 +41,17 @@ def by_sympy(text: str, known: Values) -> list[Any]:
             return _rows(lines or [expression[1:]], values)
         found = _number(expression, values)
         if name in values:
-            raise ValueError(f"{name} is given twice")
+            raise Unread(f"{name} is given twice")
         values[name] = found
     return [found]
 
 
 def _rows(lines: Sequence[str], values: Values) -> list[Any]:
     if any(line[0] + line[-1] not in ("⎡⎤", "⎢⎥", "⎣⎦", "[]") for line in lines):
-        raise ValueError("no matrix")
+        raise Unread("no matrix")
     rows = [re.split(" {2,}", line[1:-1].strip()) for line in lines]
     if len({len(row) for row in rows}) != 1:
-        raise ValueError("rows of several lengths")
+        raise Unread("rows of several lengths")
     return [_number(x, values) for row in rows for x in row]
 
 
@@ -57,11 +61,11 @@ def _number(text: str, values: Values) -> Any:
         return mpmath.mpf(text)
     names = set(re.findall(r"[^\W\d]\w*", re.sub(r"\d[eE][-+]?\d", "0", text))) - set(FUNCTIONS)
     if not names <= set(values):
-        raise ValueError(f"unknown: {names - set(values)}")
+        raise Unread(f"unknown: {names - set(values)}")
     try:
         read = parse_expr(text, local_dict={name: sp.Symbol(name) for name in names})
     except (SyntaxError, TypeError, AttributeError) as error:
-        raise ValueError(str(error)) from error
+        raise Unread(str(error)) from error
     with mpmath.workdps(DIGITS):
         return mpmath.mpf(str(read.evalf(DIGITS, subs={sp.Symbol(name): values[name] for name in names})))
 
@@ -82,7 +86,7 @@ def by_python(text: str, known: Values) -> list[float]:
             exec(f"from math import {', '.join(FUNCTIONS)}", scope)
             found = eval(compile(text, "", "eval"), scope)
     except (SyntaxError, NameError, RecursionError) as error:
-        raise ValueError(str(error)) from error
+        raise Unread(str(error)) from error
     return [float(x) for row in found for x in row] if isinstance(found, list) else [float(found)]
 
 
@@ -129,7 +133,7 @@ class _Latex:
         while at < len(text):
             found = TOKENS.match(text, at)
             if found is None:
-                raise ValueError(f"what is {text[at:at + 10]!r}?")
+                raise Unread(f"what is {text[at:at + 10]!r}?")
             if not found[0].isspace():
                 self.tokens.append(found[0])
             at = found.end()
@@ -142,7 +146,7 @@ class _Latex:
     def take(self, *wanted: str) -> str:
         for one in wanted:
             if self.next != one:
-                raise ValueError(f"{one} was to come, not {self.tokens[:5]}")
+                raise Unread(f"{one} was to come, not {self.tokens[:5]}")
             self.tokens.pop(0)
         return wanted[-1]
 
@@ -175,13 +179,13 @@ class _Latex:
                 self.take("&", "=")
                 found = self.matrix()
                 if name in self.values:
-                    raise ValueError(f"{name} is given twice")
+                    raise Unread(f"{name} is given twice")
                 self.values[name] = found[0]
                 if self.next != "\\\\":
                     break
                 self.take("\\\\")
         if not self._environment("aligned", "\\end"):
-            raise ValueError(f"no end: {self.tokens[:5]}")
+            raise Unread(f"no end: {self.tokens[:5]}")
         return found
 
     def matrix(self) -> list[Any]:
@@ -196,7 +200,7 @@ class _Latex:
                 self.take("\\\\")
                 rows.append([self.sum()])
         if len({len(row) for row in rows}) != 1:
-            raise ValueError("rows of several lengths")
+            raise Unread("rows of several lengths")
         return [x for row in rows for x in row]
 
     def sum(self) -> Any:
@@ -215,7 +219,7 @@ class _Latex:
                 self.take("\\cdot")
             digits = self.next[0].isdigit()
             if digits and last and not dot:
-                raise ValueError("two numbers side by side")
+                raise Unread("two numbers side by side")
             factor, last = self.factor()
             total *= factor
         return total
@@ -250,7 +254,7 @@ class _Latex:
         else:
             name = self.symbol()
             if name not in self.values:
-                raise ValueError(f"unknown: {name}")
+                raise Unread(f"unknown: {name}")
             value = self.values[name]
         return value ** self.power(), token[0].isdigit()
 
@@ -297,7 +301,7 @@ class _Latex:
             return self.word()
         if GREEK.fullmatch(token) or (len(token) == 1 and token.isalpha()):
             return self.take(token).removeprefix("\\")
-        raise ValueError(f"no letter: {self.tokens[:5]}")
+        raise Unread(f"no letter: {self.tokens[:5]}")
 
     def word(self) -> str:
         self.take("\\mathrm", "{")

@@ -171,6 +171,7 @@ def test_cycles_are_more_than_instructions_on_a_cortex_m4f_and_a_bound_on_a_cort
     bound = one("scara", "cortex-m7", "forward_dynamics")
     assert (bound.cycles, bound.cycles_alone) == ((-(-bound.instructions[0] // 2), None), (-(-bound.alone[0] // 2), None))
 
+
 def test_double_in_software_has_no_cycles_and_the_sheet_says_why() -> None:
     need("cortex-m4f")
     found = measure(load("scara"), [program("scara", "mass_matrix")], "cortex-m4f", 2)

@@ -10,8 +10,11 @@ import pytest
 
 import symgen
 from symgen import methods
+from symgen.derivation import Scalar
 from symgen.functions import FUNCTIONS
+from symgen.linkage import Linkage
 from symgen.mechanism import X_AXIS, Angle, Mechanism, Pose, Shift, Turn, compose
+from symgen.spatial import Vector
 from symgen.verification.evaluating import in_machine_reals
 from tests.robots_for_tests import PROVIDED, draw, robot
 
@@ -71,9 +74,10 @@ def test_verify_sees_a_jacobian_that_loses_what_the_base_is_away(monkeypatch: py
     """The difference of two points in the base, as it once was, fails the check of round-off, and passes near the base."""
     from symgen.methods import kinematics
 
-    def by_points(linkage):  # type: ignore[no-untyped-def]
+    def by_points(linkage: Linkage) -> tuple[list[Scalar], ...]:
         poses, (_, step) = kinematics._poses(linkage)
-        points, at = {}, linkage.vector(linkage.model.links[0].base_shift)
+        points: dict[int, Vector] = {}
+        at = linkage.vector(linkage.model.links[0].base_shift)
         for i, (_, shift) in poses.items():
             at = points[i] = at + shift
         columns = []

@@ -22,6 +22,7 @@ from symgen import cli, generation, regularity, shelf
 from symgen.errors import OutOfReach
 from symgen.ir import Program
 from symgen.loading import load
+from symgen.mechanism import Mechanism
 from symgen.plain_program import from_plain, to_plain
 from symgen.verification.evaluating import in_machine_reals
 from tests.golden import texts
@@ -51,9 +52,9 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     begun: list[tuple[str, str]] = []
     recorded = generation._recorded
 
-    def watched(mechanism: object, function: str, method: str, *rest: object) -> Program:
+    def watched(mechanism: Mechanism, function: str, method: str, *rest: Any) -> Program:
         begun.append((function, method))
-        return recorded(mechanism, function, method, *rest)   # type: ignore[arg-type]
+        return recorded(mechanism, function, method, *rest)
 
     monkeypatch.setattr(generation, "_recorded", watched)
     return begun
@@ -156,7 +157,7 @@ def test_what_snapping_moves_is_another_robot(kept: Path) -> None:
     assert 0 < abs(g[None] - g["off"]) < 1e-4
 
 
-def rewritten(path: Path, change: Callable[[dict[str, object]], None]) -> None:
+def rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """The entry with other facts under a right hash, as only its owner could write it."""
     start = len(shelf.FORMAT) + 65
     entry = json.loads(path.read_bytes()[start:])
@@ -180,7 +181,7 @@ def empty(path: Path) -> None:
 
 
 def of_another_key(path: Path) -> None:
-    rewritten(path, lambda entry: entry["key"].append("other"))   # type: ignore[attr-defined]
+    rewritten(path, lambda entry: entry["key"].append("other"))
 
 
 def open_to_all(path: Path) -> None:
@@ -291,8 +292,8 @@ def test_verify_judges_a_kept_program_like_any_other(kept: Path) -> None:
     assert symgen.verify("planar_arm", ["gravity_force"], states=2).passed
     forget()
 
-    def wrong(entry: dict[str, object]) -> None:
-        plain = entry["facts"]["program"]   # type: ignore[index]
+    def wrong(entry: dict[str, Any]) -> None:
+        plain = entry["facts"]["program"]
         plain["operations"] = plain["operations"].replace("m", "t", 1)
 
     for path in kept.glob("program-*"):

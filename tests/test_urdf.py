@@ -154,7 +154,6 @@ NOTHING = INERTIAL.replace('"1"', '"0"').replace("<mass", "<origin xyz='x'/><mas
 REDUCED = "<transmission name='t'><joint name='j'/><mechanicalReduction>reduction</mechanicalReduction></transmission>"
 
 
-
 def with_base(old: str, new: str) -> tuple[str, ...]:
     return link("a", INERTIAL.replace(old, new)), *PLAIN[1:]
 

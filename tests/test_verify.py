@@ -16,7 +16,7 @@ from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Mechanism
 from symgen.reference import Reference
-from symgen.regularity import singular_joint
+from symgen.regularity import loss
 from symgen.states import GRID, draw_states
 from symgen.verification.elimination import pivots
 from symgen.verification.identities import IDENTITIES
@@ -82,7 +82,9 @@ def _massless_tip(tree: Mechanism) -> Mechanism:
 def test_a_singular_mass_matrix_is_refused_by_naming_the_joint() -> None:
     robot = _massless_tip(symgen.load("planar_arm"))
     joint = robot.joints[-1].name
-    assert singular_joint(robot) == joint
+    lost = loss(robot)
+    assert lost is not None
+    assert lost.joint == joint
     report = verify(robot, states=4, compiled=False)
     assert report.passed, str(report)
     inverted = {name for name, f in FUNCTIONS.items() if f.needs_inverse}
@@ -93,15 +95,17 @@ def test_a_singular_mass_matrix_is_refused_by_naming_the_joint() -> None:
     with pytest.raises(RequestError, match=f"singular: joint '{joint}'"):
         verify(robot, ["forward_dynamics"])
     # what is carried at run time makes the same joint feel something
-    assert singular_joint(robot, payload=robot.frames[-1].name) is None
+    assert loss(robot, payload=robot.frames[-1].name) is None
 
 
 def test_regular_robots_have_no_singular_joint() -> None:
-    assert [singular_joint(symgen.load(name)) for name in ROBOTS] == [None] * len(ROBOTS)
+    assert [loss(symgen.load(name)) for name in ROBOTS] == [None] * len(ROBOTS)
     # one joint that undoes another: the second of two coaxial hinges leaves the first without inertia of its own
     arm = CLOSED_FORMS["planar_2r"]().mechanism
     coaxial = replace(arm, joints=(arm.joints[0], replace(arm.joints[1], pose=())), bodies=(Body("upper"), arm.bodies[1]))
-    assert singular_joint(coaxial) == arm.joints[0].name
+    lost = loss(coaxial)
+    assert lost is not None
+    assert lost.joint == arm.joints[0].name
 
 
 def test_pivots_multiply_to_the_determinant() -> None:

@@ -18,7 +18,6 @@ from symgen.errors import RequestError
 from symgen.tables import table
 
 if TYPE_CHECKING:
-
     from symgen.mechanism import Mechanism
 
 WARNED = ("warning", "mimic", "snap", "unapplied")

@@ -61,7 +61,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
                 f"through NumPy, whose fixed cost a call is taken out (a call for {STATES} states against {STATES} calls for "
                 "one), and M is given to LAPACK ready made, which favours the dense side. Unrolled C has no loops to set up, so "
                 "that the crossing comes at fewer links than a library's would. Between these sizes LAPACK grows more slowly "
-                "than n³: its inner loops get longer, and so faster.",
+                "than n³.",
         columns=("links", "fixman_ns", "elimination_ns", "lapack_ns", "numpy_call_ns", "fixman_operations", "backward_error"),
         rows=tuple(rows),
         notes={"links": "n", "fixman_ns": "nanoseconds a solve, O(n), compiled C, sines and cosines included",

@@ -10,8 +10,6 @@ from symgen.precision import Array
 
 ROUNDING = 1e-13
 """Of the largest entry of M, times its size: more than its rounding to double and that of its eigenvalues' computation."""
-
-
 VANISHING = 1e-60
 """Of its diagonal entry: a pivot whose ball holds zero and no more is zero."""
 

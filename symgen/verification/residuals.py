@@ -16,8 +16,8 @@ from symgen.precision import Array
 from symgen.verification.sizes import above, largest
 from symgen.verification.truth import Truth
 
-VANISHING = 1e-20
-"""An answer this small a part of its terms is a zero, and is compared with the terms instead."""
+LEAST_ANSWER = 1e-20
+"""Of its terms: an answer no larger than this is a zero, and is compared with the terms instead."""
 
 
 class Distance(NamedTuple):
@@ -47,7 +47,7 @@ class Distance(NamedTuple):
 
     @property
     def _answer(self) -> Array:
-        return np.where(self.answer <= VANISHING * self.terms, self.terms, self.answer)
+        return np.where(self.answer <= LEAST_ANSWER * self.terms, self.terms, self.answer)
 
 
 def _usual(part: Array, whole: Array) -> float:
