@@ -10,27 +10,23 @@ Names are imported on first use, so that `import symgen` and `symgen --help` cos
 
 from __future__ import annotations
 
-import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from symgen.version import __version__  # isort: skip  (its clock starts before any other file of symgen is read)
 from symgen.errors import SymgenError
 
-__version__ = "0.1.0"
-STARTED = time.time()
-"""When this process began to read symgen's files (`symgen.shelf`)."""
-
 _HOME = {
-    "load": "symgen.loading",
-    "program": "symgen.generation",
-    "generate": "symgen.delivery",
-    "compile": "symgen.solver",
+    "load": "symgen.description.loading",
+    "program": "symgen.programs.making",
+    "generate": "symgen.delivery.writing",
+    "compile": "symgen.machine.solver",
     "inspect": "symgen.inspection",
-    "verify": "symgen.verify",
+    "verify": "symgen.verification.verify",
     "Mechanism": "symgen.mechanism",
     "Program": "symgen.ir",
     "Report": "symgen.verification.report",
-    "Solver": "symgen.solver",
+    "Solver": "symgen.machine.solver",
 }
 
 __all__ = [
@@ -39,15 +35,15 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from symgen.delivery import generate
-    from symgen.generation import program
+    from symgen.delivery.writing import generate
+    from symgen.description.loading import load
     from symgen.inspection import inspect
     from symgen.ir import Program
-    from symgen.loading import load
+    from symgen.machine.solver import Solver, compile
     from symgen.mechanism import Mechanism
-    from symgen.solver import Solver, compile
+    from symgen.programs.making import program
     from symgen.verification.report import Report
-    from symgen.verify import verify
+    from symgen.verification.verify import verify
 
 
 def __getattr__(name: str) -> Any:

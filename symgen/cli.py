@@ -21,12 +21,12 @@ from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import Any, TextIO
 
-import symgen
 from symgen import commands
 from symgen.commands import Parser, how_much
-from symgen.compilers import compiler_version
 from symgen.errors import RequestError, SymgenError
-from symgen.mechanism import nearest
+from symgen.machine.compilers import compiler_version
+from symgen.names import nearest
+from symgen.version import __version__
 
 NO, REFUSED = 1, 2
 
@@ -75,7 +75,7 @@ def _dispatch(words: list[str]) -> int:
         print(overview(), end="")
         return 0
     if first in ("-V", "--version"):
-        print(f"symgen {symgen.__version__} (Python {platform.python_version()}, {compiler_version()})")
+        print(f"symgen {__version__} (Python {platform.python_version()}, {compiler_version()})")
         return 0
     if not words:
         raise RequestError(f"name a command: {', '.join(commands.NAMES)}; 'symgen --help' says what they do")

@@ -11,16 +11,15 @@ motion along `axis` (given in the joint's frame). Lengths in m, masses in kg, an
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from symgen.errors import MechanismError, UnknownName
+from symgen.errors import MechanismError
+from symgen.names import nearest
 from symgen.tables import html_table
 
 Vector3 = tuple[Fraction, Fraction, Fraction]
@@ -345,14 +344,3 @@ class Mechanism:
 
 def _numbers(vector: Vector3) -> str:
     return f"({', '.join(f'{float(x):g}' for x in vector)})"
-
-
-def nearest(name: str, known: Iterable[str], what: str) -> str:
-    """`name` itself when it is known; else RequestError that suggests the nearest."""
-    names = list(known)
-    if name in names:
-        return name
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
-    hint = f"did you mean '{close[0]}'?" if close else f"there are: {listed}"
-    raise UnknownName(f"no {what} is named '{name}'; {hint}")

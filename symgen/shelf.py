@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import symgen
+from symgen import version
 
 LOG = logging.getLogger("symgen")   # what `-v` shows
 FORMAT = b"symgen kept 1\n"
@@ -144,7 +144,7 @@ def stamp() -> list[str] | None:
     if os.environ.get("SYMGEN_CACHE_PROGRAMS", "").lower() in ("off", "0", "no"):
         return None
     found = _source()
-    return None if found is None or _edited() else [symgen.__version__, *found]
+    return None if found is None or _edited() else [version.__version__, *found]
 
 
 @cache
@@ -165,7 +165,7 @@ def _source() -> tuple[str, ...] | None:
 def _edited() -> bool:
     """Whether a file of symgen has changed since this process began to read them: then what runs may not be what is there."""
     try:
-        return any(max(known.st_mtime, known.st_ctime) >= symgen.STARTED for known in map(os.stat, _files()))
+        return any(max(known.st_mtime, known.st_ctime) >= version.STARTED for known in map(os.stat, _files()))
     except OSError:
         return True
 

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from symgen import load, targets
-from symgen.cost_sheet import cost_sheet
-from symgen.generation import Options, programs
+from symgen import load
+from symgen.delivery.cost_sheet import cost_sheet
+from symgen.machine import targets
+from symgen.programs.making import programs
+from symgen.programs.options import Options
 from symgen.tables import span
 
 FILE = Path(__file__).parents[1] / "docs" / "firmware.md"

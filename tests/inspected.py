@@ -13,13 +13,13 @@ from functools import cached_property
 import flint
 import numpy as np
 
-from symgen.arrays import axial, skew, transposed
 from symgen.inspection.catalogue import choose
 from symgen.inspection.entries import answer
 from symgen.ir import Port
 from symgen.mechanism import Mechanism
-from symgen.precision import Array
-from symgen.reference import Reference
+from symgen.reference.arrays import axial, skew, transposed
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
 from tests.robots_for_tests import BALLS, run
 
 Blocks = dict[tuple[int, ...], Array]

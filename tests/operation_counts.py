@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import symgen
+from symgen.description.loading import builtin_robots
 from symgen.functions import FUNCTIONS
-from symgen.loading import builtin_robots
 
 FILE = Path(__file__).with_name("operation_counts.json")
 Counts = dict[str, dict[str, dict[str, int]]]

@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 from sympy.polys.rings import ring
 
-from symgen.precision import Array
+from symgen.reference.precision import Array
 from tests.rational_functions import Functions
 from tests.robots_for_tests import rationals
 

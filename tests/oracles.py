@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Shift, Turn
-from symgen.precision import Array
-from symgen.reference import Reference
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
 
 Answer = tuple[list[list[Any]], list[Any], list[Any]]
 

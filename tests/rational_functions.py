@@ -13,7 +13,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.precision import Array
+from symgen.reference.precision import Array
 
 
 class Functions:

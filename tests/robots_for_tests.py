@@ -18,15 +18,16 @@ import numpy as np
 
 import symgen
 from symgen import methods
+from symgen.description.loading import builtin_robots
+from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
-from symgen.generation import methods_for, tip
 from symgen.ir import Numbers, Program, evaluate
 from symgen.joints import kinds
-from symgen.loading import builtin_robots
 from symgen.mechanism import X_AXIS, Y_AXIS, Z_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Pose, Turn, Vector3, pose
-from symgen.precision import FLOAT, Array, Scalars, arb
-from symgen.reference import Reference
-from symgen.states import draw_states
+from symgen.programs.choosing import methods_for
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array, Scalars, arb
+from symgen.reference.states import draw_states
 
 GRID = 1000
 

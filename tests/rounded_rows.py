@@ -10,7 +10,7 @@ import numpy as np
 
 from symgen.certificate.rounding import Arithmetic
 from symgen.ir import Program
-from symgen.precision import Array
+from symgen.reference.precision import Array
 
 
 @dataclass(frozen=True)

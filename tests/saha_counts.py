@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from symgen.generation import Options, derive
 from symgen.ir import Program
+from symgen.programs.deriving import derive
+from symgen.programs.options import Options
 from symgen.reproduce._chains import dh_chain
 
 MANY_ROWS = 10**6

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import symgen
+from symgen.description.loading import LARGEST_FILE, load
 from symgen.errors import SymgenError
-from symgen.loading import LARGEST_FILE, load
 from tests.descriptions import INERTIAL, joint, link, robot
 
 A, B, C, J = link("a"), link("b"), link("c"), joint("j", "a", "b")
@@ -306,7 +306,7 @@ def test_a_description_may_be_given_as_its_text(before: str, tmp_path: Path) -> 
     whole, given = load(tmp_path / "arm.urdf"), load(before + text)
     assert (given.name, given.joints, given.bodies, given.frames) == (whole.name, whole.joints, whole.bodies, whole.frames)
     assert given.source == ""
-    builtin = (Path(symgen.__file__).parent / "robots" / "planar_arm.toml").read_text(encoding="utf-8")
+    builtin = (Path(symgen.__file__).parent / "description" / "robots" / "planar_arm.toml").read_text(encoding="utf-8")
     assert load(before + builtin).joints == load("planar_arm").joints
     assert symgen.verify(before + text, ["gravity_force"], compiled=False, states=1).passed
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symgen import peers
-from symgen.bench import Timing, bench
 from symgen.functions import FUNCTIONS
+from symgen.measuring import peers
+from symgen.measuring.bench import Timing, bench
 from symgen.mechanism import Body, Frame, Joint, Mechanism
-from symgen.reference import Reference
-from symgen.states import draw_states
+from symgen.reference.mechanics import Reference
+from symgen.reference.states import draw_states
 from tests.robots_for_tests import random_mechanism
 
 KINDS = ("revolute", "prismatic", "continuous")
@@ -51,8 +51,8 @@ def test_ratios_are_taken_round_by_round() -> None:
 
 
 def test_a_function_that_a_robot_cannot_have_is_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symgen.bench.ROUNDS", 1)
-    monkeypatch.setattr("symgen.bench.SLICE", 1e-5)
+    monkeypatch.setattr("symgen.measuring.bench.ROUNDS", 1)
+    monkeypatch.setattr("symgen.measuring.bench.SLICE", 1e-5)
     loaded = ROBOTS[0]
     massless = Mechanism("massless", (*loaded.joints, Joint("idle", "revolute", 5)), (*loaded.bodies, Body("nothing")),
                          (*loaded.frames, Frame("nothing", 6)))

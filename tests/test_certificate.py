@@ -19,13 +19,14 @@ from symgen.certificate.elimination import Backward, Recognised
 from symgen.certificate.pivots import Told
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.rounding import needs, propagate
-from symgen.generation import Options, methods_for
-from symgen.generation import program as derive
 from symgen.ir import Program
 from symgen.joints import kinds
 from symgen.mechanism import Mechanism, Part
-from symgen.precision import FLOAT, Array
-from symgen.reference import Reference
+from symgen.programs.choosing import methods_for
+from symgen.programs.making import program as derive
+from symgen.programs.options import Options
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array
 from tests.robots_for_tests import BUILT_IN, FEW, ROBOTS, point_mass_arm, random_mechanism, robot
 from tests.rounded_rows import Coarse, rows
 

@@ -17,10 +17,11 @@ from symgen.backends import c99
 from symgen.backends._checks import STATUSES
 from symgen.backends._sincos import RANGE
 from symgen.errors import StateError, SymgenError
-from symgen.generation import Options, programs
 from symgen.ir import Port, Program
-from symgen.readback import compare
-from symgen.verify import verify
+from symgen.programs.making import programs
+from symgen.programs.options import Options
+from symgen.readback.rows import compare
+from symgen.verification.verify import verify
 from tests.c_programs import Builder, vector
 from tests.test_c99 import WARNINGS, build
 from tests.test_clean_c import SANITIZERS, UNWANTED, misra, tool

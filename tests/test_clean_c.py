@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import symgen
-from symgen import targets
-from symgen.firmware import BASE_FLAGS
+from symgen.machine import targets
+from symgen.machine.firmware import BASE_FLAGS
 from tests.golden import FOLDER
 from tests.test_c99 import WARNINGS
 from tests.test_folder import run
@@ -98,7 +98,7 @@ def test_clang_with_every_warning_is_silent(generated: Path, robot: str, real: s
         assert (done.returncode, done.stderr) == (0, "")
 
 
-# What a function takes of the stack, by the target's compiler: `symgen.targets` states what it may.
+# What a function takes of the stack, by the target's compiler: `symgen.machine.targets` states what it may.
 
 
 def stack_warnings(folder: Path, target: str, place: Path, function: str) -> str:

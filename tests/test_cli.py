@@ -21,9 +21,9 @@ import symgen
 from symgen import cli, commands
 from symgen.commands import _progress
 from symgen.commands._sharing import warn
+from symgen.description.loading import load
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
-from symgen.loading import load
 from tests.descriptions import INERTIAL, joint, link, robot
 
 Run = Callable[..., tuple[int, str, str]]
@@ -244,7 +244,7 @@ def test_inspect(run: Run, format: str) -> None:
 
 
 def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from symgen import bench
+    from symgen.measuring import bench
 
     monkeypatch.setattr(bench, "ROUNDS", 2)
     monkeypatch.setattr(bench, "SLICE", 1e-4)

@@ -13,12 +13,14 @@ from xml.etree import ElementTree
 import pytest
 
 import symgen
-from symgen import bench, cli, compare, footprint, methods
+from symgen import cli, methods
 from symgen.backends import c99
-from symgen.building import Build
 from symgen.errors import BuildError, RequestError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program, Row
+from symgen.machine import footprint
+from symgen.machine.building import Build
+from symgen.measuring import bench, compare
 from symgen.mechanism import Body, Mechanism
 from symgen.verification.floating import allowance
 from symgen.verification.truth import Truth
@@ -218,7 +220,7 @@ def test_a_compiler_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_picture_names_its_axes_and_methods(compared: compare.Comparisons, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from symgen.plotting import PANELS, drawer
+    from symgen.pictures.comparison import PANELS, drawer
 
     for ending in ("svg", "png", "SVG"):
         file = tmp_path / f"one.{ending}"
@@ -233,7 +235,7 @@ def test_the_picture_names_its_axes_and_methods(compared: compare.Comparisons, t
 
 def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from symgen.plotting import drawer, merged
+    from symgen.pictures.comparison import drawer, merged
 
     counts = dict.fromkeys(compare.EXACT, 7.0)
     rows = tuple(compare.Row(method, counts | {"round_off_double": error}, twin=twin) for method, error, twin in (
@@ -250,7 +252,7 @@ def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_pa
 
 def test_a_missing_figure_is_drawn_as_a_dash(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from symgen.plotting import drawer
+    from symgen.pictures.comparison import drawer
 
     monkeypatch.setattr(compare, "COMPILED_ROWS", 1)
     drawer(str(tmp_path / "short.svg"))(compare.compare(symgen.load("planar_arm"), [FUNCTION]))
@@ -270,7 +272,7 @@ def test_a_picture_that_cannot_be_drawn(
 
 def test_nothing_to_draw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from symgen.plotting import drawer
+    from symgen.pictures.comparison import drawer
 
     nothing = compare.Comparisons("scara", {}, (), {})
     with pytest.raises(RequestError, match="nothing to draw"):

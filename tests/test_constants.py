@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from symgen import constants as k
+from symgen.derivation import constants as k
 from symgen.mechanism import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Slide, Turn
 from tests.descriptions import placed
 from tests.robots_for_tests import rationals

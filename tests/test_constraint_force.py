@@ -19,19 +19,21 @@ import pytest
 import sympy as sp
 
 import symgen
-from symgen import constants, methods
-from symgen.closed_forms import constraint_subspace, joint_form
-from symgen.derivation import Derivation, Scalar
-from symgen.generation import models, tip
+from symgen import methods
+from symgen.derivation import constants
+from symgen.derivation.closed_forms import constraint_subspace, joint_form
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import Model, declared
+from symgen.derivation.scalars import Derivation, Scalar
+from symgen.description.tip import tip
 from symgen.ir import Numbers, Program, evaluate
 from symgen.joints import kinds
-from symgen.linkage import Linkage
 from symgen.mechanism import Mechanism
 from symgen.methods import constraint_force as cf
 from symgen.methods._constraint_force_elimination import coupled, eliminate, leaf_first, odd_even
 from symgen.methods._constraint_force_motion import by_scan, by_sweep
 from symgen.methods._constraint_force_operator import bodies, operator
-from symgen.model import Model, declared
+from symgen.programs.deriving import models
 from tests.rational_functions import Functions
 from tests.robots_for_tests import ROBOTS, program, random_mechanism, robot, run, states
 

@@ -12,12 +12,14 @@ import pytest
 
 import symgen
 from symgen import methods
+from symgen.derivation.model import indefinite
 from symgen.errors import RequestError
-from symgen.generation import Options, derive, methods_for
 from symgen.joints import kinds
 from symgen.mechanism import Body, Mechanism, Part, pose
 from symgen.methods._constraint_force_elimination import leaf_first, odd_even
-from symgen.model import indefinite
+from symgen.programs.choosing import methods_for
+from symgen.programs.deriving import derive
+from symgen.programs.options import Options
 from tests.robots_for_tests import FEW, ROBOTS, draw, point_mass_arm, program, random_mechanism, robot, run
 
 # -- what it refuses ---------------------------------------------------------------------------------------------------------

@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from symgen import generate, load, targets
+from symgen import generate, load
 from symgen.backends import c99
 from symgen.certificate import checked_floors
 from symgen.cli import main
-from symgen.cost import OPTIMIZE, Cost, measure
-from symgen.emulation import Toolchain
 from symgen.errors import RequestError, ToolMissing
-from symgen.firmware import BASE_FLAGS
-from symgen.generation import Options, program
+from symgen.machine import targets
+from symgen.machine.cost import OPTIMIZE, Cost, measure
+from symgen.machine.emulation import Toolchain
+from symgen.machine.firmware import BASE_FLAGS
+from symgen.machine.targets import cortex_m4f
+from symgen.programs.making import program
+from symgen.programs.options import Options
 from symgen.tables import span
-from symgen.targets import cortex_m4f
 from tests import firmware_sheets
 from tests.test_firmware import REQUIRED, need
 

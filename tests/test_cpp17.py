@@ -14,8 +14,8 @@ import pytest
 import symgen
 from symgen import backends, cli
 from symgen.backends import c99, cpp17
+from symgen.delivery.folder import write
 from symgen.errors import RequestError
-from symgen.folder import write
 from symgen.functions import FUNCTIONS
 from tests.c_programs import arm
 from tests.test_clean_c import tool

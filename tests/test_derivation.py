@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
-from symgen import constants as k
-from symgen.derivation import Derivation, Scalar, TooManyRows, lower
+from symgen.derivation import constants as k
+from symgen.derivation.scalars import Derivation, Scalar, TooManyRows, lower
 from symgen.errors import ProgramError, SymgenError
 from symgen.ir import Numbers, Program, check, evaluate
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen import cli, generation
+from symgen import cli
+from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
-from symgen.generation import Options
+from symgen.programs import choosing, deriving, making
+from symgen.programs.options import Options
 
 Derived = list[tuple[str, str, Options]]
 
@@ -20,18 +22,18 @@ Derived = list[tuple[str, str, Options]]
 def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
     """(function, method, options) of every derivation that is begun, from a process that has derived nothing."""
     begun: Derived = []
-    derivation = generation._derivation
+    derivation = deriving._derivation
 
     def watched(mechanism: Any, function: str, method: str, options: Options, longest: int) -> Any:
         begun.append((function, method, options))
         return derivation(mechanism, function, method, options, longest)
 
-    monkeypatch.setattr(generation, "_derivation", watched)
-    generation._attempt.cache_clear()
-    generation._asked.cache_clear()
+    monkeypatch.setattr(deriving, "_derivation", watched)
+    deriving._attempt.cache_clear()
+    making._asked.cache_clear()
     yield begun
-    generation._attempt.cache_clear()
-    generation._asked.cache_clear()
+    deriving._attempt.cache_clear()
+    making._asked.cache_clear()
 
 
 def test_a_checked_folder_derives_each_program_once(derived: Derived, tmp_path: Path) -> None:
@@ -44,10 +46,10 @@ def test_what_only_changes_the_text_derives_nothing(derived: Derived) -> None:
     scara = symgen.load("scara")
     double = symgen.program(scara, "forward_dynamics")
     derived.clear()
-    single = symgen.program(scara, "forward_dynamics", real="float", trig="inline", frame=generation.tip(scara))
+    single = symgen.program(scara, "forward_dynamics", real="float", trig="inline", frame=tip(scara))
     assert derived == []
     assert (single.rows, single.real, double.real) == (double.rows, "float", "double")
-    generation.programs(scara, ["forward_dynamics"], Options(checked=True))
+    making.programs(scara, ["forward_dynamics"], Options(checked=True))
     assert derived == []
 
 
@@ -62,8 +64,8 @@ def test_a_candidate_is_not_derived_again_when_it_is_asked_for(derived: Derived)
 def test_the_choice_does_not_depend_on_what_was_asked_before(derived: Derived) -> None:
     scara = symgen.load("scara")
     first = symgen.program(scara, "operational_inertia_inverse")
-    generation._attempt.cache_clear()
-    generation._asked.cache_clear()
-    for method in generation.methods_for(scara, "operational_inertia_inverse"):
+    deriving._attempt.cache_clear()
+    making._asked.cache_clear()
+    for method in choosing.methods_for(scara, "operational_inertia_inverse"):
         symgen.program(scara, "operational_inertia_inverse", method)
     assert symgen.program(scara, "operational_inertia_inverse") == first

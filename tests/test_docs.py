@@ -17,8 +17,8 @@ import pytest
 import symgen
 from symgen import commands, methods
 from symgen.commands import Parser
+from symgen.description.loading import builtin_robots
 from symgen.functions import FUNCTIONS
-from symgen.loading import builtin_robots
 from tests.doc_samples import RUN, Reader, Sample, fits, samples
 
 ROOT = Path(__file__).parents[1]
@@ -138,7 +138,7 @@ def test_the_table_of_robots_is_that_of_the_package() -> None:
     found = re.findall(r"^\| `([\w:]+)` \|.*\| ([^|]+) \|$", sections(DOCS / "formats.md")["The built-in robots"], re.M)
     assert {name.partition(":")[0] for name, _ in found} == set(builtin_robots())
     for name, licence in found:
-        source = (ROOT / "symgen" / "robots" / f"{name.partition(':')[0]}.toml").read_text(encoding="utf-8")
+        source = (ROOT / "symgen" / "description" / "robots" / f"{name.partition(':')[0]}.toml").read_text(encoding="utf-8")
         assert f'licence = "{licence}"' in source
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen import targets
 from symgen.backends._ascii import ascii_text
 from symgen.backends._c_text import comment
 from symgen.cli import main
+from symgen.delivery.folder import texts, write
 from symgen.errors import DescriptionError, RequestError
-from symgen.folder import texts, write
+from symgen.machine import targets
 from tests.c_programs import arm
 from tests.test_c99 import WARNINGS
 from tests.test_folder import cases, content, mechanism, run

@@ -16,14 +16,18 @@ from random import Random
 import numpy as np
 import pytest
 
-from symgen import eva, generation, load, readback
+from symgen import load
 from symgen.backends import c99
+from symgen.derivation.model.links import declared
+from symgen.description.tip import tip
 from symgen.errors import BuildError, RequestError
-from symgen.generation import Options, models, tip
 from symgen.ir import Port, Program
 from symgen.mechanism import Mechanism
-from symgen.model.links import declared
-from symgen.multipliers import ROUND_OFF, carried, multiplier_sizes
+from symgen.programs import making
+from symgen.programs.deriving import models
+from symgen.programs.options import Options
+from symgen.proof import eva
+from symgen.proof.multipliers import ROUND_OFF, carried, multiplier_sizes
 from tests import robots_for_tests
 from tests.c_programs import scrambled
 from tests.robots_for_tests import BUILT_IN, draw, point_mass_arm, robot, run
@@ -69,7 +73,7 @@ def own(mechanism: Mechanism) -> c99.Target:
 @cache
 def made(robot: str, real: str) -> dict[str, Program]:
     mechanism = load(robot)
-    return generation.programs(mechanism, None if REQUIRED or robot != "panda" else SOME, Options(real, frame=tip(mechanism)))
+    return making.programs(mechanism, None if REQUIRED or robot != "panda" else SOME, Options(real, frame=tip(mechanism)))
 
 
 @cache
@@ -155,7 +159,7 @@ def alarms(robot: str, pattern: str, spoilt: str, admit: bool = True) -> tuple[e
     """Eva's on forward dynamics in float, one match of a pattern replaced in the text."""
     tool("frama-c")
     mechanism, function = load(robot), "forward_dynamics"
-    programs = generation.programs(mechanism, [function], Options("float"))
+    programs = making.programs(mechanism, [function], Options("float"))
     lowest = {function: floors(programs[function], mechanism)} if admit else {}
     texts, _ = eva.sources(programs, own(mechanism), lowest, {})
     file = own(mechanism).file(function)
@@ -192,7 +196,7 @@ def test_nothing_is_caught_where_nothing_is_planted() -> None:
 def test_what_is_caught_in_a_shared_file_counts_for_every_function() -> None:
     tool("frama-c")
     mechanism = load("scara")
-    programs = generation.programs(mechanism, ["gravity_force", "mass_matrix"])
+    programs = making.programs(mechanism, ["gravity_force", "mass_matrix"])
     texts, _ = eva.sources(programs, own(mechanism), {}, {})
     texts["scara.h"] = texts["scara.h"].replace("#define scara_NQ", "double scara_shared(double x);\n#define scara_NQ", 1)
     texts["scara_shared.c"] = '#include "scara.h"\ndouble scara_shared(double x)\n{\n    return 1.0/x;\n}\n'
@@ -206,7 +210,7 @@ def test_what_is_caught_in_a_shared_file_counts_for_every_function() -> None:
 def test_a_report_that_says_nothing_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eva, "_run", lambda *_: [])
     mechanism = load("scara")
-    found = eva.prove(generation.programs(mechanism, ["gravity_force"]), own(mechanism), ranges(mechanism))
+    found = eva.prove(making.programs(mechanism, ["gravity_force"]), own(mechanism), ranges(mechanism))
     assert [alarm.kind for alarm in found["gravity_force"].alarms] == ["end not reached"]
     assert eva.lines(found)[0].startswith("gravity_force (composite_body, double): not proved")
 
@@ -237,12 +241,12 @@ def test_the_copy_with_annotations_is_the_program(real: str) -> None:
             assert relation == (">=" if bound >= 0 else "<=")
             assert 0 <= abs(bound) - abs(Fraction(number)) <= abs(bound)/10**5
             assert bound*Fraction(number) >= 0
-        assert readback.compare(program, re.sub(r"    //@ .*\n", "", text), texts["arm.h"]) == []
+        assert rows.compare(program, re.sub(r"    //@ .*\n", "", text), texts["arm.h"]) == []
 
 
 def test_without_floors_the_text_is_the_emitted_one() -> None:
     mechanism = load("scara")
-    programs = generation.programs(mechanism, ["forward_dynamics"])
+    programs = making.programs(mechanism, ["forward_dynamics"])
     texts, admitted = eva.sources(programs, own(mechanism), {}, {})
     assert texts["scara_forward_dynamics.c"] == c99.source(programs["forward_dynamics"], own(mechanism))
     assert admitted == {"forward_dynamics": ()}
@@ -262,7 +266,7 @@ def test_ranges_and_floors_are_rounded_to_the_safe_side(real: str) -> None:
 
 def test_what_cannot_be_asked_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = load("scara")
-    programs, spans = generation.programs(mechanism, ["gravity_force"]), ranges(mechanism)
+    programs, spans = making.programs(mechanism, ["gravity_force"]), ranges(mechanism)
     with pytest.raises(RequestError, match=r"takes 4 numbers for q; there are ranges for 0"):
         eva.prove(programs, own(mechanism), {})
     with pytest.raises(RequestError, match=r"the range of q\[1\] is from 1 to -1"):

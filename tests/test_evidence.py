@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen import eva, proof
+from symgen import proof
 from symgen.cli import main
-from symgen.evidence import context
-from symgen.generation import Options, programs, tip
+from symgen.delivery.evidence import context
+from symgen.description.tip import tip
+from symgen.programs.making import programs
+from symgen.programs.options import Options
+from symgen.proof import eva
 from tests.robots_for_tests import robot
 from tests.test_firmware import need
 

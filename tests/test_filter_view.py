@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from symgen.precision import Array
+from symgen.reference.precision import Array
 from tests.operators import Operators, rational_chain
 
 CHAINS = [(2, 0), (4, 1), (7, 2)]

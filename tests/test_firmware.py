@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from symgen import generate, targets
+from symgen import generate
 from symgen.cli import main
 from symgen.errors import RequestError
+from symgen.machine import targets
 
 pytestmark = pytest.mark.firmware
 

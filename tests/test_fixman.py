@@ -17,20 +17,21 @@ import pytest
 import sympy as sp
 
 import symgen
-from symgen import constants, methods
-from symgen.derivation import Derivation
+from symgen import methods
+from symgen.derivation import constants
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import declared
+from symgen.derivation.scalars import Derivation
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Numbers, evaluate
 from symgen.joints import kinds
-from symgen.linkage import Linkage
 from symgen.mechanism import Body, Mechanism, Part, pose
 from symgen.methods import _fixman_geometry as geometry
 from symgen.methods._fixman_partition import determinant as fixmans
 from symgen.methods._fixman_partition import eliminate, soft_rates
 from symgen.methods._fixman_planar import absolute_forces, joint_rates, point_masses
 from symgen.methods._fixman_spatial import directions
-from symgen.model import declared
 from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
 from tests.rational_functions import Functions, determinant
 from tests.robots_for_tests import draw, planar_rods, point_mass_arm, random_mechanism, rationals, robot, run

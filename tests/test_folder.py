@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from symgen import replacing as rooms
+from symgen.delivery import replacing as rooms
+from symgen.delivery.folder import SelfTestCase, texts, write
 from symgen.errors import RequestError
-from symgen.folder import SelfTestCase, texts, write
 from symgen.ir import Program, evaluate
 from symgen.mechanism import X_AXIS, Body, Frame, Joint, Mechanism, Part, Shift
-from symgen.readback import compare
+from symgen.readback.rows import compare
 from tests.c_programs import DOUBLES, arm, gravity
 from tests.test_c99 import WARNINGS
 

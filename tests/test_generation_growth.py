@@ -7,9 +7,10 @@ from functools import cache
 
 import pytest
 
-from symgen import generation
-from symgen.generation import Options, derive
 from symgen.mechanism import Mechanism
+from symgen.programs import deriving
+from symgen.programs.deriving import derive
+from symgen.programs.options import Options
 from tests.robots_for_tests import random_mechanism
 
 PAIRS = [("inverse_dynamics", "newton_euler"), ("forward_dynamics", "riccati")]
@@ -25,7 +26,7 @@ def chain(n: int) -> Mechanism:
 
 def seconds(n: int, function: str, method: str) -> float:
     """One derivation of a whole chain, its frames chosen anew as for a user."""
-    generation._models.cache_clear()
+    deriving._models.cache_clear()
     start = time.process_time()
     derive(chain(n), function, method, Options(), BUDGET)
     return time.process_time() - start

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from symgen.cycles import cortex_m4, guarded
-from symgen.image import Image, Instruction, Unreadable, registers
+from symgen.machine.cycles import cortex_m4, guarded
+from symgen.machine.image import Image, Instruction, Unreadable, registers
 
 
 def image(text: str) -> Image:

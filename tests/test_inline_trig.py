@@ -18,16 +18,16 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import targets
 from symgen.backends import c99
 from symgen.backends._sincos import CONSTANTS, RANGE, ULPS
 from symgen.cli import main
-from symgen.cost import OPTIMIZE, measure
-from symgen.emulation import Toolchain
-from symgen.firmware import BASE_FLAGS
-from symgen.generation import program
-from symgen.readback import compare
-from symgen.verify import verify
+from symgen.machine import targets
+from symgen.machine.cost import OPTIMIZE, measure
+from symgen.machine.emulation import Toolchain
+from symgen.machine.firmware import BASE_FLAGS
+from symgen.programs.making import program
+from symgen.readback.rows import compare
+from symgen.verification.verify import verify
 from tests.sincos_constants import constants
 from tests.sincos_proof import PRECISION, Machine, Proof, prove, run, statements, text
 from tests.test_c99 import WARNINGS

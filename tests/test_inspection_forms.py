@@ -21,7 +21,6 @@ import sympy as sp
 import symgen
 from symgen import methods
 from symgen.cli import main
-from symgen.compilers import find_compiler
 from symgen.errors import RequestError
 from symgen.inspection.at import values as pose
 from symgen.inspection.catalogue import choose, owners, why_not
@@ -32,6 +31,7 @@ from symgen.inspection.parameters import kinds
 from symgen.inspection.printing import DEEPEST, FORMATS, imports, printed
 from symgen.inspection.reading import render
 from symgen.ir import Numbers, Port, Program, evaluate
+from symgen.machine.compilers import find_compiler
 from symgen.mechanism import Mechanism
 from tests.formula_readers import DIGITS, Unread, by_compiler, by_latex, by_python, by_sympy
 from tests.robots_for_tests import flat_chain, robot

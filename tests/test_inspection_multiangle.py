@@ -19,7 +19,7 @@ from symgen.inspection.harmonics import in_multiples, waves
 from symgen.inspection.multiangle import DIGITS, ENTRIES, MultiAngle, exact, multiangle
 from symgen.inspection.parameters import derived, symbolic
 from symgen.ir import Numbers
-from symgen.reference import Reference
+from symgen.reference.mechanics import Reference
 from tests.robots_for_tests import BALLS, BUILT_IN, FEW, largest, random_mechanism, robot, states, truth
 
 SMALL = ("planar_arm", "planar_point_mass", "scara", "tree4", "square_chain4", "revolute_revolute", "prismatic_revolute")

@@ -9,15 +9,16 @@ from functools import cache
 import numpy as np
 import pytest
 
-from symgen import constants, methods
+from symgen import methods
+from symgen.derivation import constants
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
-from symgen.generation import methods_for
 from symgen.inspection.parameters import KINDS, PORT, Parameter, kinds, linkage, symbolic
 from symgen.ir import Program, check
 from symgen.mechanism import Mechanism, Shift
-from symgen.precision import Array
-from symgen.reference import Reference
+from symgen.programs.choosing import methods_for
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
 from tests.robots_for_tests import BALLS, BUILT_IN, PROVIDED, largest, program, robot, run, states
 
 SAME = 1e-40

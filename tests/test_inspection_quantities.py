@@ -16,7 +16,7 @@ from symgen.errors import RequestError
 from symgen.inspection.catalogue import owners, why_not
 from symgen.inspection.entries import layout
 from symgen.mechanism import X_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Turn, pose
-from symgen.precision import Array
+from symgen.reference.precision import Array
 from tests.inspected import EXPECTED, Seen, inverse, numbers
 from tests.robots_for_tests import BALLS, largest, robot, states
 

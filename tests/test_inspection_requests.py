@@ -18,9 +18,9 @@ import symgen
 from symgen import methods
 from symgen.backends import c99
 from symgen.cli import main
+from symgen.description.tip import tip
 from symgen.errors import RequestError, SymgenError
 from symgen.functions import FUNCTIONS
-from symgen.generation import models, tip
 from symgen.inspection.at import values
 from symgen.inspection.catalogue import owners, results
 from symgen.inspection.multiangle import MOST
@@ -29,8 +29,9 @@ from symgen.inspection.pattern import MOVES, NUMBER, ZERO, pattern
 from symgen.inspection.reading import CLOSED_UP_TO, read
 from symgen.inspection.where import COUNTS, where
 from symgen.mechanism import Angle
-from symgen.reference import Reference
-from symgen.sparsity import _draw as draw
+from symgen.pictures.pattern import _draw as draw
+from symgen.programs.deriving import models
+from symgen.reference.mechanics import Reference
 from tests.robots_for_tests import point_mass_arm, robot, truth
 
 q0, q1, q2 = sp.symbols("q0 q1 q2", real=True)

@@ -11,16 +11,16 @@ import flint
 import numpy as np
 import pytest
 
-from symgen import constants
+from symgen.derivation import constants
 from symgen.errors import RequestError
-from symgen.generation import models
 from symgen.inspection.multiangle import ENTRIES, exact, multiangle
 from symgen.inspection.parameters import symbolic
 from symgen.inspection.regressor import PARAMETERS, asked, drawn, matter, ten, units
 from symgen.inspection.structure import LETTERS, Structure, combination, structure
 from symgen.mechanism import Mechanism, Part, pose
-from symgen.reference import Reference
-from symgen.states import draw_states
+from symgen.programs.deriving import models
+from symgen.reference.mechanics import Reference
+from symgen.reference.states import draw_states
 from tests.robots_for_tests import BALLS, BUILT_IN, largest, random_mechanism, robot
 
 READ = (*BUILT_IN, "tree4", "chain5", "square_tree6", "prismatic_revolute", "one")

@@ -12,16 +12,18 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen.derivation.model import regroup
+from symgen.derivation.spatial import wrench_outward
 from symgen.functions import FUNCTIONS
-from symgen.generation import Options, derive, methods_for, models
 from symgen.joints import kinds
 from symgen.mechanism import BASE, X_AXIS, Z_AXIS, Body, Frame, Joint, Mechanism, Part, pose
 from symgen.methods import _riccati_forces, constraint_force
-from symgen.model import regroup
-from symgen.precision import Array
-from symgen.spatial import wrench_outward
+from symgen.programs.choosing import methods_for
+from symgen.programs.deriving import derive, models
+from symgen.programs.options import Options
+from symgen.reference.precision import Array
 from symgen.verification.report import Report
-from symgen.verify import verify_programs
+from symgen.verification.verify import verify_programs
 from tests.oracles import random_tree
 from tests.robots_for_tests import BALLS, FEW, ROBOTS, draw, largest, program, random_mechanism, robot, run, states
 

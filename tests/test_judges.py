@@ -13,11 +13,11 @@ import pytest
 from lxml import etree
 
 import symgen
-from symgen import generation
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
-from symgen.states import draw_states
+from symgen.programs import making
+from symgen.reference.states import draw_states
 from tests.judges import example_robot_data as judges
 
 pytest.importorskip("pinocchio")
@@ -88,7 +88,7 @@ def test_what_cannot_be_had_fails_and_is_no_empty_row(monkeypatch: pytest.Monkey
     def refuse(*_: object) -> None:
         raise RequestError("not today")
 
-    monkeypatch.setattr(generation, "program", refuse)
+    monkeypatch.setattr(making, "program", refuse)
     verdict = judges.judge(by_name(PENDULUM))
     assert not verdict.passed
     assert len(verdict.failed) == len(FUNCTIONS)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from symgen.backends._markdown import cell, code, prose
-from symgen.canonical import to_toml
 from symgen.cli import main
-from symgen.loading import load
-from symgen.omissions import omissions
+from symgen.delivery.omissions import omissions
+from symgen.description.canonical import to_toml
+from symgen.description.loading import load
 
 URDF = """<robot name="three">
 <link name="world"/>

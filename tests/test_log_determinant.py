@@ -13,25 +13,28 @@ import pytest
 import sympy as sp
 
 import symgen
-from symgen import constants, methods
+from symgen import methods
 from symgen.backends import c99
-from symgen.closed_forms import Q, cross_matrix, joint_form, trace_form, wrench_rate
-from symgen.derivation import Derivation
+from symgen.derivation import constants
+from symgen.derivation.closed_forms import Q, cross_matrix, joint_form, trace_form, wrench_rate
+from symgen.derivation.scalars import Derivation
 from symgen.errors import MechanismError
 from symgen.functions import FUNCTIONS
-from symgen.generation import Options, derive, methods_for
 from symgen.ir import Program
 from symgen.joints import joint_type, kinds
+from symgen.machine.solver import Solver
 from symgen.mechanism import X_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Turn, pose
 from symgen.methods import _fixman_geometry as geometry
-from symgen.precision import FLOAT, Array
-from symgen.reference import Reference
-from symgen.solver import Solver
+from symgen.programs.choosing import methods_for
+from symgen.programs.deriving import derive
+from symgen.programs.options import Options
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import EPS, check_floating
 from symgen.verification.truth import Truth
-from symgen.verify import verify_programs
+from symgen.verification.verify import verify_programs
 from tests.c_programs import Builder, vector
 from tests.robots_for_tests import BALLS, FEW, ROBOTS, draw, largest, program, robot, run, states
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symgen.canonical import to_toml
+from symgen.description.canonical import to_toml
+from symgen.description.loading import builtin_robots, load
 from symgen.errors import RequestError, SymgenError
-from symgen.loading import builtin_robots, load
 from symgen.mechanism import BASE, Angle, Mechanism, Turn
 from tests.descriptions import INERTIAL, frame_at, joint, link, placed, public_urdf, public_urdfs, robot
 

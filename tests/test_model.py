@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from symgen import constants as k
 from symgen import methods
-from symgen.derivation import Derivation
+from symgen.derivation import constants as k
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import Model, declared, reframe, regroup
+from symgen.derivation.model.links import aligned, body_inertia
+from symgen.derivation.scalars import Derivation
 from symgen.functions import FUNCTIONS
-from symgen.generation import models
-from symgen.linkage import Linkage
 from symgen.mechanism import Z_AXIS, Angle, Body, Joint, Mechanism, Shift, pose
-from symgen.model import Model, declared, reframe, regroup
-from symgen.model.links import aligned, body_inertia
-from symgen.reference import Reference
+from symgen.programs.deriving import models
+from symgen.reference.mechanics import Reference
 from tests.robots_for_tests import BALLS, ROBOTS, largest, random_mechanism, robot, run, states, truth
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from symgen.canonical import to_toml
+from symgen.description.canonical import to_toml
+from symgen.description.loading import load
 from symgen.errors import SymgenError
-from symgen.loading import load
-from symgen.show import show
+from symgen.report.show import show
 from tests.descriptions import public_urdf
 
 NAMES = ("panda.urdf", "ur5_robot.urdf", "double_pendulum.urdf", "so100.urdf", "finger_edu.urdf", "TwoDofs.urdf", "bolt.urdf",

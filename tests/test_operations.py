@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import symgen
+from symgen.description.loading import builtin_robots
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
-from symgen.loading import builtin_robots
 from tests.operation_counts import measured, recorded, risen, text, write
 
 BOUNDS = {   # mul + add + div of the default method

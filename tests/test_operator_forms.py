@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.generation import tip
+from symgen.description.tip import tip
 from symgen.mechanism import Mechanism
-from symgen.precision import Array
-from symgen.reference import Reference
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
 from tests.operators import Operators, shift, skew
 from tests.robots_for_tests import BALLS, draw, largest, random_mechanism, run
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgen.precision import Array
+from symgen.reference.precision import Array
 from tests.operators import Operators, rational_chain, spatial_chain
 from tests.rational_functions import determinant
 from tests.robots_for_tests import rationals

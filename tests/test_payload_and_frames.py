@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen.description.tip import tip
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, PAYLOAD
-from symgen.generation import methods_for, tip
 from symgen.ir import Numbers, Program, evaluate
 from symgen.mechanism import BASE, Body, Frame, Mechanism, Part
-from symgen.precision import Array
-from symgen.reference import Reference
+from symgen.programs.choosing import methods_for
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
 from tests.oracles import random_tree
 from tests.robots_for_tests import BALLS, MADE, draw, largest, rationals, robot, run
 

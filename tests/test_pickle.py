@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.solver import Solver
+from symgen.machine.solver import Solver
 from tests.robots_for_tests import program, robot
 
 ROOT = Path(__file__).resolve().parent.parent

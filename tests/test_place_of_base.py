@@ -10,11 +10,11 @@ import pytest
 
 import symgen
 from symgen import methods
-from symgen.derivation import Scalar
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Vector
 from symgen.functions import FUNCTIONS
-from symgen.linkage import Linkage
 from symgen.mechanism import X_AXIS, Angle, Mechanism, Pose, Shift, Turn, compose
-from symgen.spatial import Vector
 from symgen.verification.evaluating import in_machine_reals
 from tests.robots_for_tests import PROVIDED, draw, robot
 

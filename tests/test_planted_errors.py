@@ -16,16 +16,17 @@ from itertools import pairwise
 import pytest
 
 import symgen
-from symgen import generation
 from symgen.backends import c99
+from symgen.description.tip import tip
 from symgen.ir import Program, Row, check
 from symgen.mechanism import Mechanism, Shift, Turn
+from symgen.programs import making
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Report
 from symgen.verification.truth import Truth
-from symgen.verify import verify_programs
+from symgen.verification.verify import verify_programs
 
 STATES = 4
 FUNCTIONS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
@@ -37,7 +38,7 @@ def robot() -> Mechanism:
 
 
 def programs(mechanism: Mechanism) -> dict[str, Program]:
-    return {name: generation.program(mechanism, name) for name in FUNCTIONS}
+    return {name: making.program(mechanism, name) for name in FUNCTIONS}
 
 
 def caught_by(report: Report) -> set[str]:
@@ -193,9 +194,9 @@ def test_a_wrong_program_is_caught(plant: Callable[[Program], Program]) -> None:
 def test_every_sum_is_felt(name: str) -> None:
     """Each sum of each function, with its sign flipped or its second term dropped, is seen by algebra and by floating point."""
     mechanism = symgen.load(name)
-    truth = Truth(mechanism, STATES, frame=generation.tip(mechanism))
-    for function in generation.requested(mechanism, None):
-        program = generation.program(mechanism, function)
+    truth = Truth(mechanism, STATES, frame=tip(mechanism))
+    for function in making.requested(mechanism, None):
+        program = making.program(mechanism, function)
         for index in _sums(program):
             for change in (_flip, _drop):
                 wrong = change(program, index)

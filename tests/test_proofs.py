@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from symgen.precision import Array
+from symgen.reference.precision import Array
 from tests.operators import Operators, rational_chain, spatial_chain, symbolic_chain
 from tests.robots_for_tests import rationals
 

@@ -10,7 +10,8 @@ import pytest
 
 from symgen import generate
 from symgen.cli import main
-from symgen.generation import Options, programs, refusal
+from symgen.programs.making import programs, refusal
+from symgen.programs.options import Options
 from symgen.proof import FUNCTIONS, divisor_floors, prove, prove_programs
 from tests.robots_for_tests import ROBOTS, robot
 

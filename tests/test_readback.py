@@ -10,7 +10,7 @@ import pytest
 
 from symgen.backends import c99
 from symgen.ir import Program
-from symgen.readback import compare
+from symgen.readback.rows import compare
 from tests.c_programs import arm, determinant, forward_dynamics, gravity, mass_matrix_and_bias, scrambled
 
 ARM = c99.Target("arm", 2, 2)

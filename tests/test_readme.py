@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import symgen
-from symgen import generation, methods
+from symgen import methods
 from symgen.functions import FUNCTIONS
+from symgen.programs import making
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -43,7 +44,7 @@ def test_the_description_shown_is_a_robot(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_tables_say_what_each_function_costs_and_who_computes_it(function: str) -> None:
-    program = generation.programs(symgen.load("panda"))[function]
+    program = making.programs(symgen.load("panda"))[function]
     assert f"| `{function}` | `{program.method}` | {program.cost} | {program.depth} |" in README
     row = next(line for line in README.splitlines() if line.startswith(f"| `{function}` | ") and "→" in line)
     assert row.endswith(f"| {', '.join(f'`{m}`' for m in methods.providers(function))} |")
@@ -51,7 +52,7 @@ def test_the_tables_say_what_each_function_costs_and_who_computes_it(function: s
 
 @pytest.mark.parametrize("robot", ["panda", "ur5"])
 def test_the_figures_are_the_counts(robot: str) -> None:
-    programs = generation.programs(symgen.load(robot), ["inverse_dynamics", "mass_matrix", "forward_dynamics"])
+    programs = making.programs(symgen.load(robot), ["inverse_dynamics", "mass_matrix", "forward_dynamics"])
     wanted = [programs[name].cost for name in ("inverse_dynamics", "mass_matrix", "forward_dynamics")]
     assert " / ".join(map(str, wanted)) in README
 

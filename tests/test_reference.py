@@ -12,8 +12,8 @@ import pytest
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Mechanism, Part, Shift
-from symgen.precision import FLOAT, arb
-from symgen.reference import ORACLES, Reference
+from symgen.reference.mechanics import ORACLES, Reference
+from symgen.reference.precision import FLOAT, arb
 from tests.oracles import CLOSED_FORMS, christoffel_bias, random_tree
 
 DIGITS = 80

@@ -13,17 +13,21 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import cli, constants, generation, regularity
+from symgen import cli
 from symgen.certificate.pivots import Told
-from symgen.constants import LostDigits
+from symgen.derivation import constants
+from symgen.derivation.constants import LostDigits
 from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.joints import kinds
 from symgen.mechanism import Angle, Body, Mechanism, Turn, pose
-from symgen.precision import FLOAT, TooFewDigits, arb
-from symgen.reference import Reference
-from symgen.reference_digits import answers
-from symgen.reference_pivots import pivots
-from symgen.regularity import Loss, loss
+from symgen.programs import choosing, deriving, making
+from symgen.programs.options import Options
+from symgen.reference import regularity
+from symgen.reference.digits import answers
+from symgen.reference.mechanics import Reference
+from symgen.reference.pivots import pivots
+from symgen.reference.precision import FLOAT, TooFewDigits, arb
+from symgen.reference.regularity import Loss, loss
 from symgen.verification import elimination
 from symgen.verification.truth import Truth
 from tests.robots_for_tests import random_mechanism, robot, states
@@ -98,7 +102,7 @@ def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_refusal_says_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = symgen.load("planar_arm")
-    monkeypatch.setattr(generation, "loss", lambda mechanism, payload: Loss("elbow", None, 99))
+    monkeypatch.setattr(making, "loss", lambda mechanism, payload: Loss("elbow", None, 99))
     with pytest.raises(RequestError, match=r"^forward_dynamics of 'planar_arm' divides by the mass matrix, of which 99 "):
         symgen.program(replace(arm, gravity=(Fraction(1), Fraction(2), Fraction(3))), "forward_dynamics")
 
@@ -134,27 +138,27 @@ def test_a_derivation_that_loses_digits_is_done_again_with_more(method: str) -> 
 
 def test_a_method_that_loses_its_digits_is_passed_over_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "DOUBLINGS", 0)
-    providers = generation.methods_for
+    providers = choosing.methods_for
     chain = replace(hair_turned(), name="hair")
     program = symgen.program(chain, "mass_matrix_solve")
     assert program.method == "composite_body"
     assert dict(program.passed_over)["udut"].startswith("mass_matrix_solve of 'hair' by udut, link 2 (link1): ")
     with pytest.raises(LostDigits, match=r"by udut, link 2 \(link1\): .*numbers .* differ so much in size that 120 digits"):
         symgen.program(chain, "mass_matrix_solve", "udut")
-    monkeypatch.setattr(generation, "methods_for", lambda mechanism, function: ("udut",))
+    monkeypatch.setattr(choosing, "methods_for", lambda mechanism, function: ("udut",))
     other = replace(chain, name="other")
     with pytest.raises(OutOfReach, match=r"link 2 \(link1\)"):
         symgen.program(other, "mass_matrix_solve")
-    monkeypatch.setattr(generation, "methods_for", lambda mechanism, function: (
+    monkeypatch.setattr(choosing, "methods_for", lambda mechanism, function: (
         ("udut",) if function == "mass_matrix_solve" else providers(mechanism, function)))
-    made, refused = generation.programs_and_refusals(other, None)       # the rest of the robot is made all the same
+    made, refused = making.programs_and_refusals(other, None)       # the rest of the robot is made all the same
     assert "mass_matrix_solve" in refused
     assert "mass_matrix" in made
 
 
 def test_a_ball_too_wide_to_tell_is_no_zero_of_the_elimination() -> None:
     arm = symgen.load("planar_arm")
-    told = Told(arm, symgen.program(arm, "forward_dynamics"), generation.Options())
+    told = Told(arm, symgen.program(arm, "forward_dynamics"), Options())
     wide, narrow = flint.arb(0, 1e-20), flint.arb(0, 1e-60)
     assert told.is_zero((narrow,) * 3)
     assert not told.is_zero((narrow, wide, narrow))
@@ -166,8 +170,8 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
 ) -> None:
     """As forward dynamics of a general chain of 120 joints is; the budget is lowered so that a short chain shows it."""
     chain = replace(random_mechanism(4, 5), name="long_one")
-    monkeypatch.setattr(generation, "ROW_BUDGET", 700)
-    made, long = generation.programs_and_refusals(chain, None)
+    monkeypatch.setattr(deriving, "ROW_BUDGET", 700)
+    made, long = making.programs_and_refusals(chain, None)
     assert "forward_dynamics" in long
     assert "inverse_dynamics" in made
     folder = tmp_path / "c"
@@ -181,7 +185,7 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     assert "left out: forward_dynamics of 'long_one' (4 joints) needs more than 700 rows" in said
     with pytest.raises(OutOfReach, match="more than 700 rows by every method"):
         symgen.generate(chain, folder, ["forward_dynamics"])
-    monkeypatch.setattr(generation, "ROW_BUDGET", 1)
+    monkeypatch.setattr(deriving, "ROW_BUDGET", 1)
     with pytest.raises(OutOfReach):
         symgen.generate(replace(chain, name="longer"), folder)
 

@@ -16,8 +16,8 @@ from symgen.cli import main
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Mechanism
-from symgen.precision import FLOAT
-from symgen.reference import Reference
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT
 from symgen.report import pose, report, sparsity, tree
 from tests.robots_for_tests import draw, point_mass_arm, robot
 

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgen import bench, reproduce
-from symgen.bench import STATES
+from symgen import reproduce
 from symgen.cli import main
+from symgen.description.loading import load
 from symgen.errors import RequestError
-from symgen.loading import load
-from symgen.reference import Reference
+from symgen.measuring import bench
+from symgen.measuring.bench import STATES
+from symgen.reference.mechanics import Reference
 from symgen.reproduce import fixman_determinant, lee_chirikjian_fig2, rodriguez_filter, saha_counts
 from symgen.reproduce._page import slope
 from symgen.reproduce._planar import mass

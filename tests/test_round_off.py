@@ -21,14 +21,15 @@ from symgen.certificate.ranges import ACCELERATION, declared_ranges
 from symgen.certificate.rounding import Arithmetic, propagate
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
-from symgen.generation import Options, refusal
-from symgen.generation import program as derive
 from symgen.ir import Port, Program, Row, check
 from symgen.mechanism import Limits, Mechanism
-from symgen.precision import FLOAT, Array
+from symgen.programs.making import program as derive
+from symgen.programs.making import refusal
+from symgen.programs.options import Options
 from symgen.proof import prove
 from symgen.proof.round_off import at_states, bounded
-from symgen.reference import Reference
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array
 from tests.robots_for_tests import FEW, random_mechanism, robot
 from tests.rounded_rows import Coarse, rows
 

@@ -18,12 +18,14 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import cli, generation, regularity, shelf
+from symgen import cli, shelf, version
+from symgen.description.loading import load
 from symgen.errors import OutOfReach
 from symgen.ir import Program
-from symgen.loading import load
 from symgen.mechanism import Mechanism
-from symgen.plain_program import from_plain, to_plain
+from symgen.programs import choosing, deriving, making
+from symgen.programs.plain import from_plain, to_plain
+from symgen.reference import regularity
 from symgen.verification.evaluating import in_machine_reals
 from tests.golden import texts
 from tests.robots_for_tests import program
@@ -33,7 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def forget() -> None:
     """Be a new process."""
-    for known in (generation._asked, generation._attempt, generation.loss):
+    for known in (making._asked, deriving._attempt, making.loss):
         known.cache_clear()
 
 
@@ -50,13 +52,13 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def derived(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """(function, method) of every derivation."""
     begun: list[tuple[str, str]] = []
-    recorded = generation._recorded
+    recorded = deriving._recorded
 
     def watched(mechanism: Mechanism, function: str, method: str, *rest: Any) -> Program:
         begun.append((function, method))
         return recorded(mechanism, function, method, *rest)
 
-    monkeypatch.setattr(generation, "_recorded", watched)
+    monkeypatch.setattr(deriving, "_recorded", watched)
     return begun
 
 
@@ -85,9 +87,11 @@ def test_a_second_process_derives_nothing_and_writes_the_same_bytes(tmp_path: Pa
     environment = {**os.environ, "SYMGEN_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT), "SYMGEN_CACHE_PROGRAMS": ""}
     code = """if True:
         import sys
-        from symgen import cli, generation, regularity
+        from symgen import cli
+        from symgen.programs import deriving
+        from symgen.reference import regularity
         def fail(*_): raise AssertionError("worked out again")
-        if sys.argv[1] == "second": generation._recorded = regularity.pivots = fail
+        if sys.argv[1] == "second": deriving._recorded = regularity.pivots = fail
         words = ["generate", "planar_arm", "--checked", "-f", "mass_matrix", "-f", "forward_dynamics=udut", "-o"]
         sys.exit(cli.main([*words, sys.argv[2]]))"""
     assert cli.main(["generate", "planar_arm", "--checked", "-f", "mass_matrix", "-f", "forward_dynamics=udut", "-o",
@@ -219,11 +223,11 @@ def test_another_symgen_does_not_believe_it(
 ) -> None:
     symgen.program("planar_arm", "gravity_force")
     if change == "version":
-        monkeypatch.setattr(symgen, "__version__", "0.0.9")
+        monkeypatch.setattr(version, "__version__", "0.0.9")
     elif change == "source":
         monkeypatch.setattr(shelf, "_source", lambda: ("another", "3.0"))
     else:
-        monkeypatch.setattr(symgen, "STARTED", 0.0)   # every file is younger
+        monkeypatch.setattr(version, "STARTED", 0.0)   # every file is younger
         before = sorted(kept.iterdir())
     forget()
     derived.clear()
@@ -255,7 +259,7 @@ def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) 
 
     for answer in (refuses, fails):
         forget()
-        monkeypatch.setattr(generation, "best", answer)
+        monkeypatch.setattr(choosing, "best", answer)
         with pytest.raises(OutOfReach, match="too long"):
             symgen.program("planar_arm", "gravity_force")
 
@@ -264,10 +268,10 @@ def test_regularity_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch)
     arm, lost = symgen.load("planar_arm"), regularity.Loss("j", 0.25, 120)
     for payload, answer in ((None, None), ("link2", lost)):
         monkeypatch.setattr(regularity, "loss", lambda *_, answer=answer: answer)
-        assert generation.loss(arm, payload) == answer
-        generation.loss.cache_clear()
+        assert making.loss(arm, payload) == answer
+        making.loss.cache_clear()
         monkeypatch.setattr(regularity, "loss", lambda *_: pytest.fail("asked again"))
-        assert generation.loss(arm, payload) == answer
+        assert making.loss(arm, payload) == answer
 
 
 def test_a_disk_that_refuses_is_no_failure(kept: Path) -> None:

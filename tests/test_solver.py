@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import building, kernels
+from symgen.description.loading import load
 from symgen.errors import ArgumentError, RequestError, UnknownName
-from symgen.loading import load
-from symgen.solver import Solver, compile
+from symgen.machine import building, kernels
+from symgen.machine.solver import Solver, compile
 from tests import typed_user
 from tests.c_programs import arm, determinant, drawn, expected, forward_dynamics, gravity
 

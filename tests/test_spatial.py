@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgen.derivation import Derivation, Scalar
-from symgen.ir import Numbers, evaluate
-from symgen.spatial import (
+from symgen.derivation.scalars import Derivation, Scalar
+from symgen.derivation.spatial import (
     ArticulatedInertia,
     Matrix,
     RigidInertia,
@@ -27,6 +26,7 @@ from symgen.spatial import (
     twist_inward,
     wrench_outward,
 )
+from symgen.ir import Numbers, evaluate
 from tests.robots_for_tests import rationals
 
 EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)

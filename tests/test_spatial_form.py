@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symgen import generation
-from symgen.precision import FLOAT
-from symgen.reference import Reference
+from symgen.programs import making
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT
 from tests.robots_for_tests import random_mechanism, robot, run
 
 
@@ -74,6 +74,6 @@ def test_twists_and_wrenches_give_the_same_torques(name: str) -> None:
     wanted = recursion(mechanism, q, v, a)
     got = Reference(mechanism, FLOAT).inverse_dynamics(q, v, a)
     assert wanted == pytest.approx(got, rel=1e-12, abs=1e-12 * np.abs(got).max())
-    program = generation.program(mechanism, "inverse_dynamics")
+    program = making.program(mechanism, "inverse_dynamics")
     emitted = run(program, {"q": q[None], "v": v[None], "a": a[None]})["tau"][0]
     assert emitted == pytest.approx(wanted, rel=1e-12, abs=1e-12 * np.abs(wanted).max())

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from symgen.canonical import to_toml
 from symgen.cli import main
-from symgen.loading import load
+from symgen.description.canonical import to_toml
+from symgen.description.loading import load
+from symgen.description.tip import choose
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Mimic, Part
-from symgen.tip import choose
 
 
 def tree(*links: str, mimics: str = "", frames: str = "") -> Mechanism:

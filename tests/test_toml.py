@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symgen.canonical import to_toml
+from symgen.description.canonical import to_toml
+from symgen.description.loading import builtin_robots, load
 from symgen.errors import RequestError, SymgenError
-from symgen.loading import builtin_robots, load
 from symgen.mechanism import Angle, Mechanism, Turn
-from symgen.show import facts, show
+from symgen.report.show import facts, show
 from tests.descriptions import frame_at, placed, public_urdf, public_urdfs
 
 BUILTIN = ["panda", "planar_arm", "planar_point_mass", "puma560", "scara", "ur5"]
@@ -194,5 +194,5 @@ def test_show_fits_a_page_and_facts_are_json(name: str) -> None:
 
 
 def test_reading_needs_neither_sympy_nor_numpy() -> None:
-    code = "import sys, symgen.loading as l; l.load('panda'); print([m for m in ('sympy', 'numpy', 'flint') if m in sys.modules])"
+    code = "import sys, symgen; symgen.load('panda'); print([m for m in ('sympy', 'numpy', 'flint') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -15,8 +15,8 @@ import sympy as sp
 from sympy.polys.rings import ring
 
 from symgen.methods._udut_matrices import Body, Chain, diagonal, identity, times, transposed
-from symgen.precision import FLOAT
-from symgen.reference import Reference
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT
 from tests.operators import rotation
 from tests.robots_for_tests import random_mechanism, rationals
 

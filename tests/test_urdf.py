@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from symgen.description.loading import load
 from symgen.errors import SymgenError
-from symgen.loading import load
 from symgen.mechanism import X_AXIS, Z_AXIS, Angle, Mechanism, Note, Turn
 from tests.descriptions import INERTIAL, joint, link, public_urdfs, robot
 

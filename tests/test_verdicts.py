@@ -13,15 +13,20 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import cli, compare, folder, generation, verify
-from symgen.canonical import to_toml
-from symgen.footprint import Footprint
-from symgen.free_bodies import freedom
+from symgen import cli
+from symgen.delivery import folder
+from symgen.delivery.selftest import cases
+from symgen.description.canonical import to_toml
+from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
-from symgen.generation import Options
+from symgen.machine.footprint import Footprint
+from symgen.measuring import compare
 from symgen.mechanism import Mechanism
+from symgen.programs import choosing, deriving, making
+from symgen.programs.options import Options
 from symgen.reals import EPS, LOST, loses
-from symgen.selftest import cases
+from symgen.reference.free_bodies import freedom
+from symgen.verification import verify
 from symgen.verification.compiled import LONG
 from symgen.verification.evaluating import Results, Runner, in_machine_reals
 from symgen.verification.floating import allowance, check_floating
@@ -87,19 +92,19 @@ def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.Monke
     """Even where the method that does so needs the fewest operations."""
     made = light("1e-20", 3)
     for function in ("forward_dynamics", "mass_matrix_determinant", "mass_matrix_log_determinant"):
-        chosen = generation.best(made, function, Options(real))
+        chosen = choosing.best(made, function, Options(real))
         assert not loses(allowance(chosen, Truth(made, 1)), real), function
     alone = ("constraint_force", "riccati")   # of which the first has fewer operations, as if it were so here
-    monkeypatch.setattr(generation, "methods_for", lambda *_: alone)
-    derived = generation._once
+    monkeypatch.setattr(choosing, "methods_for", lambda *_: alone)
+    derived = deriving._once
 
     def cheap(mechanism: Mechanism, function: str, method: str, *rest: object) -> object:
         found = derived(mechanism, function, method, Options(real))
         return replace(found, rows=(), outputs=()) if method == "constraint_force" else found
 
-    monkeypatch.setattr(generation, "_once", cheap)
-    assert generation.best(made, "mass_matrix_solve", Options(real)).method == "riccati"
-    assert generation.best(light("1"), "mass_matrix_solve", Options("double")).method == "constraint_force"
+    monkeypatch.setattr(deriving, "_once", cheap)
+    assert choosing.best(made, "mass_matrix_solve", Options(real)).method == "riccati"
+    assert choosing.best(light("1"), "mass_matrix_solve", Options("double")).method == "constraint_force"
 
 
 def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None:
@@ -116,10 +121,10 @@ def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None
 def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
     """Scara's wrist has 1e-4 of the shoulder's inertia: what the shoulder may lose hid an error of 1e-2 in it, and conversely."""
     made = robot("scara")
-    truth = Truth(made, 2, frame=generation.tip(made))
+    truth = Truth(made, 2, frame=tip(made))
     for function in ("forward_dynamics", "mass_matrix_solve", "inverse_mass_matrix", "mass_matrix_determinant",
                      "operational_inertia_inverse", "link_accelerations"):
-        program = generation.best(made, function, Options("float"))
+        program = choosing.best(made, function, Options("float"))
         honest = in_machine_reals(program)
         assert check_floating(program, honest, truth, function).passed, function
 
@@ -133,7 +138,7 @@ def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
 def test_what_was_seen_to_lose_its_digits_is_not_judged_either() -> None:
     """A bound that is below 1e-3 of the terms, but not of what they leave over, and an answer that is off by as much."""
     made = symgen.load("planar_point_mass:6")
-    program = generation.best(made, "interbody_forces", Options("float"))
+    program = choosing.best(made, "interbody_forces", Options("float"))
     truth, honest = Truth(made, 2), in_machine_reals(program)
     answers = honest(truth.arguments(program.function, truth.floats))
 
@@ -209,8 +214,8 @@ def test_a_singular_robot_s_reason_is_said_once() -> None:
 
 def test_a_self_test_says_what_its_tolerance_leaves_open() -> None:
     made = light("1e-20", 2)
-    programs = {"forward_dynamics": generation.derive(made, "forward_dynamics", "constraint_force", Options())}
+    programs = {"forward_dynamics": deriving.derive(made, "forward_dynamics", "constraint_force", Options())}
     printed = {name: folder.texts(made, derived, cases=cases(made, derived, frame=None))[f"{made.name}_selftest.c"]
-               for name, derived in (("hard", programs), ("easy", generation.programs(made, ["forward_dynamics"])))}
+               for name, derived in (("hard", programs), ("easy", making.programs(made, ["forward_dynamics"])))}
     assert 'report("forward_dynamics (to within ' in printed["hard"]
     assert 'report("forward_dynamics", 3' in printed["easy"]

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import generation
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Mechanism
-from symgen.reference import Reference
-from symgen.regularity import loss
-from symgen.states import GRID, draw_states
+from symgen.programs import choosing
+from symgen.reference.mechanics import Reference
+from symgen.reference.regularity import loss
+from symgen.reference.states import GRID, draw_states
 from symgen.verification.elimination import pivots
 from symgen.verification.identities import IDENTITIES
 from symgen.verification.report import Check, Report
 from symgen.verification.truth import Truth
-from symgen.verify import verify
+from symgen.verification.verify import verify
 from tests.oracles import CLOSED_FORMS, random_tree
 
 ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6")
@@ -42,7 +42,7 @@ def test_every_function_of_every_builtin_robot(name: str) -> None:
 def test_random_trees_by_every_method(seed: int) -> None:
     tree = random_tree(20 + seed, 4, generic=seed % 2 == 0)
     for function in FUNCTIONS:
-        for method in generation.methods_for(tree, function):
+        for method in choosing.methods_for(tree, function):
             report = verify(tree, [f"{function}={method}"], states=2, compiled=False)
             assert report.passed, str(report)
             assert report.of("identities"), function

@@ -12,20 +12,22 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import generation
+from symgen.derivation.linkage import Linkage
+from symgen.description.tip import tip
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, WRENCH
-from symgen.generation import Options, methods_for, tip
 from symgen.ir import Program
-from symgen.linkage import Linkage
 from symgen.mechanism import BASE, X_AXIS, Z_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Turn, pose
-from symgen.precision import FLOAT, Array
-from symgen.reference import Reference
+from symgen.programs import deriving
+from symgen.programs.choosing import methods_for
+from symgen.programs.options import Options
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
-from symgen.verify import verify_programs
+from symgen.verification.verify import verify_programs
 from tests.oracles import random_tree
 from tests.robots_for_tests import BALLS, draw, largest, point_mass_arm, robot, run
 from tests.test_folder import selftest
@@ -205,7 +207,7 @@ def test_by_hand_on_a_pendulum(link: str, wrench: tuple[int, ...], torque: int) 
 def test_pinocchio_counts_it_so(where: str) -> None:
     """`fext` of rnea and aba: on the joint that moves the link, at its frame, force first."""
     pin = pytest.importorskip("pinocchio")
-    from symgen.peers import _pinocchio_model
+    from symgen.measuring.peers import _pinocchio_model
 
     mechanism, link = place(where)
     model, order = _pinocchio_model(mechanism)
@@ -341,10 +343,10 @@ def _at_the_origin_of_the_body(right: Loads, linkage: Linkage, frame: Any, wrenc
 def test_a_wrench_laid_out_wrongly_is_caught(monkeypatch: pytest.MonkeyPatch, plant: Any, function: str, method: str) -> None:
     options = Options(frame="tool", wrench="tool")
     others = ("inverse_dynamics" if function == "forward_dynamics" else "forward_dynamics", "jacobian")
-    helpers = {name: generation.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others}
+    helpers = {name: deriving.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others}
     right = Linkage._exerted
     monkeypatch.setattr(Linkage, "_exerted", lambda *given: plant(right, *given))
-    wrong = generation.derive(TREE, function, method, options)
+    wrong = deriving.derive(TREE, function, method, options)
     report = verify_programs(TREE, {function: wrong}, options, states=2, compiled=False, helpers=helpers)
     assert caught_by(report) >= {"algebra", "floating", "identities"}, str(report)
 

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from symgen.mechanism import nearest
+from symgen.names import nearest
 
 
 def names() -> tuple[str, ...]:

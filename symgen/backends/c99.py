@@ -2,7 +2,7 @@
 
 What is decided here: which rows become locals and under which names, where a comment stands, how an expression is
 parenthesised, what a literal looks like. `templates/c99/` holds the layout. Parentheses are written where C's grammar would
-group otherwise, and around a product in a sum, as MISRA C:2012 asks (rule 12.1); `symgen.readback` proves that the text
+group otherwise, and around a product in a sum, as MISRA C:2012 asks (rule 12.1); `symgen.readback.rows` proves that the text
 means the rows, operand by operand.
 
 Outputs may alias inputs: every input is read into a local before the first store. What a checked function checks, it checks
@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import symgen
 from symgen.backends import _checks, _sincos, render
 from symgen.backends._c_text import WIDTH, comment, identifier, literal, local, rounded
 from symgen.backends._legend import legend
 from symgen.errors import ArgumentError, RequestError
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Outline, Port, Program
+from symgen.version import __version__
 
 TEMPLATES = "c99"
 TRIG = {"libm": 1, "macro": 1, "inline": _sincos.ULPS}
@@ -87,7 +87,7 @@ class Target:
             "range": _sincos.RANGE,
             "returns": "int" if self.checked else "void",
             "checked": self.checked,
-            "version": symgen.__version__,
+            "version": __version__,
             "source_sha256": self.source_sha256 or "unknown",
         }
 

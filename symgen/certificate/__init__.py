@@ -9,9 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from symgen.certificate.divisors import divisor_floors
-from symgen.generation import Options
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
+from symgen.programs.options import Options
 
 __all__ = ["checked_floors", "divisor_floors"]
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import flint
 
-from symgen import constants as k
 from symgen.certificate.ranges import Ranges
-from symgen.inertias import is_positive_semidefinite
+from symgen.derivation import constants as k
+from symgen.derivation.model.links import Link, declared, full
+from symgen.description.inertias import is_positive_semidefinite
 from symgen.joints import joint_type
 from symgen.mechanism import Mechanism
-from symgen.model.links import Link, declared, full
 
 Ball = Any
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from symgen.certificate.intervals import Interval, down, up
 from symgen.certificate.ranges import Range, Ranges
-from symgen.generation import Options
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.precision import Array
-from symgen.states import draw_states
+from symgen.programs.options import Options
+from symgen.reference.precision import Array
+from symgen.reference.states import draw_states
 
 PIECES = 4096
 """Boxes at most. Sines and cosines of narrow angles cancel as they do in truth; a wide one is anything between -1 and 1."""
@@ -56,7 +56,7 @@ def _cut(one: Range, each: int, place: Array | None) -> Interval:
 def drawn(mechanism: Mechanism, ranges: Ranges, options: Options, count: int, seed: int = 0) -> dict[str, Array]:
     """`count` states in the box by argument name, numbers of the type `options.real` as float64; one in eight is a corner.
 
-    A run-time load is one that a body can be (`symgen.states`), not any ten numbers of its box.
+    A run-time load is one that a body can be (`symgen.reference.states`), not any ten numbers of its box.
     """
     random = np.random.default_rng([seed, count, mechanism.nv])
     real = np.float32 if options.real == "float" else np.float64

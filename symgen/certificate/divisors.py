@@ -16,7 +16,6 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen import constants as k
 from symgen.backends import c99
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
@@ -24,9 +23,10 @@ from symgen.certificate.elimination import Backward, NoElimination, Recognised
 from symgen.certificate.pivots import POSITIVE, Told
 from symgen.certificate.ranges import Ranges, declared_ranges
 from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
-from symgen.generation import Options
+from symgen.derivation import constants as k
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
+from symgen.programs.options import Options
 
 _DIGITS = 6
 """Of a bound, so that it prints exactly and does not hang on a library's last digit."""

@@ -23,10 +23,10 @@ from typing import Any
 
 import flint
 
-from symgen import constants as k
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.pivots import Pair, Told, Values
 from symgen.certificate.rounding import Arithmetic, Rounded
+from symgen.derivation import constants as k
 
 Ball = Any
 ROUNDINGS = 4

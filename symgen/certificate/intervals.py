@@ -13,7 +13,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.precision import Array
+from symgen.reference.precision import Array
 
 _TURNS_KNOWN = 1e6
 """rad: beyond, a multiple of π is not told from its neighbourhood in float64, and an angle can be anything."""

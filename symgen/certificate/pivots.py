@@ -15,12 +15,12 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.generation import Options
 from symgen.ir import Numbers, Port, Program, evaluate
 from symgen.mechanism import Mechanism
-from symgen.precision import arb
-from symgen.reference import Reference
-from symgen.states import draw_states
+from symgen.programs.options import Options
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import arb
+from symgen.reference.states import draw_states
 
 POSITIVE = ("div", "log", "sqrt")
 """Operations whose last operand must not vanish, or change its sign."""

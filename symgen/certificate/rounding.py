@@ -17,7 +17,7 @@ import numpy as np
 from symgen.backends._c_text import rounded
 from symgen.certificate.intervals import Interval, down, hypotenuse, summed, times, up
 from symgen.ir import Program, Row
-from symgen.precision import Array
+from symgen.reference.precision import Array
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from symgen.errors import RequestError
-from symgen.mechanism import nearest
+from symgen.names import nearest
 
 NAMES = ("robots", "show", "generate", "verify", "prove", "inspect", "compare", "bench", "cost", "report", "reproduce")
 """In the order in which a newcomer meets them."""

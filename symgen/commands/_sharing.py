@@ -47,7 +47,7 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
 
 def read(options: Namespace) -> Mechanism:
     """The mechanism that the options of `robot_arguments` name."""
-    from symgen.loading import is_text, load
+    from symgen.description.loading import is_text, load
 
     if is_text(options.robot):
         raise RequestError("ROBOT is the text of a description; give a built-in name or the path of its file")
@@ -76,7 +76,7 @@ def generated_folder(options: Namespace, done: str) -> Path | None:
 
     `done` says what the command does to it ('verified'). A built-in robot's name wins over a folder of that name.
     """
-    from symgen.loading import builtin_robots
+    from symgen.description.loading import builtin_robots
 
     robot = options.robot
     try:
@@ -165,7 +165,7 @@ def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: str 
             print(f"symgen: note: the frame is {manifest['options']['frame']}, as the folder was generated", file=sys.stderr)
         return
     if frame is None and robot.frames:
-        from symgen.tip import choose
+        from symgen.description.tip import choose
 
         chosen = choose(robot)
         as_well = ", ".join(chosen.alike[:3]) + (" …" if len(chosen.alike) > 3 else "")

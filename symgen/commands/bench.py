@@ -20,7 +20,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Time everything, then print the table."""
-    from symgen.bench import bench
+    from symgen.measuring.bench import bench
 
     mechanism = read(options)
     warn(mechanism, options.robot, ("warning",))

@@ -21,13 +21,13 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Compare everything, then print the tables."""
-    from symgen.compare import compare
+    from symgen.measuring.compare import compare
 
     mechanism = read(options)
     warn(mechanism, options.robot, ("warning",))
     draw = None
     if options.plot is not None:
-        from symgen.plotting import drawer
+        from symgen.pictures.comparison import drawer
 
         draw = drawer(options.plot)   # a missing library or an unknown ending is said before the long work
     with Progress() as progress:

@@ -7,14 +7,14 @@ from argparse import Namespace
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from symgen import targets
 from symgen.commands import Parser
 from symgen.commands._sharing import LINE, as_json, functions, program_arguments, read, robot_arguments, warn
 from symgen.errors import RequestError
+from symgen.machine import targets
 from symgen.tables import span, table
 
 if TYPE_CHECKING:
-    from symgen.cost import Measured
+    from symgen.machine.cost import Measured
 
 SUMMARY = "instructions, cycles, flash, stack and RAM of every function on a target, alone and with libm"
 EPILOG = """instructions: of one call, least and most over 64 random states; 'alone' without what libm executes
@@ -37,9 +37,10 @@ def arguments(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Measure everything, then print the table."""
     from symgen.certificate import checked_floors
-    from symgen.cost import OPTIMIZE, STATES, measure
-    from symgen.cycles import TIMINGS
-    from symgen.generation import Options, programs
+    from symgen.machine.cost import OPTIMIZE, STATES, measure
+    from symgen.machine.cycles import TIMINGS
+    from symgen.programs.making import programs
+    from symgen.programs.options import Options
 
     clock = _clock(options.clock)
     real = options.real or targets.real(options.target)

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symgen import targets
 from symgen.commands import Parser
 from symgen.commands._sharing import Progress, costs, functions, name_frame, program_arguments, read, robot_arguments, warn
 from symgen.errors import RequestError
+from symgen.machine import targets
 
 if TYPE_CHECKING:
     from symgen.ir import Program
@@ -41,8 +41,10 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next."""
-    from symgen import generation
-    from symgen.delivery import generate, left_out, wrappers
+    from symgen.delivery.writing import generate, left_out, wrappers
+    from symgen.description.tip import tip
+    from symgen.programs import making
+    from symgen.programs.options import Options
 
     if options.output == "" or options.name == "":
         raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
@@ -58,9 +60,9 @@ def run(options: Namespace) -> int:
                             evidence=not options.no_evidence, checked=options.checked,
                             functions_only=options.functions_only, progress=progress)
     warn(mechanism, options.robot)
-    frame = options.frame or generation.tip(mechanism)   # `generate` has made these: they are found, not made again
-    of_program = generation.Options(real, frame, options.payload, options.trig, options.wrench, options.checked)
-    made, refused = generation.programs_and_refusals(mechanism, wanted, of_program)
+    frame = options.frame or tip(mechanism)   # `generate` has made these: they are found, not made again
+    of_program = Options(real, frame, options.payload, options.trig, options.wrench, options.checked)
+    made, refused = making.programs_and_refusals(mechanism, wanted, of_program)
     for line in _remarks(mechanism, made.values(), options.payload):
         print(f"symgen: note: {line}", file=sys.stderr)
     if slow is not None:
@@ -84,7 +86,7 @@ def run(options: Namespace) -> int:
 
 def _remarks(mechanism: Mechanism, made: Iterable[Program], payload: str | None) -> list[str]:
     """What is to be said of the methods that were taken."""
-    from symgen.generation import loses_digits
+    from symgen.programs.choosing import loses_digits
 
     lines = []
     for program in made:

@@ -45,7 +45,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the answer; its notes go to stderr."""
-    from symgen.mechanism import nearest
+    from symgen.names import nearest
 
     nearest(options.format, FORMATS, "format")
     if options.form is not None:
@@ -94,7 +94,7 @@ def _plot(mechanism: Mechanism, options: Namespace) -> int:
     """Draw the magnitudes; which pose was drawn goes to stderr."""
     from symgen.inspection.at import values
     from symgen.inspection.pattern import pattern
-    from symgen.sparsity import drawer
+    from symgen.pictures.pattern import drawer
 
     draw = drawer(options.plot)
     at = values(mechanism, options.at) if options.at is not None else None

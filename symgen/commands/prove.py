@@ -43,8 +43,8 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Prove what can be, and print it."""
-    from symgen.generation import Options
     from symgen.mechanism import Mechanism
+    from symgen.programs.options import Options
     from symgen.proof import prove
 
     acceleration, ulps = _positive(options.acceleration, "acceleration"), _positive(options.ulps, "ulps")
@@ -65,7 +65,7 @@ def run(options: Namespace) -> int:
 
 def _positive(text: str | None, option: str) -> Fraction | None:
     """The number; RequestError for what is none, or not positive."""
-    from symgen.quantities import number
+    from symgen.description.quantities import number
 
     if text is None:
         return None

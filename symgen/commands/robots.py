@@ -15,7 +15,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Name and what it is."""
-    from symgen.loading import builtin_robots
+    from symgen.description.loading import builtin_robots
 
     for name, what in builtin_robots().items():
         print(f"{name:<20}{what}")

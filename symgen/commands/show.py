@@ -19,7 +19,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the mechanism."""
-    from symgen.show import facts, show
+    from symgen.report.show import facts, show
 
     mechanism = read(options)
     print(as_json(facts(mechanism)) if options.json else show(mechanism, whole=not sys.stdout.isatty()).rstrip("\n"))

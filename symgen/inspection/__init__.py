@@ -13,7 +13,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from symgen.loading import load
+from symgen.description.loading import load
 from symgen.mechanism import Mechanism
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
+from symgen.description.quantities import angle, rational
 from symgen.errors import ArgumentError, UnknownName
 from symgen.joints import joint_type
 from symgen.mechanism import Angle, Mechanism
-from symgen.quantities import angle, rational
 
 Values = dict[tuple[str, int], Angle]
 """(argument, element) -> its value; a length or a rate is an Angle without pi."""

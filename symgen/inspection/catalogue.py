@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from symgen import methods
 from symgen.errors import RequestError, UnknownName
 from symgen.functions import FUNCTIONS, Array
-from symgen.generation import refusal
 from symgen.inspection.request import Words, taken_apart
-from symgen.mechanism import Mechanism, nearest
+from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Quantity
+from symgen.names import nearest
+from symgen.programs.making import refusal
 from symgen.tables import table
 
 

@@ -12,22 +12,22 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from symgen import constants as k
 from symgen import methods
-from symgen.derivation import Derivation, DivisionByZero, Scalar
+from symgen.derivation import constants as k
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import Model
+from symgen.derivation.model.links import aligned, place
+from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar
+from symgen.derivation.spatial import Rotation, Vector
 from symgen.errors import ArgumentError, RequestError, UnknownName
 from symgen.functions import TAU, A, Q, V
-from symgen.generation import program
 from symgen.inspection.catalogue import Choice, Result, heading
 from symgen.inspection.parameters import PORT, Parameter, SymbolicLinkage, parameters, symbolic
 from symgen.inspection.request import counted, joint, plain
 from symgen.ir import Program
-from symgen.linkage import Linkage
 from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Block, Quantity
-from symgen.model import Model
-from symgen.model.links import aligned, place
-from symgen.spatial import Rotation, Vector
+from symgen.programs.making import program
 
 FRAMES = "as declared (its named equations: turned so that z is the joint's axis)"
 ARGUMENTS = {array.name: array for array in (Q, V, A, TAU)}

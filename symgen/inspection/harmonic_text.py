@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from symgen.errors import RequestError
+from symgen.inspection.harmonics import Index
 from symgen.inspection.names import latex
 from symgen.inspection.printing import aligned
-from symgen.mechanism import nearest
-
-if TYPE_CHECKING:
-    from symgen.inspection.multiangle import Coefficient, MultiAngle
+from symgen.names import nearest
 
 FORMATS = ("text", "latex", "python", "c")
 DIGITS = 17
@@ -21,7 +19,21 @@ LONGEST_LINE, LONGEST_SUM = 20, 100
 """Terms in a line of LaTeX, and in a sum of Python without parentheses."""
 
 
-def written(form: MultiAngle, format: str, most: int | None) -> str:
+Monomial = tuple[tuple[str, int], ...]
+"""(symbol, power), sorted by symbol: m_1, c_1_x, q2, v0 …; () is 1."""
+Coefficient = dict[Monomial, Fraction]
+
+
+class Form(Protocol):
+    """Σ coefficient · cos(k·q) or sin(k·q), as `symgen.inspection.multiangle` finds it; its length is the number of its k."""
+
+    def waves(self, largest: bool = False) -> dict[tuple[Index, bool], Coefficient]:
+        """(k, sine?) → its coefficient, in order or the largest first."""
+
+    def __len__(self) -> int: ...
+
+
+def written(form: Form, format: str, most: int | None) -> str:
     """The form as one sum; beyond `most` terms the largest ones, one a line, and how many others the sum has.
 
     RequestError where a sum beyond `most` would have to be shortened in Python or C.
@@ -138,7 +150,7 @@ def _places(denominator: int) -> int | None:
     return next((n for n in range(DIGITS + 1) if 10 ** n % denominator == 0), None)
 
 
-def as_sympy(form: MultiAngle) -> Any:
+def as_sympy(form: Form) -> Any:
     """Σ coefficient · cos(k·q): Rationals where short, else Floats of DIGITS digits."""
     import sympy as sp
 

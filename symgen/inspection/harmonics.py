@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import arb, fmpq, fmpq_mpoly_ctx
 
-from symgen import constants as k
+from symgen.derivation import constants as k
 from symgen.errors import ProgramError, RequestError
 from symgen.ir import Program
 

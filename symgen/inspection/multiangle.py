@@ -18,22 +18,21 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from symgen import constants as k
+from symgen.derivation import constants as k
 from symgen.errors import UnknownName
-from symgen.generation import models
+from symgen.inspection.harmonic_text import Coefficient, Monomial, as_sympy, written
 from symgen.inspection.harmonics import Index, rounded, waves
 from symgen.inspection.parameters import PORT, Parameter, derived, kinds
 from symgen.ir import Numbers, Program
-from symgen.mechanism import Mechanism, nearest
+from symgen.mechanism import Mechanism
+from symgen.names import nearest
+from symgen.programs.deriving import models
 
 ENTRIES = {"M": ("mass_matrix", 2), "c": ("bias_force", 1), "g": ("gravity_force", 1), "tau": ("inverse_dynamics", 1)}
 DIGITS = 45
 MOST = 20
 """How many terms are printed unless all are asked for."""
 
-Monomial = tuple[tuple[str, int], ...]
-"""(symbol, power), sorted by symbol: m_1, c_1_x, q2, v0 …; () is 1."""
-Coefficient = dict[Monomial, Fraction]
 FLOATS = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 
 
@@ -98,8 +97,6 @@ class MultiAngle:
 
     def sympy(self) -> Any:
         """The same as a SymPy sum in real symbols q0, …, not expanded and not simplified."""
-        from symgen.inspection.harmonic_text import as_sympy
-
         return as_sympy(self)
 
     @property
@@ -110,8 +107,6 @@ class MultiAngle:
     def text(self, format: str = "text", full: bool = False) -> str:
         """In "text", "latex", "python" or "c": whole where it is short or `full`. Else the MOST largest terms and "+ … N more
         terms" in the sum itself; RequestError for Python and C, which cannot say that."""
-        from symgen.inspection.harmonic_text import written
-
         return written(self, format, None if full else MOST)
 
     def __str__(self) -> str:

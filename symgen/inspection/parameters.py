@@ -1,7 +1,7 @@
 """Numbers of a description kept as symbols: masses, mass centres, moments of inertia and lengths become arguments.
 
 What is zero stays zero, and no two quantities are merged because they are equal, so a formula shows what it is made of.
-Frames are the chosen ones (`symgen.model.reframe`), with every link's inertia its own; rotations and gravity stay numbers.
+Frames are the chosen ones (`symgen.derivation.model`), with every link's inertia its own; rotations and gravity stay numbers.
 """
 
 from __future__ import annotations
@@ -11,19 +11,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from symgen import constants as k
 from symgen import methods, passes
-from symgen.constants import Constant
-from symgen.derivation import Derivation, Scalar
+from symgen.derivation import constants as k
+from symgen.derivation.constants import Constant
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import Frame, Inertia, Link, Model
+from symgen.derivation.scalars import Derivation, Scalar
+from symgen.derivation.spatial import RigidInertia, Symmetric, Vector
+from symgen.description.tip import tip
 from symgen.errors import RequestError, UnknownName
-from symgen.function_names import named
 from symgen.functions import FUNCTIONS, Array, Function
-from symgen.generation import methods_for, models, refusal, tip
 from symgen.ir import Program
-from symgen.linkage import Linkage
 from symgen.mechanism import Mechanism
-from symgen.model import Frame, Inertia, Link, Model
-from symgen.spatial import RigidInertia, Symmetric, Vector
+from symgen.names import named
+from symgen.programs.choosing import methods_for
+from symgen.programs.deriving import models
+from symgen.programs.making import refusal
 
 KINDS = {"m": "mass", "c": "mass centre", "I": "moments of inertia about the mass centre", "l": "lengths"}
 """What can be kept: m (kg), c and l (m), I (kg·m²)."""
@@ -134,7 +137,7 @@ def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iter
     """The robot laid out for any callable(Linkage), with the kinds in `keep` as inputs, and what those inputs are.
 
     `arguments`: name -> number of elements; the argument "parameters" comes behind them where anything is kept. `frame`
-    names a declared link, for what speaks of one. Work with the result inside `symgen.constants.precision()`.
+    names a declared link, for what speaks of one. Work with the result inside `symgen.derivation.constants.precision()`.
     """
     model, _ = models(mechanism)
     found = parameters(model, keep)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from flint import arb, fmpq
 
-from symgen import constants as k
+from symgen.derivation import constants as k
 from symgen.errors import RequestError
 from symgen.inspection.at import Values
 from symgen.inspection.catalogue import Choice, Result, choose
@@ -18,7 +18,7 @@ from symgen.inspection.equations import needed
 from symgen.inspection.multiangle import DIGITS
 from symgen.ir import Numbers, Port, evaluate
 from symgen.mechanism import Angle, Mechanism
-from symgen.states import draw_states
+from symgen.reference.states import draw_states
 
 X = TypeVar("X")
 ZERO, NUMBER, MOVES = 0, 1, 2

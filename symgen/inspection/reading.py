@@ -15,7 +15,8 @@ from symgen.inspection.equations import Equations, equations, size
 from symgen.inspection.multiangle import ENTRIES, MOST, MultiAngle, multiangle
 from symgen.inspection.printing import FORMATS, called, imports, listed, printed
 from symgen.inspection.request import counted, joint
-from symgen.mechanism import Mechanism, nearest
+from symgen.mechanism import Mechanism
+from symgen.names import nearest
 
 FORMS = ("closed", "recursive", "multiangle")
 UNASKED = ("M", "c", "g")

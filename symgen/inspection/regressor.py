@@ -16,10 +16,10 @@ from typing import Any
 
 import sympy as sp
 
-from symgen import constants as k
-from symgen.closed_forms import Q, joint_form
-from symgen.constants import Constant, Mat3, Vec3
-from symgen.model import Inertia, Link, Model
+from symgen.derivation import constants as k
+from symgen.derivation.closed_forms import Q, joint_form
+from symgen.derivation.constants import Constant, Mat3, Vec3
+from symgen.derivation.model import Inertia, Link, Model
 
 PARAMETERS = ("J_xx", "J_xy", "J_xz", "J_yz", "J_zz", "h_x", "h_y", "h_z", "J_yy", "m")
 """Of one link, in the order in which they are kept as base parameters: what comes late is said by what comes early."""

@@ -16,14 +16,15 @@ from typing import Any
 
 from flint import fmpq_mat
 
-from symgen import constants as k
-from symgen.constants import Constant
-from symgen.generation import models
+from symgen.derivation import constants as k
+from symgen.derivation.constants import Constant
+from symgen.derivation.model import Model
 from symgen.inspection.harmonic_text import number
 from symgen.inspection.parameters import AXES
 from symgen.inspection.regressor import PARAMETERS, STEPS, Entry, Matter, asked, drawn, matter, moved, ten, units
-from symgen.mechanism import Mechanism, nearest
-from symgen.model import Model
+from symgen.mechanism import Mechanism
+from symgen.names import nearest
+from symgen.programs.deriving import models
 
 LETTERS = ("M", "c", "g", "tau")
 STATES = 3

@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from symgen import constants as k
 from symgen import methods
 from symgen.backends import c99
+from symgen.derivation import constants as k
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
-from symgen.generation import models, program
 from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import Answer, answer, derived_layout, of_letter
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
+from symgen.programs.deriving import models
+from symgen.programs.making import program
 
 COUNTS = "these lines are the C's, whose names count links, rows and columns from 1 and whose arrays count from 0"
 _LOCAL = re.compile(r"\s*const (?:double|float) (\w+) = ")

@@ -26,11 +26,11 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
+from symgen.derivation.linkage import Linkage
 from symgen.errors import ArgumentError
-from symgen.function_names import method_named
-from symgen.linkage import Linkage
 from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Quantity
+from symgen.names import method_named
 
 Results = tuple[list[Any], ...]
 Derive = Callable[[Linkage], Results]

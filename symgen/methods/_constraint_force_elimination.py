@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
-from symgen.spatial import Vector
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Vector
 
 Block = list[list[Scalar]]
 Blocks = dict[tuple[int, int], Block]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Matrix, Rotation, Symmetric, Vector, times, transposed
 from symgen.methods._constraint_force_operator import Body
-from symgen.spatial import Matrix, Rotation, Symmetric, Vector, times, transposed
 
 Omegas = Callable[[Linkage, Sequence[Scalar]], list[Vector]]
 

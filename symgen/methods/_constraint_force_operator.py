@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Matrix, Rotation, Symmetric, Vector, cross_rows, plus
+from symgen.derivation.spatial import transposed as turned_over
 from symgen.methods._constraint_force_elimination import Block
-from symgen.spatial import Matrix, Rotation, Symmetric, Vector, cross_rows, plus
-from symgen.spatial import transposed as turned_over
 
 
 @dataclass(frozen=True)

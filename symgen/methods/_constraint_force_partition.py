@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from symgen.closed_forms import constraint_subspace
-from symgen.derivation import Scalar, lower
-from symgen.linkage import Linkage
+from symgen.derivation.closed_forms import constraint_subspace
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar, lower
 from symgen.methods._constraint_force_elimination import Block, Blocks, name_block, transposed
 from symgen.methods._constraint_force_operator import Body, bodies, operator
 

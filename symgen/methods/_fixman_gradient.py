@@ -9,8 +9,8 @@ j = i − 1, of `eliminate` and Z = (H^bb)⁻¹,
 
 from __future__ import annotations
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
 from symgen.methods._fixman_partition import Block, Partition, Pivot, product, turned_over
 
 

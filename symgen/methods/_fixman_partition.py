@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
 
 Block = list[list[Scalar]]
 """A small matrix as rows."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symgen import constants as k
-from symgen.derivation import Scalar, lower
+from symgen.derivation import constants as k
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar, lower
+from symgen.derivation.spatial import Vector
 from symgen.errors import MethodRefusal
-from symgen.linkage import Linkage
 from symgen.methods._fixman_geometry import COS, PLANAR, SIN, Geometry, K, L, W, bending, meeting, metric
 from symgen.methods._fixman_partition import Partition
 from symgen.methods._fixman_reach import all_points, same_way
-from symgen.spatial import Vector
 
 
 def absolute_forces(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:

@@ -7,9 +7,11 @@ that LC print, which hold lengths constant; (12) is the same with either.
 
 from __future__ import annotations
 
-from symgen import constants as k
-from symgen.derivation import Scalar, lower
-from symgen.linkage import Linkage
+from symgen.derivation import constants as k
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import declared
+from symgen.derivation.scalars import Scalar, lower
+from symgen.derivation.spatial import Rotation
 from symgen.mechanism import Mechanism
 from symgen.methods._fixman_geometry import AHEAD, COS, PLANAR, SIN, Geometry, K, L, published_slopes, slopes
 from symgen.methods._fixman_partition import Block as Rows
@@ -17,8 +19,6 @@ from symgen.methods._fixman_planar import point_masses
 from symgen.methods._fixman_reach import all_points, link_ends, planar_refusal, same_way, spatial_refusal
 from symgen.methods._fixman_spatial import carried, soft_and_hard, spatial
 from symgen.methods._quantities import Block, Entries, Quantity, mirrored, named, scalar
-from symgen.model import declared
-from symgen.spatial import Rotation
 
 Slopes = list[dict[int, list[Scalar]]]
 """Per link the rows ∂·/∂x_l by point l, two entries each."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from symgen import constants as k
-from symgen.closed_forms import feels
-from symgen.constants import Constant, Vec3
+from symgen.derivation import constants as k
+from symgen.derivation.closed_forms import feels
+from symgen.derivation.constants import Constant, Vec3
+from symgen.derivation.model import Inertia, Model, indefinite, reframe
 from symgen.mechanism import Mechanism
-from symgen.model import Inertia, Model, indefinite, reframe
 
 OTHERWISE = "take another method, such as riccati"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy as sp
 
-from symgen.closed_forms import vee
+from symgen.derivation.closed_forms import vee
 
 ANGLES = sp.symbols("alpha beta gamma", real=True)
 PLACE = sp.symbols("b1:4", real=True)

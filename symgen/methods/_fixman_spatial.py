@@ -12,11 +12,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from symgen.closed_forms import joint_form
-from symgen.derivation import Scalar, lower
-from symgen.linkage import Linkage
+from symgen.derivation.closed_forms import joint_form
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar, lower
+from symgen.derivation.spatial import ArticulatedInertia, Rotation, Symmetric, Vector, transposed, twist_inward
 from symgen.methods._fixman_partition import Block, Partition, product, turned_over
-from symgen.spatial import ArticulatedInertia, Rotation, Symmetric, Vector, transposed, twist_inward
 
 STILL = Rotation([])
 

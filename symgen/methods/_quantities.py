@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Vector
 from symgen.mechanism import Mechanism
-from symgen.spatial import Vector
 
 Rows = list[list[Scalar]]
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Rotation, Vector, times, transposed
 from symgen.methods._riccati_dynamics import Spatial, link_motion
-from symgen.spatial import Rotation, Vector, times, transposed
 
 
 def base_axes(linkage: Linkage) -> list[Rotation]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import RigidInertia, Vector, twist_inward, wrench_outward
 from symgen.methods._riccati_filter import filtered, riccati_sweep, smoothed
-from symgen.spatial import RigidInertia, Vector, twist_inward, wrench_outward
 
 Spatial = tuple[Vector, Vector]
 """Angular and linear part of a twist or its rate, moment and force of a wrench; in the link's axes at its origin."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from symgen.closed_forms import riccati_form
-from symgen.derivation import Scalar, lower
-from symgen.linkage import Linkage
-from symgen.spatial import ArticulatedInertia, Symmetric, Vector, twist_inward, wrench_outward
+from symgen.derivation.closed_forms import riccati_form
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar, lower
+from symgen.derivation.spatial import ArticulatedInertia, Symmetric, Vector, twist_inward, wrench_outward
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ weights. M(k) must be the link's own: what regrouping moves to the parent is no 
 
 from __future__ import annotations
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Vector, wrench_outward
 from symgen.methods._riccati_accelerations import base_axes
 from symgen.methods._riccati_dynamics import plus, three_sweeps
-from symgen.spatial import Vector, wrench_outward
 
 
 def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:

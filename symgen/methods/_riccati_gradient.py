@@ -10,12 +10,12 @@ with φ⁻¹ dφ/dq_i = [[ω×, v×], [0, ω×]] of the joint's motion subspace 
 
 from __future__ import annotations
 
-from symgen.closed_forms import trace_form
-from symgen.derivation import Scalar, lower
-from symgen.linkage import Linkage
+from symgen.derivation.closed_forms import trace_form
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar, lower
+from symgen.derivation.spatial import Mobility, Symmetric
 from symgen.methods._riccati_filter import Filter, riccati_sweep
 from symgen.methods._riccati_operational import mobility_step
-from symgen.spatial import Mobility, Symmetric
 
 
 def slope(linkage: Linkage, i: int, X: Mobility, gain: Filter) -> Scalar:

@@ -9,11 +9,11 @@ where only the links between the base and the frame take part.
 
 from __future__ import annotations
 
-from symgen.closed_forms import mobility_form
-from symgen.derivation import Scalar, lower
-from symgen.linkage import Linkage
+from symgen.derivation.closed_forms import mobility_form
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar, lower
+from symgen.derivation.spatial import Mobility, Symmetric, Vector
 from symgen.methods._riccati_filter import UPPER, Filter, riccati_sweep
-from symgen.spatial import Mobility, Symmetric, Vector
 
 
 def mobility_step(linkage: Linkage, i: int, X: Mobility, gain: Filter) -> Mobility:

@@ -6,13 +6,13 @@ stand at the origins of the declared link frames; wrenches are (moment, force), 
 
 from __future__ import annotations
 
-from symgen.closed_forms import joint_form
-from symgen.derivation import lower
-from symgen.linkage import Linkage
+from symgen.derivation.closed_forms import joint_form
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import lower
+from symgen.derivation.spatial import ArticulatedInertia, Mobility, Symmetric, Vector, wrench_outward
 from symgen.methods._quantities import Block, Entries, Quantity, Rows, column, named, scalar, spread, units
 from symgen.methods._riccati_filter import Filter, riccati_sweep
 from symgen.methods._riccati_operational import mobility_step
-from symgen.spatial import ArticulatedInertia, Mobility, Symmetric, Vector, wrench_outward
 
 Wrench = tuple[Vector, Vector]
 CARRIES = "link i carries link j, or is it"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from symgen.closed_forms import joint_form, joint_vector
-from symgen.derivation import Scalar, lower
-from symgen.linkage import Linkage
-from symgen.spatial import STILL, ArticulatedInertia, Symmetric, Vector
+from symgen.derivation.closed_forms import joint_form, joint_vector
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar, lower
+from symgen.derivation.spatial import STILL, ArticulatedInertia, Symmetric, Vector
 
 
 @dataclass(frozen=True)

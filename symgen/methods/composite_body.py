@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symgen.derivation import DivisionByZero, Scalar
-from symgen.linkage import Linkage
-from symgen.spatial import RigidInertia, Vector, wrench_outward
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import DivisionByZero, Scalar
+from symgen.derivation.spatial import RigidInertia, Vector, wrench_outward
 
 SOURCE = "Saha 1997, (10)-(16), (25)-(30)"
 

@@ -16,8 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import add, mul
 from typing import TYPE_CHECKING
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import indefinite
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Rotation, Symmetric, Vector
 from symgen.methods._constraint_force_elimination import (
     Near,
     Order,
@@ -44,8 +46,6 @@ from symgen.methods._constraint_force_motion import (
 )
 from symgen.methods._constraint_force_operator import at_frame
 from symgen.methods._constraint_force_partition import Partition, combined, partition, picked
-from symgen.model import indefinite
-from symgen.spatial import Rotation, Symmetric, Vector
 
 if TYPE_CHECKING:
     from symgen.mechanism import Mechanism

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from symgen.derivation import DivisionByZero, Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import DivisionByZero, Scalar
 from symgen.mechanism import Mechanism
 from symgen.methods._fixman_gradient import gradient
 from symgen.methods._fixman_partition import Partition, determinant, eliminate, log_determinant, soft_inverse, soft_rates

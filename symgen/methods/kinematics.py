@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
-from symgen.spatial import Rotation, Vector, times, transposed
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Rotation, Vector, times, transposed
 
 SOURCE = "Rodriguez & Kreutz 1988, (3.11)-(3.13)"
 

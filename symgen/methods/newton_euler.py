@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from symgen.derivation import Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Matrix, RigidInertia, SplitShift, Vector, times, wrench_outward
 from symgen.methods._quantities import Entries, Quantity, column
-from symgen.spatial import Matrix, RigidInertia, SplitShift, Vector, times, wrench_outward
 
 SOURCE = "Rodriguez & Kreutz 1988, (2.1)-(2.13), (2.24)-(2.30)"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from symgen.derivation import DivisionByZero, Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import DivisionByZero, Scalar
 from symgen.methods._riccati_accelerations import link_accelerations
 from symgen.methods._riccati_dynamics import fd1, fd3, fd4
 from symgen.methods._riccati_filter import filtered, riccati_sweep, smoothed

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from symgen.derivation import DivisionByZero, Scalar
-from symgen.linkage import Linkage
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import DivisionByZero, Scalar
+from symgen.derivation.spatial import Vector, twist_inward, wrench_outward
 from symgen.methods._udut_bodies import ArticulatedBody, Place, Points, centres, decompose, origins
-from symgen.spatial import Vector, twist_inward, wrench_outward
 
 SOURCE = "Saha 1997, (4), (17)-(39)"
 REGROUPED = False   # a moved inertia has no mass centre of its own

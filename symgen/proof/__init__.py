@@ -18,21 +18,22 @@ from pathlib import Path
 
 import numpy as np
 
-from symgen import generation
 from symgen.backends import c99
 from symgen.certificate.boxes import drawn
 from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias
 from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, stated
 from symgen.certificate.rounding import Arithmetic
+from symgen.description.tip import tip
 from symgen.errors import ArgumentError
-from symgen.generation import Options
 from symgen.ir import Port, Program
+from symgen.machine.solver import Solver
 from symgen.mechanism import Mechanism
-from symgen.precision import Array
+from symgen.programs import making
+from symgen.programs.options import Options
 from symgen.proof.finite import finite
 from symgen.proof.report import Divisor, Proof, Proved
 from symgen.proof.round_off import bounded, observe
-from symgen.solver import Solver
+from symgen.reference.precision import Array
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.folder import read_folder
 
@@ -58,7 +59,7 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
     """
     if not isinstance(robot, Mechanism):
         folder = read_folder(robot, functions)
-        made = {name: generation.program(folder.mechanism, name, method, folder.options.real, folder.options.frame,
+        made = {name: making.program(folder.mechanism, name, method, folder.options.real, folder.options.frame,
                                          folder.options.payload, folder.options.trig, folder.options.wrench)
                 for name, method in folder.methods.items()}
         return prove_programs(folder.mechanism, made, folder.options, states=states, acceleration=acceleration,
@@ -66,10 +67,10 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
                               progress=progress)
     options = options or Options()
     if functions is None:
-        functions = [name for name in FUNCTIONS if generation.refusal(robot, name, options.payload) is None]
+        functions = [name for name in FUNCTIONS if making.refusal(robot, name, options.payload) is None]
     _tell(progress, "deriving", 0, 1)
-    options = replace(options, frame=options.frame or (generation.tip(robot) if robot.frames else None))
-    return prove_programs(robot, generation.programs(robot, functions, options), options, states=states,
+    options = replace(options, frame=options.frame or (tip(robot) if robot.frames else None))
+    return prove_programs(robot, making.programs(robot, functions, options), options, states=states,
                           acceleration=acceleration, trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, progress=progress)
 
 

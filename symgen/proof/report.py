@@ -8,9 +8,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from symgen import eva
 from symgen.certificate.divisors import Floor, Own
 from symgen.certificate.ranges import Ranges
+from symgen.proof import eva
 from symgen.proof.round_off import RoundOff
 from symgen.tables import table
 

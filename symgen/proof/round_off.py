@@ -17,12 +17,12 @@ from symgen.certificate.boxes import VALUES, boxes, points
 from symgen.certificate.ranges import Ranges
 from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.functions import FUNCTIONS
-from symgen.generation import Options
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.precision import FLOAT, Array, arb
-from symgen.reference import Reference
-from symgen.reference_digits import answers
+from symgen.programs.options import Options
+from symgen.reference.digits import answers
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array, arb
 
 DIGITS, KNOWN = 40, 31
 IN_BALLS = 64

@@ -12,17 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import symgen
-from symgen import backends, generation, methods
+from symgen import backends, methods
 from symgen.errors import RequestError, SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
+from symgen.programs import making
 from symgen.report.pose import middle, skeleton
+from symgen.report.show import facts
 from symgen.report.sparsity import pictures
 from symgen.report.tree import draw
-from symgen.show import facts
 from symgen.verification.report import Check, Report
-from symgen.verify import verify
+from symgen.verification.verify import verify
+from symgen.version import __version__
 
 Progress = Callable[[str, int, int], None]
 
@@ -41,7 +42,7 @@ def report(mechanism: Mechanism, out: str | os.PathLike[str], *, states: int = 1
     tell("drawing", 1, 1)
     described = facts(mechanism)
     text = backends.render(
-        "report", "page.html.j2", version=symgen.__version__, robot=described, tree=draw(mechanism), pose=_pose(mechanism),
+        "report", "page.html.j2", version=__version__, robot=described, tree=draw(mechanism), pose=_pose(mechanism),
         mass=sum(body["mass"] for body in described["bodies"]), joints=_joints(described), links=_links(described),
         warnings=[note for note in described["notes"] if note["kind"] == "warning"],
         notes=[note for note in described["notes"] if note["kind"] != "warning"], costs=costs, sparsity=pictures(mechanism),
@@ -91,11 +92,11 @@ def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
     found = []
     for done, (function, what) in enumerate(FUNCTIONS.items()):
         tell(f"counting {function} by every method", done, len(FUNCTIONS))
-        refused = generation.refusal(mechanism, function, None)
+        refused = making.refusal(mechanism, function, None)
         rows: list[dict[str, Any]] = []
         for method in methods.providers(function) if refused is None else ():
             try:
-                program = generation.program(mechanism, function, method)
+                program = making.program(mechanism, function, method)
             except SymgenError as error:
                 rows.append({"method": method, "why": str(error)})
                 continue

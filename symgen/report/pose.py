@@ -9,8 +9,8 @@ import numpy as np
 
 from symgen.joints import joint_type
 from symgen.mechanism import BASE, Mechanism
-from symgen.precision import FLOAT, Array
-from symgen.reference import Reference
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array
 
 WIDTH, HEIGHT, MARGIN = 480.0, 400.0, 44.0
 """Pixels at full size; on a telephone the picture is three quarters as large and its text still read."""

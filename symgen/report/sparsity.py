@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from symgen import methods
-from symgen.arrays import skew
 from symgen.mechanism import Mechanism
-from symgen.precision import FLOAT, Array
-from symgen.reference import Reference
-from symgen.states import draw_states
+from symgen.reference.arrays import skew
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array
+from symgen.reference.states import draw_states
 
 STATES = 4
 NEGLIGIBLE = 1e-9

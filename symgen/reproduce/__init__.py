@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from symgen.errors import RequestError
-from symgen.mechanism import nearest
+from symgen.names import nearest
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, steps done and steps in all."""

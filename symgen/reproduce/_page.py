@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import symgen
 from symgen.errors import RequestError
-from symgen.plotting import STYLE
+from symgen.pictures.comparison import STYLE
+from symgen.version import __version__
 
 WIDTH, HEIGHT = 7.5, 5.0
 """Inches of a chart. Charts stand below each other: on a telephone, 360 pixels wide, their text is 9 pixels high."""
@@ -56,7 +56,7 @@ class Page:
         if self.machine:
             lines += ["", "Measured on:", "", *(f"- {what}: {value}" for what, value in self.machine.items())]
         else:
-            lines += ["", f"Counted on Programs of symgen {symgen.__version__}: the same on every machine."]
+            lines += ["", f"Counted on Programs of symgen {__version__}: the same on every machine."]
         return "\n".join(lines) + "\n"
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from symgen import generation
-from symgen.building import Build
-from symgen.loading import load
-from symgen.precision import Array
-from symgen.solver import Solver
+from symgen.description.loading import load
+from symgen.machine.building import Build
+from symgen.machine.solver import Solver
+from symgen.programs import making
+from symgen.reference.precision import Array
 
 BUILD = Build(optimize=2)
 
@@ -18,7 +18,7 @@ BUILD = Build(optimize=2)
 def compiled(n: int, methods: Mapping[str, str]) -> Solver:
     """The chain of n links; `methods`: function → method."""
     made = load(f"planar_point_mass:{n}")
-    programs = {function: generation.program(made, function, method) for function, method in methods.items()}
+    programs = {function: making.program(made, function, method) for function, method in methods.items()}
     return Solver.from_programs(made.name, programs, n, n, optimize=BUILD.optimize)
 
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 from math import log2
 from typing import Any
 
-from symgen.generation import Options, derive
+from symgen.programs.deriving import derive
+from symgen.programs.options import Options
 from symgen.reproduce import Progress
 from symgen.reproduce._chains import dh_chain
 from symgen.reproduce._page import Page, doubling_ticks, label_ends, legend_below, slope

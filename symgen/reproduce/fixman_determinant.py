@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from symgen.bench import STATES, Timing, busy, machine_facts, race
-from symgen.loading import load
-from symgen.precision import Array, arb
-from symgen.reference import ORACLES, Reference
+from symgen.description.loading import load
+from symgen.measuring.bench import STATES, Timing, busy, machine_facts, race
+from symgen.reference.mechanics import ORACLES, Reference
+from symgen.reference.precision import Array, arb
 from symgen.reproduce import Progress
 from symgen.reproduce._page import Page, doubling_ticks, legend_below, slope
 from symgen.reproduce._planar import BUILD, compiled, mass

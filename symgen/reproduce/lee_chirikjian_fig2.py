@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.bench import STATES, Timing, busy, machine_facts, race
+from symgen.measuring.bench import STATES, Timing, busy, machine_facts, race
 from symgen.reproduce import Progress
 from symgen.reproduce._page import Page, doubling_ticks, legend_below, slope
 from symgen.reproduce._planar import BUILD, compiled, mass

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-import symgen
-from symgen.arrays import skew
-from symgen.loading import load
+from symgen.description.loading import load
 from symgen.mechanism import Mechanism
-from symgen.precision import FLOAT, Array
-from symgen.reference import Reference
+from symgen.reference.arrays import skew
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array
 from symgen.reproduce import Progress
 from symgen.reproduce._page import Page, slope
+from symgen.version import __version__
 
 TITLE = "The mass matrix as the covariance of the innovations model"
 ROBOT = "panda"
@@ -138,7 +138,7 @@ def reproduce(tell: Progress, samples: Sequence[int] = SAMPLES) -> Page:
                "largest_correlation_y": "largest correlation between two components of y, in the last repetition",
                "largest_correlation_epsilon": "likewise of ε, mean over the repetitions"},
         draw=lambda figure: _draw(figure, rows, y, epsilon), height=7.6,
-        machine={"NumPy": f"{np.__version__}, default_rng(1988)", "symgen": symgen.__version__},
+        machine={"NumPy": f"{np.__version__}, default_rng(1988)", "symgen": __version__},
     )
 
 

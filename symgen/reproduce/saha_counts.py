@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symgen.generation import Options, derive
+from symgen.programs.deriving import derive
+from symgen.programs.options import Options
 from symgen.reproduce import Progress
 from symgen.reproduce._chains import dh_chain
 from symgen.reproduce._page import Page, legend_below

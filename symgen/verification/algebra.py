@@ -8,7 +8,7 @@ import flint
 import numpy as np
 
 from symgen.ir import Program
-from symgen.precision import Array
+from symgen.reference.precision import Array
 from symgen.verification.evaluating import over
 from symgen.verification.report import Check
 from symgen.verification.residuals import LEAST_ANSWER, RESIDUALS, distances, worst

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from symgen.backends import c99
-from symgen.compilers import find_compiler
 from symgen.errors import BuildError
 from symgen.ir import Program
-from symgen.precision import Array
+from symgen.machine.compilers import find_compiler
+from symgen.reference.precision import Array
 from symgen.verification.evaluating import Results, Runner
 
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC")

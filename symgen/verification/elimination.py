@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.precision import Array
+from symgen.reference.precision import Array
 
 ROUNDING = 1e-13
 """Of the largest entry of M, times its size: more than its rounding to double and that of its eigenvalues' computation."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgen.ir import Numbers, Program, evaluate
-from symgen.precision import Array, Scalars
+from symgen.reference.precision import Array, Scalars
 
 Results = dict[str, Array]
 Runner = Callable[[Mapping[str, Array]], Results]

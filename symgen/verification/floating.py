@@ -15,9 +15,9 @@ import numpy as np
 
 from symgen import methods
 from symgen.backends import c99
-from symgen.free_bodies import freedom
 from symgen.ir import Program
 from symgen.reals import EPS, LOST, loses
+from symgen.reference.free_bodies import freedom
 from symgen.verification.evaluating import Runner
 from symgen.verification.report import Check, lost_digits
 from symgen.verification.residuals import distances, worst
@@ -27,7 +27,7 @@ from symgen.verification.truth import Truth
 def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
     """The bound in units: `depth`, one for the constants, and those of a sine, whose last place is a unit or less.
 
-    A method whose answer is a difference of larger terms may lose what those are larger by: `symgen.free_bodies`.
+    A method whose answer is a difference of larger terms may lose what those are larger by: `symgen.reference.free_bodies`.
     """
     terms = 1.0
     if methods.differs(program.method, truth.mechanism):

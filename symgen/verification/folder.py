@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from symgen.backends import wrapper
+from symgen.description.loading import load
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
-from symgen.generation import Options
-from symgen.loading import load
-from symgen.mechanism import Mechanism, nearest
+from symgen.mechanism import Mechanism
+from symgen.names import nearest
+from symgen.programs.options import Options
 
 _HINT = "generate it again"
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.ir import Program
-from symgen.precision import Array
 from symgen.reals import EPS, loses
+from symgen.reference.precision import Array
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.elimination import determinant, is_positive
 from symgen.verification.evaluating import Results, Runner, over

@@ -6,43 +6,50 @@ sums below are of absolute values, and no choice of units or frames changes them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
-from symgen.precision import Array
-
-if TYPE_CHECKING:
-    from symgen.verification.sizes import Sizes
-    from symgen.verification.truth import Truth
+from symgen.reference.precision import Array
+from symgen.verification.exact import ExactAnswers
 
 STEP = 2.0**-17   # of the central difference that a size is taken from: good to eight digits
 
 
-def log_determinant(sizes: Sizes) -> Array:
+class Resisting(NamedTuple):
+    """A part as the joints that carry it feel it: `turns` is 1 where a joint turns, `levers` is (count, k), `inertia` a norm."""
+
+    joints: list[int]
+    turns: Array
+    levers: Array
+    mass: Array
+    inertia: Array
+
+
+def log_determinant(truth: ExactAnswers, roots: Array) -> Array:
     """Size of ln det M per state (count,): of its logarithms, and Σ |M⁻¹|_jk s_jk.
 
     A pivot D_k lies between 1/(M⁻¹)_kk and M_kk, so its logarithm is no larger than the larger of theirs.
     """
-    mass, inverse = _floats(sizes.truth, "mass_matrix"), _floats(sizes.truth, "inverse_mass_matrix")
+    mass, inverse = _floats(truth, "mass_matrix"), _floats(truth, "inverse_mass_matrix")
     ends = [np.abs(np.log(np.abs(np.diagonal(m, axis1=-2, axis2=-1)))) for m in (mass, inverse)]
-    return np.asarray(np.maximum(*ends).sum(axis=-1) + trace(sizes))
+    return np.asarray(np.maximum(*ends).sum(axis=-1) + trace(truth, roots))
 
 
-def trace(sizes: Sizes) -> Array:
+def trace(truth: ExactAnswers, roots: Array) -> Array:
     """Σ |M⁻¹|_jk s_jk per state (count,): what tr(M⁻¹ δM) comes to, and a determinant loses relatively."""
-    return np.asarray(np.einsum("sj,sjk,sk->s", sizes.roots, np.abs(_floats(sizes.truth, "inverse_mass_matrix")), sizes.roots))
+    return np.asarray(np.einsum("sj,sjk,sk->s", roots, np.abs(_floats(truth, "inverse_mass_matrix")), roots))
 
 
-def gradient(sizes: Sizes) -> Array:
+def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> Array:
     """Size of d ln det M/dq per state (count,): Σ |M⁻¹|_jk times that of ∂M_jk, and Σ |M⁻¹ ∂M M⁻¹|_jk s_jk, worst joint.
 
     A joint turns a column of a part's Jacobian by no more than the lever of the one of the two that is nearer to the part.
     """
-    truth, root = sizes.truth, sizes.roots
     inverse = _floats(truth, "inverse_mass_matrix")
-    terms = np.zeros(root.shape)
-    for support, turns, levers, mass, inertia in sizes.parts:
+    terms = np.zeros(roots.shape)
+    for support, turns, levers, mass, inertia in parts:
         solved = np.abs(inverse[:, np.array(support)[:, None], support])
         place = np.arange(len(support))
         bent = turns[np.minimum.outer(place, place)] * levers[:, np.maximum.outer(place, place)]
@@ -52,9 +59,9 @@ def gradient(sizes: Sizes) -> Array:
     aside = STEP * np.eye(truth.mechanism.nv)[:, None, :]
     up, down = (truth.rough.mass_matrix(truth.floats["q"] + way, truth.load) for way in (aside, -aside))
     rates = np.abs(inverse @ ((up - down) / (2 * STEP)) @ inverse)
-    return np.asarray(terms.max(axis=-1) + np.einsum("sj,isjk,sk->is", root, rates, root).max(axis=0))
+    return np.asarray(terms.max(axis=-1) + np.einsum("sj,isjk,sk->is", roots, rates, roots).max(axis=0))
 
 
-def _floats(truth: Truth, function: str) -> Array:
+def _floats(truth: ExactAnswers, function: str) -> Array:
     (value,) = truth.results(function).values()
     return np.asarray(value, dtype=float)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from symgen.refusals import said_once
 from symgen.tables import html_table
+from symgen.verification.refusals import said_once
 
 KINDS = ("algebra", "text", "floating", "identities")
 LINES = " line(s) that differ"
@@ -64,7 +64,7 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """The outcome of `symgen.verify.verify` on one robot."""
+    """The outcome of `symgen.verification.verify.verify` on one robot."""
 
     robot: str
     real: str

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symgen.precision import Array
+from symgen.reference.precision import Array
 from symgen.verification.sizes import above, largest
 from symgen.verification.truth import Truth
 

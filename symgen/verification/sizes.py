@@ -14,30 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import flint
 import numpy as np
 
 from symgen.errors import RequestError
 from symgen.mechanism import BASE
-from symgen.precision import Array
+from symgen.reference.precision import Array
 from symgen.verification import log_sizes
-
-if TYPE_CHECKING:
-    from symgen.verification.truth import Truth
+from symgen.verification.exact import ExactAnswers
+from symgen.verification.log_sizes import Resisting
 
 
 class Sizes:
-    """The sizes at the states of a `Truth`."""
+    """The sizes at the states of `truth`."""
 
-    def __init__(self, truth: Truth) -> None:
+    def __init__(self, truth: ExactAnswers) -> None:
         self.truth = truth
         reference, q = truth.rough, truth.floats["q"]
         self.placed = reference.placements(q)
         self.gravity = float(np.linalg.norm(reference.gravity))
-        self.parts: list[tuple[list[int], Array, Array, Array, Array]] = []
-        """(joints, whether each turns, levers (count, k), mass, norm of the tensor) of every part."""
+        self.parts: list[Resisting] = []
         self.arms: list[Array] = []
         """Distances (count, k) of every part's centre from the frames of those joints, or of one further out where that is
         farther, whatever their type."""
@@ -51,7 +49,7 @@ class Sizes:
             # A recursion goes out and back joint by joint: where the arm is folded, that is farther than the way across.
             self.arms.append(np.maximum.accumulate(apart[:, ::-1], axis=-1)[:, ::-1])
             inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
-            self.parts.append((support, turns.astype(float), np.where(turns, self.arms[-1], 1.0), part.mass, inertia))
+            self.parts.append(Resisting(support, turns.astype(float), np.where(turns, self.arms[-1], 1.0), part.mass, inertia))
 
     def pushed(self) -> Array:
         """Size of Jᵀ wrench (count, NV): its moment, and its force at the distance from the joint."""
@@ -165,7 +163,7 @@ class Sizes:
         """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM); Hadamard's bound where M is singular."""
         try:
             det = largest(self.truth.results("mass_matrix_determinant")["det"])
-            return np.asarray(det * log_sizes.trace(self))
+            return np.asarray(det * log_sizes.trace(self.truth, self.roots))
         except RequestError:
             diagonal = np.array(np.diagonal(self.truth.mass_matrix, axis1=-2, axis2=-1), dtype=float)
             return np.asarray(np.prod(diagonal, axis=-1))
@@ -191,9 +189,9 @@ class Sizes:
         if result == "Lambda_inv":
             return self.mobility()
         if result == "logdet":
-            return log_sizes.log_determinant(self)
+            return log_sizes.log_determinant(self.truth, self.roots)
         if result == "grad":
-            return log_sizes.gradient(self)
+            return log_sizes.gradient(self.truth, self.roots, self.parts)
         if result == "det":
             return self.determinant()
         return largest(self.truth.results(function)[result])

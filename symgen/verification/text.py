@@ -12,12 +12,12 @@ from symgen.verification.report import LINES, Check
 
 def check_text(program: Program, text: str, label: str, header: str = "", sincos: str = "",
                checked: Mapping[int, Fraction] | None = None) -> Check:
-    """Counts the differences that `symgen.readback.compare` finds; the first one is the detail.
+    """Counts the differences that `symgen.readback.rows.compare` finds; the first one is the detail.
 
     `text` is NAME_<function>.c; `header` and `sincos`, when given, are NAME.h and NAME_sincos.h; `checked` as
-    `symgen.readback.compare` has it.
+    `symgen.readback.rows.compare` has it.
     """
-    from symgen.readback import compare
+    from symgen.readback.rows import compare
 
     differences = [str(difference) for difference in compare(program, text, header, sincos, checked)]
     return Check("text", label, float(len(differences)), 0.0, " row(s) that differ", "; ".join(differences[:1]))

@@ -35,14 +35,15 @@ from pathlib import Path
 import numpy as np
 
 import symgen
-from symgen import generation
+from symgen.description.snapping import snapped
+from symgen.description.tip import tip
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
-from symgen.precision import Array
-from symgen.reference import Reference
-from symgen.snapping import snapped
-from symgen.states import draw_states
+from symgen.programs import making
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
+from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
 from tests.judges.pinocchio_answers import ERRORS, Model, Word
 
@@ -115,12 +116,12 @@ class Verdict:
 
 def by_default(mechanism: Mechanism, say: Say) -> Answers:
     """What `symgen generate` prints when it is told nothing but the robot."""
-    chosen = generation.requested(mechanism, None)
+    chosen = making.requested(mechanism, None)
     found = Answers(left_out={name: _why(mechanism, name) for name in FUNCTIONS if name not in chosen})
     for name, method in chosen.items():
         say(f"deriving {name}")
         try:
-            made = generation.program(mechanism, name, method)
+            made = making.program(mechanism, name, method)
         except SymgenError as error:
             found.failed[name] = str(error)
             continue
@@ -129,22 +130,22 @@ def by_default(mechanism: Mechanism, say: Say) -> Answers:
 
 
 def _why(mechanism: Mechanism, name: str) -> str:
-    lost = generation.loss(mechanism, None) if FUNCTIONS[name].needs_inverse else None
+    lost = making.loss(mechanism, None) if FUNCTIONS[name].needs_inverse else None
     return f"M is singular at joint {lost.joint}" if lost is not None else f"{mechanism.nv} joints make it long"
 
 
 def by_named(mechanism: Mechanism, say: Say) -> Answers:
     """The functions of QUICK, each by its method."""
-    chosen = {name: method for name, method in QUICK.items() if generation.refusal(mechanism, name, None) is None}
-    made = {name: generation.program(mechanism, name, method) for name, method in chosen.items()}
+    chosen = {name: method for name, method in QUICK.items() if making.refusal(mechanism, name, None) is None}
+    made = {name: making.program(mechanism, name, method) for name, method in chosen.items()}
     left_out = {name: _why(mechanism, name) for name in QUICK if name not in chosen}
     return Answers({name: in_machine_reals(program) for name, program in made.items()}, chosen, left_out)
 
 
 def by_reference(mechanism: Mechanism, say: Say, all_to: int = 1000) -> Answers:
     """The reference, in float64: what tells a wrong harness from a wrong Program. Beyond `all_to` joints: of QUICK."""
-    reference = Reference(mechanism, frame=generation.tip(mechanism))
-    left_out = {name: _why(mechanism, name) for name in FUNCTIONS if generation.refusal(mechanism, name, None) is not None}
+    reference = Reference(mechanism, frame=tip(mechanism))
+    left_out = {name: _why(mechanism, name) for name in FUNCTIONS if making.refusal(mechanism, name, None) is not None}
 
     def run(name: str, states: dict[str, Array]) -> Mapping[str, Array]:
         return reference.evaluate(name, {array.name: states[array.name] for array in FUNCTIONS[name].arguments})
@@ -183,7 +184,7 @@ def snapped_text(text: str) -> str:
 def compare(mechanism: Mechanism, text: str, ours: Answers, say: Say) -> dict[str, float]:
     """Relative error per function, the largest over the states."""
     states = {name: values.astype(float) for name, values in draw_states(mechanism, STATES, seed=7).items()}
-    model = Model(text, mechanism, generation.tip(mechanism))
+    model = Model(text, mechanism, tip(mechanism))
     words = [Word(model, {name: values[k] for name, values in states.items()}) for k in range(STATES)]
     errors = {}
     for name, run in ours.runners.items():

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from symgen.mechanism import Mechanism
-from symgen.precision import Array
+from symgen.reference.precision import Array
 
 Results = Mapping[str, Array]
 NO_WEIGHT = 1e-10

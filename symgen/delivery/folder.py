@@ -1,0 +1,306 @@
+"""The folder of C: every file of `interface.md` for one robot, written whole or not at all.
+
+`texts` makes the texts, and `symgen.delivery.replacing` puts them into place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from symgen.backends import c99, render, wrapper
+from symgen.backends._c_text import WIDTH, literal
+from symgen.backends._legend import legend
+from symgen.backends._markdown import cell, code, prose
+from symgen.delivery import again
+from symgen.delivery.evidence import context
+from symgen.delivery.omissions import omissions
+from symgen.delivery.replacing import replace_folder
+from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
+from symgen.ir import Port, Program
+from symgen.joints import joint_type
+from symgen.machine import firmware
+from symgen.mechanism import BASE, Mechanism
+from symgen.reals import LOST
+from symgen.version import __version__
+
+Number = float | Fraction
+
+
+@dataclass(frozen=True)
+class SelfTestCase:
+    """One state and the answer there, for the self-test.
+
+    `arguments` and `results` are flat and in the order of the C call; `tolerances` bounds the absolute error of every
+    element of a result, one number per result. Arguments should be exact in the program's real type.
+    """
+
+    function: str
+    arguments: tuple[tuple[Number, ...], ...]
+    results: tuple[tuple[Number, ...], ...]
+    tolerances: tuple[Number, ...]
+
+
+def write(
+    folder: str | PathLike[str],
+    mechanism: Mechanism,
+    programs: Mapping[str, Program],
+    *,
+    name: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    cases: Iterable[SelfTestCase] = (),
+    evidence: Mapping[str, Any] | None = None,
+    floors: Mapping[str, Mapping[int, Fraction]] | None = None,
+    functions_only: bool = False,
+    left_out: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
+
+    `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …);
+    `trig`, `checked` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. `evidence` is
+    what was found out about the C, plain data for the manifest and the README ("cost": `symgen.delivery.cost_sheet`, "proof":
+    `symgen.delivery.proof_sheet`); `floors` are certified bounds of divisors by function and row (`c99.source`); `left_out` says
+    why other functions are not in it. A folder that is there already is replaced when symgen wrote it; files in it that symgen
+    did not write are kept. With `functions_only` it holds the functions and their headers, nothing else, not even the manifest.
+    Raises RequestError when something else stands there, or when the disk refuses.
+    """
+    files = texts(mechanism, programs, name=name, options=options, cases=cases, evidence=evidence, floors=floors,
+                  left_out=left_out)
+    manifest: dict[str, Any] = json.loads(files["manifest.json"])
+    if functions_only:
+        functions = {entry["file"] for entry in manifest["functions"].values()}
+        files = {name: text for name, text in files.items() if name in functions or name.endswith((".h", ".hpp"))}
+        manifest["files"] = sorted(files)
+    replace_folder(Path(folder), files, manifest["robot"])
+    return manifest
+
+
+def texts(
+    mechanism: Mechanism,
+    programs: Mapping[str, Program],
+    *,
+    name: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    cases: Iterable[SelfTestCase] = (),
+    evidence: Mapping[str, Any] | None = None,
+    floors: Mapping[str, Mapping[int, Fraction]] | None = None,
+    left_out: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Every file of the folder by name. The same arguments give the same texts."""
+    from symgen.description.canonical import to_toml
+
+    chosen = dict(options or {})
+    trig = chosen.get("trig", "libm")
+    checked = bool(chosen.get("checked"))
+    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, trig, mechanism.source_sha256, checked,
+                        chosen.get("frame") or "")
+    described = _manifest(mechanism, programs, target, chosen)
+    words = again.command(target.name, described, bool(evidence), name)
+    described |= {"command": shlex.join(words), "not_modelled": omissions(mechanism, left_out)}
+    common = target.context | {"real": described["real"], "cpp": "cpp17" in chosen.get("wrap", ()),
+                               "statuses": c99.statuses(programs.values(), target)}
+    files = c99.headers(programs, target)
+    wraps = [wrapper(backend) for backend in chosen.get("wrap", ())]
+    headers = [f"{target.name}.h", *(f"{target.name}.{module.SUFFIX}" for module in wraps)]
+    files |= {f"{target.name}.{module.SUFFIX}": module.header(programs, target) for module in wraps}
+    bounds = floors or {}
+    files |= {target.file(name): c99.source(program, target, bounds.get(name)) for name, program in programs.items()}
+    files[f"{target.name}.toml"] = to_toml(mechanism)
+    tests = _tests(programs, target, list(cases))
+    spelt = {"float": {"fabs": "fabsf", "spoilt": "1e30f", "infinity": "HUGE_VALF", "zero": "0.0f"},
+             "double": {"fabs": "fabs", "spoilt": "1e300", "infinity": "HUGE_VAL", "zero": "0.0"}}[described["real"]]
+    filled = common | spelt | {"tests": tests, "total": len(tests)}
+    files[f"{target.name}_selftest.c"] = render(c99.TEMPLATES, "selftest.c.j2", **filled)
+    release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
+    sources = [target.file(function) for function in programs]
+    built = {"release": release, "files": sources, "headers": headers}
+    files["CMakeLists.txt"] = render(c99.TEMPLATES, "CMakeLists.txt.j2", **common, **built)
+    known = {key: facts for key, facts in (evidence or {}).items() if facts}
+    described |= known
+    said = _readme(mechanism, programs, described) | {"machine": chosen.get("target"), "command": again.lines(words)}
+    said |= legend(programs.values()) | context(known)
+    files["README.md"] = render(c99.TEMPLATES, "README.md.j2", **common, **said)
+    if "target" in chosen:
+        files |= firmware.texts(target, chosen["target"], programs)
+    described["files"] = sorted([*files, "manifest.json"])
+    files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return files
+
+
+def _manifest(
+    mechanism: Mechanism, programs: Mapping[str, Program], target: c99.Target, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    def ports(found: Sequence[Port]) -> list[dict[str, Any]]:
+        return [{"name": port.name, "shape": list(port.shape)} for port in found]
+
+    functions = {}
+    for function, program in programs.items():
+        results = ports(program.outputs)
+        functions[function] = {
+            "method": program.method,
+            "symbol": target.symbol(function),
+            "file": target.file(function),
+            "arguments": ports(program.inputs),
+            "result": results[0] if len(results) == 1 else results,
+            "operations": program.operations,
+            "depth": program.depth,
+        }
+    parents = [mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name for j in mechanism.joints]
+    return {
+        "symgen": __version__,
+        "robot": target.name,
+        "source_sha256": mechanism.source_sha256,
+        "real": c99.single_real(programs.values()),
+        "nq": mechanism.nq,
+        "nv": mechanism.nv,
+        "gravity": [float(g) for g in mechanism.gravity],
+        "joints": [
+            {"name": joint.name, "type": joint.kind, "parent": parent, "child": body.name, "q": [i, 1], "v": [i, 1]}
+            for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
+        ],
+        "functions": functions,
+        "options": {"name": mechanism.name} | {k: options[k] for k in sorted(options)},
+    }
+
+
+def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:
+    units = ["rad" if joint_type(joint.kind).TURNS else "m" for joint in mechanism.joints]
+    joints = [
+        {key: cell(joint[key]) for key in ("name", "parent", "child")} | {"type": joint["type"]} | {"index": i, "unit": unit}
+        for i, (joint, unit) in enumerate(zip(described["joints"], units, strict=True))
+    ]
+    functions, meanings = [], {}
+    for function, program in programs.items():
+        arguments, results = c99.describe(program)
+        meanings.update({a.name: a.what for a in (*arguments, *results)})
+        functions.append(
+            {
+                "symbol": described["functions"][function]["symbol"],
+                "method": program.method,
+                "arguments": ", ".join(a.name for a in arguments),
+                "results": ", ".join(a.name for a in results),
+                "operations": c99.operations_text(program),
+                "depth": program.depth,
+            }
+        )
+    first = next(iter(programs.values()))
+    said = {key: ", ".join(value) if isinstance(value, list) else str(value)
+            for key, value in described["options"].items() if value is not None and key != "name"}
+    options = {key: code(value) for key, value in said.items()}
+    return {
+        "robot": code(mechanism.name),
+        "base": code(mechanism.base),
+        "frame": options.get("frame", ""),
+        "framed": [f"`{function}`" for function in programs if function in FUNCTIONS and FUNCTIONS[function].needs_frame],
+        "not_modelled": [{"kind": prose(o["kind"]), "text": prose(o["text"])} for o in described["not_modelled"]],
+        "gravity": ", ".join(f"{g:g}" for g in described["gravity"]),
+        "joints": joints,
+        "functions": functions,
+        "meanings": [{"name": meant, "what": what} for meant, what in meanings.items()],
+        "options": [{"name": key, "value": value} for key, value in options.items()],
+        "wrench": options.get("wrench") if "wrench" in meanings else None,
+        "example": {
+            "symbol": described["functions"][first.function]["symbol"],
+            "function": first.function,
+            "answer": first.outputs[0].name if len(first.outputs) == 1 else "results",
+            "arguments": [{"name": p.name, "size": p.size} for p in first.inputs],
+            "results": [{"name": p.name, "size": p.size} for p in first.outputs],
+        },
+    }
+
+
+def _tests(programs: Mapping[str, Program], target: c99.Target, cases: list[SelfTestCase]) -> list[dict[str, Any]]:
+    """What the self-test's template repeats, for each function that has a case."""
+    return [
+        _test(program, target, own)
+        for function, program in programs.items()
+        if (own := [case for case in cases if case.function == function])
+    ]
+
+
+def _test(program: Program, target: c99.Target, cases: list[SelfTestCase]) -> dict[str, Any]:
+    """Data and calls of one function's self-test: the plain call, and each result stored over each argument."""
+    for case in cases:
+        _check_case(program, case)
+    names = c99.parameters(program, target)
+
+    def numbers(values: Sequence[Number]) -> list[str]:
+        return _wrapped([literal(Fraction(x), program.real) for x in values])
+
+    def data(port: Port, values: list[Sequence[Number]]) -> dict[str, Any]:
+        table = f"{program.function}_{port.name}"
+        return {"name": names[port.name], "table": table, "size": port.size, "states": [numbers(row) for row in values]}
+
+    arguments = [data(port, [case.arguments[k] for case in cases]) for k, port in enumerate(program.inputs)]
+    results = [data(port, [case.results[k] for case in cases]) for k, port in enumerate(program.outputs)]
+    for k, result in enumerate(results):
+        result["tolerances"] = numbers([case.tolerances[k] for case in cases])
+    given = [f"{a['table']}[i]" for a in arguments]
+    into = [r["name"] for r in results]
+    shared = [
+        {
+            "argument": argument,
+            "result": result,
+            "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into[:k], "shared", *into[k + 1 :]]),
+        }
+        for i, argument in enumerate(arguments)
+        for k, result in enumerate(results)
+    ]
+    refused = [
+        {"argument": argument, "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into])}
+        for i, argument in enumerate(arguments)
+    ]
+    return {
+        "function": program.function,
+        "label": program.function + _coarse(cases),
+        "symbol": target.symbol(program.function),
+        "count": len(cases),
+        "arguments": arguments,
+        "results": results,
+        "call": ", ".join([*given, *into]),
+        "shared": shared,
+        "refused": refused if target.checked else [],
+        "largest": max(port.size for port in (*program.inputs, *program.outputs)),
+    }
+
+
+def _coarse(cases: list[SelfTestCase]) -> str:
+    """How far a tolerance lets a result be off, where that is more than `reals.LOST` of it at half of the states or more."""
+    found = []
+    for case in cases:
+        pairs = zip(case.results, case.tolerances, strict=True)
+        sizes = [(max((abs(float(x)) for x in result), default=0.0), float(tolerance)) for result, tolerance in pairs]
+        found.append(max((tolerance / size for size, tolerance in sizes if size), default=0.0))
+    usual = median(found)
+    return f" (to within {usual:.1g} of the answer)" if usual > LOST else ""
+
+
+def _check_case(program: Program, case: SelfTestCase) -> None:
+    sizes = [port.size for port in (*program.inputs, *program.outputs)]
+    given = [len(values) for values in (*case.arguments, *case.results)]
+    numbers = [x for values in (*case.arguments, *case.results, case.tolerances) for x in values]
+    if sizes != given or len(case.tolerances) != len(program.outputs) or not all(math.isfinite(x) for x in numbers):
+        what = f"sizes {given} for {sizes}, or a number that is not finite"
+        raise RequestError(f"a self-test case of {program.function} has {what}")
+
+
+def _wrapped(numbers: Sequence[str]) -> list[str]:
+    """Numbers as lines of at most WIDTH columns, commas included."""
+    lines: list[str] = []
+    for k, number in enumerate(numbers):
+        text = number + ("," if k + 1 < len(numbers) else "")
+        if lines and len(lines[-1]) + len(text) + 13 <= WIDTH:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    return lines

@@ -1,0 +1,23 @@
+"""What a folder of C says of its proofs: `symgen.proof.prove_programs` as plain data for manifest and README."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from symgen.errors import ToolMissing
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+from symgen.programs.options import Options
+from symgen.proof import prove_programs
+
+
+def proof_sheet(mechanism: Mechanism, programs: Mapping[str, Program], options: Options, name: str = "") -> dict[str, Any]:
+    """`Proof.facts` with Frama-C's verdict under "eva", or with "eva_missing", a sentence, where Frama-C is not installed.
+
+    Nothing that is observed is in it, since that would depend on the library of the machine. `name` is the NAME in the C.
+    """
+    try:
+        return prove_programs(mechanism, programs, options, compiled=False, with_eva=True, name=name).facts()
+    except ToolMissing as missing:
+        return prove_programs(mechanism, programs, options, compiled=False, name=name).facts() | {"eva_missing": str(missing)}

@@ -1,0 +1,85 @@
+"""The last step of the way through: Programs → a folder of C, with what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any
+
+from symgen import backends
+from symgen.certificate import checked_floors
+from symgen.delivery import folder, selftest
+from symgen.delivery.cost_sheet import cost_sheet
+from symgen.delivery.proof_sheet import proof_sheet
+from symgen.description.loading import load
+from symgen.description.tip import tip
+from symgen.functions import FUNCTIONS
+from symgen.machine import targets
+from symgen.mechanism import Mechanism
+from symgen.names import nearest
+from symgen.programs.making import INVERSE_ON_REQUEST_ABOVE, Progress, programs_and_refusals, refusal
+from symgen.programs.options import Options
+
+
+def wrappers(asked: Iterable[str]) -> list[str]:
+    """The wrappers of the C that are asked for, each once, in order; RequestError for one that there is not."""
+    return [name for name in sorted(set(asked)) if backends.wrapper(name)]
+
+
+def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = None,
+             refused: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The functions that are not among those `made`, and why, in one sentence each: of the robot, not of the request.
+
+    `refused`: those that no method makes, with the sentence.
+    """
+    why = {name: refusal(mechanism, name, payload) for name in FUNCTIONS if name not in set(made)}
+    long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
+    found = refused or {}
+    return {name: text or found.get(name) or (f"{mechanism.nv} joints make it long; ask for it with -f {name}" if name in long
+                           else "not asked for; -f makes it") for name, text in why.items()}
+
+
+def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
+             real: str | None = None, name: str | None = None, frame: str | None = None, payload: str | None = None,
+             trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = (),
+             target: str | None = None, checked: bool = False, evidence: bool = True,
+             functions_only: bool = False, progress: Progress | None = None) -> dict[str, Any]:
+    """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
+
+    `functions` as in `symgen.programs.making.requested`; `real` None is float where the target's FPU has single precision only,
+    else double; `frame`, `payload` and `wrench` as in `symgen.program`; `name` prefixes every C name; `wrap` names the wrappers
+    of the C that are wanted besides ('cpp17'); `target` (`symgen.machine.targets`) adds the folder firmware/ for it and, unless
+    `evidence` is False, what a call costs there (`cost_sheet`) and what is proved (`proof_sheet`); `checked`
+    functions return a status, and leave their results alone where it is not OK. With `functions_only` the folder holds the
+    functions and their headers and nothing else: no self-test, description or manifest, nothing for the target.
+    Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
+    """
+    tell = progress or (lambda what, done, total: None)
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
+    wraps = wrappers(wrap)
+    frame = frame or tip(mechanism)
+    machine = None if target is None else nearest(target, targets.names(), "target")
+    options = Options(real or targets.real(machine), frame, payload, trig, wrench, checked)
+    device = {} if machine is None or functions_only else {"target": machine}
+    found, refused = programs_and_refusals(mechanism, functions, options, tell)      # → model → derivation → Programs
+    chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time, **device}
+    if wraps:
+        chosen["wrap"] = wraps
+    if checked:
+        chosen["checked"] = True
+    tell("answers for the self-test", 1, 3)
+    cases = ([] if functions_only else                                              # the reference's answers
+             selftest.cases(mechanism, found, frame=frame, trig=trig, **options.at_run_time))
+    if checked:
+        tell("certifying divisors", 2, 3)
+    bounds = {function: checked_floors(mechanism, program, options) for function, program in found.items()}
+    known = {}
+    if machine is not None and evidence and not functions_only:
+        tell(f"measuring on {machine}", 0, 2)
+        known["cost"] = cost_sheet(mechanism, found.values(), machine, options.at_run_time, trig, bounds if checked else None)
+        tell("proving", 1, 2)
+        known["proof"] = proof_sheet(mechanism, found, options, name or mechanism.name)
+    tell("writing the folder", 3, 3)
+    missing = left_out(mechanism, found, payload, refused)
+    return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known, floors=bounds,
+                        functions_only=functions_only, left_out=missing)            # → C

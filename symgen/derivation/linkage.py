@@ -1,0 +1,225 @@
+"""`Linkage`: a model laid out as Scalars, ready for a method: inputs, joint angles, transforms, link inertias.
+
+This is where SymPy's closed form of each joint meets the constants of each link. A constant rotation is split into
+turns about z, x and z; the last one merges with a revolute joint's own turn, where multiples of π/2 only swap sine
+and cosine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from symgen.derivation import constants as k
+from symgen.derivation.closed_forms import Q, joint_form
+from symgen.derivation.constants import Constant, Mat3
+from symgen.derivation.model import Frame, Link, Model
+from symgen.derivation.scalars import Derivation, Scalar, lower
+from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector, wrench_outward
+
+
+@dataclass(frozen=True)
+class LinkGeometry:
+    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's, H is its motion subspace."""
+
+    parent: int
+    children: tuple[int, ...]
+    rotation: Rotation
+    shift: Vector
+    H_angular: Vector
+    H_linear: Vector
+    label: str
+
+    def project(self, n: Vector, f: Vector) -> Scalar:
+        """Hᵀ · wrench: the generalized force at this joint."""
+        return self.H_angular.dot(n) + self.H_linear.dot(f)
+
+
+class Linkage:
+    """A model and a derivation, laid out for the methods.
+
+    `links[i]`, `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in its base frame),
+    `loads[i]` (the run-time wrench on link i as (moment, force) at its origin in its axes, zeros elsewhere),
+    `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1.
+    """
+
+    def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
+                 wrench: Frame | None = None) -> None:
+        self.model, self.home, self.frame, self.payload = model, home, frame, payload
+        self.inputs = home.inputs
+        self.zero, self.one = home.zero, home.one
+        home.step("joint angles: sines and cosines")
+        self.links = [self._geometry(i) for i in range(len(model.links))]
+        self.inertia = [self._inertia(i) for i in range(len(model.links))]
+        self.gravity = [self.vector(link.gravity) for link in model.links]
+        if payload is not None and payload.link >= 0:
+            self.inertia[payload.link] = self.inertia[payload.link] + self._carried(payload, home.inputs["payload"])
+        self.loads = [(self.zeros, self.zeros) for _ in model.links]
+        if wrench is not None and wrench.link >= 0:
+            self.loads[wrench.link] = self._exerted(wrench, home.inputs["wrench"])
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    @property
+    def zeros(self) -> Vector:
+        return Vector((self.zero, self.zero, self.zero))
+
+    def product(self, factors: Sequence[Scalar]) -> Scalar:
+        """The product of the pivots of M, tip first; zero where one is."""
+        total = factors[-1]
+        for one in reversed(factors[:-1]):
+            total = total * one
+        return total
+
+    def log_product(self, factors: Sequence[Scalar]) -> Scalar:
+        """ln of the product of positive factors: a logarithm each, and one constant of what is constant.
+
+        The product itself leaves the range of a double: a hundred points of 2e-26 kg at 1.5e-10 m have det M ≈ 1e-4500. Two
+        pivots multiplied before the logarithm would save one, and leave the range of a float.
+        """
+        constant, total = self.one, self.zero
+        for factor in factors:
+            if factor.is_constant:
+                constant = constant * factor
+        for factor in reversed(factors):
+            if not factor.is_constant:
+                total = total + self.home.log(factor)
+        return total + self.home.log(constant)
+
+    def dot(self, a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+        """Σ a_i b_i, first to last."""
+        return self.home.dot(a, b)
+
+    def scalar(self, value: Constant) -> Scalar:
+        return self.home.constant(value)
+
+    def vector(self, v: Sequence[Constant]) -> Vector:
+        return Vector(self.scalar(x) for x in v)
+
+    def matrix(self, m: Mat3) -> Matrix:
+        return (self.vector(m[0]), self.vector(m[1]), self.vector(m[2]))
+
+    def center(self, i: int) -> Vector:
+        """The mass centre of link i in its frame."""
+        return self.vector(self.model.links[i].center)
+
+    def _offset(self, i: int) -> Vector:
+        """Where joint i's frame stands in its parent's, before the joint slides."""
+        return self.vector(self.model.links[i].shift)
+
+    def _inertia(self, i: int) -> RigidInertia:
+        inertia = self.model.links[i].inertia
+        return RigidInertia.of(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
+
+    # -- naming ---------------------------------------------------------------------------------------------------
+
+    def step(self, i: int, text: str) -> None:
+        """Start the comment line of one step for link i."""
+        self.home.step(f"link {i + 1} ({self.links[i].label}): {text}")
+
+    def name(self, symbol: str, i: int, quantity: Scalar | Vector | Symmetric | Matrix) -> None:
+        """Name a quantity of link i: omega_3_1 is component 1 of link 3, P_4_12 entry (1, 2)."""
+        stem = f"{symbol}_{i + 1}"
+        if isinstance(quantity, Scalar):
+            self.home.name(stem, quantity)
+        elif isinstance(quantity, Vector):
+            for c, entry in enumerate(quantity, 1):
+                self.home.name(f"{stem}_{c}", entry)
+        elif isinstance(quantity, Symmetric):
+            for place, entry in zip(("11", "12", "13", "22", "23", "33"), quantity.entries, strict=True):
+                self.home.name(f"{stem}_{place}", entry)
+        else:
+            for r, row in enumerate(quantity, 1):
+                for c, entry in enumerate(row, 1):
+                    self.home.name(f"{stem}_{r}{c}", entry)
+
+    # -- geometry -------------------------------------------------------------------------------------------------
+
+    def _geometry(self, i: int) -> LinkGeometry:
+        link = self.model.links[i]
+        form = joint_form(link.kind)
+        q = self.inputs["q"][i]
+        gamma, alpha, beta = k.zxz(link.rotation)
+        constants = [_about(2, gamma), _about(0, alpha)]
+        if link.turns:
+            angle = self._angle(q, beta)
+            bindings: dict[object, Scalar] = {Q: q, **self._sine_cosine(i, angle)}
+            factors = [self.matrix(m) for m in constants]
+        else:
+            bindings = {Q: q}
+            factors = [self.matrix(m) for m in (*constants, _about(2, beta))]
+        turning = Rotation([*factors, _lowered(form.rotation, bindings, self.home)])
+        constant = Rotation(factors)
+        slide = Vector(lower(x, bindings, self.home) for x in form.shift)
+        H = [lower(x, bindings, self.home) for x in form.motion_subspace]
+        shift = self._shift(link, self._offset(i) + constant.outward(slide), slide)
+        return LinkGeometry(
+            link.parent, self.model.children(i), turning, shift,
+            Vector(H[:3]), Vector(H[3:]), link.name,
+        )
+
+    def _shift(self, link: Link, whole: Vector, slide: Vector) -> Vector:
+        """The shift from a link's frame to its parent's; in two where a part along the joint's axis leaves less across it.
+
+        That part may be taken before the link turns, where its articulated inertia has a row of zeros: so two lengths, one
+        along each axis, are cheaper than two components on the same side.
+        """
+        axis = k.transpose(link.rotation)[2]
+        along = k.settle(k.dot(axis, link.shift))
+        outer = self.vector([k.settle(x) for x in k.sub(link.shift, k.scale(along, axis))])
+        inner = slide + self.vector((k.ZERO, k.ZERO, along))
+        beside = not (slide[0].is_zero and slide[1].is_zero)
+        parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
+        return whole if beside or inner.is_zero or parts > components else SplitShift(whole, inner, outer)
+
+    def _angle(self, q: Scalar, beta: tuple[Constant, Constant]) -> tuple[Scalar, int]:
+        """(atom, quarter turns) of q + β: a multiple of π/2 is left to `_sine_cosine`, any other β is added."""
+        cosine, sine = beta
+        for quarter, (c, s) in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
+            if cosine == c and sine == s:
+                return q, quarter
+        return q + self.home.constant(k.angle_of(cosine, sine)), 0
+
+    def _sine_cosine(self, i: int, angle: tuple[Scalar, int]) -> dict[object, Scalar]:
+        import sympy as sp
+
+        atom, quarter = angle
+        c, s = self.home.cos(atom), self.home.sin(atom)
+        self.home.name(f"c_{i + 1}", c)
+        self.home.name(f"s_{i + 1}", s)
+        c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
+        return {sp.cos(Q): c, sp.sin(Q): s}
+
+    def _carried(self, frame: Frame, payload: Sequence[Scalar]) -> RigidInertia:
+        """Run-time matter on a frame: (m, centre, xx xy xz yy yz zz about the frame's origin) as seen from its link."""
+        m, center, (xx, xy, xz, yy, yz, zz) = payload[0], Vector(payload[1:4]), payload[4:]
+        self.home.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
+        half = (xx + yy + zz) * self.home.constant(k.rational(1) / 2)
+        own = RigidInertia.of(m, center * m, Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
+        return own.outward(self.constant_rotation(frame.rotation), self.vector(frame.shift))
+
+    def _exerted(self, frame: Frame, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
+        """A run-time wrench on a frame, (moment, force) in its axes at its origin, as seen from its link."""
+        self.home.step(f"wrench on {frame.name}, in the axes of link {frame.link + 1}")
+        n, f = Vector(wrench[:3]), Vector(wrench[3:])
+        n, f = wrench_outward(self.constant_rotation(frame.rotation), self.vector(frame.shift), n, f)
+        self.name("wrench", frame.link, Vector([*n, *f]))
+        return n, f
+
+    def constant_rotation(self, rotation: Mat3) -> Rotation:
+        """A constant rotation as its cheapest factors."""
+        if all(k.is_zero(x) or abs(x) == 1 for row in rotation for x in row):
+            return Rotation([self.matrix(rotation)])
+        gamma, alpha, beta = k.zxz(rotation)
+        return Rotation([self.matrix(m) for m in (_about(2, gamma), _about(0, alpha), _about(2, beta))])
+
+
+def _lowered(m: object, bindings: dict[object, Scalar], home: Derivation) -> Matrix:
+    rows = [Vector(lower(m[r, c], bindings, home) for c in range(3)) for r in range(3)]  # type: ignore[index]
+    return (rows[0], rows[1], rows[2])
+
+
+def _about(axis: int, turn: tuple[Constant, Constant]) -> Mat3:
+    unit = (k.IDENTITY[0], k.IDENTITY[1], k.IDENTITY[2])[axis]
+    return k.turn(unit, *turn)

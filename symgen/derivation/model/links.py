@@ -1,0 +1,209 @@
+"""`Model`: every link's frame, joint and inertia as exact-enough constants.
+
+Each link i has a frame whose z axis is the axis of joint i. The parent's frame leads to it by the constant rotation
+`rotation` and shift `shift`, then by the joint's own motion along z (`symgen.joints`): for a revolute joint
+x_parent = rotation Rz(q) x_link + shift, for a prismatic one x_parent = rotation (x_link + q z) + shift.
+`placement` says where the link's frame sits in the declared body frame, so that answers return to declared frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from symgen.derivation import constants as k
+from symgen.derivation.constants import Constant, Mat3, Vec3
+from symgen.joints import joint_type
+from symgen.mechanism import Body, Mechanism, Part
+
+Sym3 = tuple[Constant, Constant, Constant, Constant, Constant, Constant]
+"""A symmetric 3x3 as (xx, xy, xz, yy, yz, zz)."""
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Mass m, first moment h = ∫ρ r, second moment Σ = ∫ρ r rᵀ about the frame's origin (Σ = ½tr(I)1 − I)."""
+
+    m: Constant
+    h: Vec3
+    S: Sym3
+
+    def __add__(self, other: Inertia) -> Inertia:
+        return Inertia(k.settle(self.m + other.m), k.add(self.h, other.h), _plus(self.S, other.S))
+
+    def seen_from(self, rotation: Mat3, shift: Vec3) -> Inertia:
+        """The same matter in an outer frame, x_outer = rotation x + shift."""
+        h = k.apply(rotation, self.h)
+        S = _plus(_plus(rotated(rotation, self.S), _sum_of_outer(h, shift)), _scaled(self.m, _outer(shift)))
+        return Inertia(self.m, k.add(h, k.scale(self.m, shift)), S)
+
+
+NOTHING = Inertia(k.ZERO, k.ORIGIN, (k.ZERO,) * 6)
+
+
+def _plus(a: Sym3, b: Sym3) -> Sym3:
+    return tuple(k.settle(x + y) for x, y in zip(a, b, strict=True))
+
+
+def _scaled(c: Constant, a: Sym3) -> Sym3:
+    return tuple(k.settle(c * x) for x in a)
+
+
+def _outer(v: Vec3) -> Sym3:
+    x, y, z = v
+    return (k.settle(x * x), k.settle(x * y), k.settle(x * z), k.settle(y * y), k.settle(y * z), k.settle(z * z))
+
+
+def _sum_of_outer(a: Vec3, b: Vec3) -> Sym3:
+    """a bᵀ + b aᵀ."""
+    return tuple(k.settle(a[i] * b[j] + a[j] * b[i]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+
+
+def full(s: Sym3) -> Mat3:
+    return ((s[0], s[1], s[2]), (s[1], s[3], s[4]), (s[2], s[4], s[5]))
+
+
+def rotated(rotation: Mat3, s: Sym3) -> Sym3:
+    """R S Rᵀ."""
+    m = k.product(k.product(rotation, full(s)), k.transpose(rotation))
+    return (m[0][0], m[0][1], m[0][2], m[1][1], m[1][2], m[2][2])
+
+
+def rod(m: Constant, h_z: Constant, s_zz: Constant, axis: Vec3, at: Vec3) -> Inertia:
+    """Matter spread along a line through `at` in direction `axis`: what a joint about that line cannot feel."""
+    S = _plus(_plus(_scaled(m, _outer(at)), _scaled(h_z, _sum_of_outer(at, axis))), _scaled(s_zz, _outer(axis)))
+    return Inertia(m, k.add(k.scale(m, at), k.scale(h_z, axis)), S)
+
+
+@dataclass(frozen=True)
+class Link:
+    """One link and the joint that moves it; see the module docstring. `parent` is -1 on the base.
+
+    A link on the base has a base frame of its own, `base_rotation`, `base_shift`: the base does not move, so every
+    root may choose where it looks from.
+    """
+
+    name: str
+    joint: str
+    kind: str
+    parent: int
+    rotation: Mat3
+    shift: Vec3
+    placement: tuple[Mat3, Vec3]
+    inertia: Inertia
+    center: Vec3
+    gravity: Vec3 = k.ORIGIN
+    base_rotation: Mat3 = k.IDENTITY
+    base_shift: Vec3 = k.ORIGIN
+
+    @property
+    def turns(self) -> bool:
+        return bool(joint_type(self.kind).TURNS)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame fixed to `link` (-1: the base) at (rotation, shift) in the link's frame."""
+
+    name: str
+    link: int
+    rotation: Mat3
+    shift: Vec3
+
+
+@dataclass(frozen=True)
+class Model:
+    """All links, parents before children. `changes` names the passes that were applied."""
+
+    name: str
+    links: tuple[Link, ...]
+    gravity: Vec3
+    changes: tuple[str, ...] = ()
+
+    def children(self, i: int) -> tuple[int, ...]:
+        return tuple(c for c, link in enumerate(self.links) if link.parent == i)
+
+    def ancestors(self, i: int) -> tuple[int, ...]:
+        """Parents of i from the nearest to the root."""
+        found = []
+        while (i := self.links[i].parent) >= 0:
+            found.append(i)
+        return tuple(found)
+
+    def with_links(self, links: list[Link], change: str) -> Model:
+        return replace(self, links=tuple(links), changes=(*self.changes, change))
+
+    def frame(self, mechanism: Mechanism, name: str) -> Frame:
+        """A declared frame in the axes of this model's links."""
+        frame = mechanism.frame(name)
+        rotation, shift = k.displacement(frame.pose)
+        if frame.body < 0:
+            return Frame(name, -1, rotation, shift)
+        axes, origin = self.links[frame.body].placement
+        back = k.transpose(axes)
+        return Frame(name, frame.body, k.product(back, rotation), k.apply(back, k.sub(shift, origin)))
+
+
+def _part_inertia(part: Part) -> Inertia:
+    """A declared part, about its body's frame: moments about the centre turned into Σ, then moved by its pose."""
+    xx, xy, xz, yy, yz, zz = (k.rational(x) for x in part.moments)
+    half = (xx + yy + zz) / 2
+    centred = Inertia(k.rational(part.mass), k.ORIGIN, (half - xx, -xy, -xz, half - yy, -yz, half - zz))
+    return centred.seen_from(*k.displacement(part.pose))
+
+
+def body_inertia(body: Body) -> Inertia:
+    total = NOTHING
+    for part in body.parts:
+        total = total + _part_inertia(part)
+    return total
+
+
+def declared(mechanism: Mechanism) -> Model:
+    """The mechanism in frames that share origin with the declared body frames, z turned onto each joint's axis."""
+    placements = [(aligned(k.unit(k.vector(joint.axis))), k.ORIGIN) for joint in mechanism.joints]
+    return place(mechanism, placements, [None] * len(placements))
+
+
+def aligned(axis: Vec3) -> Mat3:
+    """Some rotation whose z column is `axis`; a signed permutation when the axis lies along a coordinate axis."""
+    if k.is_zero(axis[0]) and k.is_zero(axis[1]):
+        x = (k.ONE, k.ZERO, k.ZERO)
+    elif k.is_zero(axis[2]):
+        x = (k.ZERO, k.ZERO, k.ONE)
+    else:
+        x = k.unit(k.cross((k.ZERO, k.ZERO, k.ONE), axis))
+    return k.columns(x, k.cross(axis, x), axis)
+
+
+def place(mechanism: Mechanism, placements: list[tuple[Mat3, Vec3]], bases: list[tuple[Mat3, Vec3] | None]) -> Model:
+    """The model whose link frames sit at `placements` in the declared body frames.
+
+    `bases[i]`, for a root link, is where its base frame sits in the declared base (None: the declared base itself).
+    """
+    gravity = k.vector(mechanism.gravity)
+    links: list[Link] = []
+    for i, body in enumerate(mechanism.bodies):
+        with k.speaking_of(f"link '{body.name}'"):
+            links.append(_placed(mechanism, i, placements, bases[i], gravity))
+    return Model(mechanism.name, tuple(links), gravity)
+
+
+def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], base: tuple[Mat3, Vec3] | None,
+            gravity: Vec3) -> Link:
+    joint, body = mechanism.joints[i], mechanism.bodies[i]
+    rotation, shift = k.displacement(joint.pose)
+    axes, origin = placements[i]
+    outer = placements[joint.parent] if joint.parent >= 0 else base or (k.IDENTITY, k.ORIGIN)
+    back = k.transpose(outer[0])
+    there = k.sub(k.add(k.apply(rotation, origin), shift), outer[1])
+    inertia = body_inertia(body)
+    inward = k.transpose(axes)
+    inertia = inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, origin)).seen_from(inward, k.ORIGIN)
+    center = k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
+    return Link(
+        name=body.name, joint=joint.name, kind=joint.kind, parent=joint.parent,
+        rotation=k.product(back, k.product(rotation, axes)), shift=k.apply(back, there),
+        placement=placements[i], inertia=inertia, center=center,
+        gravity=k.apply(back, gravity) if joint.parent < 0 else k.ORIGIN,
+        base_rotation=outer[0] if joint.parent < 0 else k.IDENTITY, base_shift=outer[1] if joint.parent < 0 else k.ORIGIN,
+    )

@@ -1,0 +1,146 @@
+"""Choose link frames in which little has to be multiplied: modified Denavit-Hartenberg frames read off the axes.
+
+z is the joint's axis. Where two axes follow each other, x lies along their common normal, so that the constant part
+between two links is one turn about x and at most one offset along it. Origins of parallel neighbours share a plane
+across the axis; behind a sliding joint, whose axis has no place, the child's origin is taken. A link on the base
+gets a base frame of its own, which coincides with it at q = 0 but for a turn that lays gravity along an axis.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from symgen.derivation import constants as k
+from symgen.derivation.constants import Mat3, Vec3
+from symgen.derivation.model.links import Model, aligned, body_inertia, place
+from symgen.joints import joint_type
+from symgen.mechanism import Mechanism
+
+NEARLY_PARALLEL = 0.01
+"""sin² of the angle between two axes below which they are treated as parallel in placing origins (about 6 degrees)."""
+
+
+def reframe(mechanism: Mechanism) -> Model:
+    """The model of `mechanism` in the chosen frames; `Link.placement` records where they sit in the declared ones."""
+    return _reframed(mechanism, k.digits())
+
+
+@lru_cache(maxsize=32)
+def _reframed(mechanism: Mechanism, digits: int) -> Model:
+    """At the working precision that `digits` names."""
+    n = len(mechanism.joints)
+    poses, axes = [], []
+    for joint in mechanism.joints:
+        with k.speaking_of(f"joint '{joint.name}'"):
+            poses.append(k.displacement(joint.pose))
+            axes.append(k.unit(k.vector(joint.axis)))
+    turns = [bool(joint_type(joint.kind).TURNS) for joint in mechanism.joints]
+    size = [1] * n
+    for i in reversed(range(n)):
+        if mechanism.joints[i].parent >= 0:
+            size[mechanism.joints[i].parent] += size[i]
+    heir = [max(mechanism.children(i), key=lambda c: (size[c], -c), default=None) for i in range(n)]
+
+    def child_axis(i: int, c: int) -> tuple[Vec3, Vec3]:
+        """Point and direction of joint c's axis in the declared frame of body i; the point is c's chosen origin."""
+        rotation, shift = poses[c]
+        return k.add(k.apply(rotation, origins[c]), shift), k.apply(rotation, axes[c])
+
+    origins: list[Vec3] = [k.ORIGIN] * n
+    normals: list[Vec3 | None] = [None] * n
+    for i in reversed(range(n)):
+        c = heir[i]
+        with k.speaking_of(f"link '{mechanism.bodies[i].name}'"):
+            if c is not None:
+                point, direction = child_axis(i, c)
+                origins[i] = _origin(axes[i], turns[i], point, direction)
+                normals[i] = _normal(axes[i], direction, point)
+            elif mechanism.joints[i].parent >= 0:
+                origins[i] = _leaf_origin(i, mechanism, poses[i], axes, turns)
+
+    placements: list[tuple[Mat3, Vec3]] = []
+    bases: list[tuple[Mat3, Vec3] | None] = []
+    for i, joint in enumerate(mechanism.joints):
+        with k.speaking_of(f"link '{mechanism.bodies[i].name}'"):
+            rotation, shift = poses[i]
+            base: tuple[Mat3, Vec3] | None = None
+            if joint.parent < 0:
+                frame = _frame(axes[i], normals[i])
+                own = k.product(rotation, frame)
+                base = (_level(own, k.vector(mechanism.gravity), turns[i]), k.add(k.apply(rotation, origins[i]), shift))
+            elif normals[i] is None:
+                frame = _leaf_frame(rotation, axes[i], placements[joint.parent][0])
+                frame = _turned_onto(frame, body_inertia(mechanism.bodies[i]).h) if turns[i] else frame
+            else:
+                frame = _frame(axes[i], normals[i])
+        placements.append((frame, origins[i]))
+        bases.append(base)
+    model = place(mechanism, placements, bases)
+    return model.with_links(list(model.links), "reframe")
+
+
+def _origin(axis: Vec3, turning: bool, point: Vec3, direction: Vec3) -> Vec3:
+    """Where link i's frame starts, given its axis through 0 and its heir's axis through `point`."""
+    if not turning:
+        return point
+    both = k.cross(axis, direction)
+    square = k.dot(both, both)
+    if k.as_float(square) < NEARLY_PARALLEL:
+        # The foot of the normal would lie far away, and round-off grows with the square of that distance.
+        return k.scale(k.dot(axis, point), axis)
+    # Foot of the common normal: the point of this axis nearest to the line point + t direction.
+    return k.scale(k.settle(k.dot(k.cross(point, direction), both) / square), axis)
+
+
+def _normal(axis: Vec3, direction: Vec3, point: Vec3) -> Vec3 | None:
+    """Unit common normal of two axes; for parallel ones the way across; None for one and the same line."""
+    both = k.cross(axis, direction)
+    if any(not k.is_zero(x) for x in both):
+        return k.unit(both)
+    across = k.sub(point, k.scale(k.dot(axis, point), axis))
+    return None if all(k.is_zero(x) for x in across) else k.unit(across)
+
+
+def _leaf_origin(i: int, mechanism: Mechanism, pose: tuple[Mat3, Vec3], axes: list[Vec3], turns: list[bool]) -> Vec3:
+    """The point of a leaf's axis nearest to its parent's axis; of a sliding leaf, whose axis has no place, the mass centre."""
+    rotation, shift = pose
+    back = k.transpose(rotation)
+    parent_axis = k.apply(back, axes[mechanism.joints[i].parent])
+    parent_point = k.scale(-k.ONE, k.apply(back, shift))
+    if not turns[i]:
+        inertia = body_inertia(mechanism.bodies[i])
+        return k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
+    return _origin(axes[i], True, parent_point, parent_axis)
+
+
+def _leaf_frame(rotation: Mat3, axis: Vec3, parent_frame: Mat3) -> Mat3:
+    """x along the common normal with the parent's axis, or as the parent's where they are parallel.
+
+    That would spare the constant turn after q; x through the centre of mass, which a turning leaf gets after this, spares h_y
+    in every product, which is worth more.
+    """
+    back = k.transpose(rotation)
+    x, _, z = k.transpose(parent_frame)
+    nodes = k.cross(k.apply(back, z), axis)
+    return _frame(axis, k.apply(back, x) if all(k.is_zero(n) for n in nodes) else k.unit(nodes))
+
+
+def _frame(axis: Vec3, x: Vec3 | None) -> Mat3:
+    if x is None:
+        return aligned(axis)
+    return k.columns(x, k.cross(axis, x), axis)
+
+
+def _turned_onto(frame: Mat3, v: Vec3) -> Mat3:
+    """`frame` turned about z until v has no y component; left alone where v already lies along x or y."""
+    x, y, z = k.transpose(frame)
+    hx, hy = k.dot(x, v), k.dot(y, v)
+    if k.is_zero(hx) or k.is_zero(hy):
+        return frame
+    across = k.unit(k.add(k.scale(hx, x), k.scale(hy, y)))
+    return k.columns(across, k.cross(z, across), z)
+
+
+def _level(own: Mat3, gravity: Vec3, turning: bool) -> Mat3:
+    """The base frame of a root link: its own frame at q = 0, turned about z until gravity has one component across z."""
+    return _turned_onto(own, gravity) if turning else own

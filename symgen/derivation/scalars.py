@@ -1,0 +1,277 @@
+"""From closed forms to rows: `Scalar` carries SymPy's local results along the mechanism and names what it meets.
+
+A Scalar is an atom: a constant, or a signed row. Each operation on two atoms records exactly that operation, so no
+rewriting system ever decides what is computed. Only what is decided by structure happens here: constants meet
+constants, 0 and 1 vanish, and signs travel with the atom until an addition or a result takes them up. `lower` turns
+a SymPy expression that is local to one joint into Scalars; `Derivation.freeze` is the one exit to the IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+from flint import arb, fmpq
+
+from symgen.derivation import constants as k
+from symgen.errors import ProgramError, SymgenError
+from symgen.ir import Port, Program, Row
+
+
+class TooManyRows(SymgenError):
+    """A derivation outgrew the row budget it was given."""
+
+
+class DivisionByZero(ProgramError):
+    """A derivation divides by what is zero in every state: the mass matrix is singular."""
+
+
+class Scalar:
+    """An atom of a derivation: a constant `value` (row < 0), or `sign` times row number `row`.
+
+    `whole` is the value of a constant that is exactly 0, 1 or -1, which most decisions hang on; None otherwise.
+    """
+
+    __slots__ = ("home", "row", "sign", "value", "whole")
+
+    def __init__(self, home: Derivation, row: int, sign: int, value: Any = None, whole: int | None = None) -> None:
+        self.home, self.row, self.sign, self.value, self.whole = home, row, sign, value, whole
+
+    def __mul__(self, other: Scalar | int) -> Scalar:
+        return self.home.multiply(self, other if type(other) is Scalar else self.home.atom(other))
+
+    def __add__(self, other: Scalar | int) -> Scalar:
+        return self.home.sum(self, other if type(other) is Scalar else self.home.atom(other))
+
+    def __sub__(self, other: Scalar | int) -> Scalar:
+        return self.home.sum(self, -self.home.atom(other))
+
+    def __truediv__(self, other: Scalar) -> Scalar:
+        return self.home.divide(self, self.home.atom(other))
+
+    def __neg__(self) -> Scalar:
+        if self.row < 0:
+            return Scalar(self.home, -1, 1, -self.value, None if self.whole is None else -self.whole)
+        return Scalar(self.home, self.row, -self.sign)
+
+    __rmul__ = __mul__
+    __radd__ = __add__
+
+    @property
+    def is_constant(self) -> bool:
+        return self.row < 0
+
+    @property
+    def is_zero(self) -> bool:
+        return self.whole == 0
+
+    def equals(self, number: int) -> bool:
+        """True when this is exactly that constant: 0, 1 or -1."""
+        return self.whole == number
+
+
+class Derivation:
+    """An ordered list of named equations over `inputs` (argument name -> number of elements)."""
+
+    def __init__(self, inputs: Mapping[str, int], budget: int | None = None) -> None:
+        self.rows: list[tuple[str, int, int]] = []
+        self.values: dict[int, Any] = {}
+        self.names: dict[int, str] = {}
+        self.step_of: list[int] = []
+        self.steps: list[str] = []
+        self.budget = budget
+        self._taken: set[str] = set()
+        self._constants: dict[Fraction, int] = {}
+        self._rows: dict[tuple[int, int] | str, int] = {}
+        self._once: dict[tuple[str, int], Scalar] = {}
+        self.ports = list(inputs)
+        self.zero, self.one = self.constant(0), self.constant(1)
+        self.inputs = {name: [self._input(p, e) for e in range(size)] for p, (name, size) in enumerate(inputs.items())}
+        self.sizes = dict(inputs)
+
+    # -- recording ------------------------------------------------------------------------------------------------
+
+    def _record(self, op: str, a: int = -1, b: int = -1) -> int:
+        if self.budget is not None and len(self.rows) >= self.budget:
+            raise TooManyRows(f"the derivation outgrew {self.budget} rows")
+        self.rows.append((op, a, b))
+        self.step_of.append(len(self.steps) - 1)
+        return len(self.rows) - 1
+
+    def _input(self, port: int, element: int) -> Scalar:
+        row = self._record("input")
+        self.values[row] = (port, element)
+        return Scalar(self, row, 1)
+
+    def step(self, text: str) -> None:
+        """Start a comment line: the equations recorded from here on stand under it."""
+        self.steps.append(text)
+
+    def constant(self, value: Any) -> Scalar:
+        """A constant atom from an int, Fraction, fmpq or arb."""
+        if isinstance(value, int | Fraction):
+            value = k.rational(value)
+        if not isinstance(value, fmpq | arb):
+            raise ProgramError(f"{value!r} is no constant")
+        value = k.settle(value)
+        return Scalar(self, -1, 1, value, k.whole(value))
+
+    def atom(self, value: Any) -> Scalar:
+        return value if isinstance(value, Scalar) else self.constant(value)
+
+    def _operand(self, a: Scalar) -> int:
+        """The row of |a| for a constant, of the unsigned atom otherwise."""
+        if a.row >= 0:
+            return a.row
+        key = k.told_by(a.value)
+        if key not in self._rows:
+            self._rows[key] = self._constant_row(k.to_fraction(a.value))
+        return self._rows[key]
+
+    def _constant_row(self, fraction: Fraction) -> int:
+        if fraction not in self._constants:
+            row = self._record("const")
+            self.values[row] = fraction
+            self._constants[fraction] = row
+        return self._constants[fraction]
+
+    def multiply(self, a: Scalar, b: Scalar) -> Scalar:
+        if a.row >= 0 and b.row >= 0:
+            return Scalar(self, self._record("mul", a.row, b.row), a.sign * b.sign)
+        for x, y in ((a, b), (b, a)):
+            if x.whole is not None:
+                return self.zero if x.whole == 0 else y if x.whole == 1 else -y
+        if a.row < 0 and b.row < 0:
+            return self.constant(a.value * b.value)
+        a, b = self._positive(a), self._positive(b)
+        if b.row < 0:
+            a, b = b, a
+        return Scalar(self, self._record("mul", self._operand(a), self._operand(b)), a.sign * b.sign)
+
+    def _positive(self, a: Scalar) -> Scalar:
+        """A constant with its sign taken out, so that c·x and −c·x are one row."""
+        if a.row < 0 and a.value < 0:
+            return Scalar(self, -1, -1, -a.value, None if a.whole is None else -a.whole)
+        return a
+
+    def sum(self, a: Scalar, b: Scalar) -> Scalar:
+        if a.whole == 0:
+            return b
+        if b.whole == 0:
+            return a
+        if a.row < 0 or b.row < 0:
+            if a.row < 0 and b.row < 0:
+                return self.constant(a.value + b.value)
+            a, b = self._positive(a), self._positive(b)
+        elif a.row == b.row and a.sign != b.sign:
+            return self.zero
+        if a.sign == b.sign:
+            return Scalar(self, self._record("add", self._operand(a), self._operand(b)), a.sign)
+        if a.sign < 0:
+            a, b = b, a
+        return Scalar(self, self._record("sub", self._operand(a), self._operand(b)), 1)
+
+    def dot(self, a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+        """Σ a_i b_i, first to last."""
+        total = self.zero
+        for x, y in zip(a, b, strict=True):
+            if x.whole != 0 and y.whole != 0:
+                total = self.sum(total, self.multiply(x, y))
+        return total
+
+    def divide(self, a: Scalar, b: Scalar) -> Scalar:
+        if b.is_zero:
+            raise DivisionByZero("division by a quantity that is zero in every state")
+        if b.row < 0:
+            return self.multiply(a, self.constant(1 / b.value))
+        if a.is_zero:
+            return a
+        a = self._positive(a)
+        return Scalar(self, self._record("div", self._operand(a), b.row), a.sign * b.sign)
+
+    def _function(self, op: str, a: Scalar) -> Scalar:
+        if a.row < 0:
+            raise ProgramError(f"{op} of a constant belongs to the model, not to the derivation")
+        key = (op, a.row)
+        if key not in self._once:
+            self._once[key] = Scalar(self, self._record(op, a.row), 1)
+        return self._once[key]
+
+    def sin(self, a: Scalar) -> Scalar:
+        value = self._function("sin", a)
+        return value if a.sign > 0 else -value
+
+    def cos(self, a: Scalar) -> Scalar:
+        return self._function("cos", a)
+
+    def log(self, a: Scalar) -> Scalar:
+        """ln a; of a constant it is a constant."""
+        if a.row < 0:
+            return self.constant(k.logarithm(a.value))
+        return self._function("log", a if a.sign > 0 else Scalar(self, self._record("neg", a.row), 1))
+
+    # -- naming ---------------------------------------------------------------------------------------------------
+
+    def name(self, name: str, a: Scalar) -> Scalar:
+        """Give the row behind `a` the derivation's name; a signed copy of another row keeps that row's name."""
+        if a.row >= 0 and a.row not in self.names and self.rows[a.row][0] not in ("input", "const"):
+            full = name if a.sign > 0 else f"neg_{name}"
+            if full not in self._taken:
+                self._taken.add(full)
+                self.names[a.row] = full
+        return a
+
+    # -- leaving --------------------------------------------------------------------------------------------------
+
+    def freeze(self, function: str, method: str, results: Sequence[tuple[str, tuple[int, ...], Sequence[Scalar]]],
+               shapes: Mapping[str, tuple[int, ...]]) -> Program:
+        """The Program of these results: the one exit from the derivation; signs of results become neg rows."""
+        negated: dict[int, int] = {}
+        outputs = []
+        for name, shape, atoms in results:
+            indices = []
+            for a in atoms:
+                if a.row < 0:
+                    indices.append(self._constant_row(k.to_fraction(a.value)))
+                elif a.sign > 0:
+                    indices.append(a.row)
+                else:
+                    if a.row not in negated:
+                        negated[a.row] = self._record("neg", a.row)
+                    indices.append(negated[a.row])
+            outputs.append(Port(name, shape, tuple(indices)))
+        rows = tuple(
+            Row(op, (a, b) if b >= 0 else (a,) if a >= 0 else (), self.values.get(i), self.names.get(i, ""), self.step_of[i])
+            for i, (op, a, b) in enumerate(self.rows)
+        )
+        return Program(function, method, tuple(Port(n, shapes[n]) for n in self.ports), tuple(outputs), rows, tuple(self.steps))
+
+
+def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> Scalar:
+    """A SymPy expression as recorded operations; `bindings` says what its atoms and its sines and cosines are.
+
+    Raises ProgramError for anything outside the closed operation set.
+    """
+    if expression in bindings:
+        return bindings[expression]
+    if expression.is_Rational:
+        return home.constant(Fraction(int(expression.p), int(expression.q)))
+    if expression.is_Add or expression.is_Mul:
+        parts = [lower(arg, bindings, home) for arg in expression.args]
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part if expression.is_Add else total * part
+        return total
+    if expression.is_Pow and expression.exp.is_Integer:
+        base = lower(expression.base, bindings, home)
+        power = base
+        for _ in range(abs(int(expression.exp)) - 1):
+            power = power * base
+        return power if expression.exp > 0 else home.one / power
+    if isinstance(expression, sp.sin):
+        return home.sin(lower(expression.args[0], bindings, home))
+    if isinstance(expression, sp.cos):
+        return home.cos(lower(expression.args[0], bindings, home))
+    raise ProgramError(f"{expression} cannot be lowered: no such operation in the IR")

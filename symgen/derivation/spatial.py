@@ -1,0 +1,343 @@
+"""The shared vocabulary of the methods: vectors, rotations, twists, wrenches and inertias over Scalars.
+
+    meaning                        here                RK (1988)        SA (1997)      FF (2013)
+    ----------------------------   -----------------   --------------   ------------   ----------
+    twist of a link                (w, v)              V(k)             t_i            V_i
+    wrench on a link               (n, f)              f(k)             w_i            F_i
+    rigid shift of a twist         Geometry.inward     φᵀ(k+1,k)        B_ij           P_i,jᵀ
+    joint motion subspace          H (angular first)   Hᵀ(k)            p_i            H_i
+    link inertia                   RigidInertia        M(k)             M_i            I_i
+    composite-body inertia         RigidInertia        R(k)             M̃_i            –
+    articulated-body inertia       ArticulatedInertia  P(k)             M̂_i            –
+
+Links are numbered base → tip, 1…n in names (RK's k = n+1−i). A twist is (angular, linear) at the origin of the
+link's frame in its axes; a wrench is (moment, force) likewise. Rotations are products of elementary turns, applied
+one after the other, which is the cheapest way: 4 multiplications and 2 additions a turn and vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from symgen.derivation.scalars import Scalar
+
+
+class Vector(tuple[Scalar, ...]):
+    """Three Scalars."""
+
+    __slots__ = ()
+
+    def __new__(cls, entries: Iterable[Scalar]) -> Vector:
+        return super().__new__(cls, entries)
+
+    def __add__(self, other: Vector) -> Vector:  # type: ignore[override]
+        return Vector([a + b for a, b in zip(self, other, strict=True)])
+
+    def __sub__(self, other: Vector) -> Vector:
+        return Vector([a - b for a, b in zip(self, other, strict=True)])
+
+    def __neg__(self) -> Vector:
+        return Vector([-a for a in self])
+
+    def __mul__(self, s: Scalar) -> Vector:  # type: ignore[override]
+        return Vector([a * s for a in self])
+
+    def cross(self, b: Vector) -> Vector:
+        a = self
+        return Vector((a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]))
+
+    def dot(self, b: Vector) -> Scalar:
+        return self[0].home.dot(self, b)
+
+    @property
+    def is_zero(self) -> bool:
+        return all(a.is_zero for a in self)
+
+
+class SplitShift(Vector):
+    """A shift that is cheaper in two: `inner` in the axes of the link, before it is turned, `outer` in those of the parent.
+
+    As a Vector it is the whole, outer + R inner. Behind a general twist the whole has three components where a length
+    along each of the two axes would do.
+    """
+
+    inner: Vector
+    outer: Vector
+
+    def __new__(cls, whole: Iterable[Scalar], inner: Vector, outer: Vector) -> SplitShift:
+        made = super().__new__(cls, whole)
+        assert isinstance(made, SplitShift)
+        made.inner, made.outer = inner, outer
+        return made
+
+
+Matrix = tuple[Vector, Vector, Vector]
+"""3x3 as rows."""
+
+
+def transposed(m: Matrix) -> Matrix:
+    return (Vector([r[0] for r in m]), Vector([r[1] for r in m]), Vector([r[2] for r in m]))
+
+
+def times(m: Matrix, v: Vector) -> Vector:
+    return Vector([row.dot(v) for row in m])
+
+
+def plus(a: Matrix, b: Matrix) -> Matrix:
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+def cross_rows(v: Vector, m: Matrix) -> Matrix:
+    """ṽ m: the cross product with each column."""
+    a, b, c = m
+    return (c * v[1] - b * v[2], a * v[2] - c * v[0], b * v[0] - a * v[1])
+
+
+@dataclass(frozen=True)
+class Symmetric:
+    """A symmetric 3x3."""
+
+    xx: Scalar
+    xy: Scalar
+    xz: Scalar
+    yy: Scalar
+    yz: Scalar
+    zz: Scalar
+
+    @property
+    def entries(self) -> tuple[Scalar, ...]:
+        return (self.xx, self.xy, self.xz, self.yy, self.yz, self.zz)
+
+    @property
+    def rows(self) -> Matrix:
+        return (Vector((self.xx, self.xy, self.xz)), Vector((self.xy, self.yy, self.yz)), Vector((self.xz, self.yz, self.zz)))
+
+    @staticmethod
+    def of(m: Matrix) -> Symmetric:
+        """From the upper triangle of a matrix known to be symmetric."""
+        return Symmetric(m[0][0], m[0][1], m[0][2], m[1][1], m[1][2], m[2][2])
+
+    def __add__(self, other: Symmetric) -> Symmetric:
+        return Symmetric(*(a + b for a, b in zip(self.entries, other.entries, strict=True)))
+
+    def __sub__(self, other: Symmetric) -> Symmetric:
+        return Symmetric(*(a - b for a, b in zip(self.entries, other.entries, strict=True)))
+
+    def apply(self, v: Vector) -> Vector:
+        return times(self.rows, v)
+
+
+def symmetric_outer(a: Vector, b: Vector) -> Symmetric:
+    """a bᵀ + b aᵀ; b is doubled first on the diagonal, which costs nothing where it is constant."""
+    return Symmetric(a[0] * (b[0] + b[0]), a[0] * b[1] + a[1] * b[0], a[0] * b[2] + a[2] * b[0],
+                     a[1] * (b[1] + b[1]), a[1] * b[2] + a[2] * b[1], a[2] * (b[2] + b[2]))
+
+
+class Rotation:
+    """x_outer = F1 F2 … x: a product of 3x3 factors, most of them elementary turns."""
+
+    def __init__(self, factors: Sequence[Matrix]) -> None:
+        self.factors = [f for f in factors if not _is_identity(f)]
+
+    def transposed(self) -> Rotation:
+        """The same turn backwards."""
+        return Rotation([transposed(factor) for factor in reversed(self.factors)])
+
+    def outward(self, v: Vector) -> Vector:
+        """To the axes of the parent."""
+        for factor in reversed(self.factors):
+            v = times(factor, v)
+        return v
+
+    def inward(self, v: Vector) -> Vector:
+        """To the axes of the link."""
+        for factor in self.factors:
+            v = times(transposed(factor), v)
+        return v
+
+    def outward_symmetric(self, s: Symmetric) -> Symmetric:
+        """R S Rᵀ."""
+        return Symmetric.of(self.outward_matrix(s.rows, symmetric=True))
+
+    def outward_matrix(self, m: Matrix, symmetric: bool = False) -> Matrix:
+        """R m Rᵀ for any 3x3."""
+        for factor in reversed(self.factors):
+            m = _turned(factor, m, symmetric)
+        return m
+
+    def matrix(self, one: Scalar, zero: Scalar) -> Matrix:
+        """The rotation itself."""
+        columns = [self.outward(Vector(one if i == j else zero for i in range(3))) for j in range(3)]
+        return transposed((columns[0], columns[1], columns[2]))
+
+
+STILL = Rotation([])
+"""No turn."""
+
+
+def _is_identity(m: Matrix) -> bool:
+    return all(m[i][j].equals(1 if i == j else 0) for i in range(3) for j in range(3))
+
+
+def _axis_of(m: Matrix) -> int | None:
+    """The coordinate axis that an elementary turn leaves alone, None for any other matrix."""
+    for axis in range(3):
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        if m[axis][axis].equals(1) and all(m[x][axis].is_zero and m[axis][x].is_zero for x in (i, j)):
+            return axis
+    return None
+
+
+def _turned(factor: Matrix, m: Matrix, symmetric: bool) -> Matrix:
+    """factor m factorᵀ. In the plane of an elementary turn (c, s), with u = s(a − d) + c(b + e) for the block
+    [[a, b], [e, d]], the result is [[a − su, cu − e], [cu − b, d + su]]: 4 multiplications, not 8 (trace and skew
+    part do not turn)."""
+    axis = _axis_of(factor)
+    if axis is None or (factor[(axis + 1) % 3][(axis + 1) % 3].is_constant and factor[(axis + 1) % 3][(axis + 1) % 3].is_zero):
+        half = transposed(tuple(times(factor, column) for column in transposed(m)))  # type: ignore[arg-type]
+        return tuple(times(factor, row) for row in half)  # type: ignore[return-value]
+    z, x, y = axis, (axis + 1) % 3, (axis + 2) % 3
+    c, s = factor[x][x], factor[y][x]
+    a, b, e, d = m[x][x], m[x][y], m[y][x], m[y][y]
+    u = s * (a - d) + c * (b + e)
+    su, cu = s * u, c * u
+    out = [[m[i][j] for j in range(3)] for i in range(3)]
+    out[x][x], out[y][y], out[x][y] = a - su, d + su, cu - e
+    out[y][x] = out[x][y] if symmetric else cu - b
+    out[x][z], out[y][z] = c * m[x][z] - s * m[y][z], s * m[x][z] + c * m[y][z]
+    if symmetric:
+        out[z][x], out[z][y] = out[x][z], out[y][z]
+    else:
+        out[z][x], out[z][y] = c * m[z][x] - s * m[z][y], s * m[z][x] + c * m[z][y]
+    return (Vector(out[0]), Vector(out[1]), Vector(out[2]))
+
+
+@dataclass(frozen=True)
+class RigidInertia:
+    """Mass m, first moment h = ∫ρ r, second moment S = ∫ρ r rᵀ (Σ), about the frame's origin; `trace` is tr Σ."""
+
+    m: Scalar
+    h: Vector
+    S: Symmetric
+    trace: Scalar
+
+    @staticmethod
+    def of(m: Scalar, h: Vector, S: Symmetric) -> RigidInertia:
+        return RigidInertia(m, h, S, S.xx + S.yy + S.zz)
+
+    def __add__(self, other: RigidInertia) -> RigidInertia:
+        return RigidInertia(self.m + other.m, self.h + other.h, self.S + other.S, self.trace + other.trace)
+
+    def moments(self) -> Symmetric:
+        """I = tr(Σ)1 − Σ.
+
+        The trace does not turn, so behind parallel axes, where Σ_zz stays constant, I_zz is taken from it and the
+        rest of Σ need never be known.
+        """
+        S = self.S
+        zz = self.trace - S.zz if S.zz.is_constant else S.xx + S.yy
+        return Symmetric(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, zz)
+
+    def momentum(self, w: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """(n, f) = inertia · twist (w, v)."""
+        return self.moments().apply(w) + self.h.cross(v), v * self.m + w.cross(self.h)
+
+    def outward(self, rotation: Rotation, shift: Vector) -> RigidInertia:
+        """The same matter in the parent's frame: Σ' = RΣRᵀ + h'ℓᵀ + ℓh'ᵀ + m ℓℓᵀ with h' = R h (SA 15c)."""
+        if isinstance(shift, SplitShift):
+            return self.outward(STILL, shift.inner).outward(rotation, shift.outer)
+        h = rotation.outward(self.h)
+        both = symmetric_outer(h, shift)
+        S = rotation.outward_symmetric(self.S) + both
+        trace = self.trace + (both.xx + both.yy + both.zz)
+        if self.m.is_zero:
+            return RigidInertia(self.m, h, S, trace)
+        carried = shift * self.m
+        outer = Symmetric(*(carried[i] * shift[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
+        return RigidInertia(self.m, h + carried, S + outer, trace + (outer.xx + outer.yy + outer.zz))
+
+    def articulated(self) -> ArticulatedInertia:
+        """As a 6x6 (RK 2.15): [[I, h̃], [−h̃, m 1]]."""
+        zero = self.m * 0
+        h = self.h
+        skew = (Vector((zero, -h[2], h[1])), Vector((h[2], zero, -h[0])), Vector((-h[1], h[0], zero)))
+        return ArticulatedInertia(self.moments(), skew, Symmetric(self.m, zero, zero, self.m, zero, self.m))
+
+
+@dataclass(frozen=True)
+class ArticulatedInertia:
+    """A symmetric 6x6: moment = A ẇ + B v̇, force = Bᵀ ẇ + C v̇."""
+
+    A: Symmetric
+    B: Matrix
+    C: Symmetric
+
+    def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
+        return ArticulatedInertia(self.A + other.A, plus(self.B, other.B), self.C + other.C)
+
+    def entry(self, i: int, j: int) -> Scalar:
+        i, j = min(i, j), max(i, j)
+        if j < 3:
+            return self.A.rows[i][j]
+        return self.C.rows[i - 3][j - 3] if i >= 3 else self.B[i][j - 3]
+
+    def apply(self, w: Vector, v: Vector) -> tuple[Vector, Vector]:
+        return self.A.apply(w) + times(self.B, v), times(transposed(self.B), w) + self.C.apply(v)
+
+    def outward(self, rotation: Rotation, shift: Vector) -> ArticulatedInertia:
+        """φ P φᵀ (RK 4.5) after turning into the parent's axes: B' = B + ℓ̃C, A' = A + ℓ̃Bᵀ + B'ℓ̃ᵀ."""
+        if isinstance(shift, SplitShift):
+            return self.outward(STILL, shift.inner).outward(rotation, shift.outer)
+        A, B, C = rotation.outward_symmetric(self.A), rotation.outward_matrix(self.B), rotation.outward_symmetric(self.C)
+        after = plus(B, cross_rows(shift, C.rows))
+        left = cross_rows(shift, transposed(B))
+        right = transposed(cross_rows(shift, transposed(after)))
+        return ArticulatedInertia(A + Symmetric.of(left) + Symmetric.of(right), after, C)
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """A symmetric 6x6 that takes a wrench to a twist (Ω): ω = A n + B f, v = Bᵀ n + C f, as J M⁻¹ Jᵀ does."""
+
+    A: Symmetric
+    B: Matrix
+    C: Symmetric
+
+    def entry(self, i: int, j: int) -> Scalar:
+        i, j = min(i, j), max(i, j)
+        if j < 3:
+            return self.A.rows[i][j]
+        return self.C.rows[i - 3][j - 3] if i >= 3 else self.B[i][j - 3]
+
+    def shifted(self, shift: Vector) -> Mobility:
+        """φᵀ Ω φ: taken at the point `shift`, B' = B + A ℓ̃, C' = C − ℓ̃ B + B'ᵀ ℓ̃ (φ as in RK 2.16)."""
+        B = transposed(self.B)
+        after = plus(B, cross_rows(-shift, self.A.rows))
+        left = cross_rows(-shift, transposed(B))
+        right = transposed(cross_rows(-shift, transposed(after)))
+        return Mobility(self.A, transposed(after), self.C + Symmetric.of(left) + Symmetric.of(right))
+
+    def turned(self, rotation: Rotation) -> Mobility:
+        """In the outer axes of the rotation."""
+        return Mobility(rotation.outward_symmetric(self.A), rotation.outward_matrix(self.B), rotation.outward_symmetric(self.C))
+
+    def inward(self, rotation: Rotation, shift: Vector) -> Mobility:
+        """φᵀ(k+1,k) Ω φ(k+1,k), turned into the link's axes."""
+        return self.shifted(shift).turned(rotation.transposed())
+
+
+def wrench_outward(rotation: Rotation, shift: Vector, n: Vector, f: Vector) -> tuple[Vector, Vector]:
+    """φ(k+1,k) · (n, f): turned into the parent's axes, moment taken about the parent's origin."""
+    if isinstance(shift, SplitShift):
+        return wrench_outward(rotation, shift.outer, n + shift.inner.cross(f), f)
+    n, f = rotation.outward(n), rotation.outward(f)
+    return n + shift.cross(f), f
+
+
+def twist_inward(rotation: Rotation, shift: Vector, w: Vector, v: Vector) -> tuple[Vector, Vector]:
+    """φᵀ(k+1,k) · (w, v): taken at the link's origin, turned into the link's axes."""
+    if isinstance(shift, SplitShift):
+        w, v = twist_inward(rotation, shift.outer, w, v)
+        return w, v + w.cross(shift.inner)
+    return rotation.inward(w), rotation.inward(v + w.cross(shift))

@@ -1,0 +1,53 @@
+"""Is a declared inertia one that a body can have? Decided exactly, in rationals.
+
+Principal moments satisfy the triangle inequality exactly when Σ = ½ tr(I) 1 − I (the second moment of mass) is
+positive semidefinite; that in turn makes I positive semidefinite. A matrix is so when no principal minor is negative.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from symgen.description.quantities import fraction_text
+
+Moments = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
+"""(Ixx, Ixy, Ixz, Iyy, Iyz, Izz), tensor entries."""
+
+_ROUNDING = Fraction(1, 10**12)
+"""Share of the trace by which a moment may miss: a thin disc printed with 15 figures is still a thin disc."""
+
+
+def is_positive_semidefinite(m: Moments, slack: Fraction = Fraction(0)) -> bool:
+    """Whether the symmetric 3×3 matrix with entries xx, xy, xz, yy, yz, zz plus `slack` on its diagonal is so."""
+    xx, xy, xz, yy, yz, zz = m[0] + slack, m[1], m[2], m[3] + slack, m[4], m[5] + slack
+    pairs = (xx * yy - xy * xy, xx * zz - xz * xz, yy * zz - yz * yz)
+    determinant = xx * pairs[2] - xy * (xy * zz - xz * yz) + xz * (xy * yz - xz * yy)
+    return min(xx, yy, zz) >= 0 and min(pairs) >= 0 and determinant >= 0
+
+
+def second_moments(m: Moments) -> Moments:
+    """Σ = ½ tr(I) 1 − I."""
+    half = (m[0] + m[3] + m[5]) / 2
+    return half - m[0], -m[1], -m[2], half - m[3], -m[4], half - m[5]
+
+
+def doubt(mass: Fraction, moments: Moments) -> str | None:
+    """What no body of that `mass` (kg) and `moments` (kg m², about the centre of mass) can have, or None."""
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    figures = ", ".join(f"{n} {fraction_text(v)}" for n, v in zip(names, moments, strict=True))
+    if mass == 0 and any(moments):
+        return f"has moments of inertia but no mass ({figures})"
+    slack = _ROUNDING * max(moments[0] + moments[3] + moments[5], Fraction(0))
+    if not is_positive_semidefinite(moments, slack):
+        return f"has moments of inertia that are not positive semidefinite ({figures})"
+    if not is_positive_semidefinite(second_moments(moments), slack):
+        return f"has principal moments of inertia that break the triangle inequality ({figures})"
+    return None
+
+
+def about_centre(moments: Moments, mass: Fraction, centre: tuple[Fraction, Fraction, Fraction]) -> Moments:
+    """Moments about the centre of mass from `moments` about the frame's origin, in the same axes (Steiner, exact)."""
+    x, y, z = centre
+    shift = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
+    a = tuple(m - mass * s for m, s in zip(moments, shift, strict=True))
+    return a[0], a[1], a[2], a[3], a[4], a[5]

@@ -1,0 +1,214 @@
+"""`load`: a built-in robot's name, a description file, its text or a generated folder, to a Mechanism. The one door for them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from symgen.description import marks
+from symgen.description.canonical import to_toml
+from symgen.description.lookup import in_folder, missing
+from symgen.description.quantities import Place, rational, shown
+from symgen.description.readers import foreign, reader, suffixes
+from symgen.description.snapping import Snapper, tolerance
+from symgen.description.tree import LockValue, assemble
+from symgen.errors import ArgumentError, DescriptionError, UnknownName
+from symgen.mechanism import Mechanism, Vector3
+
+LARGEST_FILE = 50_000_000
+LARGEST_CHAIN = 2000
+TEXT = "<text>"
+"""The name of a description that came as a text, for sentences."""
+_ROBOTS = Path(__file__).parent / "robots"
+_REPEAT = re.compile(rb"^repeat = \d+", re.MULTILINE)
+
+
+def load(
+    robot: str | os.PathLike[str],
+    *,
+    lock: Mapping[str, LockValue] | None = None,
+    gravity: str | Sequence[int | float | str | Fraction] | None = None,
+    snap: str | float | Fraction | None = None,
+    mimic: str = "independent",
+    strict: bool = False,
+) -> Mechanism:
+    """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text or a generated folder.
+
+    A `str` whose first sign is `<` is the text of a URDF, and one of several lines that of a TOML description; sentences
+    about it name `<text>` and the line.
+
+    `lock`: joint -> value (rad or m; a number, a text such as `pi/2`, or None for 0) at which it is frozen and what
+    hangs on it is lumped. `gravity`: three numbers in m/s² or the text `x,y,z`; without it the description's, else
+    (0, 0, -9.81). `snap`: None (1e-8 rad, or what the description says), 'off' or a tolerance in rad. `mimic`:
+    'independent' or 'refuse'. `strict`: warnings become refusals.
+
+    Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each.
+    """
+    if mimic not in ("independent", "refuse"):
+        raise ArgumentError(f"mimic is {shown(mimic)}; give 'independent' or 'refuse'")
+    snapper = Snapper(tolerance(snap), asked=snap is not None)
+    field = None if gravity is None else _gravity(gravity)
+    data, path, file = _fetch(robot)
+    where = Place(file)
+    if not data.strip():
+        raise where.error("the file is empty", "give a robot description")
+    tree = reader(path.suffix).read(data, file, snapper)
+    if not tree.name:
+        tree = replace(tree, name=path.stem)
+    source = tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name)
+    mechanism = assemble(tree, lock=lock, gravity=field, mimic=mimic, strict=strict, snapper=snapper, source=source,
+                         source_sha256=hashlib.sha256(data).hexdigest())
+    if tree.source_sha256 is not None:
+        mechanism = _as_first_read(mechanism, tree.source_sha256, data)
+    warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
+    if strict and warnings:
+        raise where.error(f"strict reading refuses this warning: {warnings[0]}", "correct it or read without strict")
+    return mechanism
+
+
+def _as_first_read(mechanism: Mechanism, sha256: str, data: bytes) -> Mechanism:
+    """With the hash of the description that a canonical one was written from, as long as nothing in it was changed."""
+    first = replace(mechanism, source_sha256=sha256)
+    return first if re.fullmatch("([0-9a-f]{64})?", sha256) and to_toml(first).encode() == data else mechanism
+
+
+def builtin_robots() -> dict[str, str]:
+    """Name -> one-line description of every robot inside the package, sorted by name."""
+    return {path.stem: str(tomllib.loads(path.read_text(encoding="utf-8")).get("description", ""))
+            for path in sorted(_ROBOTS.glob("*.toml"))}
+
+
+def _gravity(value: str | Sequence[int | float | str | Fraction]) -> Vector3:
+    entries = value.split(",") if isinstance(value, str) else list(value)
+    if len(entries) != 3:
+        raise ArgumentError(f"gravity has {len(entries)} entries; give three, such as 0,0,-9.81")
+    try:
+        x, y, z = (e if isinstance(e, Fraction) else rational(str(e)) for e in entries)
+    except DescriptionError as error:
+        raise ArgumentError(f"gravity: {error}") from None
+    return x, y, z
+
+
+def is_text(robot: object) -> bool:
+    """Whether it is the text of a description, not a name or a path: no path starts with `<` or has several lines."""
+    return isinstance(robot, str) and (_begins(robot) == "<" or "\n" in robot.strip())
+
+
+def _begins(text: str) -> str:
+    """Its first sign, behind a byte order mark and blanks."""
+    return text.lstrip("\ufeff \t\r\n")[:1]
+
+
+def _fetch(robot: str | os.PathLike[str]) -> tuple[bytes, Path, str]:
+    """The bytes of the description, its path, and its name for sentences."""
+    text = os.fspath(robot)
+    if is_text(robot):
+        return _encoded(text), Path("robot.urdf" if _begins(text) == "<" else "robot.toml"), TEXT
+    if "\0" in text or not text.strip():
+        raise ArgumentError(f"{shown(text)} is no robot; give a built-in name or a path")
+    builtin, colon, count = text.partition(":")
+    if isinstance(robot, str) and any(builtin == known.stem for known in _ROBOTS.glob("*.toml")):
+        path = _ROBOTS / f"{builtin}.toml"
+        return _with_count(_bytes(path, path.name), builtin, count if colon else None), path, path.name
+    path = Path(text)
+    if _is_directory(path, text):
+        path = _inside(path)
+    file = str(path)
+    if not _exists(path):
+        raise UnknownName(missing(text, builtin_robots(), suffixes()))
+    if path.suffix.lower() not in suffixes():
+        raise Place(file).error(*_unread(path, file))
+    return _bytes(path, file), path, file
+
+
+def _encoded(text: str) -> bytes:
+    """The bytes of a description's text."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise Place(TEXT).error(f"character {error.start} is no character of Unicode", "read the file as UTF-8") from None
+    if len(data) > LARGEST_FILE:
+        raise Place(TEXT).error(f"it is larger than {LARGEST_FILE // 10**6} MB", "give one without embedded geometry")
+    return data
+
+
+def _unread(path: Path, file: str) -> tuple[str, str]:
+    """(what a file is that no reader takes, what to do)."""
+    if path.suffix.lower() == ".xacro":
+        return "it holds xacro macros, which must be expanded first", f"run: xacro {file} -o {path.name.split('.')[0]}.urdf"
+    known = ", ".join(sorted(suffixes()))
+    if not path.suffix:
+        return "its name has no suffix to tell the format by", f"give it a name that ends in {known}"
+    return foreign(path.suffix) or (f"no reader knows the file type {shown(path.suffix)}", f"give a file that ends in {known}")
+
+
+def _with_count(data: bytes, name: str, count: str | None) -> bytes:
+    """A chain's description with its number of links replaced by `count`."""
+    if count is None:
+        return data
+    if not _REPEAT.search(data):
+        raise ArgumentError(f"robot '{name}' has a fixed number of links; leave out ':{count[:20]}'")
+    if not re.fullmatch(r"[0-9]{1,6}", count) or not 1 <= int(count) <= LARGEST_CHAIN:
+        raise ArgumentError(f"{shown(count)} is no number of links for '{name}'; give a whole number from 1 to {LARGEST_CHAIN}")
+    return _REPEAT.sub(f"repeat = {int(count)}".encode(), data, count=1)
+
+
+def _bytes(path: Path, file: str) -> bytes:
+    place = Place(file)
+    try:
+        if path.is_symlink() and not path.exists():
+            raise place.error("this is a link that leads nowhere", "mend it, or give the file itself")
+        if path.exists() and not path.is_file():
+            raise place.error("this is not an ordinary file", "give a description file")
+        if path.stat().st_size > LARGEST_FILE:
+            raise place.error(f"the file is larger than {LARGEST_FILE // 10**6} MB", "give one without embedded geometry")
+        return path.read_bytes()
+    except PermissionError:
+        raise place.error("reading it is not permitted", "change its permissions or copy it") from None
+    except OSError as error:
+        raise place.error(f"it cannot be read ({error.strerror})", "check the path") from None
+
+
+def _exists(path: Path) -> bool:
+    """Whether something has that name, a link that leads nowhere and what may not be looked at included."""
+    try:
+        return os.path.lexists(path)
+    except (OSError, ValueError):
+        return True   # reading it will say why
+
+
+def _is_directory(path: Path, text: str) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        raise ArgumentError(f"{shown(text)} is no path that can be looked up; give a built-in name or a path") from None
+
+
+def _inside(folder: Path) -> Path:
+    """The canonical description inside a generated folder, named by its manifest."""
+    place = Place(str(folder))
+    hint = in_folder(folder, suffixes())
+    try:
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+        name = str(manifest["robot"])
+    except FileNotFoundError:
+        if marks.functions_alone(folder):
+            without = ("it holds functions alone, without the description and manifest that say which robot, frame and options "
+                       "they are to be judged by")
+            raise place.error(without, "generate again without --functions-only and take that folder") from None
+        raise place.error("this is a directory without a manifest.json", hint) from None
+    except OSError as error:
+        raise place.error(f"its manifest.json cannot be read ({error.strerror})", hint) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise place.error("its manifest.json is not one that symgen wrote", hint) from None
+    path = folder / f"{name}.toml"
+    if Path(name).name != name or not path.is_file():
+        raise place.error(f"its manifest.json names {shown(name + '.toml')}, which is not there", hint)
+    return path

@@ -1,0 +1,227 @@
+"""symgen's own format: a mechanism declared by frames, or by rows of Denavit-Hartenberg parameters, in TOML.
+
+Numbers are exact: `0.333`, `"1/3"`; angles may also be `"pi/2"`, `"-3*pi/4"`, `"90 deg"`. Lengths in m, masses in kg,
+angles in rad, inertia in kg m². Plain decimals in rotations are snapped as in URDF; `snap = "off"` says that they are meant.
+
+    name = "arm"                      # also: description, source, licence
+    gravity = [0, 0, "-9.81"]         # default 0, 0, -9.81
+    [base]                            # optional: the base link's name and inertia
+    name = "base"
+
+By frames. A body's frame is the joint's frame moved by the joint; the joint's frame stands in the parent's frame at
+`xyz` and `rpy` (R = Rz(yaw) Ry(pitch) Rx(roll)) or at exact `steps`.
+
+    [[body]]
+    name = "link1"
+    parent = "base"
+    joint = { name = "joint1", type = "revolute", axis = [0, 0, 1], xyz = [0, 0, 0.333], rpy = ["-pi/2", 0, 0] }
+                                      # also: steps = [{shift = […]}, {turn = "pi/2", axis = […]}, {slide = 1, axis = […]}],
+                                      # limits = {lower, upper, velocity, effort}, mimic = {joint, multiplier, offset},
+                                      # unapplied = {damping = 0.1};  type "fixed" welds the body to its parent
+    mass = 4.97
+    centre = [0.0, 0.0, -0.05]        # default 0, 0, 0
+    inertia = [0.7, 0, 0, 0.7, 0, 0.009]   # Ixx Ixy Ixz Iyy Iyz Izz, or {xx, yy, zz, xy, xz, yz}; absent: a point mass
+    about = "centre"                  # or "frame": the moments are about the frame's origin
+    [[body.part]]                     # instead: several inertias, each with its own axes
+    link = "flange"                   # the link it came from; default the body's name
+    mass = 0.1                        # with centre, rpy, inertia, about as above; or steps to the centre and the axes
+
+By rows. `convention = "dh"` (standard: Rz(theta) Tz(d) Tx(a) Rx(alpha)) or `"mdh"` (modified, Craig: Rx(alpha) Tx(a)
+Rz(theta) Tz(d)); the coordinate adds to theta (revolute, the default) or to d (prismatic). Inertia, centre and the
+frame of that name are those of the row's frame, at the end of that product.
+
+    convention = "dh"
+    [[row]]                           # name default link1, link2 …; joint default joint1 …; parent default the row before
+    type = "revolute"
+    a = 0.4318                        # a, alpha, d, theta default 0; limits, mass, centre, inertia, about, part as above
+    alpha = "pi/2"
+    repeat = 3                        # the same row three times
+
+    [[frame]]                         # a further named frame, on a body (or the base), at xyz, rpy or steps
+    name = "tool"
+    body = "link6"
+    xyz = [0, 0, 0.1]
+
+A canonical description, as `symgen generate` writes it, also has `frame` in a body (the steps from the body's frame
+to the link's), `[[note]]` (what the first reading changed) and `source_sha256` (of the description first read; it counts
+as long as `text_sha256`, of all other lines, shows that nothing was changed).
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from fractions import Fraction
+
+from symgen.description.inertias import about_centre
+from symgen.description.quantities import Place, shown
+from symgen.description.readers._tables import Table
+from symgen.description.snapping import Snapper, tolerance
+from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
+from symgen.mechanism import X_AXIS, Z_AXIS, Limits, Mimic, Note, Pose, Shift, Turn, compose
+
+SUFFIXES = (".toml",)
+LARGEST = 20_000_000
+LARGEST_REPEAT = 2000
+NOTE_KINDS = ("snap", "lump", "lock", "mimic", "unapplied", "warning", "info")
+_INERTIA = ("mass", "centre", "inertia", "about", "part")
+_POSE = ("xyz", "rpy", "steps")
+ZERO = Fraction(0)
+
+
+def read(data: bytes, file: str, snapper: Snapper) -> Tree:
+    """The bodies or rows that the TOML text `data` declares; DescriptionError names file, line and element."""
+    top = _parse(data, file, snapper)
+    top.allow("name", "description", "source", "licence", "source_sha256", "text_sha256", "gravity", "snap", "convention", "base",
+              "body", "row", "frame", "note")
+    if "snap" in top:
+        snapper.prefer(tolerance(top.text("snap")))
+    base = top.table("base")
+    base.allow("name", *_INERTIA)
+    base_link = Link(base.text("name", "base"), _inertials(base, ()), base.place)
+    bodies, rows = top.tables("body"), top.tables("row")
+    if bodies and rows:
+        raise rows[0].place.error("a description has either [[body]] or [[row]], not both", "write them all one way")
+    if rows:
+        links, connections, ends = _rows(rows, top.choice("convention", ("dh", "mdh"), None), base_link.name)
+    else:
+        links, connections = [_body(body) for body in bodies], [_joint(body) for body in bodies]
+        ends = {}
+    return Tree(
+        name=top.text("name", ""),
+        links=(base_link, *links),
+        connections=tuple(connections),
+        frames=tuple(_frame(frame, ends) for frame in top.tables("frame")),
+        gravity=top.vector("gravity") if "gravity" in top else None,
+        source=top.text("source", "") + (f" (licence: {top.text('licence')})" if "licence" in top else ""),
+        source_sha256=top.text("source_sha256") if "source_sha256" in top else None,
+        notes=tuple(_note(note) for note in top.tables("note")),
+        place=Place(file),
+        read_before=bool(top.tables("note")),
+    )
+
+
+def _parse(data: bytes, file: str, snapper: Snapper) -> Table:
+    place = Place(file)
+    if len(data) > LARGEST:
+        raise place.error(f"the file is larger than {LARGEST // 10**6} MB", "give a robot description")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise place.error(f"byte {error.start} is not UTF-8 text", "save the file as UTF-8") from None
+    try:
+        content = tomllib.loads(text.replace("\r\n", "\n"), parse_float=str)
+    except RecursionError:
+        raise place.error("its arrays or tables are nested too deep", "write the description flat") from None
+    except ValueError as error:
+        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        what = shown(re.sub(r"\s*\(at .*\)", "", str(error)), 100)[1:-1]
+        raise Place(file, int(found[1]) if found else None).error(f"not valid TOML: {what}", "correct this line") from None
+    return Table(content, place, snapper, text)
+
+
+def _inertials(table: Table, within: Pose) -> tuple[Inertial, ...]:
+    """The inertias of a body, row or base; `within` leads from the joint's moving frame to the frame they are given in."""
+    inline = [key for key in _INERTIA if key in table and key != "part"]
+    parts = table.tables("part")
+    if inline and parts:
+        raise table.place.error(f"the key '{inline[0]}' stands beside a list of parts", "give the inertia in one way only")
+    for part in parts:
+        part.allow("link", "rpy", "steps", "mass", "centre", "inertia", "about")
+    return tuple(_inertial(item, within) for item in (parts or ([table] if inline else [])))
+
+
+def _inertial(table: Table, within: Pose) -> Inertial:
+    mass, moments = table.number("mass"), table.moments("inertia")
+    own_axes = "link" in table or "rpy" in table or "steps" in table
+    centre = table.vector("centre")
+    if table.choice("about", ("centre", "frame"), "centre") == "frame":
+        if "rpy" in table or "steps" in table:
+            raise table.at("about").error("'frame' cannot be combined with rpy or steps", "give moments about the centre")
+        moments = about_centre(moments, mass, centre)
+    pose = table.pose("centre") if own_axes else (Shift(centre),)
+    return Inertial(mass, moments, compose(within, pose), table.at("mass"), table.text("link", ""))
+
+
+def _body(table: Table) -> Link:
+    table.allow("name", "parent", "joint", "frame", *_INERTIA)
+    return Link(table.text("name"), _inertials(table, ()), table.place, table.steps("frame"))
+
+
+def _joint(table: Table) -> Connection:
+    """The joint that moves a body."""
+    if "joint" not in table:
+        raise table.place.error("the key 'joint' is missing", 'add joint = { name = "…", type = "revolute", axis = [0, 0, 1] }')
+    joint = table.table("joint")
+    joint.allow("name", "type", "axis", "limits", "mimic", "unapplied", *_POSE)
+    kind = joint.text("type")
+    axis = joint.vector("axis", X_AXIS if kind == "fixed" else None)
+    if not any(axis):
+        raise joint.at("axis").error("the axis is zero", "give it a direction, such as [0, 0, 1]")
+    child = table.text("name")
+    return Connection(joint.text("name", f"{child}_joint"), kind, table.text("parent"), child, joint.pose(), axis,
+                      _limits(joint), _mimic(joint), tuple(joint.entries("unapplied")), joint.place)
+
+
+def _limits(joint: Table) -> Limits:
+    table = joint.table("limits")
+    table.allow("lower", "upper", "velocity", "effort")
+    return Limits(*(table.number(key) if key in table else None for key in ("lower", "upper", "velocity", "effort")))
+
+
+def _mimic(joint: Table) -> Mimic | None:
+    if "mimic" not in joint:
+        return None
+    table = joint.table("mimic")
+    table.allow("joint", "multiplier", "offset")
+    return Mimic(table.text("joint"), table.number("multiplier", Fraction(1)), table.number("offset", Fraction(0)))
+
+
+def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], list[Connection], dict[str, Pose]]:
+    """Links and joints of Denavit-Hartenberg rows, and the pose of every row's frame from the frame its joint moves.
+
+    The joint of a standard row turns about the z axis of the row before, so that is where its body's frame stands.
+    """
+    links: list[Link] = []
+    connections: list[Connection] = []
+    ends: dict[str, Pose] = {base: ()}
+    before = base
+    for row in rows:
+        row.allow("name", "joint", "parent", "type", "a", "alpha", "d", "theta", "limits", "mimic", "unapplied", "repeat",
+                  *_INERTIA)
+        for _ in range(row.count("repeat", LARGEST_REPEAT)):
+            number = str(len(links) + 1)
+            repeated = "repeat" in row
+            name = row.text("name", "link") + number if repeated or "name" not in row else row.text("name")
+            joint = row.text("joint", "joint") + number if repeated or "joint" not in row else row.text("joint")
+            parent = row.text("parent", before) if not repeated else before
+            if parent not in ends:
+                raise row.at("parent").error(f"{shown(parent)} is no row above this one", "name the base or an earlier row")
+            kind = row.text("type", "revolute")
+            turn, lift = Turn(Z_AXIS, row.angle("theta")), Shift((ZERO, ZERO, row.number("d", ZERO)))
+            twist, length = Turn(X_AXIS, row.angle("alpha")), Shift((row.number("a", ZERO), ZERO, ZERO))
+            slides = kind == "prismatic"
+            to_joint: Pose
+            to_row: Pose
+            if convention == "dh":
+                to_joint, to_row = ((turn, lift), (length, twist)) if slides else ((turn,), (lift, length, twist))
+            else:
+                to_joint, to_row = (twist, length, turn, lift), ()
+            end = compose(to_row)
+            connections.append(Connection(joint, kind, parent, name, compose(ends[parent], to_joint), Z_AXIS, _limits(row),
+                                          _mimic(row), tuple(row.entries("unapplied")), row.place))
+            links.append(Link(name, _inertials(row, end), row.place, end))
+            ends[name] = end
+            before = name
+    return links, connections, ends
+
+
+def _frame(table: Table, ends: dict[str, Pose]) -> ExtraFrame:
+    table.allow("name", "body", *_POSE)
+    body = table.text("body")
+    return ExtraFrame(table.text("name"), body, compose(ends.get(body, ()), table.pose()), table.place)
+
+
+def _note(table: Table) -> Note:
+    table.allow("kind", "text")
+    return Note(table.choice("kind", NOTE_KINDS, None), table.text("text"))

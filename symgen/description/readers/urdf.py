@@ -1,0 +1,304 @@
+"""URDF (https://wiki.ros.org/urdf/XML): links, joints and inertias; geometry, materials and plugins are passed over.
+
+Read as the specification and Pinocchio read it: an absent `origin` is the identity, an absent `axis` is (1, 0, 0), an
+absent `inertial` means massless, the inertia tensor is about the centre of mass in the axes of the inertial's own
+`origin` (its rpy included), `continuous` has one coordinate, a root link is fixed to the world. What is absent
+although the specification demands it (mass, one of the six moments, a parent) is refused, never taken as zero.
+
+What is wrong with a number that no answer depends on (damping, gear ratios, limits, couplings, the inertia of a link
+that stands still) is a note and refuses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any, TypeVar
+
+from symgen.description.quantities import Place, number, shown
+from symgen.description.readers._foreign import by_root
+from symgen.description.readers._xml import alike, is_xacro, parse, tag
+from symgen.description.snapping import Snapper
+from symgen.description.tree import Connection, Inertial, Link, Tree
+from symgen.errors import DescriptionError
+from symgen.mechanism import X_AXIS, ZERO3, Angle, Limits, Mimic, Note, Pose, Vector3, pose
+
+SUFFIXES = (".urdf", ".xml")
+
+_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_FULL_TURN = 6.2831854
+_ALONG_AN_AXIS = ("revolute", "continuous", "prismatic", "planar")
+Read = TypeVar("Read")
+
+
+def read(data: bytes, file: str, snapper: Snapper) -> Tree:
+    """The links and joints that the URDF text `data` declares; DescriptionError names file, line and element."""
+    root, notes = parse(data, file)
+    elements = _Elements(file, snapper, notes)
+    if is_xacro(root):
+        raise _xacro(elements.place(root), file)
+    if tag(root) != "robot":
+        raise Place(file, root.sourceline).error(*by_root(tag(root)) or (
+            f"the root element is {shown(tag(root))}, not 'robot'", "give a URDF file"))
+    children = list(_children(root))
+    for element in children:
+        if is_xacro(element):
+            raise _xacro(elements.place(element), file)
+    joints = [element for element in children if tag(element) == "joint"]
+    still = _standing(joints)
+    links = [_link(element, elements, still) for element in children if tag(element) == "link"]
+    transmissions: dict[str, list[tuple[str, Fraction]]] = {}
+    for element in children:
+        if tag(element) == "transmission":
+            transmissions.update(_transmission(element, elements))
+    connections = tuple(_connection(element, elements, transmissions) for element in joints)
+    return Tree(root.get("name", "").strip(), tuple(links), connections, notes=tuple(notes), place=Place(file))
+
+
+def _standing(joints: Iterable[Any]) -> Callable[[str | None], bool]:
+    """Whether a link stands still: only fixed joints lead from the root to it."""
+    above: dict[str, tuple[str, bool]] = {}
+    for joint in joints:
+        ends = {tag(child): child.get("link") for child in _children(joint) if tag(child) in ("parent", "child")}
+        above[str(ends.get("child"))] = str(ends.get("parent")), joint.get("type") == "fixed"
+
+    def still(link: str | None) -> bool:
+        at, seen = str(link), set[str]()
+        while at in above and at not in seen:
+            seen.add(at)
+            at, fixed = above[at]
+            if not fixed:
+                return False
+        return at not in seen
+    return still
+
+
+class _Elements:
+    """Reads attributes with their place; collects notes and snaps of one file."""
+
+    def __init__(self, file: str, snapper: Snapper, notes: list[Note]) -> None:
+        self.file, self.snapper, self.notes = file, snapper, notes
+
+    def note(self, kind: str, place: Place, text: str) -> None:
+        """One more note about a place."""
+        self.notes.append(Note(kind, f"{place.short}: {text}"))
+
+    def spare(self, read: Callable[[], Read], instead: Read, kind: str, consequence: str) -> Read:
+        """What `read` gives; where that is malformed, `instead` and a note, since no answer depends on it."""
+        try:
+            return read()
+        except DescriptionError as error:
+            self.note(kind, Place(error.file, error.line, error.element), f"{error.what}; {consequence}")
+            return instead
+
+    def place(self, element: Any, inside: str = "") -> Place:
+        name = element.get("name")
+        label = tag(element) + (f" {shown(name)}" if name is not None else "")
+        return Place(self.file, element.sourceline, f"{inside}: {label}" if inside else label)
+
+    def text(self, element: Any, attribute: str, place: Place) -> str:
+        value = element.get(attribute)
+        if value is None:
+            raise place.error(f"the attribute '{attribute}' is missing", f"write {attribute}=\"…\"")
+        if "${" in value or "$(" in value:
+            raise _xacro(place, self.file)
+        return str(value)
+
+    def number(self, element: Any, attribute: str, place: Place) -> Fraction:
+        return number(self.text(element, attribute, place), place.at(f"{place.element} {attribute}"))
+
+    def three(self, element: Any, attribute: str, place: Place) -> list[str]:
+        text = self.text(element, attribute, place)
+        tokens = text.split()
+        if "," in text:
+            raise place.error(f"{attribute} {shown(text)} has commas", "write three numbers separated by spaces")
+        if len(tokens) != 3:
+            raise place.error(f"{attribute} has {len(tokens)} numbers ({shown(' '.join(tokens))})",
+                              "write three numbers separated by spaces")
+        return tokens
+
+    def vector(self, element: Any, attribute: str, place: Place) -> Vector3:
+        x, y, z = (number(t, place.at(f"{place.element} {attribute}")) for t in self.three(element, attribute, place))
+        return x, y, z
+
+    def one(self, parent: Any, name: str, place: Place) -> Any:
+        """The one child of that name, or None. A second one that says the same is a remark; two inertials may be meant to add."""
+        children = list(_children(parent))
+        for child in children:
+            if is_xacro(child):
+                raise _xacro(self.place(child, place.element), self.file)
+        found = [child for child in children if tag(child) == name]
+        for other in found[1:]:
+            here = place.at(place.element, other.sourceline)
+            if name in ("inertial", "mass", "inertia") or not alike(found[0], other):
+                raise here.error(f"<{name}> stands twice", "keep one of the two")
+            self.note("info", here, f"<{name}> stands twice and says the same; read once")
+        return found[0] if found else None
+
+    def first(self, parent: Any, name: str, place: Place) -> Any:
+        """The first child of that name, as the field's readers take it, of what no answer depends on."""
+        found = [child for child in _children(parent) if tag(child) == name]
+        if any(not alike(found[0], other) for other in found[1:]):
+            self.note("warning", place.at(place.element, found[1].sourceline), f"<{name}> stands twice; the first one is read")
+        return found[0] if found else None
+
+    def origin(self, parent: Any, place: Place) -> Pose:
+        element = self.one(parent, "origin", place)
+        if element is None:
+            return ()
+        here = place.at(f"{place.element}: origin", element.sourceline)
+        xyz = self.vector(element, "xyz", here) if element.get("xyz") is not None else ZERO3
+        rpy = (Angle(), Angle(), Angle())
+        if element.get("rpy") is not None:
+            roll, pitch, yaw = (self.snapper.angle(t, here.at(f"{here.element} rpy")) for t in self.numbers(element, "rpy", here))
+            rpy = roll, pitch, yaw
+            if max(abs(float(a)) for a in rpy) > _FULL_TURN:
+                self.note("warning", here, f"rpy {shown(element.get('rpy'))} exceeds a full turn: are these degrees? "
+                                           "URDF means radians")
+        return pose(xyz, rpy)
+
+    def numbers(self, element: Any, attribute: str, place: Place) -> list[str]:
+        """Three tokens, each a plain decimal: URDF knows no `pi/2`."""
+        tokens = self.three(element, attribute, place)
+        for token in tokens:
+            number(token, place.at(f"{place.element} {attribute}"))
+        return tokens
+
+
+def _link(element: Any, elements: _Elements, still: Callable[[str | None], bool]) -> Link:
+    place = elements.place(element)
+    name = elements.text(element, "name", place)
+
+    def inertials() -> tuple[Inertial, ...]:
+        return _inertials(element, place, elements)
+
+    if still(name):   # nothing moves it, so that its inertia is in no answer
+        return Link(name, elements.spare(inertials, (), "warning", "its inertia is left out: it stands still"),
+                    place)
+    return Link(name, inertials(), place)
+
+
+def _inertials(element: Any, place: Place, elements: _Elements) -> tuple[Inertial, ...]:
+    inertial = elements.one(element, "inertial", place)
+    if inertial is None:
+        return ()
+    here = place.at(f"{place.element}: inertial", inertial.sourceline)
+    mass, tensor = elements.one(inertial, "mass", here), elements.one(inertial, "inertia", here)
+    for name, found in (("mass", mass), ("inertia", tensor)):
+        if found is None:
+            raise here.error(f"<{name}> is missing", f"add <{name} …/>, or remove <inertial> if the link is massless")
+    at_mass = here.at(f"{here.element}: mass", mass.sourceline)
+    at_tensor = here.at(f"{here.element}: inertia", tensor.sourceline)
+    moments = tuple(elements.number(tensor, name, at_tensor) for name in _MOMENTS)
+    value = elements.number(mass, "value", at_mass)
+    if not value and not any(moments):   # where nothing lies is nobody's business
+        return (Inertial(value, moments, (), at_mass),)
+    return (Inertial(value, moments, elements.origin(inertial, here), at_mass),)
+
+
+def _connection(element: Any, elements: _Elements, transmissions: dict[str, list[tuple[str, Fraction]]]) -> Connection:
+    place = elements.place(element)
+    name, kind = elements.text(element, "name", place), elements.text(element, "type", place)
+    ends = []
+    for role in ("parent", "child"):
+        end = elements.one(element, role, place)
+        if end is None:
+            raise place.error(f"<{role}> is missing", f"add <{role} link=\"…\"/>")
+        ends.append(elements.text(end, "link", place.at(f"{place.element}: {role}", end.sourceline)))
+    axis = X_AXIS
+    declared = elements.one(element, "axis", place) if kind in _ALONG_AN_AXIS else None
+    if declared is not None:
+        here = place.at(f"{place.element}: axis", declared.sourceline)
+        axis = elements.vector(declared, "xyz", here)
+        if not any(axis):
+            raise here.error("the axis is zero", "give it a direction, for example xyz=\"0 0 1\"")
+    origin = elements.origin(element, place)
+    if kind == "fixed":
+        return Connection(name, kind, ends[0], ends[1], origin, axis, place=place)
+    return Connection(name, kind, ends[0], ends[1], origin, axis, _limits(element, kind, place, elements),
+                      _mimic(element, place, elements),
+                      _dynamics(element, place, elements) + tuple(transmissions.get(name, ())), place)
+
+
+def _limits(element: Any, kind: str, place: Place, elements: _Elements) -> Limits:
+    declared = elements.first(element, "limit", place)
+    if declared is None:
+        if kind in ("revolute", "prismatic"):
+            elements.note("info", place, "declares no <limit>; read without limits")
+        return Limits()
+    here = place.at(f"{place.element}: limit", declared.sourceline)
+    ranged = kind != "continuous"
+
+    def limit(attribute: str) -> Fraction | None:
+        token = declared.get(attribute)
+        if token is None or token.strip().lower().lstrip("+-") in ("inf", "infinity"):
+            return None
+        worth = "warning" if ranged and attribute in ("lower", "upper") else "info"
+        return elements.spare(lambda: elements.number(declared, attribute, here), None, worth, "read as no limit")
+
+    lower, upper, velocity, effort = (limit(attribute) for attribute in ("lower", "upper", "velocity", "effort"))
+    span = shown(f"{declared.get('lower')} … {declared.get('upper')}")
+    if ranged and lower is not None and upper is not None and lower > upper:
+        elements.note("warning", here, f"in {span} the lower limit is above the upper one")
+    if kind == "revolute" and any(v is not None and 2 * _FULL_TURN < abs(v) <= 720 for v in (lower, upper)):
+        elements.note("warning", here, f"{span} exceeds two full turns: are these degrees? URDF means radians")
+    return Limits(lower, upper, velocity, effort)
+
+
+def _mimic(element: Any, place: Place, elements: _Elements) -> Mimic | None:
+    declared = elements.first(element, "mimic", place)
+    if declared is None:
+        return None
+    here = place.at(f"{place.element}: mimic", declared.sourceline)
+
+    def factor(attribute: str, absent: int) -> Fraction:
+        if declared.get(attribute) is None:
+            return Fraction(absent)
+        return elements.spare(lambda: elements.number(declared, attribute, here), Fraction(absent), "warning",
+                              f"shown as {absent}; no coupling is applied")
+
+    joint = elements.spare(lambda: elements.text(declared, "joint", here), "", "warning", "the coupling is left out")
+    return Mimic(joint, factor("multiplier", 1), factor("offset", 0)) if joint else None
+
+
+def _dynamics(element: Any, place: Place, elements: _Elements) -> tuple[tuple[str, Fraction], ...]:
+    """Damping, friction and rotor data that the joint declares and that are not zero."""
+    declared = elements.first(element, "dynamics", place)
+    if declared is None:
+        return ()
+    here = place.at(f"{place.element}: dynamics", declared.sourceline)
+
+    def value(name: str) -> Fraction:
+        return elements.spare(lambda: elements.number(declared, name, here), Fraction(0), "info", "it would not be applied")
+
+    names = ("damping", "friction", "armature", "rotor_inertia")
+    values = [(name, value(name)) for name in names if declared.get(name) is not None]
+    return tuple((name, value) for name, value in values if value)
+
+
+def _transmission(element: Any, elements: _Elements) -> dict[str, list[tuple[str, Fraction]]]:
+    """Rotor data of the transmission, under the name of the one joint it drives."""
+    place = elements.place(element)
+    found: list[tuple[str, Fraction]] = []
+    for kind, name, neutral in (("mechanicalReduction", "gear ratio", 1), ("motorInertia", "rotor inertia", 0)):
+        for item in element.iter("{*}" + kind):
+            here = place.at(f"{place.element}: {kind}", item.sourceline)
+            value = elements.spare(partial(number, item.text or "", here), Fraction(neutral), "info", "it would not be applied")
+            if value != neutral:
+                found.append((name, value))
+    names = {j.get("name") for j in element.iter("{*}joint")}
+    # The same ratio can stand at the joint and at its motor; two joints driven by one differential have two ratios.
+    different = list(dict.fromkeys(found))
+    repeats = [sum(n == name for n, _ in different[:i]) for i, (name, _) in enumerate(different)]
+    named = [(name + (f" {k + 1}" if k else ""), value) for (name, value), k in zip(different, repeats, strict=True)]
+    return {name: named for name in names if name and named}
+
+
+def _children(element: Any) -> Iterator[Any]:
+    return (child for child in element if isinstance(child.tag, str))
+
+
+def _xacro(place: Place, file: str) -> DescriptionError:
+    out = file.rsplit("/", 1)[-1].split(".")[0] or "robot"
+    return place.error("it holds xacro macros, which must be expanded first", f"run: xacro {file} -o {out}.expanded.urdf")

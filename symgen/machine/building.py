@@ -1,0 +1,210 @@
+"""Generated C compiled into a Python extension (cffi, API mode), kept in a cache by its content.
+
+The compiler is called directly, so that nothing reaches the terminal and nothing is guessed: the functions as they are
+printed, a loop over states for each, and the file that cffi writes. A library is built in a folder of its own beside
+its place in the cache and renamed into it, so that two processes may build the same one at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+from symgen.backends import c99, render
+from symgen.backends._checks import STATUSES
+from symgen.errors import ArgumentError, BuildError
+from symgen.ir import Program
+from symgen.machine.compilers import WAY_OUT, find_compiler
+from symgen.shelf import LOG, cache_folder
+
+
+@dataclass(frozen=True)
+class Build:
+    """How the C is compiled: -O`optimize`, -march=native, and whether a*b + c may be contracted into one rounding."""
+
+    optimize: int = 2
+    native: bool = False
+    contract: bool = False
+
+    def __post_init__(self) -> None:
+        if self.optimize not in (0, 1, 2, 3):
+            raise ArgumentError(f"optimize is {self.optimize!r}; it can be 0, 1, 2 or 3")
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        contract = "-ffp-contract=fast" if self.contract else "-ffp-contract=off"
+        return (f"-O{self.optimize}", contract, *(("-march=native",) if self.native else ()), "-fPIC", "-fvisibility=hidden")
+
+
+def load(
+    programs: Mapping[str, Program], target: c99.Target, build: Build, sources: Mapping[str, str] | None = None,
+    floors: Mapping[str, Mapping[int, Fraction]] | None = None,
+) -> ModuleType:
+    """The compiled functions as a module with `lib` and `ffi`.
+
+    `lib.NAME_<function>` takes one pointer per argument and result, and so does `lib.NAME_<function>_aligned`, which returns -1
+    where one of them is not aligned, else 0 (or the status of a checked function); `lib.NAME_<function>_batch` takes a count, a
+    pointer and a step (in elements) per argument, and a pointer per result; `lib.NAME_<function>_chain` takes a count,
+    a share and the same, and adds that share of each call's first result to the first argument of the next. `sources`
+    replaces the text of functions, by name; `floors` are those of `c99.source`. Of checked functions the first two return 0,
+    or the status of the first state that is refused plus their number times its place. Raises BuildError when there is no
+    compiler, no Python header, no place for the result, or when the compiler refuses the text.
+    """
+    files = c99.headers(programs, target)
+    given = sources or {}
+    bounds = floors or {}
+    files |= {target.file(f): given.get(f) or c99.source(program, target, bounds.get(f)) for f, program in programs.items()}
+    context = {"name": target.name, "real": c99.single_real(programs.values()), "functions": _functions(programs, target)}
+    returns = {"checked": target.checked, "returns": target.context["returns"], "statuses": len(STATUSES)}
+    loops, declarations = (render(c99.TEMPLATES, name, **context, **returns) for name in ("batch.c.j2", "batch.h.j2"))
+    digest = hashlib.sha256()
+    for part in (*depends(build), *(t for item in files.items() for t in item), loops, declarations):
+        digest.update(f"{len(part)}:{part}".encode())
+    module = f"_symgen_{digest.hexdigest()[:24]}"
+    return opened(module) or _make(module, _place(module), files, loops, declarations, find_compiler(), build)
+
+
+_LOADED: dict[str, ModuleType] = {}
+
+
+def depends(build: Build) -> tuple[str, ...]:
+    """What a compiled library depends on besides its text. Raises BuildError where there is no compiler."""
+    return (*_platform(build), *find_compiler(), *build.flags)
+
+
+def opened(module: str) -> ModuleType | None:
+    """The library of that name (`load` gives it its name), where it is in the cache."""
+    if not re.fullmatch("_symgen_[0-9a-f]{24}", module):
+        return None
+    if module not in _LOADED and (found := _open(module, _place(module))) is not None:
+        LOG.info("compiled before: %s", _place(module))
+        _LOADED[module] = found
+    return _LOADED.get(module)
+
+
+def _place(module: str) -> Path:
+    return cache_folder() / (module + str(sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
+
+
+def _functions(programs: Mapping[str, Program], target: c99.Target) -> list[dict[str, Any]]:
+    found = []
+    for name, program in programs.items():
+        names = c99.parameters(program, target)
+        ports = [[{"name": names[p.name], "size": p.size} for p in ports] for ports in (program.inputs, program.outputs)]
+        found.append({"symbol": target.symbol(name), "arguments": ports[0], "results": ports[1]})
+    return found
+
+
+def _platform(build: Build) -> tuple[str, ...]:
+    """What a compiled library depends on besides its text."""
+    import cffi
+
+    cpu = ""
+    if build.native:
+        # A cache in a shared home folder is read by machines that differ in what -march=native means.
+        try:
+            facts = re.findall(r"^(?:model name|flags|Features)\s*:.*$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+            cpu = "".join(sorted(set(facts)))
+        except OSError:
+            cpu = platform.processor()
+    suffix = str(sysconfig.get_config_var("EXT_SUFFIX"))
+    return sys.platform, platform.machine(), sys.version, suffix, cffi.__version__, cpu
+
+
+def _open(module: str, path: Path) -> ModuleType | None:
+    """The library at `path`, or None when it is not there or cannot be loaded."""
+    if not path.exists():
+        return None
+    spec = spec_from_file_location(module, path, loader=ExtensionFileLoader(module, str(path)))
+    if spec is None or spec.loader is None:
+        return None
+    try:
+        loaded = module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+    except ImportError:
+        return None
+    return loaded
+
+
+def _make(
+    module: str, path: Path, files: Mapping[str, str], loops: str, declarations: str, compiler: tuple[str, ...], build: Build
+) -> ModuleType:
+    """Build the library, put it at `path`, and load it."""
+    start = perf_counter()
+    include = sysconfig.get_path("include")
+    if not (Path(include) / "Python.h").is_file():
+        raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="building-", dir=path.parent) as folder:
+            built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include)
+            os.replace(built, path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BuildError(f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a folder with room") from None
+    loaded = _open(module, path)
+    if loaded is None:
+        raise BuildError(f"the library {path} was built but Python cannot load it; check that CC builds for this Python")
+    LOG.info("%.2f s compiling with %s: %s", perf_counter() - start, compiler[0], path)
+    _LOADED[module] = loaded
+    return loaded
+
+
+def _compile(
+    folder: Path,
+    module: str,
+    files: Mapping[str, str],
+    loops: str,
+    declarations: str,
+    compiler: tuple[str, ...],
+    build: Build,
+    include: str,
+) -> Path:
+    """Write every text into `folder`, compile each C file and link them; returns the library."""
+    import cffi
+
+    ffi = cffi.FFI()
+    ffi.cdef(declarations)
+    ffi.set_source(module, loops, compiler_verbose=0)  # cffi would print the name of its file
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    # The generated functions are C99; cffi's file is whatever Python's headers ask for.
+    units = [(name, ("-std=c99",)) for name in files if name.endswith(".c")] + [(f"{module}.c", ("-I", include))]
+    ffi.emit_c_code(str(folder / units[-1][0]))
+
+    def unit(job: tuple[str, tuple[str, ...]]) -> str:
+        name, flags = job
+        _run([*compiler, *build.flags, *flags, "-c", name, "-o", f"{name}.o"], folder)
+        return f"{name}.o"
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as workers:
+        objects = list(workers.map(unit, units))
+    shared = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
+    _run([*compiler, *build.flags, *shared, *objects, "-lm", "-o", f"{module}.so"], folder)
+    return folder / f"{module}.so"
+
+
+def _run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(
+        command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    )
+    if done.returncode:
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        first = next((line for line in lines if "error" in line), lines[0] if lines else f"exit code {done.returncode}")
+        raise BuildError(f"the C compiler {command[0]} refused the generated text: {first}")

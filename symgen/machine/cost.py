@@ -1,0 +1,278 @@
+"""What a function costs on a target, measured: instructions by QEMU, bytes by binutils, stack by the compiler.
+
+The clock of QEMU advances with instructions only, and the target's own counter reads it. How much it advances for one
+instruction comes from a loop of a known count. What a call costs besides the function is what the same call of an empty
+function takes, and is taken off; the function's return is counted. What libm takes is found by a second copy of the
+function whose calls of libm read the answers, recorded before, from a tape; the instructions of that reading, measured
+as well, are taken off. So the function does the same work on the same numbers in both.
+
+What a function takes with all that it calls is read off a linked image: its bytes, and the depth of the stack along every way
+through it. Cycles are estimated from the instructions that were executed, where the core's manual says what they take.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from symgen.backends import c99, render
+from symgen.backends._c_text import literal
+from symgen.errors import RequestError
+from symgen.ir import Program
+from symgen.machine import targets
+from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
+from symgen.machine.emulation import Toolchain
+from symgen.machine.firmware import BASE_FLAGS, TEMPLATES
+from symgen.machine.image import Image, Unreadable, read
+from symgen.mechanism import Mechanism
+from symgen.reference.states import draw_states
+
+STATES = 64
+SEED = 11
+OPTIMIZE = "-O2"
+LIBM = ("sin", "cos", "sqrt", "log")
+FLASH = (".text", ".rodata")
+RAM = (".data", ".bss", ".tdata", ".tbss")
+IMAGE = (".text", ".rodata", ".data", ".tdata")
+"""What of a linked program stands in flash: what is written begins as a copy from there."""
+Interval = tuple[int, int | None]
+"""Least and most; None where nothing bounds it from above."""
+Floors = Mapping[str, Mapping[int, Fraction]]
+_LOOP = 2 * (11000 - 1000)
+"""Instructions by which the longer loop of the measuring program exceeds the shorter."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One function: instructions of a call, least and most over the states; bytes.
+
+    `alone` is without what libm executes, the calls of it included. `flash` holds code and constants, `ram` what is kept between
+    calls, `stack` the function's own frame without that of what it calls; `undefined` is what the linker must bring, and
+    `..._with_libm` is with all that it brings (None: its stack cannot be read off). `cycles` and `cycles_alone` are estimates,
+    least and most, None where nothing is published of the core or of so much of it (`symgen.machine.cycles`).
+    """
+
+    function: str
+    method: str
+    instructions: tuple[int, int]
+    alone: tuple[int, int]
+    libm_calls: int
+    flash: int
+    stack: int
+    ram: int
+    undefined: tuple[str, ...]
+    flash_with_libm: int
+    stack_with_libm: int | None
+    ram_with_libm: int
+    cycles: Interval | None = None
+    cycles_alone: Interval | None = None
+
+    def rate(self, clock: float) -> float:
+        """Calls per second at `clock` (Hz), at the state that takes most: by the estimated cycles, where they are not known as
+        if every instruction took one."""
+        most = self.cycles[1] if self.cycles is not None else None
+        return clock / (most or self.instructions[1])
+
+    def facts(self, clock: float | None) -> dict[str, Any]:
+        """All figures by name."""
+        return asdict(self) | ({} if clock is None else {"rate": self.rate(clock)})
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of several functions: `costs` of each, the bytes of flash and RAM that all of them take, alone and linked
+    with what they call, which is there once. `untold` says in sentences what could not be found out."""
+
+    costs: tuple[Cost, ...]
+    flash: int
+    flash_with_libm: int
+    ram_with_libm: int
+    untold: tuple[str, ...]
+
+
+def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, states: int = STATES,
+            at_run_time: Mapping[str, str] | None = None, trig: str = "libm", floors: Floors | None = None) -> Measured:
+    """The cost of every one of the robot's programs over seeded random states.
+
+    `at_run_time` are the links of the arguments that are given at run time, by the argument's name; `trig` is as in
+    `symgen.backends.c99.Target`; `floors` are the certified bounds that checked functions compare with (None: unchecked).
+
+    Raises RequestError for a target that does not count instructions or cannot hold the functions, ToolMissing (a
+    BuildError) when a tool is missing.
+    """
+    machine = targets.find(target)
+    if not machine.counter:
+        counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
+        raise RequestError(f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine")
+    drawn = draw_states(mechanism, states, SEED, **(at_run_time or {}))
+    own = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, trig, checked=floors is not None)
+
+    with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:
+        folder = Path(name)
+
+        def one(program: Program) -> tuple[Cost, str]:
+            (folder / program.function).mkdir()
+            source = c99.source(program, own, (floors or {}).get(program.function))
+            return _cost(program, source, own, drawn, Toolchain(machine, folder / program.function))
+
+        with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each waits for compilers and emulators
+            found = list(side_by_side.map(one, programs))
+        costs = tuple(cost for cost, _ in found)
+        whole = sum(cost.flash for cost in costs)
+        if whole > machine.flash:
+            raise RequestError(f"the {len(costs)} functions of '{mechanism.name}' take {_size(whole)} of flash, and the "
+                               f"firmware/ of {machine.title} has {_size(machine.flash)}; ask for fewer with -f, or lock joints "
+                               "with --lock")
+        tools = Toolchain(machine, folder)
+        objects = [f"{cost.function}/one.o" for cost in costs]
+        tools.image("all.elf", *objects, *(f"-Wl,--undefined={own.symbol(cost.function)}" for cost in costs),
+                    entry=own.symbol(costs[0].function))
+        linked = _sections(tools, "all.elf")
+    untold: dict[str, list[str]] = {}
+    for cost, why in found:
+        untold.setdefault(why, []).append(cost.function)
+    said = tuple(f"{', '.join(functions)}: {why}" for why, functions in untold.items() if why)
+    called = any(cost.undefined for cost in costs)
+    return Measured(costs, whole, _bytes(linked, IMAGE) if called else whole, _bytes(linked, RAM), said)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1024:.0f} KiB" if count >= 1024 else f"{count} bytes"
+
+
+def _cost(program: Program, source: str, target: c99.Target, drawn: Mapping[str, Any], tools: Toolchain) -> tuple[Cost, str]:
+    """The cost, and why something of it could not be found out ("": nothing)."""
+    symbol = target.symbol(program.function)
+    texts = c99.headers({program.function: program}, target) | {"one.c": source}
+    for name, text in texts.items():
+        (tools.folder / name).write_text(text, encoding="utf-8")
+    tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE, "-fstack-usage")
+    # An own sine and cosine that the compiler did not put in place is called from the function: both frames stand at once.
+    stack = sum(int(line.split("\t")[1]) for line in (tools.folder / "one.su").read_text(encoding="utf-8").splitlines())
+    if stack > tools.machine.stack:
+        raise RequestError(f"{program.function} of '{target.name}' takes {_size(stack)} of stack, and the firmware/ of "
+                           f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints")
+    sections = _sections(tools, "one.o")
+    undefined = tuple(sorted(line.split()[-1] for line in tools.tool("nm", "-u", "one.o").splitlines() if line.strip()))
+    calls = [name for op in LIBM if (name := c99.calls(program.real, target)[op]) in undefined]
+    renamed = [f"--redefine-sym={name}=tape_{name}" for name in calls]
+    tools.tool("objcopy", *renamed, f"--redefine-sym={symbol}={symbol}_on_tape", "one.o", "tape.o")
+    (tools.folder / "cost.c").write_text(_measuring(program, target, drawn, calls, tools), encoding="utf-8")
+    tools.compile("cost.c", "cost.o", "-std=gnu99", "-O2")
+    tools.link("cost.elf", "cost.o", "one.o", "tape.o")
+    whole, alone, count = _read(tools.run("cost.elf"))
+    tools.image("linked.elf", "one.o", entry=symbol)
+    linked = _sections(tools, "linked.elf")
+    deepest: int | None = None
+    timed: dict[str, Interval] = {}
+    untold = ""
+    try:
+        image = read(tools, "cost.elf")
+        deepest = image.depth(image.symbols[symbol])
+        timed = _cycles(program.real, symbol, undefined, image, tools, whole, alone)
+    except Unreadable as unreadable:
+        untold = str(unreadable)
+    cost = Cost(program.function, program.method, (min(whole), max(whole)), (min(alone), max(alone)), count,
+                _bytes(sections, FLASH), stack, _bytes(sections, RAM), undefined,
+                _bytes(linked if undefined else sections, IMAGE), deepest, _bytes(linked, RAM), **timed)
+    return cost, untold
+
+
+def _cycles(real: str, symbol: str, undefined: tuple[str, ...], image: Image, tools: Toolchain, whole: list[int],
+            alone: list[int]) -> dict[str, Interval]:
+    """The fields `cycles` and `cycles_alone` of a function, as far as its core's manual goes. Raises Unreadable.
+
+    What the function executes itself does not depend on the state, so one state shows it; libm's part is seen at every state.
+    """
+    timing = TIMINGS.get(tools.machine.core)
+    if timing is None:
+        return {}
+    if not timing.table:
+        return {"cycles": (-(-min(whole) // timing.issues), None), "cycles_alone": (-(-min(alone) // timing.issues), None)}
+    if real == "double" and tools.machine.double_in_software:
+        raise Unreadable(f"the FPU of {tools.machine.title} has no double, whose cycles in software are not estimated")
+    entry, tape = image.symbols[symbol], image.symbols[f"{symbol}_on_tape"]
+    called = [image.symbols[name] for name in undefined if name in image.symbols]
+    own, libm = image.reach([entry], called), image.reach(called)
+    conditions = guarded(image.instructions)
+    itself: list[int] = []
+    for address in tools.trace("cost.elf", image.ranges(own)):
+        if address == entry and itself:
+            break
+        itself.append(address)
+    states: list[list[int]] = []
+    seen: list[int] = []
+    for address in tools.trace("cost.elf", image.ranges(libm | {entry, tape})) if called else ():
+        if address in (entry, tape):
+            seen = []
+            states += [seen] if address == entry else []
+        else:
+            seen.append(address)
+    if [len(itself)] * len(alone) != alone or (called and [len(itself) + len(state) for state in states] != whole):
+        raise Unreadable("the trace of the emulator does not hold the instructions that its clock counted")
+    least, most = cortex_m4(itself, image.instructions, conditions)
+    further = [cortex_m4(state, image.instructions, conditions) for state in states] or [(0, 0)]
+    return {"cycles": (least + min(low for low, _ in further), most + max(high for _, high in further)),
+            "cycles_alone": (least, most)}
+
+
+def _bytes(sections: Mapping[str, int], kinds: Iterable[str]) -> int:
+    return sum(sections.get(kind, 0) for kind in kinds)
+
+
+def _sections(tools: Toolchain, file: str) -> dict[str, int]:
+    """Bytes of an object file or of a program by the beginning of the section's name, as .rodata of .rodata.cst4."""
+    found: dict[str, int] = {}
+    for line in tools.tool("size", "-A", "-d", file).splitlines():
+        words = line.split()
+        if len(words) == 3 and words[1].isdigit():
+            kind = re.sub(r"^\.s?(text|rodata|data|bss|tdata|tbss)\b.*", r".\1", words[0])   # RISC-V has small ones: .srodata
+            found[kind] = found.get(kind, 0) + int(words[1])
+    return found
+
+
+def _measuring(program: Program, target: c99.Target, drawn: Mapping[str, Any], calls: list[str], tools: Toolchain) -> str:
+    """The program that measures."""
+    inputs = [f"in_{port.name}" for port in program.inputs]
+    results = [f"out_{port.name}" for port in program.outputs]
+
+    def rows(name: str) -> list[str]:
+        return [", ".join(literal(Fraction(x), program.real) for x in state) for state in drawn[name]]
+
+    return render(
+        TEMPLATES, "cost.c.j2", **target.context, real=program.real, symbol=target.symbol(program.function), calls=calls,
+        counter=f"counter_{tools.machine.counter}.h.j2", states=len(drawn["q"]),
+        tape=1 + sum(program.operations.get(op, 0) for op in LIBM),
+        types=", ".join([f"const {program.real} *"] * len(inputs) + [f"{program.real} *"] * len(results)),
+        arguments=[{"name": c, "size": p.size, "rows": rows(p.name)} for c, p in zip(inputs, program.inputs, strict=True)],
+        results=[{"name": c, "size": p.size} for c, p in zip(results, program.outputs, strict=True)],
+        call=", ".join([*(f"{name}[i]" for name in inputs), *results]),
+    )
+
+
+def _read(text: str) -> tuple[list[int], list[int], int]:
+    """Instructions at each state, with libm and without, and the calls of libm, from what the measuring program printed."""
+    if "overflow" in text:
+        raise RequestError("a call takes more instructions than this target's counter holds; take --real float, or lock joints")
+    lines = [line.split() for line in text.splitlines()]
+    printed = {word: [[int(x) for x in line[1:]] for line in lines if line and line[0] == word]
+               for word in ("loop", "nothing", "itself", "tape", "state")}
+    (short, long), = printed["loop"]
+    ticks = Fraction(long - short, _LOOP)
+
+    def instructions(measured: int, empty: int) -> int:
+        return round((measured - empty) / ticks) + 1   # the empty function executes its return as well
+
+    empty, itself = printed["nothing"][0][0], printed["itself"][0][0]
+    tape = [instructions(line[0], itself) for line in printed["tape"]]
+    whole = [instructions(state[0], empty) for state in printed["state"]]
+    alone = [instructions(state[1], empty) - sum(n * each for n, each in zip(state[2:], tape, strict=True))
+             for state in printed["state"]]
+    return whole, alone, max(sum(state[2:]) for state in printed["state"])

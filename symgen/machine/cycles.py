@@ -1,0 +1,148 @@
+"""Cycles from executed instructions, by what a core's manual publishes: least and most, for memory without wait states.
+
+An estimate, not a measurement: what a manual leaves open (how fast a pipeline refills, which loads overlap) spans the interval,
+and what a chip adds (wait states, caches, interrupts) is not in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from symgen.machine.image import Instruction, Unreadable, plain, registers
+
+
+class Timing(NamedTuple):
+    """What is published of a core, in words. `table`: what every instruction takes (`cortex_m4`).
+
+    Without one, `issues` is how many instructions can begin in a cycle, which bounds the cycles from below.
+    """
+
+    words: str
+    table: bool
+    issues: int = 1
+
+
+TIMINGS = {
+    "cortex-m4": Timing(
+        "estimated by class of instruction from the Arm Cortex-M4 Processor Technical Reference Manual (DDI 0439), its tables of "
+        "the processor's and of the FPU's instructions. Least and most differ by what the manual leaves open: 1 to 3 cycles to "
+        "refill the pipeline, loads and stores that overlap or not, 2 to 12 cycles to divide integers, what runs in the shadow "
+        "of a floating-point division. An estimate for memory without wait states, not a measurement.",
+        table=True,
+    ),
+    "cortex-m7": Timing(
+        "bounded from below only: the Arm Cortex-M7 Processor Technical Reference Manual (DDI 0489) has at most two instructions "
+        "begin in a cycle, in order, and states no cycles of single instructions. Dependences, divisions, branches, caches and "
+        "memory add to the bound.",
+        table=False, issues=2,
+    ),
+}
+"""By the name that GCC gives to a core."""
+
+_REFILL = (1, 3)
+_SHADOW = 13
+"""Cycles of a floating-point division or root in which integer instructions can be done."""
+_ARITHMETIC = ("vadd", "vsub", "vmul", "vnmul", "vdiv", "vsqrt", "vmla", "vmls", "vnmla", "vnmls", "vfma", "vfms", "vfnma",
+               "vfnms", "vcvt", "vcvtr")
+_ACCUMULATE = ("vmla", "vmls", "vnmla", "vnmls", "vfma", "vfms", "vfnma", "vfnms")
+_CYCLES = {"vdiv": 14, "vsqrt": 14} | dict.fromkeys(_ACCUMULATE, 3)
+_MOVES = ("vmov", "vneg", "vabs", "vcmp", "vcmpe", "vmrs", "vmsr")
+_SINGLE = re.compile(r"(ldr|str)(s?[bh])?")
+_MULTIPLE = re.compile(r"(push|pop|vpush|vpop|v?ldm(ia|db)?|v?stm(ia|db)?)")
+_JUMPS = ("b", "bl", "bx", "blx", "cbz", "cbnz")
+
+
+def guarded(instructions: Mapping[int, Instruction]) -> dict[int, str]:
+    """{address: condition letters} of the instructions that an IT of Thumb makes conditional: their names end in the letters."""
+    found: dict[int, str] = {}
+    opposite = {"eq": "ne", "cs": "cc", "mi": "pl", "vs": "vc", "hi": "ls", "ge": "lt", "gt": "le"}
+    opposite |= {other: one for one, other in opposite.items()}
+    for address, instruction in instructions.items():
+        if re.fullmatch(r"it[te]{0,3}", instruction.word):
+            following = address + instruction.size
+            for letter in instruction.word[1:]:
+                if following not in instructions:
+                    break
+                condition = instruction.operands
+                found[following] = condition if letter == "t" else opposite.get(condition, condition)
+                following += instructions[following].size
+    return found
+
+
+def cortex_m4(way: Sequence[int], instructions: Mapping[int, Instruction], conditions: Mapping[int, str]) -> tuple[int, int]:
+    """(least, most) cycles of instructions executed one after the other, by address; `conditions` are those of `guarded`.
+
+    Raises Unreadable for an instruction that the tables do not know.
+    """
+    least = most = shadow = 0
+    before: tuple[str, str] = ("", "")
+    for place, address in enumerate(way):
+        instruction = instructions[address]
+        name = _name(instruction, conditions.get(address, ""))
+        following = way[place + 1] if place + 1 < len(way) else None
+        went_on = following == address + instruction.size
+        low, high = _cost(name, instruction, went_on, before[0])
+        if _awaits(before, name, instruction.operands):
+            low, high = low + 1, high + 1
+        if address in conditions:
+            low = min(low, 1)   # passed over where the condition does not hold
+        if name.startswith("v"):
+            shadow = _SHADOW if name in ("vdiv", "vsqrt") else 0
+        else:
+            hidden = min(shadow, low)
+            shadow, low = shadow - hidden, low - hidden
+        least, most = least + low, most + high
+        before = name, instruction.operands
+    return least, most
+
+
+def _name(instruction: Instruction, condition: str) -> str:
+    """The mnemonic without width, type and condition: 'vldrlt.32' is 'vldr'."""
+    word = plain(instruction.word).partition(".")[0]
+    return word.removesuffix(condition) if condition else word
+
+
+def _cost(name: str, instruction: Instruction, went_on: bool, before: str) -> tuple[int, int]:
+    operands = instruction.operands
+    if name in ("ldrd", "strd") or _MULTIPLE.fullmatch(name):
+        words = 2 if name in ("ldrd", "strd") else registers(operands)
+        refill = _REFILL if re.search(r"\bpc\}", operands) else (0, 0)
+        return 1 + words + refill[0], 1 + words + refill[1]
+    if name in ("vldr", "vstr") or _SINGLE.fullmatch(name):
+        double = operands.startswith("d")
+        high = 3 if double else 2
+        low = high - 1 if name in ("str", "strb", "strh", "vstr") or before in ("ldr", "vldr") else high
+        if operands.startswith("pc"):
+            return low + _REFILL[0], high + _REFILL[1]
+        return low, high + ("[pc" in operands)   # which may wait for the fetch of instructions
+    if name in ("tbb", "tbh"):
+        return 2 + _REFILL[0], 3 + _REFILL[1]
+    if name in _JUMPS or (name.startswith("b") and instruction.target is not None):
+        taken = name in ("bl", "blx", "bx", "b") or not went_on
+        return (1 + _REFILL[0], 1 + _REFILL[1]) if taken else (1, 1)
+    if name in ("udiv", "sdiv"):
+        return 2, 12
+    if re.fullmatch(r"it[te]{0,3}", name):
+        return 0, 1
+    if name.startswith("v"):
+        if name not in (*_ARITHMETIC, *_MOVES) or ".f64" in instruction.word:
+            raise Unreadable(f"no cycles are known of '{instruction.word}'")
+        pair = name == "vmov" and operands.count(",") > 1   # two registers of the core at once
+        return (cycles := _CYCLES.get(name, 2 if pair else 1)), cycles
+    return 1, 1
+
+
+def _awaits(before: tuple[str, str], name: str, operands: str) -> bool:
+    """Whether an instruction takes a cycle more since it needs what the one before has only just computed."""
+    first, *others = (operand.strip(" []{}!") for operand in operands.split(","))
+    result = before[1].partition(",")[0].strip()
+    if before[0] in _ARITHMETIC:
+        reads = others if name in (*_ARITHMETIC, "vmov", "vneg", "vabs", "vldr") else [first, *others]
+        return result in reads   # what is added to comes a cycle later, so that an accumulation does not wait for it
+    loads = name in ("vldr", "vstr") or _SINGLE.fullmatch(name) is not None
+    computed = not (before[0].startswith(("v", "it", "cmp", "cmn", "tst", "teq", "ldrd", "strd")) or before[0] in _JUMPS
+                    or _SINGLE.fullmatch(before[0]) or _MULTIPLE.fullmatch(before[0]))
+    address = operands.partition("[")[2].partition("]")[0]
+    return bool(result) and loads and computed and re.search(rf"\b{re.escape(result)}\b", address) is not None

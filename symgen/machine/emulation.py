@@ -1,0 +1,89 @@
+"""Compile, link and run C for a target, as its file in `symgen.machine.targets` says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from symgen.errors import BuildError, ToolMissing
+from symgen.machine.targets import Machine
+
+EXACT_TIME = ("-icount", "shift=10,align=off,sleep=off")
+"""QEMU's clock advances by 2^10 ns with every instruction, and by nothing else."""
+_TIMEOUT = 300
+_EXECUTED = re.compile(r"Trace \d+: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/")
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """The tools of `machine` at work in `folder`. Every method raises BuildError when a tool is missing or refuses."""
+
+    machine: Machine
+    folder: Path
+
+    def compile(self, source: str, result: str, *flags: str) -> None:
+        """One C file to an object file."""
+        self.tool("gcc", *flags, *self.machine.flags, "-c", source, "-o", result)
+
+    def link(self, result: str, *objects: str) -> None:
+        """Object files and libm to a program."""
+        self.tool("gcc", *self.machine.flags, *self.machine.link, *objects, "-lm", "-o", result)
+
+    def versions(self) -> tuple[str, str]:
+        """The compiler and the emulator, each by the first line of what it says of itself."""
+        return (self.tool("gcc", "--version").splitlines()[0],
+                self._run([self.machine.emulator[0], "--version"]).splitlines()[0])
+
+    def tool(self, name: str, *words: str) -> str:
+        """What one of the compiler's and binutils' programs prints."""
+        return self._run([self.machine.prefix + name, *words])
+
+    def run(self, program: str) -> str:
+        """What a program prints in QEMU, by a clock that counts instructions."""
+        emulator, *options = self.machine.emulator
+        return self._run([emulator, *EXACT_TIME, *options, program])
+
+    def image(self, result: str, *objects: str, entry: str) -> None:
+        """A program of nothing but the function `entry` of `objects`, the other functions in them, and what these call."""
+        link = (*self.machine.link, "-nostartfiles", "-Wl,--gc-sections", f"-Wl,--entry={entry}")
+        self.tool("gcc", *self.machine.flags, *link, *objects, "-lm", "-o", result)
+
+    def trace(self, program: str, addresses: Iterable[tuple[int, int]]) -> Iterator[int]:
+        """Addresses of executed instructions in their order, of those in [first, last); what they print goes nowhere.
+
+        The emulator ends when nothing more is asked for.
+        """
+        emulator, *options = self.machine.emulator
+        ranges = ",".join(f"{first:#x}..{last - 1:#x}" for first, last in addresses)
+        version = re.search(r"version (\d+)\.(\d+)", self._run([emulator, "--version"]))
+        renamed = version is not None and (int(version[1]), int(version[2])) >= (8, 1)
+        single = ("-accel", "tcg,one-insn-per-tb=on") if renamed else ("-singlestep",)
+        command = [emulator, *single, "-d", "exec,nochain", "-dfilter", ranges, "-D", "/dev/stdout", *options, program]
+        with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.DEVNULL, errors="replace") as run:
+            assert run.stdout is not None
+            try:
+                for line in run.stdout:
+                    if match := _EXECUTED.match(line):
+                        yield int(match[1], 16)
+            finally:
+                run.kill()
+
+    def _run(self, command: Sequence[str]) -> str:
+        if shutil.which(command[0]) is None:
+            raise ToolMissing(f"{command[0]} is not installed; on Debian 'apt install {self.machine.packages}' brings it")
+        try:
+            done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                  stderr=subprocess.STDOUT, errors="replace", timeout=_TIMEOUT, check=False)
+        except subprocess.TimeoutExpired:
+            raise BuildError(f"{command[0]} did not end within {_TIMEOUT} s; ask for fewer functions with -f") from None
+        if done.returncode:
+            lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+            telling = [line for line in lines if "error" in line or "overflowed" in line or "will not fit" in line]
+            raise BuildError(f"{command[0]} refused the generated text for {self.machine.title}: "
+                             f"{next(iter(telling or lines), 'no reason given')}")
+        return done.stdout

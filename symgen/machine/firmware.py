@@ -1,0 +1,31 @@
+"""The folder `firmware/`: a minimal program for one target that runs the self-test, and exits with its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from symgen.backends import c99, render
+from symgen.ir import Program
+from symgen.machine import targets
+
+TEMPLATES = "firmware"
+BASE_FLAGS = ("-std=c99", "-ffp-contract=off")
+"""C99, and no fused a*b + c: the answers of the self-test hold either way, equal bits at every -O only so."""
+
+
+def texts(target: c99.Target, machine: str, programs: Mapping[str, Program]) -> dict[str, str]:
+    """Every file of `firmware/` by its path in the robot's folder."""
+    chosen = targets.find(machine)
+    frames = (chosen.frame(p.real, target.nv, sum(port.size for port in p.outputs)) for p in programs.values())
+    context = target.context | {
+        "target": machine,
+        "title": chosen.title,
+        "compiler": chosen.compiler,
+        "flags": " ".join((*BASE_FLAGS, *chosen.flags)),
+        "link": " ".join(chosen.link),
+        "emulator": " ".join(chosen.emulator),
+        "packages": chosen.packages,
+        "stack": max(frames),
+        "objects": [f"{target.symbol(function)}.o" for function in programs],
+    }
+    return {f"firmware/{file}": render(TEMPLATES, f"{file}.j2", **context) for file in ("main.c", "Makefile")}

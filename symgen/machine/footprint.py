@@ -1,0 +1,75 @@
+"""What a function takes on this machine: bytes of code and of stack, as the compiler and `size` state them."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from symgen.backends import c99
+from symgen.errors import BuildError
+from symgen.ir import Program
+from symgen.machine.building import Build
+from symgen.machine.compilers import find_compiler
+
+CODE = (".text", ".rodata", ".literal")
+"""Sections that go to flash: instructions, and the constants that they load."""
+_TIMEOUT = 600
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes of `code` (constants included) and of `stack` (without what libm takes); None has its reason in `missing`."""
+
+    code: int | None
+    stack: int | None
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+def footprint(program: Program, target: c99.Target, build: Build) -> Footprint:
+    """Compile one function by itself and read off what it takes. Raises BuildError where there is no compiler."""
+    missing: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="symgen-size-") as name:
+        folder, file = Path(name), target.file(program.function)
+        texts = c99.headers({program.function: program}, target) | {file: c99.source(program, target)}
+        for name_of_text, text in texts.items():
+            (folder / name_of_text).write_text(text, encoding="utf-8")
+        flags = [flag for flag in build.flags if flag not in ("-fPIC", "-fvisibility=hidden")]
+        command = [*find_compiler(), "-std=c99", *flags, "-c", file, "-o", "one.o"]
+        stack = None
+        if not _run([*command, "-fstack-usage"], folder).returncode:
+            stack = _stack(folder)
+        else:
+            refused = _run(command, folder)
+            if refused.returncode:
+                first = next((line.strip() for line in refused.stderr.splitlines() if "error" in line), "no reason given")
+                raise BuildError(f"the C compiler {command[0]} refused the generated text: {first}")
+        if stack is None:
+            missing["stack"] = f"the compiler {command[0]} does not state what a function takes (-fstack-usage)"
+        code = _code(folder)
+        if code is None:
+            missing["code"] = "the program 'size' of binutils, which reads object files, is not there"
+    return Footprint(code, stack, missing)
+
+
+def _stack(folder: Path) -> int | None:
+    """The figure in the .su file: `place:function TAB bytes TAB kind`."""
+    found = [line.split("\t") for file in folder.glob("*.su") for line in file.read_text(encoding="utf-8").splitlines()]
+    return max((int(fields[1]) for fields in found if len(fields) > 1 and fields[1].isdigit()), default=None)
+
+
+def _code(folder: Path) -> int | None:
+    """Sections `NAME BYTES ADDRESS`, one a line."""
+    try:
+        done = _run(["size", "-A", "-d", "one.o"], folder)
+    except OSError:
+        return None
+    sections = [line.split() for line in done.stdout.splitlines()]
+    sizes = [int(words[1]) for words in sections if len(words) == 3 and words[1].isdigit() and words[0].startswith(CODE)]
+    return sum(sizes) if sizes else None
+
+
+def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                          timeout=_TIMEOUT, check=False)

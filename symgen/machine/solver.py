@@ -1,0 +1,235 @@
+"""The C of a robot, called on NumPy arrays.
+
+    solver = symgen.compile("panda", ["forward_dynamics", "mass_matrix"])
+    a      = solver.forward_dynamics(q, v, tau)                  # (..., NV), leading dimensions broadcast together
+    call   = solver.bind("forward_dynamics", q, v, tau, a)       # buffers bound once; call() only computes
+
+What arrays a function takes stands in `symgen.machine.kernels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple
+from fractions import Fraction
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from symgen import shelf
+from symgen.backends import c99
+from symgen.errors import ArgumentError, UnknownName
+from symgen.ir import Outline, Program
+from symgen.machine.building import Build, depends, opened
+from symgen.machine.building import load as load_library
+from symgen.machine.kernels import Call, Kernel
+from symgen.names import nearest
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from symgen.mechanism import Mechanism
+    from symgen.programs.options import Options
+
+    Recipe = tuple[Mechanism, list[str] | None, Build, Options]
+
+
+def compile(
+    robot: Mechanism | str | PathLike[str],
+    functions: Iterable[str] | None = None,
+    real: str = "double",
+    *,
+    optimize: int = 2,
+    native: bool = False,
+    contract: bool = False,
+    frame: str | None = None,
+    payload: str | None = None,
+    wrench: str | None = None,
+    trig: str = "libm",
+    checked: bool = False,
+) -> Solver:
+    """Derive, print and compile functions of a robot.
+
+    `robot` is a Mechanism, a built-in name or a path; `functions` are names, or 'name=method' (None: every function).
+    `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
+    leave to contract a*b + c. `frame`, `payload` and `wrench` name links, as in `symgen.program`; `trig` is 'libm', 'macro' or
+    'inline'. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without a C
+    compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
+    several; of what they are given to write to, they have then written the states before it.
+    """
+    from symgen.description.loading import load
+    from symgen.mechanism import Mechanism
+    from symgen.programs.options import Options
+
+    wanted = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    build, chosen = Build(optimize, native, contract), Options(real, frame, payload, trig, wrench, checked)
+    recipe = (mechanism, wanted, build, chosen)
+    return _found(recipe) or _made(recipe)
+
+
+def _found(recipe: Recipe) -> Solver | None:
+    """The solver whose library was built before and lies in the cache: nothing is derived, printed or compiled."""
+    from symgen.programs.plain import outline_from_plain
+
+    known = shelf.find("solver", *_key(recipe))
+    outlines = None if known is None else [outline_from_plain(one) for one in known["functions"]]
+    library = opened(known["library"]) if known and outlines and None not in outlines else None
+    if library is None or outlines is None:
+        return None
+    solver = Solver.__new__(Solver)
+    mechanism, _, build, chosen = recipe
+    solver._hold(mechanism.name, {one.function: one for one in outlines if one is not None}, mechanism.nq, mechanism.nv, build,
+                 chosen.trig, chosen.checked, library)
+    solver.mechanism, solver._recipe = mechanism, recipe
+    return solver
+
+
+def _made(recipe: Recipe) -> Solver:
+    from symgen.certificate import checked_floors
+    from symgen.programs.making import programs
+    from symgen.programs.plain import outline_to_plain
+
+    mechanism, wanted, build, chosen = recipe
+    derived = programs(mechanism, wanted, chosen)
+    bounds = {function: checked_floors(mechanism, program, chosen) for function, program in derived.items()}
+    solver = Solver(mechanism.name, derived, mechanism.nq, mechanism.nv, build=build, trig=chosen.trig, mechanism=mechanism,
+                    checked=chosen.checked, floors=bounds)
+    solver._recipe = recipe
+    plain = [outline_to_plain(program.outline) for program in derived.values()]
+    shelf.keep({"library": solver._library, "functions": plain}, "solver", *_key(recipe))
+    return solver
+
+
+def _key(recipe: Recipe) -> tuple[Any, ...]:
+    mechanism, wanted, build, chosen = recipe
+    return mechanism.content, mechanism.source_sha256, wanted, astuple(chosen), depends(build)
+
+
+def _compile_again(recipe: Recipe) -> Solver:
+    robot, functions, build, chosen = recipe
+    return compile(robot, functions, chosen.real, optimize=build.optimize, native=build.native, contract=build.contract,
+                   frame=chosen.frame, payload=chosen.payload, wrench=chosen.wrench, trig=chosen.trig, checked=chosen.checked)
+
+
+def _from_programs(
+    name: str, programs: Mapping[str, Program], nq: int, nv: int, build: Build, trig: str, sources: Mapping[str, str] | None,
+    checked: bool,
+) -> Solver:
+    return Solver(name, programs, nq, nv, build=build, trig=trig, sources=sources, checked=checked)
+
+
+class Solver:
+    """Compiled functions of one robot, one attribute each; see `compile`.
+
+    `functions` are their names, `programs` what was compiled, `mechanism` the robot (None for `from_programs`).
+    Solvers hold no state: threads may share one, and C runs without the interpreter's lock. A pickled solver is
+    compiled again, or found in the cache, where it is opened.
+    """
+
+    mechanism: Mechanism | None
+    _recipe: Recipe | None
+    _sources: dict[str, str] | None
+    _programs: dict[str, Program] | None
+
+    def __init__(
+        self,
+        name: str,
+        programs: Mapping[str, Program],
+        nq: int,
+        nv: int,
+        *,
+        build: Build | None = None,
+        trig: str = "libm",
+        mechanism: Mechanism | None = None,
+        sources: Mapping[str, str] | None = None,
+        checked: bool = False,
+        floors: Mapping[str, Mapping[int, Fraction]] | None = None,
+    ) -> None:
+        if not programs:
+            raise ArgumentError("there is no function to compile; name at least one")
+        target = c99.Target(name, nq, nv, trig, mechanism.source_sha256 if mechanism else "", checked)
+        c99.single_real(programs.values())
+        library = load_library(programs, target, build or Build(), sources, floors)
+        outlines = {function: program.outline for function, program in programs.items()}
+        self._hold(name, outlines, nq, nv, build or Build(), trig, checked, library)
+        self.mechanism, self._sources, self._programs = mechanism, dict(sources) if sources else None, dict(programs)
+
+    def _hold(self, name: str, outlines: Mapping[str, Outline], nq: int, nv: int, build: Build, trig: str, checked: bool,
+              library: ModuleType) -> None:
+        """All but where it came from."""
+        self.name, self.nq, self.nv = name, nq, nv
+        self.mechanism = None
+        self.functions = tuple(outlines)
+        self.real = next(iter(outlines.values())).real
+        self._build, self._trig, self._checked, self._library = build, trig, checked, library.__name__
+        self._recipe = self._sources = self._programs = None
+        symbol = c99.Target(name, nq, nv, trig, "", checked).symbol
+        self._kernels = {f: Kernel(one, library, symbol(f), checked) for f, one in outlines.items()}
+        for function, kernel in self._kernels.items():
+            setattr(self, function, kernel.call())
+
+    @property
+    def programs(self) -> dict[str, Program]:
+        """What was compiled, by function; of a solver that was found in the cache it is looked up when it is asked for."""
+        if self._programs is None:
+            from symgen.programs.making import programs
+
+            assert self._recipe is not None
+            mechanism, wanted, _, chosen = self._recipe
+            self._programs = programs(mechanism, wanted, chosen)
+        return self._programs
+
+    @classmethod
+    def from_programs(
+        cls,
+        name: str,
+        programs: Mapping[str, Program],
+        nq: int,
+        nv: int,
+        *,
+        optimize: int = 2,
+        native: bool = False,
+        contract: bool = False,
+        trig: str = "libm",
+        sources: Mapping[str, str] | None = None,
+        checked: bool = False,
+    ) -> Solver:
+        """A solver of Programs that are already there, keyed by function; options as for `compile`.
+
+        `sources` replaces the C that would be printed, by function: the files of a generated folder, for example.
+        """
+        return cls(name, programs, nq, nv, build=Build(optimize, native, contract), trig=trig, sources=sources, checked=checked)
+
+    def bind(self, function: str, *arrays: Any) -> Call:
+        """`call()` that computes `function` from its argument arrays into its result arrays, all named here once.
+
+        Every array is contiguous and of the solver's real type, since nothing is copied: change its elements and call
+        again. An argument holds one state, or as many as the results. Raises ArgumentError, a ValueError, otherwise.
+        """
+        return self._kernels[nearest(function, self.functions, "compiled function")].bind(arrays)
+
+    def chain(self, function: str, states: int, *arrays: Any) -> Call:
+        """`call()` that computes `function` for `states` states one after the other, each waiting for the one before.
+
+        Arguments are bound as by `bind`, results hold one state and end as the last one's. Nothing is added from call to
+        call, yet a processor cannot know that: what is timed is how long an answer takes, not how many fit in a second.
+        """
+        return self._kernels[nearest(function, self.functions, "compiled function")].chain(states, arrays)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            nearest(name, self.functions, "compiled function")
+        except UnknownName as error:
+            raise AttributeError(f"{error}") from None
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        return f"<symgen.Solver {self.name}: NQ = {self.nq}, NV = {self.nv}, {self.real}; {', '.join(self.functions)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._recipe is not None:
+            return _compile_again, (self._recipe,)
+        return _from_programs, (self.name, self.programs, self.nq, self.nv, self._build, self._trig, self._sources,
+                                self._checked)

@@ -1,0 +1,47 @@
+"""What the C is run on, one target a file; a target is found by its presence in this folder.
+
+A file declares `TARGET`, a `Machine`; the target's name is the file's, with hyphens. What targets share stands in
+modules that start with an underscore.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+from symgen.machine.targets._machine import Machine
+from symgen.names import nearest
+
+__all__ = ["Machine", "find", "names", "real", "slow", "why"]
+
+
+def names() -> tuple[str, ...]:
+    """The targets there are, in alphabetical order."""
+    return tuple(sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+
+
+def find(name: str) -> Machine:
+    """The target called `name`; RequestError suggests the nearest when there is none."""
+    module = nearest(name, names(), "target").replace("-", "_")
+    found: Machine = import_module(f"{__name__}.{module}").TARGET
+    return found
+
+
+def real(name: str | None) -> str:
+    """The real type that is taken unless told: 'float' where the target's FPU has single precision only, else 'double'."""
+    return "float" if name is not None and find(name).double_in_software else "double"
+
+
+def why(name: str | None, asked: str | None) -> str | None:
+    """Why the real type is float though nobody asked for it, in one sentence; None where that is not so."""
+    if asked is not None or real(name) == "double":
+        return None
+    return f"in float, since the FPU of {name} has single precision only; --real double asks for the other"
+
+
+def slow(name: str, asked: str) -> str | None:
+    """Why the real type `asked` for is a bad choice on a target, in one sentence; None when its FPU computes in it."""
+    times = find(name).double_in_software
+    if asked == "float" or not times:
+        return None
+    return f"the FPU of {name} has single precision only: --real double runs in software, about {times} times slower than float"

@@ -1,0 +1,8 @@
+"""This machine, by its own compiler: the example without a chip."""
+
+from __future__ import annotations
+
+from symgen.machine.targets._machine import Machine
+
+TARGET = Machine(title="this machine", prefix="", flags=(), link=(), flash=0, stack=0, emulator=(), counter="",
+                 double_in_software=0, panda_frame=640, packages="gcc")

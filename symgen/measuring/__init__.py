@@ -1,0 +1,1 @@
+"""Times and figures taken on this machine, of symgen's C and of its peers."""

@@ -1,0 +1,378 @@
+"""`compare`: every method that computes a function, side by side: what it costs, what it takes, how far it rounds off.
+
+Figures of the Program (operations, depth, temporaries) are exact. Those of the C (code, stack, time, round-off) are
+measured on this machine, all methods of a function interleaved in one run as in `symgen.measuring.bench`. A method that does
+not suit the robot keeps its row, and every figure that is missing has its reason.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from symgen import methods
+from symgen.backends import c99
+from symgen.description.tip import tip
+from symgen.errors import OutOfReach, RequestError, SymgenError
+from symgen.functions import FUNCTIONS
+from symgen.ir import Program
+from symgen.machine.building import Build
+from symgen.machine.footprint import footprint
+from symgen.machine.solver import Solver
+from symgen.measuring.bench import ROUNDS, STATES, machine_facts, race
+from symgen.mechanism import Mechanism
+from symgen.names import named
+from symgen.programs import making
+from symgen.reals import EPS
+from symgen.reference.precision import Array
+from symgen.reference.states import draw_states
+from symgen.tables import table
+from symgen.verification.evaluating import Results
+from symgen.verification.floating import check_floating
+from symgen.verification.refusals import said_once
+from symgen.verification.report import Check
+from symgen.verification.truth import Truth
+
+ROUND_OFF_STATES = 16
+COMPILED_ROWS = 20_000
+"""A longer Program takes a C compiler several seconds at -O2, and its caches no longer say much: it is not measured."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure of a method; less is better in every column."""
+
+    heading: str
+    what: str
+    digits: int = 0
+
+
+COLUMNS: dict[str, Column] = {
+    "mul": Column("mul", "multiplications"),
+    "add": Column("add", "additions and subtractions"),
+    "div": Column("div", "divisions"),
+    "depth": Column("depth", "operations on the longest dependency chain"),
+    "temporaries": Column("temps", "most computed values still needed at once, rows in order (no arguments, no constants)"),
+    "code_bytes": Column("code B", "bytes of machine code and its constants"),
+    "stack_bytes": Column("stack B", "bytes of stack, without what sine and cosine take"),
+    "nanoseconds": Column("ns", f"nanoseconds a call in C, median of {ROUNDS} interleaved rounds over {STATES} random states"),
+    "round_off_double": Column("double eps", "worst round-off at random states, in eps = 2^-52 times the size of the answer", 3),
+    "round_off_float": Column("float eps", "the same in float, eps = 2^-23", 3),
+}
+EXACT = ("mul", "add", "div", "depth", "temporaries")
+UNJUDGED = "?"
+MEASURED = tuple(key for key in COLUMNS if key not in EXACT)
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method: its figures by the keys of COLUMNS, and a sentence for each that is missing ("" for all of them).
+
+    `unjudged` are the real types in which its answer is not judged, by the key of their round-off, each with its reason.
+    `twin` names the method whose rows it has one by one, and so its C and its figures.
+    """
+
+    method: str
+    figures: dict[str, float]
+    missing: dict[str, str] = field(default_factory=dict)
+    unjudged: dict[str, str] = field(default_factory=dict)
+    twin: str | None = None
+
+    @property
+    def cost(self) -> float:
+        return self.figures["mul"] + self.figures["add"] + self.figures["div"]
+
+    @property
+    def reasons(self) -> list[str]:
+        """`reason` for a whole row, `column: reason` for single figures."""
+        grouped: dict[str, list[str]] = {}
+        why_not = {key: f"not judged: {why}" for key, why in self.unjudged.items()}
+        for key, why in (self.missing | why_not).items():
+            grouped.setdefault(why, []).extend([COLUMNS[key].heading] if key else [])
+        return [f"{', '.join(keys)}: {why}" if keys else why for why, keys in grouped.items()]
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """One function by every method."""
+
+    function: str
+    default: str
+    why: str
+    rows: tuple[Row, ...]
+
+    def best(self, key: str) -> float | None:
+        """The least figure of a column, None where there is nothing to compare."""
+        found = [row.figures[key] for row in self.rows if key in row.figures and key not in row.unjudged]
+        return min(found) if len(found) > 1 else None
+
+    def __str__(self) -> str:
+        return self.text(self.rows)
+
+    def text(self, explained: Iterable[Row]) -> str:
+        """The table, the reasons of the rows that are `explained` under it."""
+        lines: list[list[object]] = [["method", *(column.heading + " " for column in COLUMNS.values())]]
+        for row in self.rows:
+            lines.append([row.method, *(self._cell(row, key) for key in COLUMNS)])
+        text = [self.function, *table(lines)]
+        text += [f"– {row.method}: {why}" for row in explained for why in row.reasons]
+        return "\n".join([*text, f"default: {self.default}, {self.why}"])
+
+    def _cell(self, row: Row, key: str) -> str:
+        if key not in row.figures:
+            return "– "
+        figure, digits = row.figures[key], COLUMNS[key].digits
+        mark = UNJUDGED if key in row.unjudged else "*" if figure == self.best(key) else " "
+        return (f"{figure:.1e}" if digits and figure >= 1e4 else f"{figure:.{digits}f}") + mark
+
+    def __repr__(self) -> str:
+        return f"<symgen Comparison {self.function} by {len(self.rows)} methods; default {self.default}>"
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "default": self.default, "why": self.why,
+            "methods": {
+                row.method: {**{key: _plain(row.figures[key]) if key in row.figures else None for key in COLUMNS},
+                             "missing": {key or "all": why for key, why in row.missing.items()},
+                             "not_judged": dict(row.unjudged)}
+                for row in self.rows
+            },
+            "best": {key: [row.method for row in self.rows if row.figures.get(key) == self.best(key) and key not in row.unjudged]
+                     for key in COLUMNS if self.best(key) is not None},
+        }
+
+
+def _plain(figure: float) -> float | int | str:
+    if not isfinite(figure):
+        return str(figure)   # JSON has no infinity
+    return int(figure) if figure == int(figure) else round(figure, 4)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparisons:
+    """All comparisons of one robot, and the machine that was measured on."""
+
+    robot: str
+    machine: dict[str, str]
+    compared: tuple[Comparison, ...]
+    refused: dict[str, str]
+
+    def __repr__(self) -> str:
+        return f"<symgen Comparisons {self.robot}: {len(self.compared)} functions by every method>"
+
+    @property
+    def unsuited(self) -> dict[str, str]:
+        """Methods that do not suit the robot, and why, whatever they were to compute; where that matters, with it."""
+        found: dict[str, dict[str, str]] = {}
+        for one in self.compared:
+            for row in one.rows:
+                if "" in row.missing:
+                    found.setdefault(row.method, {})[one.function] = row.missing[""]
+        return {method if len(set(whys.values())) == 1 else f"{function} by {method}": why
+                for method, whys in found.items() for function, why in whys.items()}
+
+    def facts(self) -> dict[str, Any]:
+        """Plain types."""
+        return {
+            "robot": self.robot, "machine": self.machine, "refused": self.refused,
+            "columns": {key: column.what for key, column in COLUMNS.items()},
+            "functions": {one.function: one.facts() for one in self.compared},
+        }
+
+    def __str__(self) -> str:
+        open_ = any(row.unjudged for one in self.compared for row in one.rows)
+        legend = f", {UNJUDGED} a round-off that is not judged, since the answer loses its digits" if open_ else ""
+        lines = [f"{self.robot}: every method side by side; * marks the best of a column{legend}", ""]
+        for one in self.compared:
+            lines += [one.text(row for row in one.rows if "" not in row.missing), ""]
+        refused = [f"– {line}" for line in said_once(self.unsuited)] + [f"left out: {line}" for line in said_once(self.refused)]
+        lines += [*refused, ""] if refused else []
+        width = max(len(column.heading) for column in COLUMNS.values()) + 2
+        lines += [f"{column.heading + ':':<{width}}{column.what}" for column in COLUMNS.values()]
+        lines += ["", *(f"{name + ':':<{width}}{value}" for name, value in self.machine.items())]
+        return "\n".join(lines)
+
+
+def asked(mechanism: Mechanism, words: Iterable[str] | None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """({function: methods}, {function: why not}) of "FUNCTION" or "FUNCTION=METHOD,METHOD" (None: where there is a choice).
+
+    Raises RequestError for unknown names, and for a function asked for by name that this robot cannot have.
+    """
+    if words is None:
+        several = [name for name in FUNCTIONS if len(methods.providers(name)) > 1]
+        wanted = making.requested(mechanism, None)
+        why = {name: making.refusal(mechanism, name, None) or "on request only, with -f"
+               for name in several if name not in wanted}
+        return {name: methods.providers(name) for name in several if name in wanted}, why
+    chosen: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        name, _, listed = word.partition("=")
+        function = named(name)
+        names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.providers(function)
+        for method in names:
+            methods.derivation(method, function)   # an unknown method, or one that does not compute it, is refused by name
+        refused = making.refusal(mechanism, function, None)
+        if refused is not None:
+            raise RequestError(refused)
+        chosen[function] = names
+    return {name: chosen[name] for name in FUNCTIONS if name in chosen}, {}
+
+
+def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, progress: Progress | None = None) -> Comparisons:
+    """Every method of the functions that `asked` names, measured on this machine.
+
+    Raises RequestError for unknown names and BuildError without a C compiler.
+    """
+    tell = progress or (lambda what, done, total: None)
+    wanted, refused = asked(mechanism, functions)
+    build = Build(optimize=2)
+    machine = machine_facts(build, ())   # no compiler: said before the long work
+    truth = Truth(mechanism, ROUND_OFF_STATES, frame=tip(mechanism) if mechanism.frames else None)
+    total, done = sum(len(names) + 1 for names in wanted.values()), 0
+    compared = []
+    for function, names in wanted.items():
+        rows: dict[str, Row] = {}
+        programs: dict[str, Program] = {}
+        for method in names:
+            tell(f"deriving {function} by {method}", done, total)
+            done += 1
+            program, why = _derived(mechanism, function, method)
+            if program is None:
+                rows[method] = Row(method, {}, {"": why})
+            else:
+                programs[method] = program
+        measured, twins = _apart(programs)
+        compiled = {method: program for method, program in measured.items() if len(program.rows) <= COMPILED_ROWS}
+        tell(f"compiling {function} by every method", done, total)
+        with ThreadPoolExecutor(os.cpu_count()) as at_once:   # what takes long is the C compiler, a process of its own
+            building = {real: at_once.submit(_solver, mechanism, compiled, real) for real in EPS if compiled}
+            weighing = {method: at_once.submit(_one, mechanism, program, build) for method, program in measured.items()}
+            rows |= {method: weighed.result() for method, weighed in weighing.items()}
+            solvers = {real: built.result() for real, built in building.items()}
+        if solvers:
+            tell(f"timing {function}", done, total)
+            for method, time in _times(compiled, solvers["double"], mechanism).items():
+                rows[method].figures["nanoseconds"] = time
+                _judge(rows[method], compiled[method], solvers, truth)
+        done += 1
+        rows |= {method: replace(rows[first], method=method, twin=first) for method, first in twins.items()}
+        rows = {method: rows[method] for method in names}
+        try:
+            compared.append(_comparison(mechanism, function, names, rows))
+        except OutOfReach as error:
+            if functions is not None:
+                raise
+            refused[function] = str(error)
+    return Comparisons(mechanism.name, machine, tuple(compared), refused)
+
+
+def _derived(mechanism: Mechanism, function: str, method: str) -> tuple[Program | None, str]:
+    why = methods.refusal(method, mechanism)
+    if why is not None:
+        return None, why
+    try:
+        return making.program(mechanism, function, method), ""
+    except SymgenError as error:
+        return None, str(error)
+
+
+def _comparison(mechanism: Mechanism, function: str, names: tuple[str, ...], rows: Mapping[str, Row]) -> Comparison:
+    """The default as `choosing.best` chooses it, and why in figures."""
+    derived = sorted((row for row in rows.values() if row.figures), key=lambda row: row.cost)
+    best = making.program(mechanism, function)
+    if len(names) < len(methods.providers(function)) or not derived or derived[0].method != best.method:
+        # a selection does not say what the default is, nor do the figures where a method loses its digits
+        passed_over = [row.method for row in derived if row.cost < best.cost and row.unjudged]
+        why = f", since {', '.join(passed_over)} would lose the digits of the answer" if passed_over else ""
+        needs = f"which needs {best.cost} operations (mul + add + div){why}"
+        return Comparison(function, best.method, needs, tuple(rows.values()))
+    first, others = derived[0], derived[1:]
+    why = f"the fewest operations: mul + add + div = {first.cost:.0f}"
+    if others:
+        second = others[0]
+        why += f", against {second.cost:.0f} by {second.method}"
+        why += ", and first by name" if second.cost == first.cost else ""
+    else:
+        why += ", by the only method that there is for this robot"
+    return Comparison(function, first.method, why, tuple(rows.values()))
+
+
+def _apart(programs: Mapping[str, Program]) -> tuple[dict[str, Program], dict[str, str]]:
+    """(those that differ, {method: the one whose rows it has}): several names of one derivation are measured once."""
+    apart: dict[str, Program] = {}
+    twins: dict[str, str] = {}
+    for method, program in programs.items():
+        first = next((other for other, one in apart.items() if one.rows == program.rows), None)
+        if first is None:
+            apart[method] = program
+        else:
+            twins[method] = first
+    return apart, twins
+
+
+def _one(mechanism: Mechanism, program: Program, build: Build) -> Row:
+    """What a method's Program is, and what its code takes."""
+    ops = program.operations
+    figures: dict[str, float] = {key: ops[key] for key in ("mul", "add", "div")}
+    figures |= {"depth": program.depth, "temporaries": program.temporaries}
+    if len(program.rows) > COMPILED_ROWS:
+        why = f"not compiled, since {len(program.rows)} rows are more than a C compiler takes at ease"
+        return Row(program.method, figures, dict.fromkeys(MEASURED, why))
+    size = footprint(program, c99.Target(mechanism.name, mechanism.nq, mechanism.nv), build)
+    missing = {f"{key}_bytes": why for key, why in size.missing.items()}
+    figures |= {f"{key}_bytes": value for key, value in (("code", size.code), ("stack", size.stack)) if value is not None}
+    return Row(program.method, figures, missing)
+
+
+def _judge(row: Row, program: Program, solvers: Mapping[str, Solver], truth: Truth) -> None:
+    """The round-off of a method in each real type, into its row."""
+    for real, solver in solvers.items():
+        found = _round_off(replace(program, real=real), solver, truth)
+        row.figures[f"round_off_{real}"] = found.error
+        if not found.passed:
+            row.unjudged[f"round_off_{real}"] = found.unjudged or f"it failed, {found.detail}: {found.miss}"
+
+
+def _solver(mechanism: Mechanism, programs: Mapping[str, Program], real: str) -> Solver:
+    """One library of a function by every method: what Python asks of a library takes a compiler as long as a short function.
+
+    Only double is timed; float is compiled in less time, for the same bits.
+    """
+    named = {_name(p): replace(p, real=real, function=_name(p)) for p in programs.values()}
+    level = 2 if real == "double" else 0
+    return Solver.from_programs(mechanism.name, named, mechanism.nq, mechanism.nv, optimize=level)
+
+
+def _name(program: Program) -> str:
+    """Of a function by one method, for C and Python."""
+    return f"{program.function}_{program.method.replace(':', '_')}"
+
+
+def _round_off(program: Program, solver: Solver, truth: Truth) -> Check:
+    """The worst error in the units of `symgen.verification.floating`."""
+    real = np.dtype(np.float32 if program.real == "float" else np.float64)
+
+    def run(arguments: Mapping[str, Array]) -> Results:
+        found = getattr(solver, _name(program))(*(arguments[port.name].astype(real) for port in program.inputs))
+        return dict(zip((port.name for port in program.outputs), found if isinstance(found, tuple) else (found,), strict=True))
+
+    return check_floating(program, run, truth, program.function)
+
+
+def _times(programs: Mapping[str, Program], solver: Solver, mechanism: Mechanism) -> dict[str, float]:
+    """Nanoseconds a call by method, all of them interleaved."""
+    drawn = {name: np.ascontiguousarray(values.astype(float)) for name, values in draw_states(mechanism, STATES, seed=11).items()}
+    contestants: dict[str, Callable[[], None]] = {}
+    for method, program in programs.items():
+        buffers = [drawn[port.name] for port in program.inputs]
+        results = [np.empty((STATES, *port.shape)) for port in program.outputs]
+        contestants[method] = solver.bind(_name(program), *buffers, *results)
+    return {method: timing.median for method, timing in race(contestants).items()}

@@ -1,0 +1,79 @@
+"""Names as users write them: one that is unknown is answered by the nearest, or by what the field means by it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable
+
+from symgen.errors import UnknownName
+from symgen.functions import FUNCTIONS
+
+_RICCATI = "forward_dynamics", "method riccati is Featherstone's articulated-body algorithm: -f forward_dynamics=riccati"
+_RNEA = "inverse_dynamics", "method newton_euler is the recursive Newton-Euler algorithm"
+_CRBA = "mass_matrix", "method composite_body is the composite-rigid-body algorithm"
+_BIAS = "bias_force", "c = C(q,v) v + g(q); with --gravity 0,0,0 it is C(q,v) v alone"
+_POSE = "forward_kinematics", "the pose of one frame, which --frame names"
+_JACOBIAN = "jacobian", "angular rows first, axes of the base, of the frame that --frame names"
+_DET = "mass_matrix_determinant", "its logarithm is mass_matrix_log_determinant"
+_LOG = "mass_matrix_log_determinant", "kT/2 times it is Fixman's potential"
+_OSIM = "operational_inertia_inverse", "J M^-1 J^T, the inverse of the operational-space inertia"
+
+_MEANT: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("aba", "fd", "fdyn", "abi", "forwarddynamics", "directdynamics", "accel"), _RICCATI),
+    **dict.fromkeys(("rnea", "rne", "id", "idyn", "inversedynamics", "newtoneuler"), _RNEA),
+    **dict.fromkeys(("crba", "crb", "m", "h", "massmatrix", "inertia", "inertiamatrix", "jsim"), _CRBA),
+    **dict.fromkeys(("coriolis", "coriolismatrix", "nle", "nonlineareffects", "c", "bias"), _BIAS),
+    **dict.fromkeys(("g", "gravity", "gravload", "generalizedgravity", "gravitytorque"), ("gravity_force", "g(q)")),
+    **dict.fromkeys(("fk", "fkine", "forwardkinematics", "kinematics", "pose", "tcp"), _POSE),
+    **dict.fromkeys(("jac", "j", "jacob", "jacob0", "jacobe", "framejacobian", "geometricjacobian"), _JACOBIAN),
+    **dict.fromkeys(("minv", "minverse", "computeminverse", "invm", "hinv", "inversemassmatrix"),
+                    ("inverse_mass_matrix", "mass_matrix_solve gives M^-1 b for less")),
+    **dict.fromkeys(("solve", "msolve"), ("mass_matrix_solve", "x = M(q)^-1 b")),
+    **dict.fromkeys(("det", "detm", "determinant"), _DET),
+    **dict.fromkeys(("logdet", "logdetm", "fixmanpotential"), _LOG),
+    **dict.fromkeys(("lambda", "lambdainv", "osim", "operationalinertia", "cartesianinertia"), _OSIM),
+}
+_ABSENT: dict[str, str] = {
+    **dict.fromkeys(("ik", "ikine", "inversekinematics"),
+                    "inverse kinematics is no function here; what iterates for it calls forward_kinematics and jacobian"),
+    **dict.fromkeys(("jdot", "jdotv", "jacobiandot", "djacobian", "biasacceleration"),
+                    "the rate of the Jacobian is no function here; link_accelerations has its effect in it"),
+    **dict.fromkeys(("com", "centerofmass", "centroidal", "ccrba", "energy", "regressor"),
+                    "that is no function here; 'symgen generate' without -f makes all that there are"),
+}
+_METHODS: dict[str, str] = {
+    "aba": "riccati", "articulated_body": "riccati", "rnea": "newton_euler", "rne": "newton_euler", "crba": "composite_body",
+    "crb": "composite_body", "ltdl": "udut", "ltl": "udut",
+}
+
+
+def nearest(name: str, known: Iterable[str], what: str) -> str:
+    """`name` itself when it is known; else UnknownName that suggests the nearest."""
+    names = list(known)
+    if name in names:
+        return name
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+    hint = f"did you mean '{close[0]}'?" if close else f"there are: {listed}"
+    raise UnknownName(f"no {what} is named '{name}'; {hint}")
+
+
+def named(name: str) -> str:
+    """`name` itself when it is a function; else UnknownName that says which function is meant, or suggests the nearest."""
+    if name in FUNCTIONS:
+        return name
+    word = "".join(c for c in name.lower() if c.isalnum()).removeprefix("compute")
+    if word in _MEANT:
+        function, more = _MEANT[word]
+        raise UnknownName(f"'{name}' is called {function} here ({more})")
+    if word in _ABSENT:
+        raise UnknownName(f"'{name}': {_ABSENT[word]}")
+    return nearest(name, FUNCTIONS, "function")
+
+
+def method_named(name: str, known: Collection[str]) -> str:
+    """`name` itself when it is one of the `known` methods; else UnknownName likewise."""
+    meant = _METHODS.get(name.lower().replace("-", "_"))
+    if meant is not None and name not in known:
+        raise UnknownName(f"method '{name}' is called {meant} here; write FUNCTION={meant}")
+    return nearest(name, known, "method")

@@ -1,0 +1,1 @@
+"""Plots, drawn by matplotlib where it is installed."""

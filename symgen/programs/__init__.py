@@ -1,0 +1,1 @@
+"""A description and a request in, Programs out; begin with `making.programs`."""

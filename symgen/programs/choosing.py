@@ -1,0 +1,98 @@
+"""The method that is taken where none is named: the fewest operations for this robot, of those that keep their digits."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from symgen import methods, shelf
+from symgen.derivation.constants import LostDigits
+from symgen.derivation.scalars import TooManyRows
+from symgen.errors import MethodRefusal, OutOfReach
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+from symgen.names import named
+from symgen.programs import deriving
+from symgen.programs.deriving import once
+from symgen.programs.options import Options
+from symgen.reals import loses
+
+OF_A_CALL = 5
+"""Round-offs of constants, of a sine, whatever computes it, and of a logarithm."""
+LONG_CHAIN = 20
+
+
+def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
+    """The methods that can compute a function of this robot."""
+    named(function)
+    return tuple(m for m in methods.providers(function) if methods.refusal(m, mechanism) is None)
+
+
+def best(mechanism: Mechanism, function: str, options: Options) -> Program:
+    """By the method with the fewest operations for this robot (mul + add + div; ties by name) that does not lose its digits."""
+    found: Program | None = None
+    lost: dict[str, str] = {}
+    weighed: list[str] = []
+    longest = dearest = None
+    seen, hopeless = set(), []
+    # What takes all constraint forces apart is long, and of a long chain so is what pairs every joint with every other: they
+    # come last, when there is something shorter to measure them by.
+    long = mechanism.nv > LONG_CHAIN
+
+    def order(name: str) -> tuple[bool, bool, str]:
+        return methods.differs(name, mechanism), long and not methods.sweeps(name), name
+
+    for method in sorted(methods_for(mechanism, function), key=order):
+        reading = methods.reading(method, function, mechanism)
+        if reading in seen:   # a variant that shares another's derivation
+            continue
+        seen.add(reading)
+        if _loses(mechanism, method, options, 1):
+            hopeless.append(method)
+            continue
+        try:
+            candidate = once(mechanism, function, method, options, longest, dearest)
+        except (TooManyRows, MethodRefusal) as error:   # a method may decline a payload, which its refusal does not see
+            weighed.append(f"{method} left ({error})")
+            continue
+        except LostDigits as error:
+            lost[method] = str(error)
+            continue
+        if _loses(mechanism, method, options, candidate.depth):
+            hopeless.append(method)
+            continue
+        weighed.append(f"{method} {candidate.cost}")
+        if found is None or (candidate.cost, method) < (found.cost, found.method):
+            found = candidate
+            # The passes take away a quarter of a derivation, of a short one up to three quarters. What is longer than
+            # this has not been seen to end up the shortest (tests hold that on every built-in robot), and is left.
+            longest = 400 + len(candidate.rows) * 4 // 3
+            # The passes after the first take up to a seventh of the operations away; what is dearer by a third is left.
+            dearest = 20 + candidate.cost * 4 / 3
+    for method in hopeless if found is None else ():   # the only ones there are: `verify` says what they are worth
+        with suppress(TooManyRows, MethodRefusal, LostDigits):
+            return once(mechanism, function, method, options)
+    if found is None:
+        if lost:
+            raise OutOfReach(next(iter(lost.values())))
+        raise OutOfReach(
+            f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {deriving.ROW_BUDGET} rows by every "
+            "method; lock joints that do not matter with --lock, or ask for other functions with -f"
+        )
+    weighed += [f"{method} left (it would lose its digits here)" for method in (*hopeless, *lost)]
+    shelf.LOG.info("%s by %s, the fewest operations: %s", function, found.method, ", ".join(weighed))
+    return replace(found, passed_over=tuple(lost.items()))
+
+
+def _loses(mechanism: Mechanism, method: str, options: Options, depth: int) -> bool:
+    """Whether the answer of a method that takes constraints away loses its digits in `depth` operations, as `verify` has it."""
+    if not methods.differs(method, mechanism):
+        return False
+    from symgen.reference.free_bodies import freedom  # NumPy, which a cached Program does without
+
+    return loses((depth + OF_A_CALL) * freedom(mechanism, options.payload), options.real)
+
+
+def loses_digits(mechanism: Mechanism, made: Program, payload: str | None) -> bool:
+    """Whether a Program's method takes so much of this robot's constraints away that no digit of the answer can be relied on."""
+    return _loses(mechanism, made.method, Options(real=made.real, payload=payload), made.depth)

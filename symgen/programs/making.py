@@ -1,0 +1,177 @@
+"""The way through: description → model → method → derivation → Program → passes. `symgen.delivery` goes on to the C.
+
+Read from the bottom up: `programs` asks for each function's Program, `program` for one. `symgen.programs.choosing` takes the
+method, `symgen.programs.deriving` derives by it, and `symgen.shelf` keeps both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
+from functools import lru_cache
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from symgen import methods, shelf
+from symgen.derivation.scalars import TooManyRows
+from symgen.description.loading import load
+from symgen.errors import ArgumentError, OutOfReach, RequestError
+from symgen.functions import FUNCTIONS
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+from symgen.names import named
+from symgen.programs import choosing, deriving
+from symgen.programs.deriving import once
+from symgen.programs.options import Options
+from symgen.programs.plain import from_plain, to_plain
+
+if TYPE_CHECKING:
+    from symgen.reference.regularity import Loss
+
+INVERSE_ON_REQUEST_ABOVE = 20
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, steps done and steps in all."""
+
+
+@lru_cache(maxsize=64)
+def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
+    """Where M has no inverse at any state, or None (see `symgen.reference.regularity`)."""
+    from symgen.reference import regularity
+
+    known = shelf.find("loss", mechanism.content, payload)
+    if known is not None:
+        return regularity.Loss(**known["lost"]) if known["lost"] else None
+    found = regularity.loss(mechanism, payload)
+    shelf.keep({"lost": found and asdict(found)}, "loss", mechanism.content, payload)
+    return found
+
+
+def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | None:
+    """Why a function cannot be had for this robot, in one sentence; None when it can."""
+    lost = loss(mechanism, payload) if FUNCTIONS[function].needs_inverse else None
+    return None if lost is None else f"{function} of '{mechanism.name}' divides by {lost.sentence}"
+
+
+def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
+            frame: str | None = None, payload: str | None = None, trig: str = "libm", wrench: str | None = None) -> Program:
+    """One function of one robot as a Program.
+
+    `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant; `payload`
+    and `wrench` name those that carry a load and feel an external wrench, each one more argument (`symgen.functions`).
+    Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
+    """
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    return _program(mechanism, named(function), method, Options(real, frame, payload, trig, wrench))
+
+
+def _program(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program:
+    for link in options.at_run_time.values():
+        mechanism.frame(link)
+    found = _asked(mechanism, function, method, replace(options.of_program(mechanism, function), real=options.real))
+    if isinstance(found, str):
+        raise OutOfReach(found)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _asked(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program | str:
+    """The Program, or why no method makes it: that is found out once as well."""
+    refused = refusal(mechanism, function, options.payload)
+    if refused is not None:
+        raise RequestError(refused)
+    if method is None:
+        alike = FUNCTIONS[function].ranked_as
+        if not alike:
+            return _chosen(mechanism, function, options)
+        method = _program(mechanism, alike, None, options).method
+    why = methods.refusal(method, mechanism)
+    if why is not None:
+        raise RequestError(why)
+    key = _key(mechanism, function, method, options)
+    known = shelf.find("program", *key)
+    if known is not None and "refused" in known:
+        raise RequestError(known["refused"])
+    found = known and from_plain(known["program"])
+    if found and (found.function, found.method) == (function, method):
+        return replace(found, real=options.real)
+    try:
+        derived = once(mechanism, function, method, options)
+    except TooManyRows:
+        refused = (f"{function} of '{mechanism.name}' by {method} needs more than {deriving.ROW_BUDGET} rows; "
+                   "take another method or lock joints that do not matter with --lock")
+        shelf.keep({"refused": refused}, "program", *key)
+        raise RequestError(refused) from None
+    shelf.keep({"program": to_plain(replace(derived, real="double"))}, "program", *key)
+    return derived
+
+
+def _chosen(mechanism: Mechanism, function: str, options: Options) -> Program | str:
+    """`best`, as it was chosen before: the method, and by that the Program; a sentence where there is none."""
+    key = (*_key(mechanism, function, None, options), options.real)
+    known = shelf.find("choice", *key)
+    if known is None:
+        try:
+            found = choosing.best(mechanism, function, options)
+        except OutOfReach as error:
+            shelf.keep({"refused": str(error)}, "choice", *key)
+            return str(error)
+        shelf.keep({"method": found.method, "passed_over": found.passed_over}, "choice", *key)
+        plain = to_plain(replace(found, real="double", passed_over=()))
+        shelf.keep({"program": plain}, "program", *_key(mechanism, function, found.method, options))
+        return found
+    if "refused" in known:
+        return str(known["refused"])
+    passed_over = tuple((method, why) for method, why in known["passed_over"])
+    return replace(_program(mechanism, function, known["method"], options), passed_over=passed_over)
+
+
+def _key(mechanism: Mechanism, function: str, method: str | None, options: Options) -> tuple[str | None, ...]:
+    return mechanism.content, function, method, options.frame, options.payload, options.wrench
+
+
+def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:
+    """{function: method or None} from names like "mass_matrix" or "forward_dynamics=riccati".
+
+    None means every function that this robot can have: without those that divide by a singular M, and without the
+    inverse above INVERSE_ON_REQUEST_ABOVE joints.
+    """
+    if functions is None:
+        chosen: dict[str, str | None] = {name: None for name in FUNCTIONS if refusal(mechanism, name, payload) is None}
+        if mechanism.nv > INVERSE_ON_REQUEST_ABOVE:
+            chosen.pop("inverse_mass_matrix", None)
+        return chosen
+    chosen = {}
+    for item in functions:
+        name, _, method = item.partition("=")
+        chosen[named(name)] = method or None
+    if not chosen:
+        raise ArgumentError("no function is named; name one, or give None for every function that the robot has")
+    return chosen
+
+
+def programs(mechanism: Mechanism, functions: Iterable[str] | None = None, options: Options | None = None) -> dict[str, Program]:
+    """The Programs of the requested functions, in the order of `symgen.functions`; with None, those within reach."""
+    return programs_and_refusals(mechanism, functions, options)[0]
+
+
+def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None, options: Options | None = None,
+                          progress: Progress | None = None) -> tuple[dict[str, Program], dict[str, str]]:
+    """(Programs, and with functions None those that no method makes, each with the sentence that says so).
+
+    Raises OutOfReach where nothing is left, or where what was asked for by name is out of reach.
+    """
+    options = options or Options()
+    wanted = requested(mechanism, functions, options.payload)
+    made: dict[str, Program] = {}
+    refused: dict[str, str] = {}
+    for name in (name for name in FUNCTIONS if name in wanted):
+        if progress is not None:
+            progress(f"deriving {name}", len(made) + len(refused), len(wanted))
+        try:
+            made[name] = _program(mechanism, name, wanted[name], options)
+        except OutOfReach as error:
+            if functions is not None or (len(refused) + 1 == len(wanted)):
+                raise
+            refused[name] = str(error)
+    return made, refused

@@ -1,0 +1,367 @@
+"""The emitted C, parsed back, is the Program row for row.
+
+`compare` parses the text with pycparser and matches every operation of it with a row: the same operation, the same
+operands in the same order, each literal equal to its constant rounded once to the real type. Rows are matched by
+structure from the leaves up, so the names of locals prove nothing and only help to say where a difference lies.
+Nothing else may stand in the text: no other statement, no other directive, no store but each result's own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import chain
+from typing import Any, NamedTuple
+
+from pycparser import c_ast, c_parser
+
+from symgen.backends._c_text import rounded
+from symgen.backends.c99 import Target, describe, live_rows, sincos
+from symgen.errors import ProgramError
+from symgen.ir import Port, Program
+from symgen.readback import directives
+from symgen.readback.checks import Checks, differences, unfold, zeros
+
+_BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+_PAIR = {"sine": "sin", "cosine": "cos"}
+_LITERAL = re.compile(r"(?:\d+\.\d+|\d+(?=e))(?:e[+-]?\d+)?")
+_INDEX = re.compile(r"0|[1-9]\d*")  # 010 is eight
+_UNKNOWN = -1
+"""The value of an expression that was already reported, so that what depends on it is not reported again."""
+
+Key = tuple[Any, ...]
+
+
+class Statement(NamedTuple):
+    """One statement of the body: kind is 'local', 'store' or 'unread'; `target` what it defines, stores to or casts."""
+
+    kind: str
+    target: str
+    element: int
+    expression: Any
+    line: int
+
+
+class Text(NamedTuple):
+    """A generated file, parsed: the function's name, its parameters as (const, type, name, size) and its statements."""
+
+    symbol: str
+    parameters: tuple[tuple[bool, str, str, str], ...]
+    statements: tuple[Statement, ...]
+    checks: Checks | None = None
+    """Of a function that returns a status."""
+
+
+def compare(program: Program, text: str, header: str = "", turns: str = "",
+            checked: Mapping[int, Fraction] | None = None) -> list[str]:
+    """What keeps the C from being the Program; [] when it is.
+
+    `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well; `turns`, when given,
+    is NAME_sincos.h, which must be what the backend prints. `checked` is None for a function that returns nothing, and for one
+    that returns a status the bounds of its divisors, by row, as they were certified. A result has one sentence per
+    difference, with the line of the C it stands on.
+    """
+    try:
+        parsed = parse(text)
+    except ProgramError as error:
+        return [str(error)]
+    name = parsed.symbol.removesuffix(f"_{program.function}")
+    found = directives.directives(text, name, parsed.symbol)
+    if name == parsed.symbol:
+        found.append(f"the function is called {parsed.symbol}, which does not end in _{program.function}")
+    if header:
+        found += directives.macros(program, header, name, checked is not None)
+    printed = sincos(program.real, Target(name, 1, 1, "inline"))
+    if turns and directives.words(turns) != directives.words(printed):
+        found.append(f"{name}_sincos.h is not the sine and cosine that symgen prints")
+    if (checked is None) != (parsed.checks is None):
+        returned = "nothing" if parsed.checks is None else "a status"
+        return [*found, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
+    matcher = _Matcher(program, parsed, name)
+    found += matcher.differences()
+    if checked is not None:
+        inline = f'#include "{name}_sincos.h"' in text
+        found += matcher.checks(checked, inline)
+    return found
+
+
+def parse(text: str) -> Text:
+    """The one function of a generated file; ProgramError when the text is not one function of the generated shape."""
+    # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
+    plain = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.DOTALL)
+    plain = re.sub(r"^[ \t]*#.*$", "", plain, flags=re.MULTILINE)
+    # What the includes would declare, on the text's first line: the type of a sine with its cosine.
+    names = "".join(f"typedef int {name};" for name in sorted(set(re.findall(r"^ +const (\w+_pair) ", plain, re.MULTILINE))))
+    try:
+        unit = c_parser.CParser().parse(names + plain)
+    except c_parser.ParseError as error:
+        raise ProgramError(f"the C does not parse: {error}") from None
+    alone = plain.lstrip().startswith(("void ", "int ")) and plain.rstrip().endswith("}")
+    held = unit.ext[names.count(";"):]
+    if len(held) != 1 or not isinstance(held[0], c_ast.FuncDef) or not alone:
+        raise ProgramError(f"the C holds {len(held)} declarations; one function is expected")
+    function = held[0]
+    declared = function.decl.type
+    result = declared.type
+    returned = getattr(result.type, "names", []) if isinstance(result, c_ast.TypeDecl) else []
+    if returned not in (["void"], ["int"]) or function.decl.storage or function.decl.funcspec:
+        raise ProgramError(f"{function.decl.name} is not a plain function that returns void, or the status of its checks")
+    parameters = tuple(_parameter(p) for p in (declared.args.params if declared.args else []))
+    items, checks = function.body.block_items or [], None
+    if returned == ["int"]:
+        items, checks = unfold(items)
+    return Text(function.decl.name, parameters, tuple(_statement(s) for s in items), checks)
+
+
+def _parameter(node: Any) -> tuple[bool, str, str, str]:
+    array = getattr(node, "type", None)
+    if not isinstance(array, c_ast.ArrayDecl) or not isinstance(array.type, c_ast.TypeDecl) or array.dim is None:
+        raise ProgramError(f"line {_line(node)}: a parameter is not an array of known size")
+    kind = " ".join(getattr(array.type.type, "names", ["?"]))
+    return "const" in array.type.quals, kind, node.name or "?", _dimension(array.dim)
+
+
+def _dimension(node: Any) -> str:
+    if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+        return f"{_dimension(node.left)}*{_dimension(node.right)}"
+    return str(node.value if isinstance(node, c_ast.Constant) else getattr(node, "name", "?"))
+
+
+def _statement(node: Any) -> Statement:
+    line = _line(node)
+    if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.TypeDecl) and not node.storage and node.init is not None:
+        kind = " ".join([*node.quals, *getattr(node.type.type, "names", ["?"])])
+        return Statement("local", node.name, 0, (kind, node.init), line)
+    if isinstance(node, c_ast.Assignment) and node.op == "=" and isinstance(node.lvalue, c_ast.ArrayRef):
+        target, index = node.lvalue.name, node.lvalue.subscript
+        if isinstance(target, c_ast.ID) and isinstance(index, c_ast.Constant) and _INDEX.fullmatch(index.value):
+            return Statement("store", target.name, int(index.value), node.rvalue, line)
+    if isinstance(node, c_ast.Cast) and isinstance(node.to_type.type, c_ast.TypeDecl) and _name(node.expr):
+        return Statement("unread", node.expr.name, 0, " ".join(getattr(node.to_type.type.type, "names", ["?"])), line)
+    raise ProgramError(f"line {line}: a statement ({type(node).__name__}) that generated code never holds")
+
+
+def _name(node: Any) -> str:
+    return str(node.name) if isinstance(node, c_ast.ID) else ""
+
+
+def _line(node: Any) -> int:
+    return int(node.coord.line) if getattr(node, "coord", None) else 0
+
+
+class _Matcher:
+    """Gives every row, and then every expression of the text, the number of its structure."""
+
+    def __init__(self, program: Program, text: Text, name: str) -> None:
+        self.program, self.text = program, text
+        suffix = "f" if program.real == "float" else ""
+        self.calls = {f"sin{suffix}": "sin", f"cos{suffix}": "cos", f"sqrt{suffix}": "sqrt", f"log{suffix}": "log"}
+        self.calls |= {f"{name}_SIN": "sin", f"{name}_COS": "cos"}
+        self.suffix = suffix
+        self.name = name
+        self.number: dict[Key, int] = {}
+        self.of_row: dict[int, int] = {}
+        self.constants: dict[int, str] = {}
+        self.found: list[str] = []
+        self.values: dict[str, int] = {}
+        self.turns: dict[str, int] = {}
+        self.inputs: dict[str, int] = {}
+        self.outputs: dict[str, Port] = {}
+        self.read: set[str] = set()
+        self.zeros = ""
+        self.done = 0
+
+    def differences(self) -> list[str]:
+        live = live_rows(self.program)
+        expected = 0
+        for i in live:
+            key = self._key(i)
+            self.of_row[i] = self.number.setdefault(key, len(self.number))
+            if key[0] == "const":
+                self.constants[self.of_row[i]] = key[1]
+            expected += key[0] not in ("const", "input")
+        self._signature()
+        statements = self.text.statements
+        if self.text.checks is not None:
+            self.zeros, statements = self._zeros(statements), statements[1:]
+        stored = self._statements(statements)
+        for port in self.program.outputs:
+            for k, row in enumerate(port.rows):
+                value = stored.get((port.name, k))
+                if value is None:
+                    self.found.append(f"{port.name}[{k}] is never stored")
+                elif value not in (_UNKNOWN, self.of_row[row]):
+                    self.found.append(f"{port.name}[{k}] stores another row than the Program's row {row}")
+        if not self.found and self.done != expected:
+            self.found.append(f"the C does {self.done} operations where the Program does {expected}")
+        return self.found
+
+    def checks(self, floors: Mapping[int, Fraction], inline: bool) -> list[str]:
+        """What the checks lack, once the statements are known."""
+        assert self.text.checks is not None
+        stores = [i for i, statement in enumerate(self.text.statements) if statement.kind == "store"]
+        try:
+            return differences(
+                self.text.checks, self.program, self.name, inline, floors, min(stores, default=0), self.zeros, self._number,
+                self.of_row, self._fraction)
+        except _Difference as difference:
+            return [f"a check: {difference}"]
+
+    def _zeros(self, statements: Sequence[Statement]) -> str:
+        """The name of the local that is zero when every argument is finite."""
+        kind, target, _, expression, line = statements[0] if statements else Statement("", "", 0, None, 0)
+        try:
+            if kind == "local" and expression[0] == f"const {self.program.real}" \
+                    and zeros(self.program, expression[1], self.inputs, self._fraction):
+                self.read.update(self.inputs)
+                return target
+        except _Difference:
+            pass
+        self.found.append(f"line {line}: this is not the sum of zero times every element of every argument")
+        return ""
+
+    def _fraction(self, text: str) -> Fraction:
+        return Fraction(float(self._literal(text)))
+
+    def _key(self, i: int) -> Key:
+        op, args, value, _, _ = self.program.rows[i]
+        if op == "const":
+            return ("const", repr(rounded(value, self.program.real)))
+        if op == "input":
+            return ("input", *value)
+        if op == "neg" and self.of_row[args[0]] in self.constants:
+            # C has no negative literals, so a sign in front of a literal is no operation.
+            return ("const", _opposite(self.constants[self.of_row[args[0]]]))
+        return (op, *(self.of_row[a] for a in args))
+
+    def _signature(self) -> None:
+        ports = [(True, p) for p in self.program.inputs] + [(False, p) for p in self.program.outputs]
+        if len(ports) != len(self.text.parameters):
+            self.found.append(f"{self.text.symbol} has {len(self.text.parameters)} parameters, not {len(ports)}")
+        arrays = chain(*describe(self.program))
+        for index, ((given, port), array, (const, real, name, size)) in enumerate(
+            zip(ports, arrays, self.text.parameters, strict=False)
+        ):
+            symbolic = "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in array.shape)
+            right = const == given and real == self.program.real and name.rstrip("_") == port.name
+            if not right or size not in (str(port.size), symbolic):
+                self.found.append(f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the Program's {port.name}")
+            if given:
+                self.inputs[name] = index
+            else:
+                self.outputs[name] = port
+
+    def _statements(self, statements: Sequence[Statement]) -> dict[tuple[str, int], int]:
+        named = {row.name: i for i, row in enumerate(self.program.rows) if row.name and i in self.of_row}
+        stored: dict[tuple[str, int], int] = {}
+        unread: set[str] = set()
+        for kind, target, element, expression, line in statements:
+            if kind == "unread":
+                unread.add(target)
+                if expression != "void":
+                    self.found.append(f"line {line}: {target} is cast to {expression}")
+            elif kind == "local":
+                declared, init = expression
+                if declared == f"const {self.name}_pair":
+                    self._turn(target, init, line, bool(stored))
+                    continue
+                taken = target in self.values or target in self.turns or target in self.inputs
+                if stored or declared != f"const {self.program.real}" or taken:
+                    self.found.append(f"line {line}: {target} is declared as {declared}, twice, or behind a store")
+                value = self._value(init, line, target)
+                row = named.get(target)
+                if row is not None and value not in (_UNKNOWN, self.of_row[row]):
+                    self.found.append(f"line {line}: {target} is not the Program's row {row} of that name")
+                # What hangs on a wrong row of known name is compared as if it were right: one error, one sentence.
+                self.values[target] = self.of_row[row] if row is not None else value
+            else:
+                port = self.outputs.get(target)
+                if port is None or element >= port.size or (port.name, element) in stored:
+                    self.found.append(f"line {line}: a store to {target}[{element}], which the Program does not have or has once")
+                    continue
+                if isinstance(expression, c_ast.ArrayRef):
+                    self.found.append(f"line {line}: {target}[{element}] is stored from an argument that a result may alias")
+                stored[port.name, element] = self._value(expression, line, f"{target}[{element}]")
+        for name in sorted(unread & self.read) + sorted(unread - set(self.inputs)):
+            self.found.append(f"(void){name} although {name} is read or is no argument")
+        self.found += [f"{turn} is never used" for turn in self.turns if turn not in self.read]
+        return stored
+
+    def _turn(self, target: str, init: Any, line: int, late: bool) -> None:
+        """A local that holds the sine and the cosine of an angle, `NAME_sincos(angle)`; one an argument."""
+        called = isinstance(init, c_ast.FuncCall) and _name(init.name) == f"{self.name}_sincos"
+        angle = self._value(init.args.exprs[0], line, target) if called and init.args and len(init.args.exprs) == 1 else None
+        if late or angle is None or target in self.values or target in self.turns or target in self.inputs:
+            self.found.append(f"line {line}: {target} is no sine and cosine of an angle, is declared twice, or behind a store")
+        elif isinstance(init.args.exprs[0], c_ast.ArrayRef) and angle in self.turns.values():
+            self.found.append(f"line {line}: {target} takes the sine and cosine of an angle that has them already")
+        self.turns[target] = _UNKNOWN if angle is None else angle
+
+    def _value(self, node: Any, line: int, target: str) -> int:
+        try:
+            return self._number(node)
+        except _Difference as difference:
+            self.found.append(f"line {line}: {target}: {difference}")
+            return _UNKNOWN
+
+    def _number(self, node: Any) -> int:
+        """The number of an expression's structure, operands first."""
+        if isinstance(node, c_ast.ID):
+            if node.name not in self.values:
+                raise _Difference(f"{node.name} is not a local that stands before")
+            return self.values[node.name]
+        key: Key
+        if isinstance(node, c_ast.BinaryOp) and node.op in _BINARY:
+            key = (_BINARY[node.op], self._number(node.left), self._number(node.right))
+        elif isinstance(node, c_ast.UnaryOp) and node.op == "-":
+            if isinstance(node.expr, c_ast.Constant):
+                return self._look_up(("const", _opposite(self._literal(node.expr.value))), f"the literal -{node.expr.value}")
+            inner = self._number(node.expr)
+            if inner in self.constants:
+                return self._look_up(("const", _opposite(self.constants[inner])), "the opposite of that constant")
+            key = ("neg", inner)
+        elif isinstance(node, c_ast.Constant):
+            return self._look_up(("const", self._literal(node.value)), f"the literal {node.value}")
+        elif isinstance(node, c_ast.ArrayRef):
+            return self._element(node)
+        elif isinstance(node, c_ast.StructRef) and (turn := _name(node.name)) in self.turns and node.field.name in _PAIR:
+            self.read.add(turn)
+            key = (_PAIR[node.field.name], self.turns[turn])
+        elif isinstance(node, c_ast.FuncCall) and _name(node.name) in self.calls and node.args and len(node.args.exprs) == 1:
+            key = (self.calls[_name(node.name)], self._number(node.args.exprs[0]))
+        else:
+            raise _Difference(f"an expression ({type(node).__name__}) that generated code never holds")
+        self.done += 1
+        if _UNKNOWN in key[1:]:
+            return _UNKNOWN
+        return self._look_up(key, f"this {key[0]} of these operands")
+
+    def _look_up(self, key: Key, what: str) -> int:
+        if key not in self.number:
+            kind = "constant" if key[0] == "const" else "row"
+            raise _Difference(f"no {kind} of the Program is {what}")
+        return self.number[key]
+
+    def _element(self, node: Any) -> int:
+        index, name = getattr(node.subscript, "value", ""), _name(node.name)
+        if name not in self.inputs or not _INDEX.fullmatch(index):
+            raise _Difference(f"{name or '?'}[{index or '?'}] is not an element of an argument")
+        self.read.add(name)
+        return self._look_up(("input", self.inputs[name], int(index)), f"{name}[{index}]")
+
+    def _literal(self, text: str) -> str:
+        """The value of a literal as the compiler reads it; its type must be the Program's real."""
+        digits = text.removesuffix("f") if self.suffix else text
+        if (self.suffix and not text.endswith("f")) or not _LITERAL.fullmatch(digits):
+            raise _Difference(f"the literal {text} is not of the type {self.program.real}")
+        return repr(rounded(Fraction(digits), self.program.real))
+
+
+class _Difference(Exception):
+    """What is wrong with one expression."""
+
+
+def _opposite(number: str) -> str:
+    return repr(math.copysign(float(number), -math.copysign(1.0, float(number))))

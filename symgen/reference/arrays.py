@@ -1,0 +1,56 @@
+"""Vectors and matrices of three, and stacks of them: for any scalar and any leading dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgen.reference.precision import Array, Scalars
+
+
+def identity(scalars: Scalars) -> Array:
+    return scalars.array(np.eye(3))
+
+
+def times(matrix: Array, vector: Array) -> Array:
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def transposed(matrix: Array) -> Array:
+    return np.swapaxes(matrix, -1, -2)
+
+
+def added(terms: Any) -> Array:
+    total: Array | None = None
+    for term in terms:
+        total = term if total is None else total + term
+    assert total is not None
+    return total
+
+
+def stack(columns: Sequence[Array]) -> Array:
+    return np.stack(np.broadcast_arrays(*columns), axis=-1)
+
+
+def cross(a: Array, b: Array) -> Array:
+    (a0, a1, a2), (b0, b1, b2) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+    return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
+
+
+def skew(a: Array) -> Array:
+    zero = 0 * a[0]
+    return np.array([[zero, -a[2], a[1]], [a[2], zero, -a[0]], [-a[1], a[0], zero]], dtype=a.dtype)
+
+
+def axial(matrix: Array) -> Array:
+    """The vector of a skew-symmetric matrix."""
+    return np.stack([matrix[..., 2, 1], matrix[..., 0, 2], matrix[..., 1, 0]], axis=-1)
+
+
+def rodrigues(axis: Array, sine: Any, cosine: Any) -> Array:
+    """Turn about a unit axis (3,) by angles (...): 1 + sin K + (1 − cos) K² (Rodrigues), K = axis×."""
+    spin = skew(axis)
+    sine, cosine = np.asarray(sine)[..., None, None], np.asarray(cosine)[..., None, None]
+    return np.asarray(np.eye(3, dtype=int) + sine * spin + (1 - cosine) * (spin @ spin))

@@ -1,0 +1,253 @@
+"""The numeric reference: joint-space dynamics from body Jacobians, over float64 or over balls of any precision.
+
+It evaluates the *declared* mechanism and shares nothing with the derivation but `Mechanism` and what a joint type does
+(a turn about its axis, a slide along it). Each part's Jacobians Jv (of its mass centre) and Jw (of its axes), both in
+the base's axes, give
+
+    M = Σ_parts  m Jvᵀ Jv + Jwᵀ I Jw
+
+and the forces come from the trajectory itself rather than from a recursion over twists: along
+q(t) = q + v t + a t²/2 every pose is a power series in t, truncated after t², whose coefficients are the acceleration of
+each centre and the angular velocity and acceleration of each part, so that d'Alembert's principle reads
+
+    tau = Σ_parts  Jvᵀ m (c̈ − gravity) + Jwᵀ (I ω̇ + ω × I ω)          (Goldstein, Classical Mechanics, §1.4 and §5.5).
+
+Arrays are stacks of states: q is (..., NQ), v, a, tau and b are (..., NV), a matrix is (..., NV, NV); leading dimensions
+broadcast. Units are SI; vectors are in the base's axes. Over `arb(digits)` the entries are `flint.arb` balls in NumPy
+object arrays, and each result encloses the exact value for the declared decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from symgen.errors import ArgumentError, RequestError
+from symgen.mechanism import BASE
+from symgen.reference.answers import remembered
+from symgen.reference.arrays import added, times, transposed
+from symgen.reference.determinant import log_determinant_gradient
+from symgen.reference.forces import acceleration, d_alembert, interbody_forces
+from symgen.reference.motion import Motion, Placement, at_precision
+from symgen.reference.precision import Array
+
+
+class Reference(Motion):
+    """The dynamics of `mechanism` over `scalars`, evaluated from its declaration.
+
+    `frame` names the link that poses, Jacobians and Λ⁻¹ speak of. `payload` names the link that carries the
+    run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy xz yy yz zz (kg·m², tensor entries,
+    about the origin of the link's frame), all in the link's axes. `wrench` names the link that the surroundings exert a
+    wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; c then includes −Jᵀ wrench.
+    Raises RequestError for an unknown link or joint type.
+    """
+
+    @at_precision
+    def forward_kinematics(self, q: Array) -> tuple[Array, Array]:
+        """Axes R (..., 3, 3) and origin p (..., 3) of the frame, in the base."""
+        return self.frame_placement(self.placements(q), q)
+
+    @at_precision
+    def jacobian(self, q: Array) -> Array:
+        """J (..., 6, NV) of the frame: angular rows first, axes of the base, at the frame's origin."""
+        placed = self.placements(q)
+        _, origin = self.frame_placement(placed, q)
+        out = self.scalars.array(np.zeros((*q.shape[:-1], 6, self.mechanism.nv)))
+        if self.frame is not None and self.frame.body != BASE:
+            support = self.supports[self.frame.body]
+            out[..., :3, support], out[..., 3:, support] = self.columns(self.frame.body, origin, placed)
+        return out
+
+    # ---- dynamics ----------------------------------------------------------------------------------------------------
+
+    @remembered
+    @at_precision
+    def mass_matrix(self, q: Array, payload: Array | None = None) -> Array:
+        """M (..., NV, NV) = Σ m Jvᵀ Jv + Jwᵀ I Jw."""
+        placed, product = self.placements(q), self.scalars.product
+        parts = self.parts(payload)
+        batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
+        out = self.scalars.array(np.zeros((*batch, self.mechanism.nv, self.mechanism.nv)))
+        for part in parts:
+            at = placed[part.body]
+            angular, linear = self.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
+            inertia = at.turn[0] @ part.inertia @ transposed(at.turn[0])
+            rows, block = np.array(self.supports[part.body]), part.mass[..., None, None] * product(transposed(linear), linear)
+            out[..., rows[:, None], rows[None, :]] += block + product(transposed(angular), inertia @ angular)
+        return out
+
+    @remembered
+    @at_precision
+    def inverse_dynamics(self, q: Array, v: Array, a: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
+        """tau (..., NV) that makes the mechanism accelerate by a at (q, v), gravity included and the wrench at work."""
+        q, v, a = np.broadcast_arrays(q, v, a)
+        placed = self.placements(q, v, a)
+        parts = self.parts(payload)
+        batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
+        out = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
+        for part in parts:
+            centre, moment, force = d_alembert(part, placed[part.body], self.gravity)
+            angular, linear = self.columns(part.body, centre, placed)
+            out[..., self.supports[part.body]] += times(transposed(linear), force) + times(transposed(angular), moment)
+        return out - self._pushed(placed, wrench)
+
+    def _pushed(self, placed: Sequence[Placement], wrench: Array | None) -> Array:
+        """Jᵀ wrench (..., NV): what the wrench, at its link, spares the joints."""
+        pushed = self.outside(placed, wrench)
+        if pushed is None:
+            return self.scalars.array([0] * self.mechanism.nv)
+        body, point, moment, force = pushed
+        angular, linear = self.columns(body, point, placed)
+        felt = times(transposed(angular), moment) + times(transposed(linear), force)
+        out = self.scalars.array(np.zeros((*felt.shape[:-1], self.mechanism.nv)))
+        out[..., self.supports[body]] = felt
+        return out
+
+    def bias_force(self, q: Array, v: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
+        """c (..., NV) = C(q, v) v + g(q) − Jᵀ wrench: the force that leaves a = 0."""
+        return self.inverse_dynamics(q, v, 0 * v, payload, wrench)
+
+    @at_precision
+    def gravity_force(self, q: Array, payload: Array | None = None) -> Array:
+        """g (..., NV) = −Σ m Jvᵀ gravity: the force that holds the mechanism still."""
+        placed = self.placements(q)
+        parts = self.parts(payload)
+        batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
+        out = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
+        for part in parts:
+            at = placed[part.body]
+            _, linear = self.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
+            out[..., self.supports[part.body]] -= part.mass[..., None] * times(transposed(linear), self.gravity)
+        return out
+
+    @at_precision
+    def potential_energy(self, q: Array, payload: Array | None = None) -> Array:
+        """−Σ m gravity·centre (...), in J."""
+        placed = self.placements(q)
+        centres = ((p.mass, placed[p.body].shift[0] + times(placed[p.body].turn[0], p.centre)) for p in self.parts(payload))
+        return np.asarray(-added(mass * (centre * self.gravity).sum(axis=-1) for mass, centre in centres))
+
+    @remembered
+    @at_precision
+    def mass_matrix_solve(self, q: Array, b: Array, payload: Array | None = None) -> Array:
+        """x (..., NV) with M(q) x = b. Raises TooFewDigits (balls) or LinAlgError (floats) where M is singular."""
+        return self.scalars.solve(self.mass_matrix(q, payload), b[..., None])[..., 0]
+
+    @at_precision
+    def forward_dynamics(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
+                         wrench: Array | None = None) -> Array:
+        """a (..., NV) with M a + c = tau, by a general linear solve."""
+        return self.mass_matrix_solve(q, tau - self.bias_force(q, v, payload, wrench), payload)
+
+    @remembered
+    @at_precision
+    def inverse_mass_matrix(self, q: Array, payload: Array | None = None) -> Array:
+        """M⁻¹ (..., NV, NV)."""
+        m = self.mass_matrix(q, payload)
+        return self.scalars.solve(m, np.broadcast_to(self.scalars.array(np.eye(self.mechanism.nv)), m.shape))
+
+    @at_precision
+    def operational_inertia_inverse(self, q: Array, payload: Array | None = None) -> Array:
+        """J M⁻¹ Jᵀ (..., 6, 6) of the frame: angular rows first, axes of the base, at the frame's origin."""
+        m, jacobian = self.mass_matrix(q, payload), self.jacobian(q)
+        columns = np.broadcast_to(transposed(jacobian), (*m.shape[:-1], 6))
+        return np.asarray(jacobian @ self.scalars.solve(m, columns))
+
+    @at_precision
+    def link_accelerations(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
+                           wrench: Array | None = None) -> tuple[Array, Array]:
+        """(ω̇, v̇) of every body's frame (..., NV, 6) and of the chosen frame (..., 6): axes of the base, gravity no part of it."""
+        q, v, a = np.broadcast_arrays(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
+        placed = self.placements(q, v, a)
+        if self.frame is None:
+            raise ArgumentError("this reference has no frame; name a link with frame=")
+        turn, shift = self.pose(self.frame.pose)
+        at = None if self.frame.body == BASE else placed[self.frame.body]
+        tip = 0 * q[..., :1] + self.scalars.array([0] * 6)
+        if at is not None:
+            shifts = (p + times(r, shift) for r, p in zip(at.turn, at.shift, strict=True))
+            tip = acceleration(Placement(tuple(r @ turn for r in at.turn), tuple(shifts)))
+        return np.stack(np.broadcast_arrays(*(acceleration(one) for one in placed)), axis=-2), tip
+
+    @at_precision
+    def mass_matrix_log_determinant(self, q: Array, payload: Array | None = None) -> Array:
+        """ln det M (...); NaN where det M is not positive."""
+        return self.scalars.log_determinant(self.mass_matrix(q, payload))
+
+    @at_precision
+    def mass_matrix_log_determinant_gradient(self, q: Array, payload: Array | None = None) -> Array:
+        """∂ ln det M/∂q (..., NV)."""
+        return log_determinant_gradient(self, self.inverse_mass_matrix(q, payload), q, payload)
+
+    @at_precision
+    def interbody_forces(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
+                         wrench: Array | None = None) -> tuple[Array, Array]:
+        """F (..., NV, 6) on every body from its parent, at the origin of the body's frame in base axes, and a (..., NV)."""
+        a = self.forward_dynamics(q, v, tau, payload, wrench)
+        q, v, a = np.broadcast_arrays(q, v, a)
+        return interbody_forces(self, q, v, a, payload, wrench), a
+
+    @at_precision
+    def mass_matrix_determinant(self, q: Array, payload: Array | None = None) -> Array:
+        """det M (...)."""
+        return self.scalars.determinant(self.mass_matrix(q, payload))
+
+    def evaluate(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Array]:
+        """The results of one of `symgen.functions.FUNCTIONS` by name; `arguments` by name, in any numbers."""
+        oracle = ORACLES.get(function)
+        if oracle is None:
+            raise RequestError(f"the reference has no oracle for '{function}'; add one to ORACLES in {__name__}")
+        known = {name: self.scalars.array(value) for name, value in arguments.items()}
+        return oracle(self, **known)
+
+
+def _one(name: str, method: Callable[..., Array], reference: Reference, /, **arguments: Array) -> dict[str, Array]:
+    return {name: method(reference, **arguments)}
+
+
+def _mass_matrix_and_bias(reference: Reference, /, q: Array, v: Array, payload: Array | None = None,
+                          wrench: Array | None = None) -> dict[str, Array]:
+    return {"M": reference.mass_matrix(q, payload), "c": reference.bias_force(q, v, payload, wrench)}
+
+
+def _kinematics(reference: Reference, /, q: Array, payload: Array | None = None) -> dict[str, Array]:
+    turn, origin = reference.forward_kinematics(q)
+    return {"R": turn, "p": origin}
+
+
+def _link_accelerations(reference: Reference, /, **arguments: Array) -> dict[str, Array]:
+    links, tip = reference.link_accelerations(**arguments)
+    return {"alpha": links, "alpha_tip": tip}
+
+
+def _interbody_forces(reference: Reference, /, **arguments: Array) -> dict[str, Array]:
+    forces, accelerations = reference.interbody_forces(**arguments)
+    return {"F": forces, "a": accelerations}
+
+
+def _jacobian(reference: Reference, /, q: Array, payload: Array | None = None) -> dict[str, Array]:
+    return {"J": reference.jacobian(q)}
+
+
+ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
+    "inverse_dynamics": partial(_one, "tau", Reference.inverse_dynamics),
+    "forward_dynamics": partial(_one, "a", Reference.forward_dynamics),
+    "bias_force": partial(_one, "c", Reference.bias_force),
+    "gravity_force": partial(_one, "g", Reference.gravity_force),
+    "mass_matrix": partial(_one, "M", Reference.mass_matrix),
+    "mass_matrix_and_bias": _mass_matrix_and_bias,
+    "inverse_mass_matrix": partial(_one, "Minv", Reference.inverse_mass_matrix),
+    "mass_matrix_solve": partial(_one, "x", Reference.mass_matrix_solve),
+    "mass_matrix_determinant": partial(_one, "det", Reference.mass_matrix_determinant),
+    "mass_matrix_log_determinant": partial(_one, "logdet", Reference.mass_matrix_log_determinant),
+    "mass_matrix_log_determinant_gradient": partial(_one, "grad", Reference.mass_matrix_log_determinant_gradient),
+    "operational_inertia_inverse": partial(_one, "Lambda_inv", Reference.operational_inertia_inverse),
+    "link_accelerations": _link_accelerations,
+    "interbody_forces": _interbody_forces,
+    "forward_kinematics": _kinematics,
+    "jacobian": _jacobian,
+}
+"""One oracle per function: (reference, arguments by name) → results by name."""

@@ -1,0 +1,192 @@
+"""Where the parts of the declared mechanism are and how they move: poses as power series along a trajectory, and Jacobians.
+
+What a joint type does (a turn about its axis, a slide along it) and `Mechanism` are all that it shares with the derivation.
+Arrays are as `symgen.reference.mechanics` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from symgen.errors import ArgumentError, RequestError
+from symgen.mechanism import BASE, Mechanism, Pose, Shift, Slide, Vector3
+from symgen.reference.arrays import added, cross, identity, rodrigues, skew, stack, times
+from symgen.reference.precision import FLOAT, Array, Scalars
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_Motion = TypeVar("_Motion", bound="Motion")
+
+
+class Carried(NamedTuple):
+    """One part as a body carries it: `centre` (..., 3) and the tensor `inertia` (..., 3, 3) about it, in the body's axes."""
+
+    body: int
+    mass: Array
+    centre: Array
+    inertia: Array
+
+
+class Placement(NamedTuple):
+    """Power series in t of a body's pose in the base: `turn` of (..., 3, 3) and `shift` of (..., 3), one a power."""
+
+    turn: tuple[Array, ...]
+    shift: tuple[Array, ...]
+
+
+def at_precision(method: Callable[Concatenate[_Motion, _P], _T]) -> Callable[Concatenate[_Motion, _P], _T]:
+    """Run a method of Motion in its scalars' working precision."""
+
+    @wraps(method)
+    def run(self: _Motion, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        with self.scalars.working():
+            return method(self, *args, **kwargs)
+
+    return cast("Callable[Concatenate[_Motion, _P], _T]", run)
+
+
+class Motion:
+    """The motion of `mechanism` over `scalars`, evaluated from its declaration.
+
+    `frame`, `payload` and `wrench` name links, as `Reference` has them. Raises RequestError for an unknown link or joint type.
+    """
+
+    def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | None = None, payload: str | None = None,
+                 wrench: str | None = None) -> None:
+        self.mechanism, self.scalars = mechanism, scalars
+        self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
+        self.frame, self.payload, self.wrench = (None if link is None else mechanism.frame(link)
+                                                 for link in (frame, payload, wrench))
+        for joint in mechanism.joints:
+            if joint.kind not in ("revolute", "continuous", "prismatic"):
+                raise RequestError(f"the reference does not know the joint type '{joint.kind}' of joint '{joint.name}'; "
+                                   f"add its pose to {__name__}")
+        with scalars.working():
+            self.axes = [self._direction(joint.axis) for joint in mechanism.joints]
+            self.poses = [self.pose(joint.pose) for joint in mechanism.joints]
+            self.gravity: Array = self._vector(mechanism.gravity)
+            self._declared = [self._carry(index, part) for index, body in enumerate(mechanism.bodies) for part in body.parts]
+        self.supports = [self._path(index) for index in range(mechanism.nv)]
+        """Per body, the joints between it and the base, base first."""
+
+    # ---- the declaration, entered into the scalars -------------------------------------------------------------------
+
+    def _path(self, body: int) -> list[int]:
+        path = []
+        while body != BASE:
+            path.append(body)
+            body = self.mechanism.joints[body].parent
+        return path[::-1]
+
+    def _vector(self, xyz: Vector3) -> Array:
+        return self.scalars.array([self.scalars.constant(x) for x in xyz])
+
+    def _direction(self, axis: Vector3) -> Array:
+        vector = self._vector(axis)
+        squared = sum(x * x for x in axis)
+        return vector if squared == 1 else vector / np.sqrt(self.scalars.array(self.scalars.constant(Fraction(squared))))
+
+    def pose(self, pose: Pose) -> tuple[Array, Array]:
+        """Turn (3, 3) and shift (3,) of a declared pose: the product of its steps from left to right."""
+        turn, shift = identity(self.scalars), self._vector((Fraction(0),) * 3)
+        for step in pose:
+            if isinstance(step, Shift):
+                shift = shift + turn @ self._vector(step.xyz)
+            elif isinstance(step, Slide):
+                shift = shift + turn @ (self._direction(step.axis) * self.scalars.constant(step.distance))
+            else:
+                turn = turn @ rodrigues(self._direction(step.axis), *self.scalars.sine_cosine(step.angle))
+        return turn, shift
+
+    def _carry(self, body: int, part: Any) -> Carried:
+        turn, centre = self.pose(part.pose)
+        xx, xy, xz, yy, yz, zz = (self.scalars.constant(moment) for moment in part.moments)
+        tensor = self.scalars.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return Carried(body, self.scalars.array(self.scalars.constant(part.mass)), centre, turn @ tensor @ turn.T)
+
+    def parts(self, payload: Array | None = None) -> list[Carried]:
+        """Every part that a body carries, the run-time payload included."""
+        if self.payload is None or self.payload.body == BASE:
+            return self._declared
+        if payload is None:
+            raise ArgumentError(f"this reference carries a payload on '{self.payload.name}'; pass its ten numbers as `payload`")
+        turn, shift = self.pose(self.payload.pose)
+        mass, c = payload[..., 0], payload[..., 1:4]
+        tensor = payload[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape((*payload.shape[:-1], 3, 3))
+        # Steiner: the ten numbers are about the link's origin, a part's moments about its centre
+        squared = (c * c).sum(axis=-1)[..., None, None] * identity(self.scalars)
+        about_centre = tensor - mass[..., None, None] * (squared - c[..., :, None] * c[..., None, :])
+        return [*self._declared, Carried(self.payload.body, mass, shift + times(turn, c), turn @ about_centre @ turn.T)]
+
+    # ---- kinematics --------------------------------------------------------------------------------------------------
+
+    @at_precision
+    def placements(self, q: Array, v: Array | None = None, a: Array | None = None) -> list[Placement]:
+        """Pose of every body's frame in the base: at q, or with v and a the power series along q + v t + a t²/2."""
+        still, nothing = identity(self.scalars), self.scalars.array([0, 0, 0])
+        order = 1 if v is None else 3
+        base = Placement((still, *[0 * still] * (order - 1)), (nothing,) * order)
+        placed: list[Placement] = []
+        for index, joint in enumerate(self.mechanism.joints):
+            parent = base if joint.parent == BASE else placed[joint.parent]
+            turn, shift = self.poses[index]
+            shifts = [p + times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True)]
+            turns = [r @ turn for r in parent.turn]
+            rates = (None, None) if v is None or a is None else (v[..., index], a[..., index])
+            motion = self.motion(index, q[..., index], *rates)
+            if joint.kind == "prismatic":
+                shifts = [p + sum(times(turns[i], motion[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
+            else:
+                turns = [added(turns[i] @ motion[k - i] for i in range(k + 1)) for k in range(order)]
+            placed.append(Placement(tuple(turns), tuple(shifts)))
+        return placed
+
+    def motion(self, index: int, q: Array, v: Array | None, a: Array | None) -> list[Array]:
+        """A joint's own displacement as a power series: shifts along a prismatic axis, else turns about the axis."""
+        axis = self.axes[index]
+        if self.mechanism.joints[index].kind == "prismatic":
+            return [q[..., None] * axis] + ([] if v is None or a is None else [v[..., None] * axis, a[..., None] * axis / 2])
+        turn = rodrigues(axis, np.sin(q), np.cos(q))
+        if v is None or a is None:
+            return [turn]
+        spin = skew(axis)
+        v, a = v[..., None, None], a[..., None, None]
+        return [turn, v * (spin @ turn), (a * spin + v * v * (spin @ spin)) @ turn / 2]
+
+    @at_precision
+    def columns(self, body: int, point: Array, placed: Sequence[Placement]) -> tuple[Array, Array]:
+        """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k joints of `supports[body]`."""
+        angular, linear = [], []
+        for j in self.supports[body]:
+            axis = times(placed[j].turn[0], self.axes[j])
+            if self.mechanism.joints[j].kind == "prismatic":
+                angular.append(0 * axis)
+                linear.append(axis)
+            else:
+                angular.append(axis)
+                linear.append(cross(axis, point - placed[j].shift[0]))
+        return stack(angular), stack(linear)
+
+    def frame_placement(self, placed: Sequence[Placement], q: Array) -> tuple[Array, Array]:
+        if self.frame is None:
+            raise ArgumentError("this reference has no frame; name a link with frame=")
+        turn, shift = self.pose(self.frame.pose)
+        if self.frame.body != BASE:
+            at = placed[self.frame.body]
+            turn, shift = at.turn[0] @ turn, at.shift[0] + times(at.turn[0], shift)
+        return np.broadcast_to(turn, (*q.shape[:-1], 3, 3)), np.broadcast_to(shift, (*q.shape[:-1], 3))
+
+    def outside(self, placed: Sequence[Placement], wrench: Array | None) -> tuple[int, Array, Array, Array] | None:
+        """The wrench on its body: (body, point, moment, force) in base axes; None where no joint carries it."""
+        if self.wrench is None or self.wrench.body == BASE:
+            return None
+        if wrench is None:
+            raise ArgumentError(f"this reference feels a wrench on '{self.wrench.name}'; pass its six numbers as `wrench`")
+        (turn, shift), at = self.pose(self.wrench.pose), placed[self.wrench.body]
+        moment, force = (times(at.turn[0] @ turn, part) for part in (wrench[..., :3], wrench[..., 3:]))
+        return self.wrench.body, at.shift[0] + times(at.turn[0], shift), moment, force

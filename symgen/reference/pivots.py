@@ -1,0 +1,83 @@
+"""The reference's pivots of M = U D Uᵀ: what each joint feels once every joint that it carries is free.
+
+An articulated recursion on the declared bodies, from the leaves to the base (Rodriguez and Kreutz 1988, (4.9)-(4.12): the Riccati
+equation of a filter), in the axes of each body's own frame and over any scalars. With P of a body what a twist of it meets,
+h the twist of its joint and X the body's twist for one of its parent,
+
+    D = hᵀ P h,    P_parent += Xᵀ (P − P h hᵀ P / D) X,    M_kk = hᵀ I_c h with I_c_parent += Xᵀ I_c X.
+
+Its length grows with the number of joints, where M itself grows with its square. What it is made of is `Mechanism` and the
+reference's poses: nothing of the derivation, whose `riccati` prints another form of the same paper in frames of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from symgen.mechanism import BASE
+from symgen.reference.arrays import identity, skew, times, transposed
+from symgen.reference.motion import Carried, Motion
+from symgen.reference.precision import Array
+
+
+class Felt(NamedTuple):
+    """What joint k feels, (...) each: kg·m² where it turns, kg where it slides."""
+
+    joint: int
+    free: Array
+    """D_k, all joints behind it free."""
+    held: Array
+    """M_kk, all other joints held."""
+    spread: Array
+    """The sum of the moments of all that it carries about the three axes at its origin: M_kk is one of them."""
+
+
+def pivots(reference: Motion, q: Array, payload: Array | None = None) -> Iterator[Felt]:
+    """Every joint's pivot at stacked states q (..., NQ), from the last joint to the first; `payload` (..., 10) as in Reference.
+
+    To be run in the working precision of the reference's scalars. Beyond a pivot that may be zero the rest means nothing:
+    NaN in floats, balls without an end.
+    """
+    mechanism, parts = reference.mechanism, reference.parts(payload)
+    batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
+    met = [reference.scalars.array(np.zeros((*batch, 2, 6, 6))) for _ in mechanism.bodies]   # P and I_c
+    for part in parts:
+        met[part.body] = met[part.body] + _rigid(reference, part)[..., None, :, :]
+    for k in reversed(range(mechanism.nv)):
+        column = slice(3, 6) if mechanism.joints[k].kind == "prismatic" else slice(0, 3)
+        axis, parent = reference.axes[k], mechanism.joints[k].parent
+        felt = met[k][..., column] @ axis                  # P h, I_c h
+        free, held = np.moveaxis((felt[..., column] * axis).sum(axis=-1), -1, 0)
+        yield Felt(k, free, held, np.trace(met[k][..., 1, column, column], axis1=-2, axis2=-1))
+        if parent != BASE:
+            across = felt[..., 0, :]
+            met[k][..., 0, :, :] -= across[..., :, None] * (across / free[..., None])[..., None, :]
+            inward = _inward(reference, k, q[..., k])[..., None, :, :]
+            met[parent] = met[parent] + transposed(inward) @ (met[k] @ inward)
+
+
+def _rigid(reference: Motion, part: Carried) -> Array:
+    """(..., 6, 6) of a part about its body's origin: (moment, force) = it times (angular, linear)."""
+    mass, arm = part.mass[..., None, None], _skew(part.centre)
+    whole = mass * identity(reference.scalars)
+    return np.concatenate([np.concatenate([part.inertia - mass * (arm @ arm), mass * arm], axis=-1),
+                           np.concatenate([-mass * arm, whole], axis=-1)], axis=-2)
+
+
+def _inward(reference: Motion, k: int, q: Array) -> Array:
+    """X (..., 6, 6): the twist of body k at its origin, in its axes, for one of its parent."""
+    (turn, shift), motion = reference.poses[k], reference.motion(k, q, None, None)[0]
+    if reference.mechanism.joints[k].kind == "prismatic":
+        turn, shift = np.broadcast_to(turn, (*q.shape, 3, 3)), shift + times(turn, motion)
+    else:
+        turn = turn @ motion
+    back, lever = transposed(turn), -transposed(turn) @ _skew(shift)
+    return np.concatenate([np.concatenate([back, 0 * back], axis=-1), np.concatenate([lever, back], axis=-1)], axis=-2)
+
+
+def _skew(a: Array) -> Array:
+    """(..., 3) → (..., 3, 3)."""
+    return np.moveaxis(skew(np.moveaxis(a, -1, 0)), (0, 1), (-2, -1))

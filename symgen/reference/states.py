@@ -1,0 +1,73 @@
+"""States to check at: seeded, inside the declared limits, and exact in every real type.
+
+Each number is k/1024: a terminating decimal that float, double and a ball of any precision hold exactly, so one exact
+answer serves the check of the algebra and that of both floating-point types.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+
+from symgen.mechanism import Joint, Mechanism
+from symgen.reference.precision import Array
+
+GRID = 1024
+_TURN = (Fraction(-3217, GRID), Fraction(3217, GRID))     # ±π rad
+_SLIDE = (Fraction(-1), Fraction(1))                      # ±1 m
+_RATE = (Fraction(-2), Fraction(2))
+_FORCE = (Fraction(-20), Fraction(20))
+
+
+def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | None = None,
+                wrench: str | None = None) -> dict[str, Array]:
+    """`count` states by argument name: q (count, NQ), v, a, tau and b (count, NV), and payload (count, 10) and wrench (count, 6)
+    if asked.
+
+    Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in ±π
+    rad or ±1 m; the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point masses.
+    """
+    random = Random(f"{seed}/{mechanism.nv}/{count}")
+
+    def between(low: Fraction, high: Fraction) -> Fraction:
+        first, last = -(-low * GRID // 1), high * GRID // 1
+        return Fraction(random.randint(int(first), int(last)), GRID) if first <= last else Fraction(round(low * GRID), GRID)
+
+    def position(joint: Joint) -> Fraction:
+        low, high = joint.limits.lower, joint.limits.upper
+        default = _SLIDE if joint.kind == "prismatic" else _TURN
+        if joint.kind == "continuous" or low is None or high is None or not low < high:
+            return between(*default)
+        return between(max(low, 4 * default[0]), min(high, 4 * default[1])) if low < 4 * default[1] and high > 4 * default[0] \
+            else between(*default)
+
+    states: dict[str, list[list[Fraction]]] = {name: [] for name in ("q", "v", "a", "tau", "b")}
+    for _ in range(count):
+        states["q"].append([position(joint) for joint in mechanism.joints])
+        for name, span in (("v", _RATE), ("a", _RATE), ("tau", _FORCE), ("b", _RATE)):
+            states[name].append([between(*span) for _ in range(mechanism.nv)])
+    if payload is not None:
+        states["payload"] = [_load(random) for _ in range(count)]
+    if wrench is not None:
+        states["wrench"] = [[between(*_FORCE) for _ in range(6)] for _ in range(count)]
+    return {name: _exact(rows) for name, rows in states.items()}
+
+
+def _load(random: Random) -> list[Fraction]:
+    """Ten numbers of six equal point masses, rounded to the grid and padded to stay a real body."""
+    points = [[Fraction(random.randint(-100, 100), GRID) for _ in range(3)] for _ in range(6)]
+    mass = Fraction(random.randint(512, 2048), GRID)
+    centre = [Fraction(round(sum(p[i] for p in points) / 6 * GRID), GRID) for i in range(3)]
+    s = [[sum((p[i] * p[j] for p in points), Fraction(0)) * mass / 6 for j in range(3)] for i in range(3)]
+    moments = (s[1][1] + s[2][2], -s[0][1], -s[0][2], s[0][0] + s[2][2], -s[1][2], s[0][0] + s[1][1])
+    padded = [m + (Fraction(4, GRID) if k in (0, 3, 5) else 0) for k, m in enumerate(moments)]
+    return [mass, *centre, *(Fraction(round(m * GRID), GRID) for m in padded)]
+
+
+def _exact(rows: list[list[Fraction]]) -> Array:
+    out = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        out[i] = row
+    return out

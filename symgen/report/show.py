@@ -1,0 +1,250 @@
+"""What was read: the tree of joints, masses and inertias, and all that reading changed or noticed."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from symgen.derivation.model import record
+from symgen.errors import MechanismError
+from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Body, Joint, Mechanism, Part, Pose, Shift, Slide, Vector3
+from symgen.tables import table
+
+WIDTH = 100
+_NAME = 29
+_AXES = {axis: sign + name for name, plus in (("x", X_AXIS), ("y", Y_AXIS), ("z", Z_AXIS))
+         for sign, axis in (("", plus), ("-", tuple(-c for c in plus)))}
+_TITLES = {
+    "warning": "Warnings",
+    "mimic": "Mimic joints",
+    "unapplied": "Read and not applied",
+    "snap": "Snapped rotations",
+    "lock": "Locked",
+    "lump": "Lumped",
+    "info": "Remarks",
+}
+
+
+def show(mechanism: Mechanism, whole: bool = False) -> str:
+    """`mechanism` for a person, at most 100 columns wide: tree, inertias, then every note by kind.
+
+    `whole`: no name is cut, however wide that makes a line.
+    """
+    mass = sum(float(body.mass) for body in mechanism.bodies)
+    joints = "1 joint" if mechanism.nq == 1 else f"{mechanism.nq} joints"
+    head = f"{mechanism.name}: {joints}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
+    lines = [*_wrapped(head), *(_wrapped(f"from {mechanism.source}") if mechanism.source else []), ""]
+    names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
+    room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
+    table = (*_tree(mechanism, whole), "", *_inertias(mechanism, room), "", *_frames(mechanism))
+    lines += table if whole else [_cut(line, WIDTH) for line in table]
+    for kind, title in _TITLES.items():
+        texts = [note.text for note in mechanism.notes if note.kind == kind]
+        if kind == "unapplied":
+            texts = [text.removeprefix("read and not applied: ") for text in texts]
+        if texts:
+            lines += ["", f"{title} ({len(texts)})" if len(texts) > 1 else title]
+            lines += [line for text in texts for line in _wrapped(text, "  ")]
+    return "\n".join(lines) + "\n"
+
+
+def _recorded(mechanism: Mechanism) -> list[dict[str, Any]]:
+    """`symgen.derivation.model.record`, or nothing where the numbers are too wild to compute with."""
+    try:
+        return record(mechanism)
+    except MechanismError:
+        return []
+
+
+def _frames(mechanism: Mechanism) -> Iterator[str]:
+    """Where the C computes: the chosen link frames and the inertial parameters left in them."""
+    try:
+        entries = record(mechanism)
+    except MechanismError as error:
+        yield f"frames of the C: none, since {error}"
+        return
+    rows: list[tuple[object, ...]] = [("frames chosen (m, deg)", "shift x", "y", "z", "gamma", "alpha", "q +", "parameters kept")]
+    for entry in entries:
+        angles = (_figure(math.degrees(entry[a])) for a in ("gamma", "alpha", "offset"))
+        rows.append((entry["link"], *(_figure(x) for x in entry["shift"]), *angles, " ".join(entry["kept"]) or "none"))
+    yield from table(rows, texts=(0, 7))
+    yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"
+
+
+def facts(mechanism: Mechanism) -> dict[str, Any]:
+    """The same facts for programs: plain dicts, lists, texts and floats (SI units); centres in the body's frame."""
+    names = [mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name for j in mechanism.joints]
+    return {
+        "robot": mechanism.name,
+        "source": mechanism.source,
+        "source_sha256": mechanism.source_sha256,
+        "nq": mechanism.nq,
+        "nv": mechanism.nv,
+        "gravity": [float(g) for g in mechanism.gravity],
+        "base": mechanism.base,
+        "joints": [
+            {
+                "name": joint.name,
+                "type": joint.kind,
+                "parent": parent,
+                "child": body.name,
+                "q": [i, 1],
+                "v": [i, 1],
+                "axis": [float(c) for c in joint.axis],
+                "limits": {n: None if v is None else float(v) for n, v in _limits(joint)},
+                "mimic": None if joint.mimic is None else {
+                    "joint": joint.mimic.joint, "multiplier": float(joint.mimic.multiplier), "offset": float(joint.mimic.offset)},
+                "unapplied": {name: float(value) for name, value in joint.unapplied},
+            }
+            for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, names, strict=True))
+        ],
+        "bodies": [{"name": body.name, "mass": float(body.mass), "parts": [_part_facts(p) for p in body.parts]}
+                   for body in mechanism.bodies],
+        "base_parts": [_part_facts(p) for p in mechanism.base_parts],
+        "frames": [
+            {"name": f.name, "body": mechanism.base if f.body == BASE else mechanism.bodies[f.body].name, "body_index": f.body}
+            for f in mechanism.frames
+        ],
+        "computed_in": _recorded(mechanism),
+        "notes": [{"kind": note.kind, "text": note.text} for note in mechanism.notes],
+    }
+
+
+def _part_facts(part: Part) -> dict[str, Any]:
+    axes, centre = _placed(part.pose)
+    return {"link": part.link, "mass": float(part.mass), "centre": list(centre), "axes": [list(row) for row in axes],
+            "moments": [float(m) for m in part.moments]}
+
+
+def _limits(joint: Joint) -> list[tuple[str, Any]]:
+    return [(name, getattr(joint.limits, name)) for name in ("lower", "upper", "velocity", "effort")]
+
+
+def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
+    """One line a joint. An only child stays in its parent's column, so that a long chain does not run off the page."""
+    rows = [(mechanism.base, "base", "", f"{_figure(sum(float(p.mass) for p in mechanism.base_parts))} kg")]
+    digits = len(str(mechanism.nq - 1))
+    for prefix, index in _branches(mechanism):
+        joint, body = mechanism.joints[index], mechanism.bodies[index]
+        rows.append((f"{prefix}{index:>{digits}} {joint.name} → {body.name}", f"{joint.kind} {_axis(joint.axis)}", _range(joint),
+                     f"{_figure(float(body.mass))} kg"))
+    room = [max(len(row[i]) for row in rows) for i in range(4)]
+    room[0] = max(20, room[0] if whole else min(room[0], WIDTH - sum(room[1:]) - 6))
+    return ["  ".join((_cut(a, room[0]).ljust(room[0]), b.ljust(room[1]), c.ljust(room[2]), d.rjust(room[3])))
+            for a, b, c, d in rows]
+
+
+def _branches(mechanism: Mechanism) -> Iterator[tuple[str, int]]:
+    """(prefix drawn in box characters, joint index), each parent before its children."""
+    children: dict[int, list[int]] = {i: [] for i in range(BASE, mechanism.nq)}
+    for i, parent in enumerate(mechanism.parents):
+        children[parent].append(i)
+    stack = [("", "", BASE)]  # (prefix of this line, prefix of the lines below it, body)
+    while stack:
+        first, rest, body = stack.pop()
+        if body != BASE:
+            yield first, body
+        below = children[body]
+        only = len(below) == 1
+        for place, child in reversed(list(enumerate(below))):
+            if only:
+                stack.append((f"{rest}", rest, child))
+            else:
+                last = place == len(below) - 1
+                stack.append((rest + ("└─" if last else "├─"), rest + ("  " if last else "│ "), child))
+
+
+def _carried(part: Part, body: Body) -> str:
+    """The name of a part, and of the body that carries it where that is another."""
+    return part.link if part.link == body.name else f"  {part.link} on {body.name}"
+
+
+def _inertias(mechanism: Mechanism, room: int) -> list[str]:
+    """Every part: mass, centre in its body's frame, moments about the centre in its own axes; `room` columns for its name."""
+    lines = [f"{'inertias (kg, m, kg m²)':{room + 1}}{'mass':>10}{'centre in the body':>27}{'Ixx':>11}{'Iyy':>11}{'Izz':>11}"]
+    for body in mechanism.bodies:
+        for part in body.parts:
+            if not part.mass and not any(part.moments):
+                continue
+            axes, centre = _placed(part.pose)
+            xx, xy, xz, yy, yz, zz = (f"{float(m):.4g}" for m in part.moments)
+            where = "".join(f"{c:9.4f}" if abs(c) < 1000 else f"{c:9.1e}" for c in centre)
+            name, mass = _cut(_carried(part, body), room), _figure(float(part.mass))
+            lines.append(f"{name:{room + 1}}{mass:>10}{where}{xx:>11}{yy:>11}{zz:>11}")
+            own = "" if _is_identity(axes) else "moments in axes of its own"
+            if part.moments[1] or part.moments[2] or part.moments[4]:
+                lines.append(f"    {own:{room + 5}}{'Ixy Ixz Iyz':>29}{xy:>11}{xz:>11}{yz:>11}")
+            elif own:
+                lines.append(f"    {own}")
+    return lines
+
+
+def _axis(axis: Vector3) -> str:
+    return _AXES.get(axis) or "(" + ", ".join(f"{float(c):.3g}" if abs(c) > 5e-4 else "0" for c in axis) + ")"
+
+
+def _vector(values: Iterable[Any]) -> str:
+    return ", ".join(_figure(float(v)) for v in values)
+
+
+def _figure(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _range(joint: Joint) -> str:
+    limits = joint.limits
+    if limits.lower is None and limits.upper is None:
+        return "unlimited" if joint.kind == "continuous" else "no limits"
+    low, high = ("" if v is None else f"{float(v):.4g}" for v in (limits.lower, limits.upper))
+    return f"{low} … {high} {'m' if joint.kind == 'prismatic' else 'rad'}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False,
+                         break_long_words=False)
+
+
+Matrix = tuple[tuple[float, ...], ...]
+
+
+def _placed(pose: Pose) -> tuple[Matrix, tuple[float, ...]]:
+    """(axes, origin) that `pose` reaches, in floating point, for display only."""
+    axes: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    origin: tuple[float, ...] = (0.0, 0.0, 0.0)
+    for step in pose:
+        if isinstance(step, Shift):
+            move = tuple(float(c) for c in step.xyz)
+        else:
+            length = math.hypot(*(float(c) for c in step.axis))
+            unit = tuple(float(c) / length for c in step.axis)
+            if isinstance(step, Slide):
+                move = tuple(c * float(step.distance) for c in unit)
+            else:
+                axes = _product(axes, _turn(unit, float(step.angle)))
+                continue
+        origin = tuple(o + sum(a * m for a, m in zip(row, move, strict=True)) for o, row in zip(origin, axes, strict=True))
+    return axes, origin
+
+
+def _turn(unit: tuple[float, ...], angle: float) -> Matrix:
+    """Rodrigues' formula."""
+    c, s = math.cos(angle), math.sin(angle)
+    x, y, z = unit
+    k = 1 - c
+    return ((c + k * x * x, k * x * y - s * z, k * x * z + s * y),
+            (k * x * y + s * z, c + k * y * y, k * y * z - s * x),
+            (k * x * z - s * y, k * y * z + s * x, c + k * z * z))
+
+
+def _product(a: Matrix, b: Matrix) -> Matrix:
+    return tuple(tuple(sum(a[i][k] * b[k][j] for k in range(3)) for j in range(3)) for i in range(3))
+
+
+def _is_identity(axes: Matrix) -> bool:
+    return all(abs(axes[i][j] - (i == j)) < 1e-12 for i in range(3) for j in range(3))

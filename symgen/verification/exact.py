@@ -1,0 +1,85 @@
+"""The exact answers at a set of states, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Mechanism
+from symgen.reference.digits import answers
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array, arb
+from symgen.reference.states import draw_states
+
+GUARD = 25
+"""Digits worked with beyond those asked for: what balls lose to their own dependence."""
+KNOWN = 50
+"""Digits that an answer has at the least."""
+
+
+class ExactAnswers:
+    """Reference answers of `mechanism` at `count` seeded states, over balls.
+
+    `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
+    `frame`, `payload` or `wrench` (links' names).
+    """
+
+    def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: str | None = None,
+                 payload: str | None = None, wrench: str | None = None, working: int | None = None) -> None:
+        self.mechanism, self.count, self.seed = mechanism, count, seed
+        self.links = {"frame": frame, "payload": payload, "wrench": wrench}
+        self.states = draw_states(mechanism, count, seed, payload, wrench)
+        self.floats = {name: values.astype(float) for name, values in self.states.items()}
+        self.rough = Reference(mechanism, FLOAT, **self.links)
+        self.load = self.floats.get("payload")
+        rough = self.rough.mass_matrix(self.floats["q"], self.load)
+        self.condition = _condition(rough)
+        lowest = np.linalg.eigvalsh(rough)[..., 0]
+        self.indefinite = int((lowest < -1e-12 * _norm(rough)).sum())
+        """States at which the declared inertias give an M that is not even positive semidefinite."""
+        self.digits = 60 + int(np.ceil(np.log10(min(self.condition, 1e40))))
+        self.working = working or self.digits + GUARD
+        self.scalars = arb(self.working)
+        self.reference = Reference(mechanism, self.scalars, **self.links)
+        self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
+        self._known: dict[str, dict[str, Array]] = {}
+
+    @cached_property
+    def sharper(self) -> Self:
+        """The same states with twice the working digits."""
+        return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, **self.links)
+
+    def arguments(self, function: str, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """The function's arguments at the states, (count, …) each; `source` chooses balls (default) or floats."""
+        source = self.balls if source is None else source
+        spec = FUNCTIONS[function]
+        return {a.name: source[a.name] for a in (*spec.arguments, *spec.feels) if a in spec.arguments or self.links[a.name]}
+
+    def results(self, function: str) -> dict[str, Array]:
+        """The function's results by name, (count, …) each, over balls."""
+        if function not in self._known:
+            self._known[function] = answers(self.reference, self.working, function, self.arguments(function), KNOWN)
+        return self._known[function]
+
+    @property
+    def mass_matrix(self) -> Array:
+        return self.results("mass_matrix")["M"]
+
+    @property
+    def bias(self) -> Array:
+        return self.results("bias_force")["c"]
+
+
+def _norm(matrices: Array) -> Array:
+    """Largest row sum per state (count,) of (count, n, n)."""
+    return np.asarray(np.abs(matrices).sum(axis=-1).max(axis=-1))
+
+
+def _condition(matrices: Array) -> float:
+    values = np.linalg.svd(matrices, compute_uv=False)
+    smallest = values[..., -1].min()
+    return float((values[..., 0] / values[..., -1]).max()) if smallest > 0 else float("inf")

@@ -1,0 +1,185 @@
+"""`verify`: is the generated code the robot's dynamics? Four independent answers, one report.
+
+    report = symgen.verify("panda")
+    report.passed      # True
+    print(report)      # the table that `symgen verify panda` prints
+    report.facts()     # the same for programs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import inf
+from os import PathLike
+from pathlib import Path
+
+from symgen.backends import c99
+from symgen.certificate import checked_floors
+from symgen.description.loading import is_text, load
+from symgen.description.tip import tip
+from symgen.errors import ArgumentError, BuildError
+from symgen.functions import FUNCTIONS
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+from symgen.programs import making
+from symgen.programs.making import Progress
+from symgen.programs.options import Options
+from symgen.verification.algebra import check_algebra
+from symgen.verification.compiled import compiled_runners, require_compiler, texts
+from symgen.verification.evaluating import Runner, in_machine_reals
+from symgen.verification.floating import check_floating
+from symgen.verification.folder import Folder, read_folder
+from symgen.verification.identities import check_identities, companions
+from symgen.verification.report import Check, Report
+from symgen.verification.text import check_text, check_wrapper
+from symgen.verification.truth import Truth
+
+UNCOMPILED = "its C was not compiled: the Program ran over NumPy's reals instead"
+
+__all__ = ["Report", "verify", "verify_programs"]
+
+
+def verify(
+    robot: Mechanism | str | PathLike[str],
+    functions: Iterable[str] | None = None,
+    states: int = 16,
+    *,
+    real: str = "double",
+    frame: str | None = None,
+    payload: str | None = None,
+    wrench: str | None = None,
+    trig: str = "libm",
+    checked: bool = False,
+    seed: int = 0,
+    compiled: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """Check functions of a robot ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) at seeded states.
+
+    `robot` is a Mechanism, a built-in name, a description file, or a folder that `symgen generate` wrote: then the C in
+    it is what is checked, and the manifest says which functions, methods, real type, frame, payload and wrench.
+    `trig` and `checked` say which C is meant. `compiled` False leaves the C compiler out: floating point is then looked at on
+    the Program over NumPy's own reals, and the report says that the C's is not judged.
+    Where M is singular, what divides by it is refused by naming the joint: in the report when `functions` is None, else
+    as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
+    """
+    if states < 1:
+        raise ArgumentError(f"verification at {states} states checks nothing; ask for one or more")
+    functions = None if functions is None else list(functions)
+    if not isinstance(robot, Mechanism) and not is_text(robot) and Path(robot).is_dir():
+        return _verify_folder(read_folder(Path(robot), functions), states, seed, compiled, progress)
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    wanted = making.requested(mechanism, functions, payload)
+    options = Options(real, frame, payload, trig, wrench, checked)
+    why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
+    refused = {name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
+               for name in FUNCTIONS if functions is None and name not in wanted}
+    made, beyond = making.programs_and_refusals(mechanism, functions, options, progress)
+    programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
+    refused |= beyond
+    helpers: dict[str, Program] = {}
+    if functions is not None:   # a function alone still has an identity to obey
+        for other in dict.fromkeys(other for name in programs for other in companions(name)):
+            if other not in programs and why[other] is None:
+                helpers[other] = making.program(mechanism, other, None, real, frame, payload, trig, wrench)
+    report = verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, helpers=helpers,
+                             progress=progress)
+    return replace(report, refused=refused)
+
+
+def _verify_folder(folder: Folder, states: int, seed: int, compiled: bool, progress: Progress | None) -> Report:
+    mechanism, options = folder.mechanism, folder.options
+    programs = {
+        function: making.program(mechanism, function, method, options.real, options.frame, options.payload, options.trig,
+                                     options.wrench)
+        for function, method in folder.methods.items()
+    }
+    report = verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, sources=folder.sources,
+                             header=folder.header, sincos=folder.sincos, name=folder.name, progress=progress)
+    target = c99.Target(folder.name, mechanism.nq, mechanism.nv, options.trig, checked=options.checked)
+    wraps = (check_wrapper(backend, text, programs, target) for backend, text in folder.wraps.items())
+    return replace(report, checks=(*report.checks, *wraps))
+
+
+def verify_programs(
+    mechanism: Mechanism,
+    programs: Mapping[str, Program],
+    options: Options | None = None,
+    *,
+    states: int = 16,
+    seed: int = 0,
+    compiled: bool = True,
+    helpers: Mapping[str, Program] | None = None,
+    sources: Mapping[str, str] | None = None,
+    header: str = "",
+    sincos: str = "",
+    name: str = "",
+    progress: Progress | None = None,
+) -> Report:
+    """Check given Programs (by function) against the reference on `mechanism`.
+
+    `sources` replaces the C that the backend prints (a folder's files, by function), `header` its NAME.h, `sincos` its
+    NAME_sincos.h and `name` the NAME in them (C that does not compile has failed); `helpers` are Programs that only stand in
+    for the functions that an identity needs.
+    """
+    options = options or Options()
+    frame = options.frame or (tip(mechanism) if mechanism.frames else None)
+    truth = Truth(mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench)
+    everything = {**(helpers or {}), **programs}
+    labels = {f: f"{f}={program.method}" for f, program in programs.items()}
+    total = 3 * len(programs) + 2
+    checks: list[Check] = []
+    notes: list[str] = []
+    if truth.indefinite:
+        notes.append(f"the declared inertias give an M that is not positive at {truth.indefinite} of {states} states; "
+                     "its functions are compared all the same")
+
+    for function, program in programs.items():
+        _tell(progress, f"algebra of {function}", len(checks), total)
+        checks.append(check_algebra(program, truth, labels[function]))
+
+    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, options.trig, checked=options.checked)
+    floors = {f: checked_floors(mechanism, program, options) for f, program in everything.items()}
+    printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
+    for function, program in programs.items():
+        _tell(progress, f"text of {function}", len(checks), total)
+        checks.append(check_text(program, printed[function], labels[function], header, sincos,
+                                 floors[function] if options.checked else None))
+
+    _tell(progress, "compiling", len(checks), total)
+    runners: dict[str, Runner] = {}
+    broken = ""
+    if compiled:
+        require_compiler()
+        try:
+            headers = c99.headers(everything, target) | ({target.sincos: sincos} if sincos else {})
+            runners = compiled_runners(everything, printed, headers, target)
+        except BuildError as error:   # a folder's text may be anything; the backend's own compiles
+            if not sources:
+                raise
+            broken = str(error)
+    else:
+        runners = {f: in_machine_reals(p) for f, p in everything.items()}
+    for function, program in programs.items():
+        _tell(progress, f"floating point of {function}", len(checks), total)
+        if broken:
+            checks.append(Check("floating", labels[function], inf, 0.0, " eps", broken))
+        else:
+            found = check_floating(program, runners[function], truth, labels[function], options.trig)
+            checks.append(found if compiled or found.unjudged else replace(found, unjudged=UNCOMPILED))
+
+    _tell(progress, "identities", len(checks), total)
+    lost = {check.subject.partition("=")[0] for check in checks if check.lost}
+    for found in check_identities(everything, runners or None, truth, options.trig, lost):
+        checks.append(found if compiled or found.unjudged or not found.unit else replace(found, unjudged=UNCOMPILED))
+    _tell(progress, "done", total, total)
+    return Report(
+        mechanism.name, options.real, states, truth.digits, truth.condition, tuple(checks),
+        {labels[f]: program.cost for f, program in programs.items()}, notes=tuple(notes),
+    )
+
+
+def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:
+    if progress is not None:
+        progress(what, done, total)
