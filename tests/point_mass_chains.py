@@ -15,7 +15,7 @@ import pytest
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
-from symgen.methods import _fixman_geometry as geometry
+from symgen.methods.fixman import geometry
 
 Rows = list[dict[int, Any]]
 Blocks = tuple[DomainMatrix, DomainMatrix, DomainMatrix]

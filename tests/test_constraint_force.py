@@ -30,9 +30,9 @@ from symgen.ir import Numbers, Program, evaluate
 from symgen.joints import kinds
 from symgen.mechanism import Mechanism
 from symgen.methods import constraint_force as cf
-from symgen.methods._constraint_force_elimination import coupled, eliminate, leaf_first, odd_even
-from symgen.methods._constraint_force_motion import by_scan, by_sweep
-from symgen.methods._constraint_force_operator import bodies, operator
+from symgen.methods.constraint_force.elimination import coupled, eliminate, leaf_first, odd_even
+from symgen.methods.constraint_force.motion import by_scan, by_sweep
+from symgen.methods.constraint_force.operator import bodies, operator
 from symgen.programs.deriving import models
 from tests.rational_functions import Functions
 from tests.robots_for_tests import ROBOTS, program, random_mechanism, robot, run, states

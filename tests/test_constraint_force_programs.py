@@ -16,7 +16,7 @@ from symgen.derivation.model import indefinite
 from symgen.errors import RequestError
 from symgen.joints import kinds
 from symgen.mechanism import Body, Mechanism, Part, pose
-from symgen.methods._constraint_force_elimination import leaf_first, odd_even
+from symgen.methods.constraint_force.elimination import leaf_first, odd_even
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive
 from symgen.programs.options import Options

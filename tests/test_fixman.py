@@ -27,11 +27,11 @@ from symgen.functions import FUNCTIONS
 from symgen.ir import Numbers, evaluate
 from symgen.joints import kinds
 from symgen.mechanism import Body, Mechanism, Part, pose
-from symgen.methods import _fixman_geometry as geometry
-from symgen.methods._fixman_partition import determinant as fixmans
-from symgen.methods._fixman_partition import eliminate, soft_rates
-from symgen.methods._fixman_planar import absolute_forces, joint_rates, point_masses
-from symgen.methods._fixman_spatial import directions
+from symgen.methods.fixman import geometry
+from symgen.methods.fixman.partition import determinant as fixmans
+from symgen.methods.fixman.partition import eliminate, soft_rates
+from symgen.methods.fixman.planar import absolute_forces, joint_rates, point_masses
+from symgen.methods.fixman.spatial import directions
 from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
 from tests.rational_functions import Functions, determinant
 from tests.robots_for_tests import draw, planar_rods, point_mass_arm, random_mechanism, rationals, robot, run

@@ -11,8 +11,8 @@ from typing import Any
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
-from symgen.methods import _fixman_geometry as geometry
-from symgen.methods import _fixman_rotations as wc
+from symgen.methods.fixman import geometry
+from symgen.methods.fixman import rotations as wc
 from tests.point_mass_chains import Blocks, Chain, corner, exact, schur
 
 

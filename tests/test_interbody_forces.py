@@ -17,7 +17,8 @@ from symgen.derivation.spatial import wrench_outward
 from symgen.functions import FUNCTIONS
 from symgen.joints import kinds
 from symgen.mechanism import BASE, X_AXIS, Z_AXIS, Body, Frame, Joint, Mechanism, Part, pose
-from symgen.methods import _riccati_forces, constraint_force
+from symgen.methods import constraint_force
+from symgen.methods.riccati import forces as _riccati_forces
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive, models
 from symgen.programs.options import Options

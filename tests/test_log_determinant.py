@@ -24,7 +24,7 @@ from symgen.ir import Program
 from symgen.joints import joint_type, kinds
 from symgen.machine.solver import Solver
 from symgen.mechanism import X_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Turn, pose
-from symgen.methods import _fixman_geometry as geometry
+from symgen.methods.fixman import geometry
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive
 from symgen.programs.options import Options

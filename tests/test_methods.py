@@ -301,12 +301,12 @@ MAY_IMPORT = ("symgen.derivation", "symgen.errors", "symgen.mechanism")   # the 
 @pytest.mark.parametrize("method", methods.names())
 def test_a_method_imports_the_shared_vocabulary_and_no_other_method(method: str) -> None:
     file = Path(methods.module(method).__file__)
-    for part in (file, *file.parent.glob(f"_{file.stem}*.py")):
+    for part in file.parent.glob("*.py") if file.name == "__init__.py" else (file,):
         tree = ast.parse(part.read_text(encoding="utf-8"))
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         imported |= {f"symgen.{alias.name}" if node.module == "symgen" else node.module or ""
                      for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
-        own = (f"symgen.methods._{file.stem}", "symgen.methods._quantities")   # what it is made of, and how it shows itself
+        own = (f"symgen.methods.{method.partition(':')[0]}.", "symgen.methods._")   # what it is made of, and what is shared
         ours = {name for name in imported if name.startswith("symgen") and not name.startswith(own)}
         assert all(name.startswith(MAY_IMPORT) for name in ours)
         assert not any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))

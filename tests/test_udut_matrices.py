@@ -14,7 +14,7 @@ import pytest
 import sympy as sp
 from sympy.polys.rings import ring
 
-from symgen.methods._udut_matrices import Body, Chain, diagonal, identity, times, transposed
+from symgen.methods.udut.matrices import Body, Chain, diagonal, identity, times, transposed
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from tests.operators import rotation

@@ -1,4 +1,4 @@
-"""Published methods, one a file, found by discovery (a file that starts with _ is part of the method it is named after).
+"""Published methods, each a file or a folder, found by discovery (what starts with _ is shared by methods).
 
 A method file has `SOURCE` (what it is a reading of) and `FUNCTIONS`: what it computes by itself, function name ->
 callable(Linkage) -> tuple of results, each a flat row-major list of Scalars. A method that solves with M but leaves
@@ -15,7 +15,7 @@ A method that not every robot suits says why in `refusal(mechanism)` -> one sent
 True where its answer is a difference of larger terms. Where variants differ in that, `REFUSALS` and `DIFFERS` have one
 such function each, under "" for the method itself. What only a derivation can see, such as a run-time payload, a method
 declines by raising MethodRefusal. One whose length grows only as the number of links says so by `SWEEPS`. What it names on
-the way, and lets people look at, is `QUANTITIES`, its own or that of a sibling `_<method>_quantities.py` (see `_quantities`).
+the way, and lets people look at, is `QUANTITIES`, its own or that of `quantities.py` in its folder (see `_quantities`).
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def quantities(method: str) -> dict[str, Quantity]:
     """The letters that a method or variant names, in the order of its file."""
     name, _, variant = method.partition(":")
     here = module(method)
-    if (sibling := f"_{name}_quantities") in (entry.name for entry in pkgutil.iter_modules(__path__)):
-        here = import_module(f"symgen.methods.{sibling}")
+    if hasattr(here, "__path__"):
+        here = import_module(f"symgen.methods.{name}.quantities")
     found: dict[str, Quantity] = getattr(here, "QUANTITIES", {})
     return {letter: one for letter, one in found.items() if not variant or one.variant in ("", variant)}
 

@@ -1,6 +1,6 @@
 """What a method names besides its results: the letters of its paper, each with its blocks, for those who read.
 
-A file `_<method>_quantities.py` (or the method's own) has `QUANTITIES`: letter -> `Quantity`, found by discovery. A
+A method's file, or `quantities.py` in its folder, has `QUANTITIES`: letter -> `Quantity`, found by discovery. A
 quantity is laid out in blocks: P has one 6x6 a link, U one scalar a pair of links. `derive` gives those that are not
 zero. Rows and columns that are twists or wrenches say of which link, so that whoever prints them can turn them into the
 axes that the description declares; rows and columns of coordinates say nothing.

@@ -11,8 +11,8 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import lower
 from symgen.derivation.spatial import ArticulatedInertia, Mobility, Symmetric, Vector, wrench_outward
 from symgen.methods._quantities import Block, Entries, Quantity, Rows, column, named, scalar, spread, units
-from symgen.methods._riccati_filter import Filter, riccati_sweep
-from symgen.methods._riccati_operational import mobility_step
+from symgen.methods.riccati.filter import Filter, riccati_sweep
+from symgen.methods.riccati.operational import mobility_step
 
 Wrench = tuple[Vector, Vector]
 CARRIES = "link i carries link j, or is it"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, twist_inward, wrench_outward
-from symgen.methods._riccati_filter import filtered, riccati_sweep, smoothed
+from symgen.methods.riccati.filter import filtered, riccati_sweep, smoothed
 
 Spatial = tuple[Vector, Vector]
 """Angular and linear part of a twist or its rate, moment and force of a wrench; in the link's axes at its origin."""

@@ -1,8 +1,8 @@
 """The Riccati recursion: RK (4.4)-(4.7) for the operator, (4.16) for M⁻¹, and the four algorithms FD1 … FD4.
 
 M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11) and M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16): a filter tip → base, a smoother base → tip.
-The recursion stands in `_riccati_filter`, the four algorithms in `_riccati_dynamics`, Λ⁻¹ in `_riccati_operational`,
-the slope of ln det M in `_riccati_gradient`, FD2's accelerations of links in `_riccati_accelerations`. `riccati` alone is FD4.
+The recursion stands in `riccati.filter`, the four algorithms in `riccati.dynamics`, Λ⁻¹ in `riccati.operational`,
+the slope of ln det M in `riccati.gradient`, FD2's accelerations of links in `riccati.accelerations`. `riccati` alone is FD4.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import DivisionByZero, Scalar
-from symgen.methods._riccati_accelerations import link_accelerations
-from symgen.methods._riccati_dynamics import fd1, fd3, fd4
-from symgen.methods._riccati_filter import filtered, riccati_sweep, smoothed
-from symgen.methods._riccati_forces import interbody_forces
-from symgen.methods._riccati_gradient import mass_matrix_log_determinant_gradient
-from symgen.methods._riccati_operational import operational_inertia_inverse
+from symgen.methods.riccati.accelerations import link_accelerations
+from symgen.methods.riccati.dynamics import fd1, fd3, fd4
+from symgen.methods.riccati.filter import filtered, riccati_sweep, smoothed
+from symgen.methods.riccati.forces import interbody_forces
+from symgen.methods.riccati.gradient import mass_matrix_log_determinant_gradient
+from symgen.methods.riccati.operational import operational_inertia_inverse
 
 SOURCE = "Rodriguez & Kreutz 1988, (4.4)-(4.7), (4.16)-(4.22), (5.5)-(5.17)"
 SWEEPS = True

@@ -20,7 +20,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import indefinite
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Symmetric, Vector
-from symgen.methods._constraint_force_elimination import (
+from symgen.methods.constraint_force.elimination import (
     Near,
     Order,
     Pivot,
@@ -32,7 +32,7 @@ from symgen.methods._constraint_force_elimination import (
     reduced,
     solved,
 )
-from symgen.methods._constraint_force_motion import (
+from symgen.methods.constraint_force.motion import (
     Axes,
     Omegas,
     Turned,
@@ -44,8 +44,8 @@ from symgen.methods._constraint_force_motion import (
     turned_by_scan,
     turned_by_sweep,
 )
-from symgen.methods._constraint_force_operator import at_frame
-from symgen.methods._constraint_force_partition import Partition, combined, partition, picked
+from symgen.methods.constraint_force.operator import at_frame
+from symgen.methods.constraint_force.partition import Partition, combined, partition, picked
 
 if TYPE_CHECKING:
     from symgen.mechanism import Mechanism

@@ -9,8 +9,8 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
-from symgen.methods._riccati_accelerations import base_axes
-from symgen.methods._riccati_dynamics import plus, three_sweeps
+from symgen.methods.riccati.accelerations import base_axes
+from symgen.methods.riccati.dynamics import plus, three_sweeps
 
 
 def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:

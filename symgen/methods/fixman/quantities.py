@@ -13,12 +13,12 @@ from symgen.derivation.model import declared
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Rotation
 from symgen.mechanism import Mechanism
-from symgen.methods._fixman_geometry import AHEAD, COS, PLANAR, SIN, Geometry, K, L, published_slopes, slopes
-from symgen.methods._fixman_partition import Block as Rows
-from symgen.methods._fixman_planar import point_masses
-from symgen.methods._fixman_reach import all_points, link_ends, planar_refusal, same_way, spatial_refusal
-from symgen.methods._fixman_spatial import carried, soft_and_hard, spatial
 from symgen.methods._quantities import Block, Entries, Quantity, mirrored, named, scalar
+from symgen.methods.fixman.geometry import AHEAD, COS, PLANAR, SIN, Geometry, K, L, published_slopes, slopes
+from symgen.methods.fixman.partition import Block as Rows
+from symgen.methods.fixman.planar import point_masses
+from symgen.methods.fixman.reach import all_points, link_ends, planar_refusal, same_way, spatial_refusal
+from symgen.methods.fixman.spatial import carried, soft_and_hard, spatial
 
 Slopes = list[dict[int, list[Scalar]]]
 """Per link the rows ∂·/∂x_l by point l, two entries each."""

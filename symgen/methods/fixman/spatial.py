@@ -4,7 +4,7 @@ The unconstrained bodies have 𝓜⁻¹ = I_1⁻¹ ⊕ … ⊕ I_n⁻¹ (19). Wh
 parent, V_i − X_i V_p, taken at the joint in the link's axes; H splits it into the soft rate and W into the hard ones,
 H and W together being orthonormal. So ∂q/∂ξ has two blocks a row, and H = [∂q/∂ξ] 𝓜⁻¹ [∂q/∂ξ]ᵀ couples a joint with
 its parent and its siblings only. WC's own coordinates, ZXZ angles and Cartesian places, are singular at sin β = 0: they
-are derived in `_fixman_rotations`, and never emitted.
+are derived in `fixman.rotations`, and never emitted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import ArticulatedInertia, Rotation, Symmetric, Vector, transposed, twist_inward
-from symgen.methods._fixman_partition import Block, Partition, product, turned_over
+from symgen.methods.fixman.partition import Block, Partition, product, turned_over
 
 STILL = Rotation([])
 

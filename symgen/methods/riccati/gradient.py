@@ -1,7 +1,7 @@
 """∂ ln det M/∂q by one more recursion base → tip: the torque of Fixman's potential, −kT/2 times it, in O(n).
 
 ln det M = Σ ln D(k) (4.11) depends on the spatial inertia 𝓜(k) of a link by ∂ ln det M/∂𝓜(k) = Ω(k), the block J M⁻¹ Jᵀ of
-`_riccati_operational`. What joint i carries reaches its parent as φ P⁺ φᵀ with P⁺ = (1 − G H) P (4.5), and q_i is in φ alone:
+`riccati.operational`. What joint i carries reaches its parent as φ P⁺ φᵀ with P⁺ = (1 − G H) P (4.5), and q_i is in φ alone:
 
     ∂ ln det M/∂q_i = tr(Ω(parent) d(φ P⁺ φᵀ)/dq_i) = 2 tr(X (φ⁻¹ dφ/dq_i) P⁺),    X = φᵀ Ω(parent) φ,
 
@@ -14,8 +14,8 @@ from symgen.derivation.closed_forms import trace_form
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Mobility, Symmetric
-from symgen.methods._riccati_filter import Filter, riccati_sweep
-from symgen.methods._riccati_operational import mobility_step
+from symgen.methods.riccati.filter import Filter, riccati_sweep
+from symgen.methods.riccati.operational import mobility_step
 
 
 def slope(linkage: Linkage, i: int, X: Mobility, gain: Filter) -> Scalar:

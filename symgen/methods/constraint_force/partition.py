@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from symgen.derivation.closed_forms import constraint_subspace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
-from symgen.methods._constraint_force_elimination import Block, Blocks, name_block, transposed
-from symgen.methods._constraint_force_operator import Body, bodies, operator
+from symgen.methods.constraint_force.elimination import Block, Blocks, name_block, transposed
+from symgen.methods.constraint_force.operator import Body, bodies, operator
 
 Basis = list[list[tuple[int, Scalar]]]
 """Columns of a 6 x k matrix: the entries that are not zero, as (row, value)."""

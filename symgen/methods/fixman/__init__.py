@@ -2,8 +2,8 @@
 
 In a plane it is LC's own chain of point masses, or rigid links about parallel axes (`fixman:planar`); in space it is
 WC's chain of rigid bodies, and a tree of them (`fixman:spatial`). `fixman` itself is the planar form where that
-suits. Forms differ in how H is laid out (`_fixman_planar`, `_fixman_spatial`); what follows is one (`_fixman_partition`),
-and in a plane the slope of ln det M besides (`_fixman_gradient`).
+suits. Forms differ in how H is laid out (`fixman.planar`, `fixman.spatial`); what follows is one (`fixman.partition`),
+and in a plane the slope of ln det M besides (`fixman.gradient`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import DivisionByZero, Scalar
 from symgen.mechanism import Mechanism
-from symgen.methods._fixman_gradient import gradient
-from symgen.methods._fixman_partition import Partition, determinant, eliminate, log_determinant, soft_inverse, soft_rates
-from symgen.methods._fixman_planar import absolute_forces, joint_rates, planar
-from symgen.methods._fixman_reach import in_a_plane, only_points, planar_refusal, refusal, spatial_refusal
-from symgen.methods._fixman_spatial import spatial
+from symgen.methods.fixman.gradient import gradient
+from symgen.methods.fixman.partition import Partition, determinant, eliminate, log_determinant, soft_inverse, soft_rates
+from symgen.methods.fixman.planar import absolute_forces, joint_rates, planar
+from symgen.methods.fixman.reach import in_a_plane, only_points, planar_refusal, refusal, spatial_refusal
+from symgen.methods.fixman.spatial import spatial
 
 SOURCE = "Lee & Chirikjian 2005, (3)-(25), and Wang & Chirikjian, (11)-(19)"
 REGROUPED = False   # H needs inertias that links have, one by one

@@ -17,7 +17,7 @@ from functools import partial
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import DivisionByZero, Scalar
 from symgen.derivation.spatial import Vector, twist_inward, wrench_outward
-from symgen.methods._udut_bodies import ArticulatedBody, Place, Points, centres, decompose, origins
+from symgen.methods.udut.bodies import ArticulatedBody, Place, Points, centres, decompose, origins
 
 SOURCE = "Saha 1997, (4), (17)-(39)"
 REGROUPED = False   # a moved inertia has no mass centre of its own

@@ -15,9 +15,9 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Vector
 from symgen.errors import MethodRefusal
-from symgen.methods._fixman_geometry import COS, PLANAR, SIN, Geometry, K, L, W, bending, meeting, metric
-from symgen.methods._fixman_partition import Partition
-from symgen.methods._fixman_reach import all_points, same_way
+from symgen.methods.fixman.geometry import COS, PLANAR, SIN, Geometry, K, L, W, bending, meeting, metric
+from symgen.methods.fixman.partition import Partition
+from symgen.methods.fixman.reach import all_points, same_way
 
 
 def absolute_forces(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:

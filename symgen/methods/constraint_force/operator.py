@@ -14,7 +14,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Matrix, Rotation, Symmetric, Vector, cross_rows, plus
 from symgen.derivation.spatial import transposed as turned_over
-from symgen.methods._constraint_force_elimination import Block
+from symgen.methods.constraint_force.elimination import Block
 
 
 @dataclass(frozen=True)

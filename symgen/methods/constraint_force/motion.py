@@ -13,7 +13,7 @@ from typing import TypeVar
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Matrix, Rotation, Symmetric, Vector, times, transposed
-from symgen.methods._constraint_force_operator import Body
+from symgen.methods.constraint_force.operator import Body
 
 Omegas = Callable[[Linkage, Sequence[Scalar]], list[Vector]]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.methods._fixman_partition import Block, Partition, Pivot, product, turned_over
+from symgen.methods.fixman.partition import Block, Partition, Pivot, product, turned_over
 
 
 def gradient(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> list[Scalar]:

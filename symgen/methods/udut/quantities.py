@@ -13,7 +13,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import STILL, ArticulatedInertia, RigidInertia, Vector, twist_inward, wrench_outward
 from symgen.methods._quantities import Block, Entries, Quantity, Rows, column, named, scalar, spread, units
-from symgen.methods._udut_bodies import ArticulatedBody, Points, centres, decompose, joint_twists
+from symgen.methods.udut.bodies import ArticulatedBody, Points, centres, decompose, joint_twists
 
 Spatial = tuple[Vector, Vector]
 INWARD, OUTWARD = "link j carries link i, or is it", "link i carries link k"

@@ -13,7 +13,7 @@ from symgen.derivation.closed_forms import mobility_form
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Mobility, Symmetric, Vector
-from symgen.methods._riccati_filter import UPPER, Filter, riccati_sweep
+from symgen.methods.riccati.filter import UPPER, Filter, riccati_sweep
 
 
 def mobility_step(linkage: Linkage, i: int, X: Mobility, gain: Filter) -> Mobility:

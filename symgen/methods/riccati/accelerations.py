@@ -8,7 +8,7 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Vector, times, transposed
-from symgen.methods._riccati_dynamics import Spatial, link_motion
+from symgen.methods.riccati.dynamics import Spatial, link_motion
 
 
 def base_axes(linkage: Linkage) -> list[Rotation]:
