@@ -26,8 +26,8 @@ def _refused(item: pytest.Item) -> bool:
     if not isinstance(method, str) or method not in methods.names():
         return False
     if isinstance(name, str) and name in ROBOTS:
-        return methods.refusal(method, robot(name)) is not None
-    return form in CLOSED_FORMS and methods.refusal(method, CLOSED_FORMS[form]().mechanism) is not None
+        return methods.find(method).refusal(robot(name)) is not None
+    return form in CLOSED_FORMS and methods.find(method).refusal(CLOSED_FORMS[form]().mechanism) is not None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -29,10 +29,12 @@ from symgen.description.tip import tip
 from symgen.ir import Numbers, Program, evaluate
 from symgen.joints import kinds
 from symgen.mechanism import Mechanism
-from symgen.methods import constraint_force as cf
 from symgen.methods.constraint_force.elimination import coupled, eliminate, leaf_first, odd_even
+from symgen.methods.constraint_force.forces import Cut, dynamics
 from symgen.methods.constraint_force.motion import by_scan, by_sweep
+from symgen.methods.constraint_force.operational import parallel_mobility, serial_mobility
 from symgen.methods.constraint_force.operator import bodies, operator
+from symgen.methods.constraint_force.partition import partition
 from symgen.programs.deriving import models
 from tests.rational_functions import Functions
 from tests.robots_for_tests import ROBOTS, program, random_mechanism, robot, run, states
@@ -202,7 +204,7 @@ def whole(how: str) -> Build:
     order, omegas = ORDERS[how]
 
     def build(linkage: Linkage) -> list[Scalar]:
-        rates, wrenches = cf.dynamics(linkage, linkage.inputs["tau"], order, omegas)
+        rates, wrenches = dynamics(linkage, order, omegas)
         return [*rates, *(x for F in wrenches for x in F)]
     return build
 
@@ -210,8 +212,9 @@ def whole(how: str) -> Build:
 def at_rest(how: str) -> Build:
     """The same of M⁻¹ τ alone."""
     def build(linkage: Linkage) -> list[Scalar]:
-        rates, wrenches = cf.dynamics(linkage, linkage.inputs["tau"], ORDERS[how][0])
-        return [*rates, *(x for F in wrenches for x in F)]
+        cut, tau = Cut(linkage, ORDERS[how][0]), linkage.inputs["tau"]
+        f = cut.forces(tau)
+        return [*cut.accelerations(tau, f), *(x for F in cut.wrenches(tau, f) for x in F)]
     return build
 
 
@@ -314,7 +317,7 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, how: str
     expected = flint.fmpq_mat(n, n, [constants.rational(x) for row in mass for x in row]).det()
 
     def build(linkage: Linkage) -> list[Scalar]:
-        parts = cf.partition(linkage)
+        parts = partition(linkage)
         H_bb = parts.constraint()
         pivots, left = eliminate(linkage, H_bb, ORDERS[how][0](coupled(H_bb)))
         assert not left
@@ -327,13 +330,12 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, how: str
     for x in found:
         total *= constants.rational(x)
     assert total == expected
-    function = {"serial": cf.mass_matrix_determinant, "parallel": cf.parallel_determinant}[how]
-    assert constants.rational(exactly(model, lambda linkage: function(linkage)[0], q)[0]) == expected
+    assert constants.rational(exactly(model, lambda linkage: [Cut(linkage, ORDERS[how][0]).determinant()], q)[0]) == expected
 
 
 # -- the operational inertia -------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("name", [name for name in ROBOTS if methods.refusal("constraint_force", robot(name)) is None])
+@pytest.mark.parametrize("name", [name for name in ROBOTS if methods.find("constraint_force").refusal(robot(name)) is None])
 def test_the_operational_inertias_inverse_is_j_m_inverse_j(name: str) -> None:
     """Λ⁻¹ = J M⁻¹ Jᵀ at every frame of the robot; 1e-9 is cond M, at most 1e6 here, times a few roundings."""
     mechanism, at = robot(name), states(name, 2)
@@ -344,7 +346,7 @@ def test_the_operational_inertias_inverse_is_j_m_inverse_j(name: str) -> None:
         model = models(mechanism)[0]
         with constants.precision():
             placed = model.frame(mechanism, frame)
-        for function in (cf.operational_inertia_inverse, cf.parallel_operational_inertia_inverse):
+        for function in (serial_mobility, parallel_mobility):
             made = derived(model, ["q"], lambda linkage, f=function: f(linkage)[0], placed)   # type: ignore[misc]
             found = run(made, {"q": at["q"]})["found"].reshape(-1, 6, 6)
             assert np.abs(found - expected).max() <= 1e-9 * (np.abs(expected).max() or 1.0), frame

@@ -46,7 +46,7 @@ def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(what: str
     arm = _with_first_body(part)
     sentence = (f"constraint_force divides by the inertia of every link, and link 'first' of 'arm' {why}; lump it into its "
                 "neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)")
-    assert methods.refusal(method, arm) == sentence
+    assert methods.find(method).refusal(arm) == sentence
     with pytest.raises(RequestError) as caught:
         symgen.program(arm, "mass_matrix_solve", method)
     assert str(caught.value) == sentence
@@ -67,7 +67,7 @@ def test_matter_that_is_positive_definite_only_together_is_not_refused() -> None
 
 # -- what its programs look like ---------------------------------------------------------------------------------------------
 
-SUITED = [name for name in ROBOTS if methods.refusal("constraint_force", robot(name)) is None]
+SUITED = [name for name in ROBOTS if methods.find("constraint_force").refusal(robot(name)) is None]
 
 
 @pytest.mark.parametrize("name", [name for name in FEW if name in SUITED])
@@ -108,7 +108,7 @@ def test_the_parallel_inverse_is_logarithmically_deep_too() -> None:
 
 @pytest.mark.parametrize("method", [m for m in methods.providers("mass_matrix_solve") if ":" not in m])
 def test_serial_methods_grow_at_least_linearly_in_depth(method: str) -> None:
-    if methods.refusal(method, random_mechanism(16, seed=1, joints=kinds(), general=False)) is not None:
+    if methods.find(method).refusal(random_mechanism(16, seed=1, joints=kinds(), general=False)) is not None:
         pytest.skip("the method refuses this robot by name")
     small, middle, large = (_depth(n, "mass_matrix_solve", method) for n in (8, 16, 32))
     assert large - middle >= 1.7 * (middle - small)

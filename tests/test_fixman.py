@@ -28,9 +28,8 @@ from symgen.ir import Numbers, evaluate
 from symgen.joints import kinds
 from symgen.mechanism import Body, Mechanism, Part, pose
 from symgen.methods.fixman import geometry
-from symgen.methods.fixman.partition import determinant as fixmans
-from symgen.methods.fixman.partition import eliminate, soft_rates
-from symgen.methods.fixman.planar import absolute_forces, joint_rates, point_masses
+from symgen.methods.fixman.held import HeldInAPlane
+from symgen.methods.fixman.planar import point_masses
 from symgen.methods.fixman.spatial import directions
 from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
 from tests.rational_functions import Functions, determinant
@@ -95,10 +94,8 @@ def emitted(form: geometry.Geometry) -> list[float]:
     with constants.precision():
         home = Derivation({"q": 4, "b": 4})
         linkage = Linkage(declared(arm), home)
-        partition = point_masses(linkage, form)
-        pivots = eliminate(linkage, partition)
-        x = joint_rates(linkage, soft_rates(linkage, partition, pivots, absolute_forces(linkage, linkage.inputs["b"])))
-        det = fixmans(linkage, partition, pivots)
+        held = HeldInAPlane(linkage, point_masses(linkage, form))
+        x, det = held.solve(linkage.inputs["b"]), held.determinant()
         program = home.freeze("mass_matrix_solve", "fixman", [("x", (4,), x), ("det", (), [det])], {"q": (4,), "b": (4,)})
     found = run(program, draw(arm, 1))
     return [*found["x"][0].tolist(), float(found["det"][0])]

@@ -161,15 +161,15 @@ def test_the_sentence_lists_every_quantity() -> None:
     for one in results().values():
         assert one.heading in str(refused.value)
     for method in owners():
-        for letter in methods.quantities(method):
+        for letter in methods.find(method).quantities:
             assert f"{letter}[" in str(refused.value) or letter == "det_G"
 
 
-@pytest.mark.parametrize("method", [name for name in methods.names() if methods.quantities(name)])
+@pytest.mark.parametrize("method", [name for name in methods.names() if methods.find(name).quantities])
 def test_a_wrong_name_lists_what_its_method_has(method: str) -> None:
     with pytest.raises(RequestError, match=f"'Q\\[2\\]' is no quantity of {method}; there are: ") as refused:
         symgen.inspect("scara", "Q[2]", method=method)
-    for letter in methods.quantities(method):
+    for letter in methods.find(method).quantities:
         assert letter in str(refused.value)
 
 

@@ -279,7 +279,7 @@ def twelve_links() -> Iterator[tuple[str, str, Program]]:
     """Every letter of every method of twelve point masses in a plane, or of a chain of bodies where they have no such letter."""
     chain, points = flat_chain(12), symgen.load("planar_point_mass:12")
     for method in owners():
-        for letter, one in methods.quantities(method).items():
+        for letter, one in methods.find(method).quantities.items():
             suiting = points if why_not(points, method, one) is None else chain
             yield method, letter, layout(suiting, method, letter).program
 

@@ -16,6 +16,7 @@ from symgen.functions import FUNCTIONS
 from symgen.inspection.parameters import KINDS, PORT, Parameter, kinds, linkage, symbolic
 from symgen.ir import Program, check
 from symgen.mechanism import Mechanism, Shift
+from symgen.methods.composite_body import lower_triangle
 from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
@@ -99,7 +100,7 @@ def test_at_other_values_it_is_the_other_robot(name: str, keep: str, function: s
     at = states("planar_arm" if name == "two_rods" else name, 2, BALLS)
     expected = Reference(other, BALLS).evaluate(function, {a.name: at[a.name] for a in FUNCTIONS[function].arguments})
     for method in methods_for(mechanism, function):
-        if methods.regroups(method) or method == "udut":
+        if methods.find(method).regroups or method == "udut":
             derived, found = symbolic(mechanism, function, keep, method=method)
             assert found
             assert differs(valued(derived, at, [p.value * factors[p.kind] for p in found]), expected) < SAME, method
@@ -140,7 +141,7 @@ def test_every_kind_keeps_its_own_and_nothing_that_is_zero(name: str) -> None:
 def test_any_routine_of_a_method_takes_the_linkage() -> None:
     laid, found = linkage(robot("planar_arm"), {"q": 2}, "m,l")
     with constants.precision():
-        rows = methods.module("composite_body").lower_triangle(laid)
+        rows = lower_triangle(laid)
     used = {laid.home.values[r] for r, (op, _, _) in enumerate(laid.home.rows) if op == "input"}
     assert {(1, e) for e in range(len(found))} <= used
     assert len(rows) == 2

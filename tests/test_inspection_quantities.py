@@ -51,7 +51,7 @@ def seen(name: str) -> Seen:
 
 
 def value(name: str, what: str, method: str) -> Array:
-    quantity = methods.quantities(method)[what.split("[")[0]]
+    quantity = methods.find(method).quantities[what.split("[")[0]]
     return numbers(made(name), what, method, {x: seen(name).state[x] for x in quantity.inputs})
 
 
@@ -60,11 +60,11 @@ def close(found: Array, expected: Array) -> bool:
 
 
 def have(name: str, method: str, letter: str) -> bool:
-    return why_not(made(name), method, methods.quantities(method)[letter]) is None
+    return why_not(made(name), method, methods.find(method).quantities[letter]) is None
 
 
 def test_every_letter_of_every_method_has_an_oracle_or_an_identity() -> None:
-    assert set(EXPECTED) | BY_IDENTITY == {(method, letter) for method in owners() for letter in methods.quantities(method)}
+    assert set(EXPECTED) | BY_IDENTITY == {(method, letter) for method in owners() for letter in methods.find(method).quantities}
 
 
 @pytest.mark.parametrize(("method", "letter"), sorted(EXPECTED))
@@ -74,7 +74,7 @@ def test_every_block_is_what_its_letter_stands_for(name: str, method: str, lette
         with pytest.raises(RequestError):
             symgen.inspect(made(name), letter, method=method)
         return
-    quantity, n = methods.quantities(method)[letter], made(name).nv
+    quantity, n = methods.find(method).quantities[letter], made(name).nv
     with BALLS.working():
         expected = EXPECTED[method, letter](seen(name))
         for index in np.ndindex(*(n,) * len(quantity.indices)):
@@ -90,7 +90,7 @@ def test_every_block_is_what_its_letter_stands_for(name: str, method: str, lette
 def test_a_whole_is_its_blocks_and_an_entry_is_one_of_a_block(name: str) -> None:
     with BALLS.working():
         for method in owners():
-            for letter, quantity in methods.quantities(method).items():
+            for letter, quantity in methods.find(method).quantities.items():
                 if not quantity.whole or not quantity.indices or not have(name, method, letter):
                     continue
                 whole, n = value(name, letter, method), made(name).nv

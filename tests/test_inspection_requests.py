@@ -51,7 +51,7 @@ def test_without_what_everything_is_listed_by_method(capsys: pytest.CaptureFixtu
     assert (code, err) == (0, "")
     for method in owners():
         section = out.split(f"\n{method}: ")[1]
-        for letter, one in methods.quantities(method).items():
+        for letter, one in methods.find(method).quantities.items():
             assert re.search(rf"^  ({letter}(\[| )|.*\b{letter}\b.*not here: )", section, re.MULTILINE), letter
             assert "(" in one.what or "lower" in one.what or method == "constraint_force", letter   # an equation number
     for one in results().values():

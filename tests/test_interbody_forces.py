@@ -17,8 +17,8 @@ from symgen.derivation.spatial import wrench_outward
 from symgen.functions import FUNCTIONS
 from symgen.joints import kinds
 from symgen.mechanism import BASE, X_AXIS, Z_AXIS, Body, Frame, Joint, Mechanism, Part, pose
-from symgen.methods import constraint_force
-from symgen.methods.riccati import forces as _riccati_forces
+from symgen.methods.constraint_force import forces as by_constraints
+from symgen.methods.riccati import forces as by_recursion
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive, models
 from symgen.programs.options import Options
@@ -174,7 +174,7 @@ def checked(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Repo
 def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = random_tree(21, 4, branching=0.5)
     assert checked(tree, lambda: derive(tree, "interbody_forces", "riccati", Options())).passed
-    monkeypatch.setattr(_riccati_forces, "wrench_outward",
+    monkeypatch.setattr(by_recursion, "wrench_outward",
                         lambda rotation, shift, n, f: wrench_outward(rotation, shift * rotation.factors[0][0][0].home.zero, n, f))
     report = checked(tree, lambda: derive(tree, "interbody_forces", "riccati", Options()))
     assert {check.kind for check in report.failures} == {"algebra", "floating", "identities"}
@@ -182,8 +182,8 @@ def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPat
 
 def test_forces_in_the_axes_of_the_wrong_link_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = random_tree(21, 4, branching=0.5)
-    straight = constraint_force.axes_by_sweep
-    monkeypatch.setattr(constraint_force, "axes_by_sweep", lambda linkage: [straight(linkage)[0]] * len(linkage))
+    straight = by_constraints.axes_by_sweep
+    monkeypatch.setattr(by_constraints, "axes_by_sweep", lambda linkage: [straight(linkage)[0]] * len(linkage))
     report = checked(tree, lambda: derive(tree, "interbody_forces", "constraint_force", Options()))
     assert {check.kind for check in report.failures} >= {"algebra", "identities"}
 

@@ -86,7 +86,7 @@ def test_a_planar_2r_arm_of_point_masses(method: str) -> None:
     arm = points(2, m1, l1)
     end = pose((l2, Fraction(0), Fraction(0)))
     arm = Mechanism("arm", arm.joints, (arm.bodies[0], Body("b1", (Part("b1", end, m2),))), arm.frames)
-    if methods.refusal(method, arm) is not None:
+    if methods.find(method).refusal(arm) is not None:
         pytest.skip("the method refuses this robot by name")
     at = draw(arm, 4, BALLS)
     with BALLS.working():
@@ -258,7 +258,7 @@ def test_nine_operations_a_link_one_sine_and_one_cosine(n: int) -> None:
 @pytest.mark.parametrize("name", FEW)
 def test_the_logarithm_costs_what_the_determinant_does(name: str, method: str) -> None:
     """One logarithm a pivot, and a sum where the determinant has a product."""
-    if methods.refusal(method, robot(name)) is not None:
+    if methods.find(method).refusal(robot(name)) is not None:
         pytest.skip("the method refuses this robot by name")
     value, det = program(name, VALUE, method), program(name, "mass_matrix_determinant", method)
     assert value.cost <= det.cost
@@ -313,7 +313,7 @@ def test_the_sizes_are_not_far_above_the_answers(name: str) -> None:
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_every_method_passes_its_round_off_bound_with_a_payload(method: str, real: str) -> None:
     made = robot("panda")
-    if methods.refusal(method, made) is not None:
+    if methods.find(method).refusal(made) is not None:
         pytest.skip("the method refuses this robot by name")
     loaded = Truth(made, 4, payload="panda_hand")
     for function in (VALUE, SLOPE):

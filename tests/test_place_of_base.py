@@ -32,7 +32,7 @@ def based(mechanism: Mechanism, *pose: Pose) -> Mechanism:
 def test_a_base_elsewhere_gives_the_same_rows(function: str, method: str) -> None:
     """By every method, on the arm where it suits it; all but the frame's place, whose axes are the same rows as well."""
     slides = ["prismatic_revolute"] if method in ("composite_body", "kinematics", "newton_euler") else []
-    for name in (name for name in ("planar_arm", *slides) if methods.refusal(method, robot(name)) is None):
+    for name in (name for name in ("planar_arm", *slides) if methods.find(method).refusal(robot(name)) is None):
         here, there = (symgen.program(m, function, method) for m in (robot(name), based(robot(name), (FAR,))))
         if function == "forward_kinematics":
             given = {"q": draw(robot(name), 4)["q"]}
@@ -88,8 +88,9 @@ def test_verify_sees_a_jacobian_that_loses_what_the_base_is_away(monkeypatch: py
 
     arm = robot("planar_arm")
     for mechanism, holds in ((arm, True), (based(arm, (FAR,)), False)):
-        monkeypatch.setitem(kinematics.FUNCTIONS, "jacobian", by_points)
-        methods._derivation.cache_clear()
+        monkeypatch.setattr(kinematics, "METHOD", replace(kinematics.METHOD, functions={"jacobian": by_points}))
+        methods.find.cache_clear()
         report = symgen.verify(replace(mechanism, name=f"{mechanism.name}_{holds}"), ["jacobian"], real="float", compiled=False)
         assert report.passed is holds
-    methods._derivation.cache_clear()
+    monkeypatch.undo()
+    methods.find.cache_clear()

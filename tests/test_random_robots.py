@@ -47,11 +47,11 @@ def verified(made: Mechanism, method: str) -> None:
 def test_a_method_verifies_wherever_it_applies(method: str, seed: int) -> None:
     """In space, and where it refuses all that is not in a plane, there."""
     made = spatial(seed) if method not in IN_A_PLANE else flat(seed)
-    assert methods.refusal(method, made) is None
+    assert methods.find(method).refusal(made) is None
     verified(made, method)
 
 
-IN_A_PLANE = {method for method in methods.names() if all(methods.refusal(method, spatial(seed)) for seed in SEEDS)}
+IN_A_PLANE = {method for method in methods.names() if all(methods.find(method).refusal(spatial(seed)) for seed in SEEDS)}
 
 
 def test_one_method_is_of_the_plane_alone_and_half_the_robots_branch() -> None:

@@ -15,16 +15,23 @@ from symgen.programs import choosing, deriving, making
 from symgen.programs.options import Options
 from tests.robots_for_tests import FEW, ROBOTS, flat_chain, planar_rods, point_mass_arm, program, robot
 
-STANDING = [m for m in methods.names() if hasattr(methods.module(m), "stands_for") and ":" not in m]
+STANDING = [m for m in methods.names() if methods.find(m).stands_for is not None]
 """Methods that are one variant on some robots and another on others."""
+
+
+def standing(method: str, made: Mechanism) -> str:
+    """Which variant it is on a robot."""
+    stands_for = methods.find(method).stands_for
+    assert stands_for is not None
+    return f"{method}:{stands_for(made)}"
 
 
 @pytest.mark.parametrize("method", STANDING)
 @pytest.mark.parametrize("name", ["planar_point_mass", *FEW])
 def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(name: str, method: str) -> None:
-    if methods.refusal(method, robot(name)) is not None:
+    if methods.find(method).refusal(robot(name)) is not None:
         pytest.skip("the method refuses this robot by name")
-    variant = f"{method}:{methods.module(method).stands_for(robot(name))}"
+    variant = standing(method, robot(name))
     for function in FUNCTIONS:
         if {method, variant} <= set(choosing.methods_for(robot(name), function)):
             assert methods.alike(method, function, robot(name)) == methods.alike(variant, function, robot(name))
@@ -36,7 +43,7 @@ def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(name: s
 def test_its_variants_compute_all_that_the_method_does(method: str) -> None:
     for function in ("mass_matrix_solve", "inverse_mass_matrix", "mass_matrix_determinant", "forward_dynamics",
                      "operational_inertia_inverse"):
-        every = {method, *(f"{method}:{variant}" for variant in methods.module(method).VARIANTS)}
+        every = {method, *(f"{method}:{variant}" for variant in methods.find(method).variants)}
         assert every <= set(methods.providers(function))
 
 
@@ -76,13 +83,13 @@ def test_what_shares_a_derivation_would_have_been_derived_alike() -> None:
                          ids=lambda m: str(m.name))
 def test_whether_the_answer_is_a_difference_of_larger_terms_is_asked_of_the_variant(made: Mechanism) -> None:
     """In space it always is; in a plane for rigid links, not for point masses."""
-    assert methods.differs("fixman:spatial", made)
-    assert methods.differs("fixman:planar", made) == (made.name != "arm")
-    variant = f"fixman:{methods.module('fixman').stands_for(made)}"
-    assert methods.differs("fixman", made) == methods.differs(variant, made)
-    assert methods.differs("constraint_force", made)
-    assert methods.differs("constraint_force:parallel", made)
-    assert not any(methods.differs(m, made) for m in methods.names() if m.partition(":")[0] not in ("fixman", "constraint_force"))
+    assert methods.find("fixman:spatial").differs(made)
+    assert methods.find("fixman:planar").differs(made) == (made.name != "arm")
+    assert methods.find("fixman").differs(made) == methods.find(standing("fixman", made)).differs(made)
+    assert methods.find("constraint_force").differs(made)
+    assert methods.find("constraint_force:parallel").differs(made)
+    others = [m for m in methods.names() if m.partition(":")[0] not in ("fixman", "constraint_force")]
+    assert not any(methods.find(m).differs(made) for m in others)
 
 
 @pytest.mark.parametrize("method", ["fixman", "fixman:planar", "fixman:spatial"])
@@ -94,23 +101,8 @@ def test_every_form_verifies_in_a_plane(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", methods.names())
-def test_a_variant_is_found_again_as_the_same_object(method: str) -> None:
-    for function in FUNCTIONS:
-        if method in methods.providers(function):
-            assert methods.derivation(method, function) is methods.derivation(method, function)
-            assert all(methods.reading(method, function, robot(name)) in
-                       [methods.derivation(m, function) for m in methods.providers(function)]
-                       for name in ROBOTS[:3] if methods.refusal(method, robot(name)) is None)
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_a_refusal_is_one_sentence_that_names_the_method_the_robot_and_a_way_out(name: str) -> None:
-    for method in methods.names():
-        why = methods.refusal(method, robot(name))
-        if why is not None:
-            assert why.startswith(method.partition(":")[0])
-            assert f"'{robot(name).name}'" in why
-            assert why.count(";") == 1
-            assert "take " in why.partition(";")[2]
-            assert "\n" not in why
-            assert not why.endswith(".")
+def test_what_is_read_of_a_method_is_a_derivation_that_has_a_name(method: str) -> None:
+    for function in methods.find(method).functions:
+        named = {methods.derivation(m, function) for m in methods.providers(function)}
+        assert all(methods.reading(method, function, robot(name)) in named
+                   for name in ROBOTS[:3] if methods.find(method).refusal(robot(name)) is None)

@@ -57,12 +57,12 @@ def results() -> dict[str, Result]:
 
 def why_not(mechanism: Mechanism, method: str, quantity: Quantity) -> str | None:
     """Why a robot has no such quantity, in one sentence; None where it has."""
-    return methods.refusal(method, mechanism) if quantity.refusal is None else quantity.refusal(mechanism)
+    return methods.find(method).refusal(mechanism) if quantity.refusal is None else quantity.refusal(mechanism)
 
 
 def owners() -> list[str]:
     """The methods that declare quantities, sorted; variants read the same."""
-    return [name for name in methods.names() if ":" not in name and methods.quantities(name)]
+    return [name for name in methods.names() if ":" not in name and methods.find(name).quantities]
 
 
 def choose(mechanism: Mechanism, what: str, method: str | None = None) -> Choice:
@@ -73,23 +73,23 @@ def choose(mechanism: Mechanism, what: str, method: str | None = None) -> Choice
     known = results()
     if words is None:
         raise _unknown(what)
-    having = [name for name in owners() if words.letter in methods.quantities(name)]
-    suiting = [name for name in having if why_not(mechanism, name, methods.quantities(name)[words.letter]) is None]
+    having = [name for name in owners() if words.letter in methods.find(name).quantities]
+    suiting = [name for name in having if why_not(mechanism, name, methods.find(name).quantities[words.letter]) is None]
     others = [f"--method {name}" for name in suiting[1:]]
     if words.letter in known and having:
         others += [f"--method {name}" for name in methods.providers(known[words.letter].function)[:1]]
     if suiting:
         notes = (f"{words.letter} is that of {suiting[0]}; another one: {', '.join(others)}",) if others else ()
-        return Choice(words, methods.quantities(suiting[0])[words.letter], suiting[0], notes)
+        return Choice(words, methods.find(suiting[0]).quantities[words.letter], suiting[0], notes)
     if words.letter in known:
         return Choice(words, known[words.letter], None)
     if having:
-        raise RequestError(str(why_not(mechanism, having[0], methods.quantities(having[0])[words.letter])))
+        raise RequestError(str(why_not(mechanism, having[0], methods.find(having[0]).quantities[words.letter])))
     raise _unknown(what)
 
 
 def _of_method(mechanism: Mechanism, what: str, words: Words | None, method: str) -> Choice:
-    own, known = methods.quantities(method), results()
+    own, known = methods.find(method).quantities, results()
     if words is not None and words.letter in own:
         why = why_not(mechanism, method, own[words.letter])
         if why is not None:
@@ -105,7 +105,7 @@ def _of_method(mechanism: Mechanism, what: str, words: Words | None, method: str
 
 def _unknown(what: str) -> RequestError:
     listed = ", ".join(one.heading for one in results().values())
-    letters = {name: [heading(letter, one.indices) for letter, one in methods.quantities(name).items()] for name in owners()}
+    letters = {name: [heading(letter, one.indices) for letter, one in methods.find(name).quantities.items()] for name in owners()}
     lettered = "; ".join(f"of {name} {', '.join(names)}" for name, names in letters.items())
     return UnknownName(f"'{what}' is no quantity to inspect; there are: {listed}; {lettered}")
 
@@ -113,7 +113,7 @@ def _unknown(what: str) -> RequestError:
 def listing(mechanism: Mechanism) -> str:
     """Every quantity of this robot, one a line, grouped by method; what it has not, with the reason."""
     groups = [("results, by any method that computes them (--method)", _results(mechanism))]
-    groups += [(f"{name}: {methods.module(name).SOURCE}", _letters(mechanism, name)) for name in owners()]
+    groups += [(f"{name}: {methods.find(name).source}", _letters(mechanism, name)) for name in owners()]
     lines = iter(table([row for _, (rows, _) in groups for row in rows], texts=(0, 1, 2)))
     text = []
     for title, (rows, lacking) in groups:
@@ -142,7 +142,7 @@ def _results(mechanism: Mechanism) -> Lines:
 def _letters(mechanism: Mechanism, method: str) -> Lines:
     rows: list[tuple[str, str, str]] = []
     lacking: dict[str, list[str]] = {}
-    for letter, one in methods.quantities(method).items():
+    for letter, one in methods.find(method).quantities.items():
         why = why_not(mechanism, method, one)
         if why is None:
             rows.append((f"  {heading(letter, one.indices)}", one.shape, one.what))

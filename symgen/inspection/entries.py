@@ -162,7 +162,7 @@ def _onto(axis: k.Vec3) -> k.Mat3:
 def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
                    shown: Callable[[Linkage, Block], Block], keep: tuple[str, ...] = ()) -> Layout:
     """A quantity over any frames; `shown` turns a block into the axes it is to be read in; kinds in `keep` stay symbols."""
-    quantity = methods.quantities(method)[letter]
+    quantity = methods.find(method).quantities[letter]
     shapes = {name: ARGUMENTS[name].sizes(mechanism.nq, mechanism.nv) for name in quantity.inputs}
     kept = parameters(model, keep)
     if kept:

@@ -151,7 +151,8 @@ def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "no
     """`symbolic` as the method writes it, before any pass."""
     what = FUNCTIONS[named(function)]
     method = chosen(mechanism, function) if method is None else method
-    build, why = methods.derivation(method, function), refusal(mechanism, function, None) or methods.refusal(method, mechanism)
+    build = methods.derivation(method, function)
+    why = refusal(mechanism, function, None) or methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
     shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in what.arguments}

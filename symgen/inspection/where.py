@@ -41,7 +41,7 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
     assert not isinstance(choice.found, Result)
     plain, regrouped = models(mechanism)
     with k.precision():
-        model = regrouped if methods.regroups(method) else plain
+        model = regrouped if methods.find(method).regroups else plain
         found = of_letter(mechanism, choice, choice.found,
                           derived_layout(mechanism, method, choice.words.letter, model, lambda _, block: block))
     names = [found.program.rows[r].name for r in dict.fromkeys(found.rows) if found.program.rows[r].op not in ("const", "input")]
@@ -51,7 +51,7 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
         if kept := [name for name in names if name in present]:
             gone = len(names) - len(kept)
             notes = ["the C computes in the frames that 'symgen show' lists"
-                     + (", with inertia moved to the parents" if methods.regroups(method) else "")]
+                     + (", with inertia moved to the parents" if methods.find(method).regroups else "")]
             if gone:
                 notes.append(f"{gone} of the {len(names)} entries of {found.label} have no line of their own: the passes merged "
                              "them into others")

@@ -275,7 +275,7 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
 
 
 def _derived(mechanism: Mechanism, function: str, method: str) -> tuple[Program | None, str]:
-    why = methods.refusal(method, mechanism)
+    why = methods.find(method).refusal(mechanism)
     if why is not None:
         return None, why
     try:

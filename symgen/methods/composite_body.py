@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.scalars import DivisionByZero, Scalar
+from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, wrench_outward
-
-SOURCE = "Saha 1997, (10)-(16), (25)-(30)"
+from symgen.methods._factor import Factor, Half
+from symgen.methods._method import Method
 
 
 def composite_inertias(linkage: Linkage) -> list[RigidInertia]:
@@ -92,86 +92,67 @@ def eliminate(linkage: Linkage, rows: list[dict[int, Scalar]]) -> tuple[list[dic
     return alpha, pivots, inverses
 
 
-def solve(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
-    """M⁻¹ b by U D Uᵀ, the elimination applied to b on the way (SA 24)."""
-    alpha, _, inverses = eliminate(linkage, lower_triangle(linkage))
-    return substitute(linkage, alpha, inverses, b)
+class Elimination(Factor):
+    """M = U D Uᵀ by elimination of the mass matrix: U⁻¹ = E_2 … E_n and D = diag(m̂_k), SA (17)-(24)."""
 
+    def __init__(self, linkage: Linkage) -> None:
+        super().__init__(linkage)
+        self.alpha, self.masses, self.inverses = eliminate(linkage, lower_triangle(linkage))
 
-def substitute(linkage: Linkage, alpha: Sequence[dict[int, Scalar]], inverses: Sequence[Scalar],
-               b: Sequence[Scalar]) -> list[Scalar]:
-    """x = U⁻ᵀ D⁻¹ U⁻¹ b (SA 24)."""
-    x = eliminated(linkage, alpha, b)
-    for k in range(len(linkage)):
-        linkage.step(k, "back substitution, SA (24)")
-        x[k] = x[k] * inverses[k]
-        for i in sorted(alpha[k]):
-            x[k] = x[k] - alpha[k][i] * x[i]
-    return x
+    @property
+    def pivots(self) -> list[Scalar]:
+        """det M = Π m̂_k."""
+        return self.masses
 
-
-def eliminated(linkage: Linkage, alpha: Sequence[dict[int, Scalar]], b: Sequence[Scalar]) -> list[Scalar]:
-    """U⁻¹ b = E_2 … E_n b (SA 24)."""
-    x = list(b)
-    for k in reversed(range(len(linkage))):
-        linkage.step(k, "elimination applied to the right-hand side, SA (24)")
-        for i, factor in alpha[k].items():
-            x[i] = x[i] - factor * x[k]
-    return x
-
-
-def halves(linkage: Linkage, columns: Sequence[Sequence[Scalar]]) -> list[tuple[list[Scalar], list[Scalar]]]:
-    """(U⁻¹ b, D⁻¹ U⁻¹ b) of every column b, decomposed once: bᵀ M⁻¹ c is the product of one's left and the other's right."""
-    alpha, _, inverses = eliminate(linkage, lower_triangle(linkage))
-    left = [eliminated(linkage, alpha, b) for b in columns]
-    return [(x, [xk * inverse for xk, inverse in zip(x, inverses, strict=True)]) for x in left]
-
-
-def mass_matrix_solve(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """x = M⁻¹ b."""
-    return (solve(linkage, linkage.inputs["b"]),)
-
-
-def inverse_mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """M⁻¹ = U⁻ᵀ D⁻¹ U⁻¹ with U⁻¹ = E_2 … E_n (SA 17-19); only where it can be nonzero is anything computed."""
-    alpha, _, inverses = eliminate(linkage, lower_triangle(linkage))
-    n = len(linkage)
-    columns: list[list[Scalar]] = []
-    for j in range(n):
-        linkage.home.step(f"column {j} of the inverse")
-        # The right-hand side e_j touches only the ancestors of j on the way in; entries above row j follow by symmetry.
-        x = [linkage.zero] * n
-        x[j] = linkage.one
-        for k in (j, *linkage.model.ancestors(j)):
-            for i, factor in alpha[k].items():
+    def eliminated(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """U⁻¹ b = E_2 … E_n b (SA 24)."""
+        x = list(b)
+        for k in reversed(range(len(x))):
+            self.linkage.step(k, "elimination applied to the right-hand side, SA (24)")
+            for i, factor in self.alpha[k].items():
                 x[i] = x[i] - factor * x[k]
-        for k in range(j + 1):
-            x[k] = x[k] * inverses[k]
-            for i in sorted(alpha[k]):
-                x[k] = x[k] - alpha[k][i] * x[i]
-        columns.append(x)
-    return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
+        return x
+
+    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """U⁻ᵀ D⁻¹ U⁻¹ b (SA 24)."""
+        x = self.eliminated(b)
+        for k in range(len(x)):
+            self.linkage.step(k, "back substitution, SA (24)")
+            x[k] = x[k] * self.inverses[k]
+            for i in sorted(self.alpha[k]):
+                x[k] = x[k] - self.alpha[k][i] * x[i]
+        return x
+
+    def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
+        """(U⁻¹ b, D⁻¹ U⁻¹ b) of every column b."""
+        left = [self.eliminated(b) for b in columns]
+        return [(x, [xk * inverse for xk, inverse in zip(x, self.inverses, strict=True)]) for x in left]
+
+    def inverse(self) -> list[Scalar]:
+        """M⁻¹ = U⁻ᵀ D⁻¹ U⁻¹ (SA 17-19); only where it can be nonzero is anything computed."""
+        n, linkage, alpha = len(self.linkage), self.linkage, self.alpha
+        columns: list[list[Scalar]] = []
+        for j in range(n):
+            linkage.home.step(f"column {j} of the inverse")
+            # The right-hand side e_j touches only the ancestors of j on the way in; entries above row j follow by symmetry.
+            x = [linkage.zero] * n
+            x[j] = linkage.one
+            for k in (j, *linkage.model.ancestors(j)):
+                for i, factor in alpha[k].items():
+                    x[i] = x[i] - factor * x[k]
+            for k in range(j + 1):
+                x[k] = x[k] * self.inverses[k]
+                for i in sorted(alpha[k]):
+                    x[k] = x[k] - alpha[k][i] * x[i]
+            columns.append(x)
+        return [columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)]
 
 
-def mass_matrix_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """det M = Π m̂_k."""
-    try:
-        _, pivots, _ = eliminate(linkage, lower_triangle(linkage))
-    except DivisionByZero:
-        return ([linkage.zero],)
-    return ([linkage.product(pivots)],)
-
-
-def mass_matrix_log_determinant(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """ln det M = Σ ln m̂_k."""
-    return ([linkage.log_product(eliminate(linkage, lower_triangle(linkage))[1])],)
-
-
-FUNCTIONS = {
-    "mass_matrix": mass_matrix,
-    "gravity_force": gravity_force,
-    "mass_matrix_solve": mass_matrix_solve,
-    "inverse_mass_matrix": inverse_mass_matrix,
-    "mass_matrix_determinant": mass_matrix_determinant,
-    "mass_matrix_log_determinant": mass_matrix_log_determinant,
-}
+METHOD = Method(
+    source="Saha 1997, (10)-(16), (25)-(30)",
+    functions={
+        "mass_matrix": mass_matrix,                                                         # (16)
+        "gravity_force": gravity_force,
+    },
+    factor=Elimination,                                                                     # (17)-(30)
+)

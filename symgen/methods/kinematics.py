@@ -5,8 +5,7 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Vector, times, transposed
-
-SOURCE = "Rodriguez & Kreutz 1988, (3.11)-(3.13)"
+from symgen.methods._method import Method
 
 
 def _chain(linkage: Linkage) -> list[int]:
@@ -84,4 +83,10 @@ def jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return ([column[r] for r in range(6) for column in columns],)
 
 
-FUNCTIONS = {"forward_kinematics": forward_kinematics, "jacobian": jacobian}
+METHOD = Method(
+    source="Rodriguez & Kreutz 1988, (3.11)-(3.13)",
+    functions={
+        "forward_kinematics": forward_kinematics,                                           # (3.11)-(3.12)
+        "jacobian": jacobian,                                                               # (3.13)
+    },
+)

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Matrix, RigidInertia, SplitShift, Vector, times, wrench_outward
+from symgen.methods._method import Method
 from symgen.methods._quantities import Entries, Quantity, column
-
-SOURCE = "Rodriguez & Kreutz 1988, (2.1)-(2.13), (2.24)-(2.30)"
 
 
 @dataclass(frozen=True)
@@ -137,14 +136,6 @@ def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
 
 
-FUNCTIONS = {
-    "inverse_dynamics": inverse_dynamics,
-    "bias_force": bias_force,
-    "gravity_force": gravity_force,
-    "mass_matrix": mass_matrix,
-}
-
-
 def _of_motion(letter: str) -> Callable[[Linkage], Entries]:
     def derive(linkage: Linkage) -> Entries:
         motions = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"])
@@ -158,3 +149,14 @@ QUANTITIES = {
     "omegadot": Quantity(("k",), "3x1", "angular acceleration of link k, RK (2.4)", _of_motion("alpha"), STATE, whole=False),
     "vdot": Quantity(("k",), "3x1", "acceleration of its origin less gravity, RK (2.5)", _of_motion("accel"), STATE, whole=False),
 }
+
+METHOD = Method(
+    source="Rodriguez & Kreutz 1988, (2.1)-(2.13), (2.24)-(2.30)",
+    functions={
+        "inverse_dynamics": inverse_dynamics,                                               # (2.1)-(2.13)
+        "bias_force": bias_force,                                                           # (3.23)
+        "gravity_force": gravity_force,
+        "mass_matrix": mass_matrix,                                                         # (3.20)
+    },
+    quantities=QUANTITIES,
+)

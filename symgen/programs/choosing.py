@@ -25,7 +25,7 @@ LONG_CHAIN = 20
 def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
     """The methods that can compute a function of this robot."""
     named(function)
-    return tuple(m for m in methods.providers(function) if methods.refusal(m, mechanism) is None)
+    return tuple(m for m in methods.providers(function) if methods.find(m).refusal(mechanism) is None)
 
 
 def best(mechanism: Mechanism, function: str, options: Options) -> Program:
@@ -40,7 +40,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     long = mechanism.nv > LONG_CHAIN
 
     def order(name: str) -> tuple[bool, bool, str]:
-        return methods.differs(name, mechanism), long and not methods.sweeps(name), name
+        return methods.find(name).differs(mechanism), long and not methods.find(name).sweeps, name
 
     for method in sorted(methods_for(mechanism, function), key=order):
         reading = methods.reading(method, function, mechanism)
@@ -86,7 +86,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
 
 def _loses(mechanism: Mechanism, method: str, options: Options, depth: int) -> bool:
     """Whether the answer of a method that takes constraints away loses its digits in `depth` operations, as `verify` has it."""
-    if not methods.differs(method, mechanism):
+    if not methods.find(method).differs(mechanism):
         return False
     from symgen.reference.free_bodies import freedom  # NumPy, which a cached Program does without
 

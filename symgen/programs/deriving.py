@@ -133,7 +133,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Options
     build = methods.derivation(method, function)
     plain, regrouped = models(mechanism)
     # A joint feels no difference after regrouping, but what crosses it does: a wrench bears the link's own weight.
-    model = regrouped if methods.regroups(method) and not what.own_inertia else plain
+    model = regrouped if methods.find(method).regroups and not what.own_inertia else plain
     with constants.precision():
         felt = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
         arguments = [*what.arguments, *felt]

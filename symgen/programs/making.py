@@ -85,7 +85,7 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Opt
         if not alike:
             return _chosen(mechanism, function, options)
         method = _program(mechanism, alike, None, options).method
-    why = methods.refusal(method, mechanism)
+    why = methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
     key = _key(mechanism, function, method, options)

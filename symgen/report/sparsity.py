@@ -105,7 +105,7 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
     if np.linalg.cond(M) < 1 / NEGLIGIBLE**1.5:
         found |= {"U": _upper(M), "M⁻¹": np.linalg.inv(M)}
     found["φ"] = phi
-    if methods.refusal("constraint_force", mechanism) is None:
+    if methods.find("constraint_force").refusal(mechanism) is None:
         back = np.linalg.inv(phi)
         A = back.T @ np.linalg.inv(inertia) @ back
         W = _forbidden(H)

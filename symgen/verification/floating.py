@@ -30,7 +30,7 @@ def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
     A method whose answer is a difference of larger terms may lose what those are larger by: `symgen.reference.free_bodies`.
     """
     terms = 1.0
-    if methods.differs(program.method, truth.mechanism):
+    if methods.find(program.method).differs(truth.mechanism):
         terms = max(terms, freedom(truth.mechanism, truth.links["payload"]))
     return float(program.depth + 1 + c99.TRIG[trig]) * terms
 

@@ -167,8 +167,8 @@ def soft_rates(linkage: Linkage, partition: Partition, pivots: list[Pivot], b: S
     return x
 
 
-def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> dict[tuple[int, int], Scalar]:
-    """H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ for j ≤ i, LC (12): one way only, L_h Z = (H^ab)ᵀ and then Zᵀ Δ⁻¹ Z."""
+def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> list[Scalar]:
+    """H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ, LC (12): one way only, L_h Z = (H^ab)ᵀ and then Zᵀ Δ⁻¹ Z; row-major and full."""
     n = len(pivots)
     halves, scaled = [], []
     for i in range(n):
@@ -182,18 +182,5 @@ def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) ->
             entry = partition.soft.get((i, j), linkage.zero)
             for x, y in zip(halves[i], scaled[j], strict=True):
                 entry = entry - x * y
-            found[i, j] = entry
-    return found
-
-
-def determinant(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> Scalar:
-    """det G^aa = det G · det H^bb, LC (8)."""
-    whole = linkage.one
-    for factor in partition.metric:
-        whole = whole * factor
-    return whole * linkage.product([x for pivot in pivots for x in pivot.delta])            # (8)
-
-
-def log_determinant(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> Scalar:
-    """ln det G + ln det H^bb, LC (8); ln det G is one constant but for a run-time payload."""
-    return linkage.log_product([*partition.metric, *(x for pivot in pivots for x in pivot.delta)])
+            found[i, j] = found[j, i] = entry
+    return [found[i, j] for i in range(n) for j in range(n)]

@@ -14,6 +14,7 @@ from symgen.derivation.closed_forms import riccati_form
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import ArticulatedInertia, Symmetric, Vector, twist_inward, wrench_outward
+from symgen.methods._factor import Factor
 
 
 @dataclass(frozen=True)
@@ -105,3 +106,21 @@ def smoothed(linkage: Linkage, filters: list[Filter], nu: Sequence[Scalar]) -> t
         accelerations.append((w, v))
         result.append(rate)
     return result, accelerations
+
+
+class Filtered(Factor):
+    """M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11), and its inverse (4.16) by a filter and a smoother."""
+
+    def __init__(self, linkage: Linkage) -> None:
+        super().__init__(linkage)
+        self.filters = riccati_sweep(linkage)
+
+    @property
+    def pivots(self) -> list[Scalar]:
+        """D(k): det M = Π D(k), from (4.11)."""
+        return [gain.D for gain in self.filters]
+
+    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """(1 − HΨL)ᵀ D⁻¹ (1 − HΨL) b: filter tip → base (4.20), smooth base → tip (4.22)."""
+        _, nu = filtered(self.linkage, self.filters, b)
+        return smoothed(self.linkage, self.filters, nu)[0]                                  # (4.18)

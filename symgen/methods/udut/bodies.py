@@ -5,7 +5,6 @@ Quantities of link i stand in its own axes at C_i. Sums over "i + 1" run over th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -34,9 +33,6 @@ class Points:
 
     d: list[Vector]
     arm: list[Vector]
-
-
-Place = Callable[[Linkage], Points]
 
 
 def centres(linkage: Linkage) -> Points:

@@ -1,0 +1,87 @@
+"""The contract of a method: what it is a reading of, what it computes, which robots it suits, and what it names on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from symgen.errors import ArgumentError
+from symgen.mechanism import Mechanism
+from symgen.methods._factor import Derive, TakeApart
+from symgen.methods._quantities import Quantity
+from symgen.names import named
+
+Functions = Mapping[str, Derive]
+Refusal = Callable[[Mechanism], str | None]
+"""Why a robot is not suited, in one sentence; None where it is."""
+
+
+def suits(mechanism: Mechanism) -> str | None:
+    """A refusal of no robot."""
+    return None
+
+
+def never(mechanism: Mechanism) -> bool:
+    return False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Variant:
+    """Another reading of the same method, asked for as "method:variant": what is not said here is as in the method.
+
+    Its functions and its factor are its own: nothing is taken from the method's.
+    """
+
+    functions: Functions = field(default_factory=dict)
+    factor: TakeApart | None = None
+    refusal: Refusal | None = None
+    differs: Callable[[Mechanism], bool] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Method:
+    """One published method. A method's file, or the `__init__` of its folder, ends with `METHOD = Method(...)`.
+
+    `source`: the paper, its year and the equations that are read. `functions`: what the method has an algorithm of its own
+    for, name -> derivation. `factor`: how it takes M apart; M⁻¹ b, M⁻¹, det M, ln det M, forward dynamics and Λ⁻¹ follow
+    from it where `functions` has no algorithm of its own, as mass_matrix_and_bias does from mass_matrix.
+
+    `variants`: its other readings. `stands_for`: which of them the method by its plain name is on a robot, where that is one.
+    `refusal`: why a robot is not suited. What only a derivation can see, such as a run-time payload, a method declines by
+    raising MethodRefusal. `differs`: whether the answer is a difference of larger terms, M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ:
+    what each link would do were it free, less what its neighbours keep it from; round-off is then measured against them.
+
+    `sweeps`: whether it goes along the links without pairing them, so that its length grows as their number does. `regroups`:
+    whether it accepts links whose inertia was moved into their parents. `quantities`: the letters that it lets people look at.
+    """
+
+    source: str
+    functions: Functions = field(default_factory=dict)
+    factor: TakeApart | None = None
+    variants: Mapping[str, Variant] = field(default_factory=dict)
+    stands_for: Callable[[Mechanism], str] | None = None
+    refusal: Refusal = suits
+    differs: Callable[[Mechanism], bool] = never
+    sweeps: bool = False
+    regroups: bool = True
+    quantities: Mapping[str, Quantity] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.source.strip():
+            raise ArgumentError("a method has no source; name the paper, its year and the equations that it is a reading of")
+        readings: dict[str, Method | Variant] = {"the method": self}
+        readings |= {f"variant '{name}' of the method": variant for name, variant in self.variants.items()}
+        for which, reading in readings.items():
+            if not reading.functions and reading.factor is None:
+                raise ArgumentError(f"{which} after {self.source} computes nothing; give it functions or a factor")
+            for function in reading.functions:
+                named(function)
+
+    def variant(self, name: str) -> Method:
+        """A variant as a method by itself; "" is the method."""
+        if not name:
+            return self
+        own = self.variants[name]
+        return replace(self, functions=own.functions, factor=own.factor, variants={}, stands_for=None,
+                       refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
+                       quantities={letter: one for letter, one in self.quantities.items() if one.variant in ("", name)})

@@ -1,0 +1,81 @@
+"""Every link freed and then held by its hard coordinates: what applies M⁻¹ of LC (12), in a plane and in space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.methods._factor import Factor, Results
+from symgen.methods.fixman.gradient import gradient
+from symgen.methods.fixman.partition import Partition, eliminate, soft_inverse, soft_rates
+from symgen.methods.fixman.planar import absolute_forces, joint_rates, planar
+from symgen.methods.fixman.reach import in_a_plane
+from symgen.methods.fixman.spatial import spatial
+
+
+class Held(Factor):
+    """H = G⁻¹ and its hard block eliminated; det M = det G · det H^bb, Fixman's theorem, LC (8)."""
+
+    def __init__(self, linkage: Linkage, partition: Partition) -> None:
+        super().__init__(linkage)
+        self.partition, self.hard = partition, eliminate(linkage, partition)
+
+    @property
+    def deltas(self) -> list[Scalar]:
+        """The pivots of H^bb."""
+        return [x for pivot in self.hard for x in pivot.delta]
+
+    @property
+    def pivots(self) -> list[Scalar]:
+        """Those of det G · det H^bb, LC (8); det G is one constant but for a run-time payload."""
+        return [*self.partition.metric, *self.deltas]
+
+    def determinant(self) -> Scalar:
+        """det G · det H^bb, LC (8)."""
+        metric = self.linkage.one
+        for factor in self.partition.metric:
+            metric = metric * factor
+        return metric * self.linkage.product(self.deltas)                                   # (8)
+
+    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """[H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ] b, LC (12)."""
+        return soft_rates(self.linkage, self.partition, self.hard, b)
+
+
+class HeldInAPlane(Held):
+    """M⁻¹ = T⁻¹ M_φ⁻¹ T⁻ᵀ: (12) holds for the directions φ of the links, from which the joint angles follow.
+
+    M⁻¹ is had a unit right-hand side at a time: one that meets a narrow band costs little.
+    """
+
+    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        return joint_rates(self.linkage, super().solve(absolute_forces(self.linkage, b)))
+
+
+class HeldInSpace(Held):
+    """The soft coordinates are those of the joints. The way back is what costs, and M⁻¹ is had without it."""
+
+    def inverse(self) -> list[Scalar]:
+        return soft_inverse(self.linkage, self.partition, self.hard)
+
+
+def in_plane(linkage: Linkage) -> Held:
+    """Point masses or rigid links about parallel axes."""
+    return HeldInAPlane(linkage, planar(linkage))
+
+
+def in_space(linkage: Linkage) -> Held:
+    """Rigid bodies."""
+    return HeldInSpace(linkage, spatial(linkage))
+
+
+def as_it_suits(linkage: Linkage) -> Held:
+    """In the plane where that suits the robot."""
+    return in_plane(linkage) if in_a_plane(linkage.model) else in_space(linkage)
+
+
+def mass_matrix_log_determinant_gradient(linkage: Linkage) -> Results:
+    """d ln det M / dq of a planar chain."""
+    held = in_plane(linkage)
+    return (gradient(linkage, held.partition, held.hard),)

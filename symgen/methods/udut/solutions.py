@@ -1,0 +1,76 @@
+"""The three solutions of SA §B, with what `bodies` decomposes: τ̂ = U⁻¹ τ (36)-(37), τ̃ = D⁻¹ τ̂, θ̈ = U⁻ᵀ τ̃ (38)-(39)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Vector, twist_inward, wrench_outward
+from symgen.methods._factor import Factor, Half
+from symgen.methods.udut.bodies import Points, centres, decompose, origins
+
+
+class Decomposition(Factor):
+    """M = U D Uᵀ (21) by articulated bodies, seen from one point of each link."""
+
+    def __init__(self, linkage: Linkage, at: Points) -> None:
+        super().__init__(linkage)
+        self.at, self.bodies = at, decompose(linkage, at)
+
+    @property
+    def pivots(self) -> list[Scalar]:
+        """m̂_k: det M = Π m̂_k, from (21)."""
+        return [body.mass for body in self.bodies]
+
+    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """U⁻ᵀ D⁻¹ U⁻¹ b (24): θ̈ from b = τ."""
+        linkage = self.linkage
+        _, tilde = self.reduced(b)
+        mu: list[tuple[Vector, Vector]] = []
+        result = []
+        for i, link in enumerate(linkage.links):
+            linkage.step(i, "transpose of U, SA (38)-(39)")
+            body = self.bodies[i]
+            w, v = linkage.zeros, linkage.zeros
+            if link.parent >= 0:
+                w, v = twist_inward(link.rotation, self.at.arm[i], *mu[link.parent])            # (39)
+            rate = tilde[i] - (body.psi_hat[0].dot(w) + body.psi_hat[1].dot(v))                 # (38)
+            linkage.name("thetaddot", i, rate)
+            mu.append((w + body.p[0] * rate, v + body.p[1] * rate))                             # under (39)
+            result.append(rate)
+        return result
+
+    def reduced(self, tau: Sequence[Scalar]) -> Half:
+        """τ̂ = U⁻¹ τ and τ̃ = D⁻¹ τ̂."""
+        linkage, n = self.linkage, len(self.linkage)
+        tauhat = [linkage.zero] * n
+        eta = [(linkage.zeros, linkage.zeros) for _ in range(n)]
+        tilde = [linkage.zero] * n
+        for i in reversed(range(n)):
+            link, body = linkage.links[i], self.bodies[i]
+            linkage.step(i, "U and D, SA (36)-(37)")
+            eta_n, eta_f = eta[i]
+            hat = tau[i] - (body.p[0].dot(eta_n) + body.p[1].dot(eta_f))                        # (36)
+            linkage.name("tauhat", i, hat)
+            tauhat[i], tilde[i] = hat, hat * body.inverse
+            linkage.name("tautilde", i, tilde[i])
+            if link.parent >= 0:
+                eta_n, eta_f = eta_n + body.psi_hat[0] * hat, eta_f + body.psi_hat[1] * hat     # under (37)
+                n_p, f_p = wrench_outward(link.rotation, self.at.arm[i], eta_n, eta_f)          # (37)
+                eta[link.parent] = (eta[link.parent][0] + n_p, eta[link.parent][1] + f_p)
+        return tauhat, tilde
+
+    def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
+        """(U⁻¹ b, D⁻¹ U⁻¹ b) of every column b, (24)."""
+        return [self.reduced(b) for b in columns]
+
+
+def at_centres(linkage: Linkage) -> Decomposition:
+    """At the mass centres, as in the paper."""
+    return Decomposition(linkage, centres(linkage))
+
+
+def at_origins(linkage: Linkage) -> Decomposition:
+    """At the origins of the link frames."""
+    return Decomposition(linkage, origins(linkage))
