@@ -16,9 +16,11 @@ import json
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from symgen.errors import MechanismError
+from symgen.joints import Elementary, JointType, joint_type
 from symgen.names import nearest
 from symgen.tables import html_table
 
@@ -201,6 +203,17 @@ class Joint:
     mimic: Mimic | None = None
     unapplied: tuple[tuple[str, Fraction], ...] = ()
     """Read, reported and not applied: damping, friction, rotor inertia … as (name, value)."""
+    parameters: tuple[tuple[str, Fraction], ...] = ()
+    """The numbers that its type asks for, as (name, value): the pitch of a screw."""
+
+    @property
+    def type(self) -> JointType:
+        return joint_type(self.kind)
+
+    @property
+    def motions(self) -> tuple[Elementary, ...]:
+        """What it does about its axis, in the words that the reference reads."""
+        return self.type.oracle(dict(self.parameters))
 
     def __repr__(self) -> str:
         on = f"body {self.parent}" if self.parent >= 0 else "the base"
@@ -262,6 +275,12 @@ class Mechanism:
                 raise MechanismError(f"{where} has parent {joint.parent}; parents must stand before children")
             if not any(joint.axis):
                 raise MechanismError(f"{where} has a zero axis; give it a direction")
+            wanted, given = [p.name for p in joint.type.parameters], [name for name, _ in joint.parameters]
+            if wanted != given:
+                raise MechanismError(f"{where} is {joint.kind} and declares {', '.join(given) or 'no numbers'}; "
+                                     f"its type takes {', '.join(wanted) or 'none'}")
+            if not all(value for _, value in joint.parameters):
+                raise MechanismError(f"{where} has a parameter of zero, which makes it another type of joint; declare that")
         for body in self.bodies:
             for part in body.parts:
                 if part.mass < 0:
@@ -281,17 +300,32 @@ class Mechanism:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is computed from the rest."""
-        return {name: value for name, value in self.__dict__.items() if name != "content"}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @cached_property
+    def q_slices(self) -> tuple[slice, ...]:
+        """Of each joint, the entries of q that are its own."""
+        return _slices([joint.type.nq for joint in self.joints])
+
+    @cached_property
+    def v_slices(self) -> tuple[slice, ...]:
+        """Of each joint, the entries of v, a and tau that are its own."""
+        return _slices([joint.type.nv for joint in self.joints])
+
+    @cached_property
+    def dofs(self) -> tuple[tuple[int, int], ...]:
+        """Of each entry of v: the joint, and which of its velocities it is."""
+        return tuple((i, k) for i, joint in enumerate(self.joints) for k in range(joint.type.nv))
 
     @property
     def nq(self) -> int:
-        """Number of coordinates; each joint type so far has one."""
-        return len(self.joints)
+        """Number of coordinates."""
+        return sum(joint.type.nq for joint in self.joints)
 
     @property
     def nv(self) -> int:
-        """Number of velocities; each joint type so far has one."""
-        return len(self.joints)
+        """Number of velocities."""
+        return sum(joint.type.nv for joint in self.joints)
 
     @property
     def parents(self) -> tuple[int, ...]:
@@ -340,6 +374,17 @@ class Mechanism:
         count = f"{len(self.joints)} joint{'s' * (len(self.joints) != 1)}"
         mass = float(sum(body.mass for body in self.bodies))
         return f"{self.name}: {count}, {mass:g} kg moving, gravity {_numbers(self.gravity)} m/s²"
+
+
+def first_and_count(own: slice) -> list[int]:
+    """A slice as programs read it in a manifest."""
+    return [own.start, own.stop - own.start]
+
+
+def _slices(sizes: list[int]) -> tuple[slice, ...]:
+    """Consecutive slices of these sizes."""
+    ends = list(accumulate(sizes))
+    return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))
 
 
 def _numbers(vector: Vector3) -> str:

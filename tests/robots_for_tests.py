@@ -22,7 +22,7 @@ from symgen.description.loading import builtin_robots
 from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
 from symgen.ir import Numbers, Program, evaluate
-from symgen.joints import kinds
+from symgen.joints import joint_type, kinds
 from symgen.mechanism import X_AXIS, Y_AXIS, Z_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Pose, Turn, Vector3, pose
 from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference
@@ -30,6 +30,8 @@ from symgen.reference.precision import FLOAT, Array, Scalars, arb
 from symgen.reference.states import draw_states
 
 GRID = 1000
+PURE = tuple(kind for kind in kinds() if not (joint_type(kind).turns and joint_type(kind).slides))
+"""Joint types whose coordinate is an angle or a length, not both: over the rationals an angle stands for its half's tangent."""
 
 
 def random_mechanism(
@@ -54,6 +56,8 @@ def random_mechanism(
         slanted = vector(1) if general and random.random() < 0.3 else None
         return slanted if slanted and any(slanted) else random.choice((X_AXIS, Y_AXIS, Z_AXIS))
 
+    chosen = [random.choice(list(joints)) for _ in range(n)]
+
     def inertia(link: str) -> Part:
         # Moments of a box of matter: each is a sum of two squares, so that the triangle inequality holds; then turned.
         xx, yy, zz = (decimal(0.01, 0.2) for _ in range(3))
@@ -62,13 +66,19 @@ def random_mechanism(
         return Part(link, pose(vector(0.2)) + turned, decimal(0.5, 5), (yy + zz, zero, zero, xx + zz, zero, xx + yy))
 
     made = tuple(
-        Joint(f"joint{i}", random.choice(list(joints)), i - 1 if kind == "chain" else random.randint(-1, i - 1),
-              pose(vector(0.5), (angle(), angle(), angle())), axis())
+        of_kind(Joint(f"joint{i}", "revolute", i - 1 if kind == "chain" else random.randint(-1, i - 1),
+                      pose(vector(0.5), (angle(), angle(), angle())), axis()), chosen[i])
         for i in range(n)
     )
     bodies = tuple(Body(f"link{i}", (inertia(f"link{i}"),)) for i in range(n))
     frames = tuple(Frame(body.name, i) for i, body in enumerate(bodies))
     return Mechanism(f"random_{kind}_{n}", made, bodies, frames)
+
+
+def of_kind(joint: Joint, kind: str) -> Joint:
+    """The joint as one of another type, whose numbers are some of the size of a tenth."""
+    wanted = joint_type(kind).parameters
+    return replace(joint, kind=kind, parameters=tuple((p.name, Fraction(7 + len(joint.name + p.name), 100)) for p in wanted))
 
 
 def point_mass_arm(*masses: int) -> Mechanism:
@@ -133,7 +143,7 @@ def robot(name: str) -> Mechanism:
         return symgen.load(name)
     made = random_mechanism(**_MADE[name])
     if made.nv == 2:
-        joints = tuple(replace(joint, kind=kind) for joint, kind in zip(made.joints, _MADE[name]["joints"], strict=True))
+        joints = tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, _MADE[name]["joints"], strict=True))
         made = replace(made, joints=joints)
     return replace(made, name=name)
 

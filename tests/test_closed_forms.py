@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from random import Random
 from types import ModuleType
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -19,7 +20,6 @@ import sympy as sp
 import symgen
 from symgen import joints, methods
 from symgen.derivation.closed_forms import (
-    Q,
     cross_matrix,
     feels,
     joint_form,
@@ -44,12 +44,13 @@ KINDS = joints.kinds()
 @pytest.fixture
 def screw() -> Iterator[str]:
     """A joint type that nobody wrote: a turn about z that climbs 3/10 m a radian, as a file of symgen/joints would say."""
-    def pose(q: sp.Expr) -> tuple[sp.Matrix, sp.Matrix]:
-        rotation, _ = joints.joint_type("revolute").pose(q)
-        return rotation, sp.Matrix([0, 0, sp.Rational(3, 10) * q])
+    def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[sp.Matrix, sp.Matrix]:
+        rotation, _ = joints.joint_type("revolute").pose(q, p)
+        return rotation, sp.Matrix([0, 0, sp.Rational(3, 10) * q[0]])
 
     made = ModuleType("symgen.joints.screw")
-    made.TURNS, made.pose = True, pose   # type: ignore[attr-defined]
+    made.__dict__["JOINT"] = replace(joints.joint_type("revolute"), pose=pose,
+                                     oracle=lambda p: (joints.Turning(0), joints.Sliding(0, Fraction(3, 10))))
     sys.modules[made.__name__] = made
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joints, "kinds", lambda: (*KINDS, "screw"))
@@ -61,6 +62,11 @@ def screw() -> Iterator[str]:
         cached.cache_clear()
 
 
+def numbers(kind: str) -> dict[Any, sp.Expr]:
+    """What stands for the parameters of a joint type in a test."""
+    return {symbol: sp.Rational(3 + i, 10) for i, symbol in enumerate(joint_form(kind).parameters.values())}
+
+
 def exact(v: object) -> sp.Matrix:
     return sp.Matrix([sp.Rational(x.numerator, x.denominator) for x in v])   # type: ignore[attr-defined]
 
@@ -69,8 +75,9 @@ def exact(v: object) -> sp.Matrix:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_motion_subspace_is_the_numeric_derivative_of_the_pose(kind: str) -> None:
-    rotation, shift = (sp.lambdify(Q, m, "mpmath") for m in joints.joint_type(kind).pose(Q))
-    H = joint_form(kind).motion_subspace
+    form, given = joint_form(kind), numbers(kind)
+    rotation, shift = (sp.lambdify(form.q[0], m.subs(given), "mpmath") for m in (form.rotation, form.shift))
+    H = form.motion_subspace.subs(given)
     assert H.shape == (6, 1)
     assert not H.free_symbols   # constant for a joint of one coordinate
     with mpmath.workdps(60):
@@ -80,20 +87,40 @@ def test_a_motion_subspace_is_the_numeric_derivative_of_the_pose(kind: str) -> N
             spin = back * (rotation(at + h) - rotation(at - h)) / (2 * h)
             slide = back * (shift(at + h) - shift(at - h)) / (2 * h)
             found = [spin[2, 1], spin[0, 2], spin[1, 0], *slide]
-            assert max(abs(x - int(y)) for x, y in zip(found, H, strict=True)) < 1e-35   # h² of a third derivative below 1
+            off = max(abs(x - mpmath.mpf(y.p) / y.q) for x, y in zip(found, H, strict=True))
+            assert off < 1e-35   # h² of a third derivative below 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_joint_starts_at_rest_with_a_rotation(kind: str) -> None:
     form = joint_form(kind)
-    assert form.rotation.subs(Q, 0) == sp.eye(3)
-    assert form.shift.subs(Q, 0) == sp.zeros(3, 1)
+    still = dict.fromkeys(form.q, 0)
+    assert form.rotation.subs(still) == sp.eye(3)
+    assert form.shift.subs(still) == sp.zeros(3, 1)
     assert (form.rotation.T * form.rotation).applyfunc(sp.trigsimp) == sp.eye(3)
 
 
 def test_motion_subspaces_of_the_declared_types() -> None:
     assert list(joint_form("revolute").motion_subspace) == list(joint_form("continuous").motion_subspace) == [0, 0, 1, 0, 0, 0]
     assert list(joint_form("prismatic").motion_subspace) == [0, 0, 0, 0, 0, 1]
+    assert list(joint_form("helical").motion_subspace) == [0, 0, 1, 0, 0, joint_form("helical").parameters["pitch"]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_oracle_of_a_joint_is_the_motion_of_its_pose(kind: str) -> None:
+    """What the reference reads and what the derivation reads are declared apart: both must say one motion about z."""
+    form, given = joint_form(kind), numbers(kind)
+    turned, shifted = sp.eye(3), sp.zeros(3, 1)
+    named = {name: Fraction(int(given[symbol].p), int(given[symbol].q)) for name, symbol in form.parameters.items()}
+    for step in joints.joint_type(kind).oracle(named):
+        value = sp.Rational(step.rate.numerator, step.rate.denominator) * form.q[step.of]
+        if isinstance(step, joints.Turning):
+            turned = turned * sp.Matrix([[sp.cos(value), -sp.sin(value), 0], [sp.sin(value), sp.cos(value), 0], [0, 0, 1]])
+        else:
+            shifted = shifted + turned * sp.Matrix([0, 0, value])
+    assert turned == form.rotation.subs(given)
+    assert shifted == form.shift.subs(given)
+    assert joints.joint_type(kind).turns == (form.rotation != sp.eye(3))
 
 
 def test_another_pose_gives_another_motion_subspace(screw: str) -> None:
@@ -261,7 +288,7 @@ def test_b_does_not_exist_where_j_does_not_carry_i(name: str) -> None:
 def step(kind: str, P: sp.Matrix) -> tuple[sp.Expr, sp.Matrix, sp.Matrix]:
     """D, G and P⁺ of the closed form at a numeric P, its named equations put in one after the other."""
     form = riccati_form(kind)
-    at = {form.P[i, j]: P[i, j] for i in range(6) for j in range(i, 6)}
+    at = {form.P[i, j]: P[i, j] for i in range(6) for j in range(i, 6)} | numbers(kind)
     D = form.D.subs(at)
     at[form.d] = 1 / D
     G = form.G.subs(at)
@@ -275,14 +302,15 @@ def test_the_riccati_step_is_the_matrix_formula_on_rational_matrices(kind: str, 
     source = Random(seed)
     entries = [[sp.Rational(x.numerator, x.denominator) for x in rationals(source, 6)] for _ in range(6)]
     P = sp.Matrix(entries) * sp.Matrix(entries).T + sp.eye(6)
-    H = joint_form(kind).motion_subspace.T
+    H = joint_form(kind).motion_subspace.subs(numbers(kind)).T
     D, G, after = step(kind, P)
     assert (H * P * H.T)[0] == D                              # RK (4.6)
     assert G == P * H.T / D                                   # RK (5.12)
     assert after == P - P * H.T * H * P / D                   # (1 − G H) P of RK (4.5)
     assert H * after == sp.zeros(1, 6)                        # what the joint cannot carry
     zeros = {(i, j) for i in range(6) for j in range(6) if riccati_form(kind).P_after[i, j] == 0}
-    assert zeros == {(i, j) for i in range(6) for j in range(6) if H[i] or H[j]}
+    pure = sum(1 for x in H if x) == 1   # else rows of H P⁺ = 0 are sums
+    assert zeros == {(i, j) for i in range(6) for j in range(6) if pure and (H[i] or H[j])}
 
 
 def test_the_riccati_step_of_a_joint_type_nobody_wrote(screw: str) -> None:

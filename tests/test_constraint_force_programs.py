@@ -14,13 +14,12 @@ import symgen
 from symgen import methods
 from symgen.derivation.model import indefinite
 from symgen.errors import RequestError
-from symgen.joints import kinds
 from symgen.mechanism import Body, Mechanism, Part, pose
 from symgen.methods.constraint_force.elimination import leaf_first, odd_even
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive
 from symgen.programs.options import Options
-from tests.robots_for_tests import FEW, ROBOTS, draw, point_mass_arm, program, random_mechanism, robot, run
+from tests.robots_for_tests import FEW, PURE, ROBOTS, draw, point_mass_arm, program, random_mechanism, robot, run
 
 # -- what it refuses ---------------------------------------------------------------------------------------------------------
 
@@ -80,7 +79,7 @@ def test_its_solve_is_another_program_than_the_others(name: str) -> None:
 
 @cache
 def _depth(n: int, function: str, method: str, general: bool = False) -> int:
-    chain = random_mechanism(n, seed=1, joints=kinds(), general=general)
+    chain = random_mechanism(n, seed=1, joints=PURE, general=general)
     return derive(chain, function, method, Options(), 10**7).depth
 
 
@@ -108,7 +107,7 @@ def test_the_parallel_inverse_is_logarithmically_deep_too() -> None:
 
 @pytest.mark.parametrize("method", [m for m in methods.providers("mass_matrix_solve") if ":" not in m])
 def test_serial_methods_grow_at_least_linearly_in_depth(method: str) -> None:
-    if methods.find(method).refusal(random_mechanism(16, seed=1, joints=kinds(), general=False)) is not None:
+    if methods.find(method).refusal(random_mechanism(16, seed=1, joints=PURE, general=False)) is not None:
         pytest.skip("the method refuses this robot by name")
     small, middle, large = (_depth(n, "mass_matrix_solve", method) for n in (8, 16, 32))
     assert large - middle >= 1.7 * (middle - small)

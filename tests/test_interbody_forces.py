@@ -15,7 +15,6 @@ import symgen
 from symgen.derivation.model import regroup
 from symgen.derivation.spatial import wrench_outward
 from symgen.functions import FUNCTIONS
-from symgen.joints import kinds
 from symgen.mechanism import BASE, X_AXIS, Z_AXIS, Body, Frame, Joint, Mechanism, Part, pose
 from symgen.methods.constraint_force import forces as by_constraints
 from symgen.methods.riccati import forces as by_recursion
@@ -26,7 +25,7 @@ from symgen.reference.precision import Array
 from symgen.verification.report import Report
 from symgen.verification.verify import verify_programs
 from tests.oracles import random_tree
-from tests.robots_for_tests import BALLS, FEW, ROBOTS, draw, largest, program, random_mechanism, robot, run, states
+from tests.robots_for_tests import BALLS, FEW, PURE, ROBOTS, draw, largest, program, random_mechanism, robot, run, states
 
 METHODS = ("constraint_force", "constraint_force:parallel", "riccati")
 ROUND = (Fraction(1), Fraction(0), Fraction(0), Fraction(1), Fraction(0), Fraction(1))
@@ -192,7 +191,7 @@ def test_forces_in_the_axes_of_the_wrong_link_are_caught(monkeypatch: pytest.Mon
 
 @cache
 def depth(n: int, method: str) -> int:
-    return derive(random_mechanism(n, seed=1, joints=kinds(), general=False), "interbody_forces", method, Options(), 10**7).depth
+    return derive(random_mechanism(n, seed=1, joints=PURE, general=False), "interbody_forces", method, Options(), 10**7).depth
 
 
 def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling() -> None:

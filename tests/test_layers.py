@@ -28,12 +28,12 @@ ROOMS: dict[str, str] = {
     "names": "errors functions",
     "ir": "errors tables",
     "joints": "errors",
-    "mechanism": "errors names tables",
+    "mechanism": "errors joints names tables",
     "shelf": "version",
     # a file → Mechanism
     "description": "errors joints mechanism names",
     # the other road to the same numbers: nothing of the derivation is allowed here
-    "reference": "errors functions mechanism",
+    "reference": "errors functions joints mechanism",
     # Mechanism → Program
     "derivation": "errors ir joints mechanism",
     "methods": "derivation errors mechanism names",
@@ -45,18 +45,18 @@ ROOMS: dict[str, str] = {
     # what is known of it, and what a machine makes of it
     "certificate": "backends derivation description errors ir joints mechanism programs reference",
     "machine": "backends certificate description errors functions ir mechanism names programs reference shelf",
-    "verification": "backends certificate description errors functions ir machine mechanism methods names programs readback "
-                    "reals reference tables",
+    "verification": "backends certificate description errors functions ir joints machine mechanism methods names programs "
+                    "readback reals reference tables",
     "proof": "backends certificate derivation description errors functions ir machine mechanism programs reference tables "
              "verification",
-    "inspection": "backends derivation description errors functions ir joints mechanism methods names passes programs reference "
-                  "tables",
-    "measuring": "backends description errors functions ir machine mechanism methods names programs reals reference tables "
-                 "verification version",
+    "inspection": "backends derivation description errors functions ir joints mechanism methods names passes programs "
+                  "reference tables",
+    "measuring": "backends description errors functions ir joints machine mechanism methods names programs reals reference "
+                 "tables verification version",
     "pictures": "errors inspection measuring",
     "report": "backends derivation errors functions joints mechanism methods programs reference tables verification version",
-    "delivery": "backends certificate description errors functions ir joints machine mechanism names programs proof reals "
-                "reference tables verification version",
+    "delivery": "backends certificate description errors functions ir machine mechanism names programs proof reals reference "
+                "tables verification version",
     # what a user types
     "reproduce": "description errors machine measuring mechanism names pictures programs reference version",
     "commands": "certificate delivery description errors functions inspection ir machine measuring mechanism names pictures "

@@ -9,7 +9,7 @@ import flint
 import numpy as np
 import pytest
 
-from symgen.errors import RequestError
+from symgen.errors import MechanismError, RequestError, UnknownName
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Mechanism, Part, Shift
 from symgen.reference.mechanics import ORACLES, Reference
@@ -181,11 +181,13 @@ def test_floats_are_the_balls_rounded() -> None:
             assert np.abs(value - expected).max() <= 1e-13 * condition * np.abs(expected).max(), (function.name, name)
 
 
-def test_an_unknown_joint_type_is_named() -> None:
+def test_an_unknown_joint_type_and_a_missing_number_are_named() -> None:
     tree = TREES[0]
     joints = (replace(tree.joints[0], kind="helical"), *tree.joints[1:])
-    with pytest.raises(RequestError, match=r"helical.*joint0"):
-        Reference(replace(tree, joints=joints))
+    with pytest.raises(MechanismError, match=r"joint 'joint0' is helical and declares no numbers; its type takes pitch"):
+        replace(tree, joints=joints)
+    with pytest.raises(UnknownName, match="joint type 'helicl' is not known; there are: continuous, helical"):
+        replace(tree, joints=(replace(tree.joints[0], kind="helicl"), *tree.joints[1:]))
 
 
 def test_pinocchio_agrees_on_a_random_tree() -> None:

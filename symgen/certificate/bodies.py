@@ -20,7 +20,7 @@ from symgen.certificate.ranges import Ranges
 from symgen.derivation import constants as k
 from symgen.derivation.model.links import Link, declared, full
 from symgen.description.inertias import is_positive_semidefinite
-from symgen.joints import joint_type
+from symgen.joints import Sliding
 from symgen.mechanism import Mechanism
 
 Ball = Any
@@ -45,7 +45,14 @@ class Bodies:
         return sorted(carried)
 
     def turns(self, i: int) -> bool:
-        return bool(joint_type(self.links[i].kind).TURNS)
+        return self.links[i].turns
+
+    @cached_property
+    def strides(self) -> list[Ball]:
+        """How far (m) each body moves along its joint's axis for a unit of the joint's coordinate, be it rad or m."""
+        with k.precision():
+            return [flint.arb(sum((abs(k.rational(step.rate)) for step in joint.motions if isinstance(step, Sliding)), k.ZERO))
+                    for joint in self.mechanism.joints]
 
     def weakness(self, i: int) -> str | None:
         """Which link on body i can have negative energy; None when there is none. Exact: no slack is given here."""
@@ -55,10 +62,16 @@ class Bodies:
         return None
 
     def own(self, i: int) -> Ball:
-        """H_iᵀ M_i H_i (kg m², kg): the body's moment of inertia about its joint's axis, or its mass."""
+        """H_iᵀ M_i H_i (kg m², kg): the body's moment of inertia about its joint's axis, or its mass.
+
+        Where it turns and advances by s a unit, moment + s² mass: what the turn moves is at right angles to the axis.
+        """
         with k.precision():
-            inertia = self.links[i].inertia
-            return k.settle(inertia.S[0] + inertia.S[3]) if self.turns(i) else inertia.m
+            inertia, stride = self.links[i].inertia, self.strides[i]
+            moment = k.settle(inertia.S[0] + inertia.S[3])
+            if not self.turns(i):
+                return inertia.m
+            return moment if stride == 0 else flint.arb(moment) + stride**2 * flint.arb(inertia.m)
 
     @cached_property
     def central(self) -> list[flint.arb_mat | None]:
@@ -107,7 +120,7 @@ class Bodies:
                  for s, row in zip(link.shift, link.rotation, strict=True)]
         inner = 1 / flint.arb(link.inertia.m).sqrt()
         if p == i:
-            moved = abs(_dot(axis, _cross(z, place)) if self.turns(i) else axis[2]) * root
+            moved = (abs(_dot(axis, _cross(z, place)) if self.turns(i) else 0) + abs(axis[2]) * self.strides[i]) * root
             return {b: inner, p: moved}
         lever = _cross([x - c for x, c in zip(place, self.centre(p), strict=True)], axis)
         return {b: inner, p: (1 / flint.arb(parent.inertia.m) + self._form(p, lever) ** 2).sqrt()}
@@ -130,10 +143,9 @@ class Bodies:
         """The longest way from the parent's origin to each body's origin, over the joint's range."""
         found = []
         with k.precision():
-            for link, (low, high) in zip(self.links, self.ranges.of["q"], strict=True):
+            for link, stride, (low, high) in zip(self.links, self.strides, self.ranges.of["q"], strict=True):
                 fixed = _length([flint.arb(x) for x in link.shift])
-                stroke = flint.arb(0) if joint_type(link.kind).TURNS else flint.arb(k.rational(max(abs(low), abs(high))))
-                found.append(fixed + stroke)
+                found.append(fixed + stride * flint.arb(k.rational(max(abs(low), abs(high)))))
         return found
 
     def composite(self, i: int) -> Ball:
@@ -147,22 +159,24 @@ class Bodies:
                 S = link.inertia.S
                 spread = flint.arb(k.settle(S[0] + S[3] + S[5]))            # ∫ρ r² about the body's origin
                 m, h = flint.arb(link.inertia.m), _length([flint.arb(x) for x in link.inertia.h])
-                total += (spread + 2 * away[b] * h + m * away[b] ** 2) if self.turns(i) else m
+                turning = (spread + 2 * away[b] * h + m * away[b] ** 2) if self.turns(i) else 0
+                total += turning + self.strides[i] ** 2 * m
             if self.loaded is not None and self.loaded.body in away:
-                total += self._load(away[self.loaded.body], self.turns(i))
+                total += self._load(away[self.loaded.body], i)
             return total
 
-    def _load(self, away: Ball, turns: bool) -> Ball:
+    def _load(self, away: Ball, i: int) -> Ball:
         """What the run-time load adds to M_ii at most, on a body whose origin is `away` from the axis."""
         assert self.loaded is not None
         mass, *rest = self.ranges.of["payload"]
         m = flint.arb(k.rational(mass[1]))
-        if not turns:
-            return m
+        along = self.strides[i] ** 2 * m
+        if not self.turns(i):
+            return along
         centre = _length([flint.arb(k.rational(max(abs(low), abs(high)))) for low, high in rest[:3]])
         spread = sum((flint.arb(k.rational(rest[3 + xx][1])) for xx in (0, 3, 5)), flint.arb(0)) / 2    # ∫ρ r² = ½ tr I
         far = away + _length([flint.arb(x) for x in k.displacement(self.loaded.pose)[1]])
-        return spread + 2 * far * m * centre + m * far**2
+        return along + spread + 2 * far * m * centre + m * far**2
 
 
 def _inverse_moments(link: Link) -> flint.arb_mat | None:

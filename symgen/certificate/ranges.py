@@ -64,8 +64,9 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION)
         positions.append(place)
         if sentence:
             said.setdefault(sentence, []).append(joint.name)
-        for declared, default, found, what in ((joint.limits.velocity, RATE, velocities, _unit(joint, "rad/s", "m/s")),
-                                               (joint.limits.effort, FORCE, efforts, _unit(joint, "N m", "N"))):
+        (of_rate,) = joint.type.velocities
+        for declared, default, found, what in ((joint.limits.velocity, RATE, velocities, of_rate.rate_unit),
+                                               (joint.limits.effort, FORCE, efforts, of_rate.force_unit)):
             size = default if declared is None or declared <= 0 else declared
             found.append((-size, size))
             if size is not declared:
@@ -83,19 +84,16 @@ def stated(names: Sequence[str]) -> list[str]:
     return [_STATED[name] for name in names if name in _STATED]
 
 
-def _unit(joint: Joint, turning: str, sliding: str) -> str:
-    return sliding if joint.kind == "prismatic" else turning
-
-
 def _position(mechanism: Mechanism, joint: Joint) -> tuple[Range, str]:
     """The range, and what had to be assumed ("": nothing)."""
     low, high = joint.limits.lower, joint.limits.upper
-    if joint.kind != "continuous" and low is not None and high is not None:
+    if joint.type.limited and low is not None and high is not None:
         if low > high:
             raise ArgumentError(f"{mechanism.name}: joint '{joint.name}' has limits that are not in order "
                                f"({float(low):g} to {float(high):g}); correct them in the description")
         return (low, high), ""
-    if joint.kind == "prismatic":
+    (coordinate,) = joint.type.positions
+    if coordinate.unit == "m":
         return (-STROKE, STROKE), f"no limits declared, ±{float(STROKE):g} m assumed"
-    reason = "turning without limits" if joint.kind == "continuous" else "no limits declared"
+    reason = "no limits declared" if joint.type.limited else "turning without limits"
     return (-TURN, TURN), f"{reason}, ±pi rad assumed"

@@ -28,9 +28,8 @@ from symgen.delivery.replacing import replace_folder
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program
-from symgen.joints import joint_type
 from symgen.machine import firmware
-from symgen.mechanism import BASE, Mechanism
+from symgen.mechanism import BASE, Mechanism, first_and_count
 from symgen.reals import LOST
 from symgen.version import __version__
 
@@ -165,7 +164,8 @@ def _manifest(
         "nv": mechanism.nv,
         "gravity": [float(g) for g in mechanism.gravity],
         "joints": [
-            {"name": joint.name, "type": joint.kind, "parent": parent, "child": body.name, "q": [i, 1], "v": [i, 1]}
+            {"name": joint.name, "type": joint.kind, "parent": parent, "child": body.name,
+             "q": first_and_count(mechanism.q_slices[i]), "v": first_and_count(mechanism.v_slices[i])}
             for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
         ],
         "functions": functions,
@@ -174,7 +174,7 @@ def _manifest(
 
 
 def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:
-    units = ["rad" if joint_type(joint.kind).TURNS else "m" for joint in mechanism.joints]
+    units = [position.unit for joint in mechanism.joints for position in joint.type.positions]
     joints = [
         {key: cell(joint[key]) for key in ("name", "parent", "child")} | {"type": joint["type"]} | {"index": i, "unit": unit}
         for i, (joint, unit) in enumerate(zip(described["joints"], units, strict=True))

@@ -1,11 +1,12 @@
 """What SymPy derives: closed forms that are local to one joint or one link, each from the geometry that declares it.
 
 Nothing here spans two operators; the results are small, cached, and carried along the mechanism by
-`derivation.lower`. Changing a joint's `pose` changes everything below.
+`scalars.lower`. Changing a joint's `pose` changes everything below.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,16 +15,17 @@ import sympy as sp
 
 from symgen.joints import joint_type
 
-Q, QD = sp.symbols("q qd", real=True)
-
 
 @dataclass(frozen=True)
 class JointForm:
     """One joint type: pose (rotation, shift) and motion subspace H (angular rows first), in the moved frame's axes.
 
-    twist across the joint = H q̇; H is constant for every joint type with one coordinate.
+    twist across the joint = H v, a column of H a degree of freedom. `q` are the symbols of its coordinates, `parameters` those
+    of the numbers that a joint declares, by name.
     """
 
+    q: tuple[Any, ...]
+    parameters: dict[str, Any]
     rotation: Any
     shift: Any
     motion_subspace: Any
@@ -41,20 +43,32 @@ def motion_subspace(rotation: Any, shift: Any, q: Any) -> Any:
     return sp.Matrix.vstack(vee(spin), slide)
 
 
+def _columns(kind: str, q: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
+    """H (6 x nv) of a joint type: column k is what q ⊕ ε e_k does at ε = 0."""
+    joint, e = joint_type(kind), sp.Symbol("epsilon", real=True)
+    along = [joint.moved(q, [e if i == k else sp.S.Zero for i in range(joint.nv)]) for k in range(joint.nv)]
+    return sp.Matrix.hstack(*(motion_subspace(*joint.pose(place, parameters), e).subs(e, 0) for place in along))
+
+
 @cache
 def feels(kind: str) -> str:
-    """What a joint's motion subspace is: "turn" (pure, about z), "slide" (pure, any direction) or "both"."""
+    """What a joint's motion subspace is: "turn" (pure, about z), "slide" (pure, any direction) or "both".
+
+    It says which inertia the joint cannot feel: the null space of ξ̂ J = 0 over the 4x4 pseudo-inertias J, for every column ξ.
+    """
     H = joint_form(kind).motion_subspace
-    if H[3:, 0].is_zero_matrix and H[0] == 0 and H[1] == 0:
+    if H[3:, :].is_zero_matrix and H[:2, :].is_zero_matrix:
         return "turn"
-    return "slide" if H[:3, 0].is_zero_matrix else "both"
+    return "slide" if H[:3, :].is_zero_matrix else "both"
 
 
 @cache
 def joint_form(kind: str) -> JointForm:
     """The closed form of a joint type, from `symgen/joints/<kind>.py`."""
-    rotation, shift = joint_type(kind).pose(Q)
-    return JointForm(rotation, shift, motion_subspace(rotation, shift, Q))
+    joint = joint_type(kind)
+    q = sp.symbols(f"q_:{joint.nq}" if joint.nq > 1 else "q,", real=True)
+    parameters = {parameter.name: sp.Symbol(parameter.name, real=True, nonzero=True) for parameter in joint.parameters}
+    return JointForm(q, parameters, *joint.pose(q, parameters), _columns(kind, q, parameters))
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from symgen.derivation import constants as k
-from symgen.derivation.closed_forms import Q, joint_form
+from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar, lower
@@ -19,20 +19,46 @@ from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift
 
 
 @dataclass(frozen=True)
+class Dof:
+    """A degree of freedom: entry `index` of v, the link that it moves, its column of the motion subspace in the link's axes."""
+
+    index: int
+    link: int
+    H_angular: Vector
+    H_linear: Vector
+
+    def project(self, n: Vector, f: Vector) -> Scalar:
+        """Hᵀ · wrench: the generalized force at this degree of freedom."""
+        return self.H_angular.dot(n) + self.H_linear.dot(f)
+
+
+@dataclass(frozen=True)
 class LinkGeometry:
-    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's, H is its motion subspace."""
+    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's; `dofs` are its joint's."""
 
     parent: int
     children: tuple[int, ...]
     rotation: Rotation
     shift: Vector
-    H_angular: Vector
-    H_linear: Vector
+    dofs: tuple[Dof, ...]
     label: str
 
+    @property
+    def dof(self) -> Dof:
+        """That of a joint which has one."""
+        (only,) = self.dofs
+        return only
+
+    @property
+    def H_angular(self) -> Vector:
+        return self.dof.H_angular
+
+    @property
+    def H_linear(self) -> Vector:
+        return self.dof.H_linear
+
     def project(self, n: Vector, f: Vector) -> Scalar:
-        """Hᵀ · wrench: the generalized force at this joint."""
-        return self.H_angular.dot(n) + self.H_linear.dot(f)
+        return self.dof.project(n, f)
 
 
 class Linkage:
@@ -139,25 +165,30 @@ class Linkage:
     def _geometry(self, i: int) -> LinkGeometry:
         link = self.model.links[i]
         form = joint_form(link.kind)
-        q = self.inputs["q"][i]
+        q = self.inputs["q"][link.q]
         gamma, alpha, beta = k.zxz(link.rotation)
         constants = [_about(2, gamma), _about(0, alpha)]
+        bindings: dict[object, Scalar] = {**self.declared(i), **dict(zip(form.q, q, strict=True))}
         if link.turns:
-            angle = self._angle(q, beta)
-            bindings: dict[object, Scalar] = {Q: q, **self._sine_cosine(i, angle)}
+            bindings |= self._sine_cosine(i, form, self._angle(q[0], beta))
             factors = [self.matrix(m) for m in constants]
         else:
-            bindings = {Q: q}
             factors = [self.matrix(m) for m in (*constants, _about(2, beta))]
         turning = Rotation([*factors, _lowered(form.rotation, bindings, self.home)])
         constant = Rotation(factors)
         slide = Vector(lower(x, bindings, self.home) for x in form.shift)
-        H = [lower(x, bindings, self.home) for x in form.motion_subspace]
+        dofs = []
+        for column, index in enumerate(range(link.v.start, link.v.stop)):
+            H = [lower(form.motion_subspace[r, column], bindings, self.home) for r in range(6)]
+            dofs.append(Dof(index, i, Vector(H[:3]), Vector(H[3:])))
         shift = self._shift(link, self._offset(i) + constant.outward(slide), slide)
-        return LinkGeometry(
-            link.parent, self.model.children(i), turning, shift,
-            Vector(H[:3]), Vector(H[3:]), link.name,
-        )
+        return LinkGeometry(link.parent, self.model.children(i), turning, shift, tuple(dofs), link.name)
+
+    def declared(self, i: int) -> dict[object, Scalar]:
+        """What the symbols of joint i's parameters stand for, in the closed forms of its type."""
+        link = self.model.links[i]
+        symbols = joint_form(link.kind).parameters
+        return {symbols[name]: self.scalar(value) for name, value in link.parameters}
 
     def _shift(self, link: Link, whole: Vector, slide: Vector) -> Vector:
         """The shift from a link's frame to its parent's; in two where a part along the joint's axis leaves less across it.
@@ -181,7 +212,12 @@ class Linkage:
                 return q, quarter
         return q + self.home.constant(k.angle_of(cosine, sine)), 0
 
-    def _sine_cosine(self, i: int, angle: tuple[Scalar, int]) -> dict[object, Scalar]:
+    def measure(self, i: int) -> Scalar:
+        """|H|² of joint i: what a volume of its coordinate is of one of the twists that it allows. 1 for a turn or a slide."""
+        (column,) = joint_form(self.model.links[i].kind).motion_subspace.T.tolist()
+        return lower(sum(x * x for x in column), self.declared(i), self.home)
+
+    def _sine_cosine(self, i: int, form: JointForm, angle: tuple[Scalar, int]) -> dict[object, Scalar]:
         import sympy as sp
 
         atom, quarter = angle
@@ -189,7 +225,7 @@ class Linkage:
         self.home.name(f"c_{i + 1}", c)
         self.home.name(f"s_{i + 1}", s)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
-        return {sp.cos(Q): c, sp.sin(Q): s}
+        return {sp.cos(form.q[0]): c, sp.sin(form.q[0]): s}
 
     def _carried(self, frame: Frame, payload: Sequence[Scalar]) -> RigidInertia:
         """Run-time matter on a frame: (m, centre, xx xy xz yy yz zz about the frame's origin) as seen from its link."""

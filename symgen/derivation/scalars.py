@@ -270,6 +270,11 @@ def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> 
         for _ in range(abs(int(expression.exp)) - 1):
             power = power * base
         return power if expression.exp > 0 else home.one / power
+    if expression.is_Pow and abs(expression.exp) == sp.Rational(1, 2):
+        square = lower(expression.base, bindings, home)
+        if square.is_constant:
+            root = home.constant(k.square_root(square.value))
+            return root if expression.exp > 0 else home.one / root
     if isinstance(expression, sp.sin):
         return home.sin(lower(expression.args[0], bindings, home))
     if isinstance(expression, sp.cos):

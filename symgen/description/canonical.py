@@ -87,6 +87,7 @@ def text(value: str) -> str:
 
 def _joint(joint: Joint) -> list[str]:
     lines = [f"name = {text(joint.name)}", f"type = {text(joint.kind)}", f"axis = {vector(joint.axis)}"]
+    lines += [f"{name} = {number(value)}" for name, value in joint.parameters]
     if joint.pose:
         lines.append(f"steps = {steps(joint.pose)}")
     limits = [(n, getattr(joint.limits, n)) for n in ("lower", "upper", "velocity", "effort")]

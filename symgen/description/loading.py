@@ -13,12 +13,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from symgen.description import marks
+from symgen.description.assembly import assemble
 from symgen.description.canonical import to_toml
+from symgen.description.locking import LockValue
 from symgen.description.lookup import in_folder, missing
 from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
-from symgen.description.tree import LockValue, assemble
 from symgen.errors import ArgumentError, DescriptionError, UnknownName
 from symgen.mechanism import Mechanism, Vector3
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from symgen.description.quantities import angle, rational
 from symgen.errors import ArgumentError, UnknownName
-from symgen.joints import joint_type
+from symgen.joints import Coordinate
 from symgen.mechanism import Angle, Mechanism
 
 Values = dict[tuple[str, int], Angle]
@@ -24,7 +24,7 @@ def values(mechanism: Mechanism, text: str) -> Values:
         if not equals or not name or not number:
             raise ArgumentError(f"'{part.strip()}' is no value; write --at q0=pi/2,q1=0 or --at JOINT=0.3")
         place = _input(mechanism, name)
-        turning = place[0] != "q" or joint_type(mechanism.joints[place[1]].kind).TURNS
+        turning = place[0] != "q" or _of_q(mechanism)[place[1]].unit == "rad"
         value = angle(number) if turning else Angle(rational(number))
         if found.setdefault(place, value) != value:
             raise ArgumentError(f"'{name}' is given two values; give it once")
@@ -38,6 +38,10 @@ def of_mapping(mechanism: Mechanism, given: Mapping[str, str | int | float | Fra
 
 def _decimal(value: str | int | float | Fraction) -> str:
     return f"{value.numerator}/{value.denominator}" if isinstance(value, Fraction) else str(value)
+
+
+def _of_q(mechanism: Mechanism) -> list[Coordinate]:
+    return [coordinate for joint in mechanism.joints for coordinate in joint.type.positions]
 
 
 def _input(mechanism: Mechanism, name: str) -> tuple[str, int]:

@@ -17,7 +17,7 @@ from typing import Any
 import sympy as sp
 
 from symgen.derivation import constants as k
-from symgen.derivation.closed_forms import Q, joint_form
+from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.constants import Constant, Mat3, Vec3
 from symgen.derivation.model import Inertia, Link, Model
 
@@ -129,14 +129,19 @@ class _Crossing:
     def __init__(self, link: Link, state: State, b: int) -> None:
         form = joint_form(link.kind)
         c, s = state.turn[b]
-        slid = _rational(form.shift.subs(Q, sp.Rational(int(state.q[b].p), int(state.q[b].q))))
-        H = _rational(form.motion_subspace)
+        declared = {form.parameters[name]: _number(value) for name, value in link.parameters}
+        slid = _rational(form.shift.subs({form.q[0]: _number(state.q[b]), **declared}))
+        H = _rational(form.motion_subspace.subs(declared))
         self.shift = k.add(link.shift, k.apply(link.rotation, (slid[0], slid[1], slid[2])))
         self.back = k.transpose(k.product(link.rotation, k.turn(k.IDENTITY[2], c, s)) if link.turns else link.rotation)
         self.turn, self.slide = (H[0], H[1], H[2]), (H[3], H[4], H[5])
 
     def inward(self, w: Vec3, v: Vec3) -> Twist:
         return k.apply(self.back, w), k.apply(self.back, k.add(v, k.cross(w, self.shift)))
+
+
+def _number(value: Constant) -> Any:
+    return sp.Rational(int(value.p), int(value.q))
 
 
 def _rational(column: Any) -> tuple[Constant, ...]:

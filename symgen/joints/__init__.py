@@ -1,28 +1,29 @@
-"""Joint types, one a file, found by discovery.
-
-A file declares, about its own z axis, `pose(q)` -> (R, r) in SymPy: the displacement of the moved body's frame in
-the joint's frame. Everything else about the joint (motion and constraint subspace, bias) is derived from that.
-"""
+"""Joint types, one a file, found by discovery: `JOINT` in it answers everything that is asked of the type (`_joint`)."""
 
 from __future__ import annotations
 
 import pkgutil
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 from symgen.errors import UnknownName
+from symgen.joints._joint import Coordinate as Coordinate
+from symgen.joints._joint import Elementary as Elementary
+from symgen.joints._joint import JointType as JointType
+from symgen.joints._joint import Sliding as Sliding
+from symgen.joints._joint import Turning as Turning
 
 
 @cache
 def kinds() -> tuple[str, ...]:
     """Names of the joint types, sorted."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
 
 
 @cache
-def joint_type(kind: str) -> Any:
-    """The module of a joint type by name; RequestError lists those that exist."""
+def joint_type(kind: str) -> JointType:
+    """A joint type by name; UnknownName lists those that exist."""
     if kind not in kinds():
         raise UnknownName(f"joint type '{kind}' is not known; there are: {', '.join(kinds())}")
-    return import_module(f"symgen.joints.{kind}")
+    found: JointType = import_module(f"{__name__}.{kind}").JOINT
+    return found

@@ -1,7 +1,8 @@
-"""Continuous joint: a revolute joint without limits; one coordinate, not a (cos, sin) pair."""
+"""Continuous joint: a revolute joint without limits; one angle q in rad, not a (cos, sin) pair."""
 
 from __future__ import annotations
 
-from symgen.joints.revolute import TURNS, pose
+from symgen.joints._hinge import oracle, pose
+from symgen.joints._joint import ANGLE, JointType
 
-__all__ = ["TURNS", "pose"]
+JOINT = JointType((ANGLE,), (ANGLE,), pose, oracle, what="turns about its axis without limits", drawn="hinge", limited=False)

@@ -1,15 +1,8 @@
-"""Revolute joint: one angle q in rad about the joint's z axis; q̇ is the rate."""
+"""Revolute joint: one angle q in rad about the joint's axis; q̇ is the rate."""
 
 from __future__ import annotations
 
-from typing import Any
+from symgen.joints._hinge import oracle, pose
+from symgen.joints._joint import ANGLE, JointType
 
-TURNS = True
-"""The coordinate is an angle about z."""
-
-
-def pose(q: Any) -> tuple[Any, Any]:
-    """(R, r): the moved frame's axes and origin in the joint's frame, as SymPy matrices."""
-    import sympy as sp
-
-    return sp.Matrix([[sp.cos(q), -sp.sin(q), 0], [sp.sin(q), sp.cos(q), 0], [0, 0, 1]]), sp.zeros(3, 1)
+JOINT = JointType((ANGLE,), (ANGLE,), pose, oracle, what="turns about its axis", drawn="hinge")

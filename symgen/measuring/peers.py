@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from symgen.errors import RequestError
+from symgen.joints import Sliding, Turning
 from symgen.machine.compilers import find_compiler
-from symgen.mechanism import BASE, Mechanism
+from symgen.mechanism import BASE, Joint, Mechanism
 from symgen.reference.mechanics import Reference
 
 Call = Callable[[], Any]
@@ -67,28 +68,38 @@ def _unit(joint: Any) -> Any:
     return axis / np.linalg.norm(axis)
 
 
+def _pitch(joint: Joint, peer: str) -> float:
+    """Of a screw; RequestError for what else moves in several ways."""
+    match joint.motions:
+        case (Turning(0, rate), Sliding(0, advance)):
+            return float(advance / rate)
+    raise RequestError(f"joints of type {joint.kind} are not built for {peer} here")
+
+
 def _pinocchio_model(mechanism: Mechanism) -> tuple[Any, Any]:
     """(Pinocchio's model, the place of each of our joints in its vectors)."""
     import pinocchio as pin
 
     reference, model = Reference(mechanism), pin.Model()
     model.gravity.linear = np.array([float(g) for g in mechanism.gravity])
-    aligned = {"revolute": (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ),
-               "prismatic": (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ)}
-    general = {"revolute": pin.JointModelRevoluteUnaligned, "prismatic": pin.JointModelPrismaticUnaligned}
+    aligned = {Turning: (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ),
+               Sliding: (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ)}
+    general = {Turning: pin.JointModelRevoluteUnaligned, Sliding: pin.JointModelPrismaticUnaligned}
     ids = {BASE: 0}
     for index in _branch_by_branch(mechanism):
         joint = mechanism.joints[index]
-        axis, kind = _unit(joint), "revolute" if joint.kind == "continuous" else joint.kind
-        if kind not in general:
-            raise RequestError(f"joints of type {kind} are not built for Pinocchio here")
+        axis = _unit(joint)
         along = np.flatnonzero(axis == 1.0)
-        moved = aligned[kind][int(along[0])]() if len(along) else general[kind](axis)   # as its URDF reader chooses
+        if len(joint.motions) == 1:
+            kind = type(joint.motions[0])
+            moved = aligned[kind][int(along[0])]() if len(along) else general[kind](axis)   # as its URDF reader chooses
+        else:
+            moved = pin.JointModelHelicalUnaligned(axis, _pitch(joint, "Pinocchio"))
         ids[index] = model.addJoint(ids[joint.parent], moved, pin.SE3(*reference.pose(joint.pose)), joint.name)
     for part in reference.parts():
         inertia = pin.Inertia(float(part.mass), np.asarray(part.centre), np.asarray(part.inertia))
         model.appendBodyToJoint(ids[part.body], inertia, pin.SE3.Identity())
-    return model, np.array([model.joints[ids[index]].idx_v for index in range(mechanism.nv)])
+    return model, np.array([model.joints[ids[index]].idx_v + k for index, k in mechanism.dofs])
 
 
 def pinocchio(mechanism: Mechanism) -> Peer:
@@ -128,7 +139,9 @@ def mujoco(mechanism: Mechanism) -> Peer:
         mj.mju_mat2Quat(quaternion, np.ascontiguousarray(rotation).ravel())
         parent = spec.worldbody if joint.parent < 0 else bodies[joint.parent]
         bodies.append(parent.add_body(name=body.name, pos=origin, quat=quaternion))
-        kind = mj.mjtJoint.mjJNT_SLIDE if joint.kind == "prismatic" else mj.mjtJoint.mjJNT_HINGE
+        if len(joint.motions) != 1:
+            raise RequestError(f"joints of type {joint.kind} are not built for MuJoCo here")
+        kind = mj.mjtJoint.mjJNT_SLIDE if isinstance(joint.motions[0], Sliding) else mj.mjtJoint.mjJNT_HINGE
         bodies[-1].add_joint(name=joint.name, type=kind, axis=_unit(joint))
     for index, body in enumerate(bodies):
         parts = [part for part in reference.parts() if part.body == index]

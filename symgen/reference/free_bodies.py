@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from symgen.joints import Turning
 from symgen.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
@@ -40,14 +41,23 @@ def _free(reference: Reference, load: Array | None) -> Array:
     """h_j (NV,): a torque on two free bodies turns them by at most 1/λ each, with λ the least principal moment; a force at a
     distance d from the centre moves them by at most 1/m + d²/λ. Loads (count, 10) are judged by the first one."""
     mechanism, first = reference.mechanism, None if load is None else load[:1]
-    bodies = [_body(reference, i, first) for i in range(mechanism.nv)]
+    bodies = [_body(reference, i, first) for i in range(len(mechanism.bodies))]
     found = np.zeros(mechanism.nv)
-    for i, joint in enumerate(mechanism.joints):
-        beside = [bodies[b] for b in (i, joint.parent) if b >= 0]
-        slides = joint.kind == "prismatic"
+    for k, (i, _) in enumerate(mechanism.dofs):
+        beside = [bodies[b] for b in (i, mechanism.joints[i].parent) if b >= 0]
+        turning, sliding = _shares(mechanism, k)
         light = any(not m > 0 for m, _, _ in beside)
-        found[i] = np.inf if light else sum(1 / m + far**2 / least if slides else 1 / least for m, far, least in beside)
+        found[k] = np.inf if light else sum(sliding * (1 / m + far**2 / least) + turning / least for m, far, least in beside)
     return found
+
+
+def _shares(mechanism: Mechanism, k: int) -> tuple[float, float]:
+    """Squares of the torque and of the force along the axis that a unit of generalized force comes to."""
+    joint, of = mechanism.dofs[k]
+    rates = [(isinstance(step, Turning), float(step.rate)) for step in mechanism.joints[joint].motions if step.of == of]
+    whole = sum(rate**2 for _, rate in rates)
+    turning, sliding = (sum((rate / whole) ** 2 for turns, rate in rates if turns is wanted) for wanted in (True, False))
+    return turning, sliding
 
 
 def _body(reference: Reference, index: int, load: Array | None) -> tuple[float, float, float]:

@@ -13,7 +13,8 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from symgen.errors import ArgumentError, RequestError
+from symgen.errors import ArgumentError
+from symgen.joints import Elementary, Sliding
 from symgen.mechanism import BASE, Mechanism, Pose, Shift, Slide, Vector3
 from symgen.reference.arrays import added, cross, identity, rodrigues, skew, stack, times
 from symgen.reference.precision import FLOAT, Array, Scalars
@@ -53,7 +54,7 @@ def at_precision(method: Callable[Concatenate[_Motion, _P], _T]) -> Callable[Con
 class Motion:
     """The motion of `mechanism` over `scalars`, evaluated from its declaration.
 
-    `frame`, `payload` and `wrench` name links, as `Reference` has them. Raises RequestError for an unknown link or joint type.
+    `frame`, `payload` and `wrench` name links, as `Reference` has them. Raises UnknownName for an unknown link.
     """
 
     def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | None = None, payload: str | None = None,
@@ -62,26 +63,24 @@ class Motion:
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
         self.frame, self.payload, self.wrench = (None if link is None else mechanism.frame(link)
                                                  for link in (frame, payload, wrench))
-        for joint in mechanism.joints:
-            if joint.kind not in ("revolute", "continuous", "prismatic"):
-                raise RequestError(f"the reference does not know the joint type '{joint.kind}' of joint '{joint.name}'; "
-                                   f"add its pose to {__name__}")
+        self.motions = [joint.motions for joint in mechanism.joints]
         with scalars.working():
             self.axes = [self._direction(joint.axis) for joint in mechanism.joints]
             self.poses = [self.pose(joint.pose) for joint in mechanism.joints]
             self.gravity: Array = self._vector(mechanism.gravity)
             self._declared = [self._carry(index, part) for index, body in enumerate(mechanism.bodies) for part in body.parts]
-        self.supports = [self._path(index) for index in range(mechanism.nv)]
-        """Per body, the joints between it and the base, base first."""
+        self.supports = [self._path(index) for index in range(len(mechanism.bodies))]
+        """Per body, the entries of v that move it: those of the joints between it and the base, base first."""
 
     # ---- the declaration, entered into the scalars -------------------------------------------------------------------
 
     def _path(self, body: int) -> list[int]:
-        path = []
+        path: list[int] = []
         while body != BASE:
-            path.append(body)
+            own = self.mechanism.v_slices[body]
+            path = [*range(own.start, own.stop), *path]
             body = self.mechanism.joints[body].parent
-        return path[::-1]
+        return path
 
     def _vector(self, xyz: Vector3) -> Array:
         return self.scalars.array([self.scalars.constant(x) for x in xyz])
@@ -137,39 +136,65 @@ class Motion:
             turn, shift = self.poses[index]
             shifts = [p + times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True)]
             turns = [r @ turn for r in parent.turn]
-            rates = (None, None) if v is None or a is None else (v[..., index], a[..., index])
-            motion = self.motion(index, q[..., index], *rates)
-            if joint.kind == "prismatic":
-                shifts = [p + sum(times(turns[i], motion[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
-            else:
-                turns = [added(turns[i] @ motion[k - i] for i in range(k + 1)) for k in range(order)]
+            own, rates = self.mechanism.q_slices[index], self.mechanism.v_slices[index]
+            for step in self.motions[index]:
+                along = [self._scaled(step, q[..., own])]
+                along += [] if v is None or a is None else [self._scaled(step, v[..., rates]), self._scaled(step, a[..., rates])]
+                if isinstance(step, Sliding):
+                    slide = self._slide(self.axes[index], along)
+                    shifts = [p + sum(times(turns[i], slide[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
+                else:
+                    motion = self._turn(self.axes[index], along)
+                    turns = [added(turns[i] @ motion[k - i] for i in range(k + 1)) for k in range(order)]
             placed.append(Placement(tuple(turns), tuple(shifts)))
         return placed
 
-    def motion(self, index: int, q: Array, v: Array | None, a: Array | None) -> list[Array]:
-        """A joint's own displacement as a power series: shifts along a prismatic axis, else turns about the axis."""
-        axis = self.axes[index]
-        if self.mechanism.joints[index].kind == "prismatic":
-            return [q[..., None] * axis] + ([] if v is None or a is None else [v[..., None] * axis, a[..., None] * axis / 2])
-        turn = rodrigues(axis, np.sin(q), np.cos(q))
-        if v is None or a is None:
+    def _scaled(self, step: Elementary, coordinates: Array) -> Array:
+        """What an elementary motion takes of a joint's coordinates, or of their rates."""
+        value = coordinates[..., step.of]
+        return value if step.rate == 1 else value * self.scalars.constant(step.rate)
+
+    def _slide(self, axis: Array, along: Sequence[Array]) -> list[Array]:
+        """A displacement along an axis as a power series, from its value and, where given, its rates."""
+        return [value[..., None] * axis / n for value, n in zip(along, (1, 1, 2), strict=False)]
+
+    def _turn(self, axis: Array, along: Sequence[Array]) -> list[Array]:
+        """A turn about an axis likewise."""
+        turn = rodrigues(axis, np.sin(along[0]), np.cos(along[0]))
+        if len(along) == 1:
             return [turn]
         spin = skew(axis)
-        v, a = v[..., None, None], a[..., None, None]
+        v, a = along[1][..., None, None], along[2][..., None, None]
         return [turn, v * (spin @ turn), (a * spin + v * v * (spin @ spin)) @ turn / 2]
+
+    def across(self, index: int, q: Array) -> tuple[Array, Array]:
+        """Turn (..., 3, 3) and shift (..., 3) from a body's frame to its parent's, at q (..., NQ)."""
+        turn, shift = self.poses[index]
+        for step in self.motions[index]:
+            value = self._scaled(step, q[..., self.mechanism.q_slices[index]])
+            if isinstance(step, Sliding):
+                shift = shift + times(turn, self._slide(self.axes[index], [value])[0])
+            else:
+                turn = turn @ self._turn(self.axes[index], [value])[0]
+        return turn, shift
+
+    def twists(self, index: int, axis: Array) -> list[tuple[Array, Array]]:
+        """(angular, linear) (..., 3) of a body's frame for a unit of each of its joint's velocities, `axis` being the joint's."""
+        found = [(0 * axis, 0 * axis) for _ in range(self.mechanism.joints[index].type.nv)]
+        for step in self.motions[index]:
+            moved = axis if step.rate == 1 else axis * self.scalars.constant(step.rate)
+            angular, linear = found[step.of]
+            found[step.of] = (angular, linear + moved) if isinstance(step, Sliding) else (angular + moved, linear)
+        return found
 
     @at_precision
     def columns(self, body: int, point: Array, placed: Sequence[Placement]) -> tuple[Array, Array]:
-        """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k joints of `supports[body]`."""
+        """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k entries of v in `supports[body]`."""
         angular, linear = [], []
-        for j in self.supports[body]:
-            axis = times(placed[j].turn[0], self.axes[j])
-            if self.mechanism.joints[j].kind == "prismatic":
-                angular.append(0 * axis)
-                linear.append(axis)
-            else:
-                angular.append(axis)
-                linear.append(cross(axis, point - placed[j].shift[0]))
+        for j in dict.fromkeys(self.mechanism.dofs[entry][0] for entry in self.supports[body]):
+            for turning, sliding in self.twists(j, times(placed[j].turn[0], self.axes[j])):
+                angular.append(turning)
+                linear.append(sliding + cross(turning, point - placed[j].shift[0]))
         return stack(angular), stack(linear)
 
     def frame_placement(self, placed: Sequence[Placement], q: Array) -> tuple[Array, Array]:

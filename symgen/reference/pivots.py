@@ -18,25 +18,27 @@ from typing import NamedTuple
 import numpy as np
 
 from symgen.mechanism import BASE
-from symgen.reference.arrays import identity, skew, times, transposed
+from symgen.reference.arrays import identity, skew, transposed
 from symgen.reference.motion import Carried, Motion
 from symgen.reference.precision import Array
 
 
 class Felt(NamedTuple):
-    """What joint k feels, (...) each: kg·m² where it turns, kg where it slides."""
+    """What degree of freedom k feels, (...) each: kg·m² where it turns, kg where it slides."""
 
-    joint: int
+    dof: int
     free: Array
     """D_k, all joints behind it free."""
     held: Array
     """M_kk, all other joints held."""
     spread: Array
-    """The sum of the moments of all that it carries about the three axes at its origin: M_kk is one of them."""
+    """M_kk summed over three axes at right angles through the body's origin: as much as it could be, however the axis points."""
 
 
 def pivots(reference: Motion, q: Array, payload: Array | None = None) -> Iterator[Felt]:
-    """Every joint's pivot at stacked states q (..., NQ), from the last joint to the first; `payload` (..., 10) as in Reference.
+    """Every pivot at stacked states q (..., NQ), from the last entry of v to the first; `payload` (..., 10) as in Reference.
+
+    A joint of several degrees of freedom is one step each, without a way between them.
 
     To be run in the working precision of the reference's scalars. Beyond a pivot that may be zero the rest means nothing:
     NaN in floats, balls without an end.
@@ -46,17 +48,26 @@ def pivots(reference: Motion, q: Array, payload: Array | None = None) -> Iterato
     met = [reference.scalars.array(np.zeros((*batch, 2, 6, 6))) for _ in mechanism.bodies]   # P and I_c
     for part in parts:
         met[part.body] = met[part.body] + _rigid(reference, part)[..., None, :, :]
-    for k in reversed(range(mechanism.nv)):
-        column = slice(3, 6) if mechanism.joints[k].kind == "prismatic" else slice(0, 3)
-        axis, parent = reference.axes[k], mechanism.joints[k].parent
-        felt = met[k][..., column] @ axis                  # P h, I_c h
-        free, held = np.moveaxis((felt[..., column] * axis).sum(axis=-1), -1, 0)
-        yield Felt(k, free, held, np.trace(met[k][..., 1, column, column], axis1=-2, axis2=-1))
-        if parent != BASE:
+    for body in reversed(range(len(mechanism.bodies))):
+        parent, own, here = mechanism.joints[body].parent, mechanism.v_slices[body], met[body]
+        twists = dict(zip(range(own.start, own.stop), reference.twists(body, reference.axes[body]), strict=True))
+        for k, twist in reversed(twists.items()):
+            h = np.concatenate(twist)
+            felt = here @ h                                # P h, I_c h
+            free, held = np.moveaxis((felt * h).sum(axis=-1), -1, 0)
+            yield Felt(k, free, held, _spread(here[..., 1, :, :], twist))
             across = felt[..., 0, :]
-            met[k][..., 0, :, :] -= across[..., :, None] * (across / free[..., None])[..., None, :]
-            inward = _inward(reference, k, q[..., k])[..., None, :, :]
-            met[parent] = met[parent] + transposed(inward) @ (met[k] @ inward)
+            here[..., 0, :, :] -= across[..., :, None] * (across / free[..., None])[..., None, :]
+        if parent != BASE:
+            inward = _inward(reference, body, q)[..., None, :, :]
+            met[parent] = met[parent] + transposed(inward) @ (here @ inward)
+
+
+def _spread(inertia: Array, twist: tuple[Array, Array]) -> Array:
+    """Of (..., 6, 6) and a twist: its moments and its masses along three axes, as often as the twist turns and slides."""
+    moments, masses = (np.trace(inertia[..., part, part], axis1=-2, axis2=-1) for part in (slice(0, 3), slice(3, 6)))
+    turning, sliding = ((part * part).sum() for part in twist)
+    return np.asarray(turning * moments + sliding * masses)
 
 
 def _rigid(reference: Motion, part: Carried) -> Array:
@@ -67,13 +78,10 @@ def _rigid(reference: Motion, part: Carried) -> Array:
                            np.concatenate([-mass * arm, whole], axis=-1)], axis=-2)
 
 
-def _inward(reference: Motion, k: int, q: Array) -> Array:
-    """X (..., 6, 6): the twist of body k at its origin, in its axes, for one of its parent."""
-    (turn, shift), motion = reference.poses[k], reference.motion(k, q, None, None)[0]
-    if reference.mechanism.joints[k].kind == "prismatic":
-        turn, shift = np.broadcast_to(turn, (*q.shape, 3, 3)), shift + times(turn, motion)
-    else:
-        turn = turn @ motion
+def _inward(reference: Motion, body: int, q: Array) -> Array:
+    """X (..., 6, 6): the twist of a body at its origin, in its axes, for one of its parent."""
+    turn, shift = reference.across(body, q)
+    turn = np.broadcast_to(turn, (*q.shape[:-1], 3, 3))
     back, lever = transposed(turn), -transposed(turn) @ _skew(shift)
     return np.concatenate([np.concatenate([back, 0 * back], axis=-1), np.concatenate([lever, back], axis=-1)], axis=-2)
 

@@ -15,8 +15,6 @@ from symgen.mechanism import Joint, Mechanism
 from symgen.reference.precision import Array
 
 GRID = 1024
-_TURN = (Fraction(-3217, GRID), Fraction(3217, GRID))     # ±π rad
-_SLIDE = (Fraction(-1), Fraction(1))                      # ±1 m
 _RATE = (Fraction(-2), Fraction(2))
 _FORCE = (Fraction(-20), Fraction(20))
 
@@ -26,8 +24,9 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
     """`count` states by argument name: q (count, NQ), v, a, tau and b (count, NV), and payload (count, 10) and wrench (count, 6)
     if asked.
 
-    Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in ±π
-    rad or ±1 m; the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point masses.
+    Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in the joint
+    type's usual range (±π rad, ±1 m); the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point
+    masses.
     """
     random = Random(f"{seed}/{mechanism.nv}/{count}")
 
@@ -37,8 +36,9 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
 
     def position(joint: Joint) -> Fraction:
         low, high = joint.limits.lower, joint.limits.upper
-        default = _SLIDE if joint.kind == "prismatic" else _TURN
-        if joint.kind == "continuous" or low is None or high is None or not low < high:
+        (coordinate,) = joint.type.positions
+        default = coordinate.usual
+        if not joint.type.limited or low is None or high is None or not low < high:
             return between(*default)
         return between(max(low, 4 * default[0]), min(high, 4 * default[1])) if low < 4 * default[1] and high > 4 * default[0] \
             else between(*default)

@@ -15,6 +15,7 @@ from typing import Any
 from symgen import backends, methods
 from symgen.errors import RequestError, SymgenError
 from symgen.functions import FUNCTIONS
+from symgen.joints import joint_type
 from symgen.mechanism import Mechanism
 from symgen.programs import making
 from symgen.report.pose import middle, skeleton
@@ -68,7 +69,7 @@ def _joints(described: dict[str, Any]) -> list[list[str]]:
     """Index, name, type, parent → child, axis, range."""
     found = []
     for i, joint in enumerate(described["joints"]):
-        unit = "m" if joint["type"] == "prismatic" else "rad"
+        unit = joint_type(joint["type"]).positions[0].unit
         low, high = joint["limits"]["lower"], joint["limits"]["upper"]
         found.append([str(i), joint["name"], joint["type"], f"{joint['parent']} → {joint['child']}",
                       " ".join(_figure(x) for x in joint["axis"]),

@@ -7,7 +7,6 @@ from math import cos, floor, log10, radians, sin
 
 import numpy as np
 
-from symgen.joints import joint_type
 from symgen.mechanism import BASE, Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
@@ -86,7 +85,7 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
         axis = turns[i] @ np.array([float(x) for x in joint.axis])
         axis = axis / np.linalg.norm(axis) * AXIS * size
         strokes.append(Stroke(*at(places[i] - axis), *at(places[i] + axis), "axis"))
-        (turning if joint_type(joint.kind).TURNS else sliding).append(Spot(*at(places[i]), 4.5, ""))
+        (turning if joint.type.drawn == "hinge" else sliding).append(Spot(*at(places[i]), 4.5, ""))
     leaves = set(range(mechanism.nv)) - set(mechanism.parents)
     strokes += [Stroke(*at(places[i]), *at(centre), "leaf") for i, _, centre in weighed if i in leaves]
     x, y = at(origin)

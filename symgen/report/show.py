@@ -9,7 +9,21 @@ from typing import Any
 
 from symgen.derivation.model import record
 from symgen.errors import MechanismError
-from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Body, Joint, Mechanism, Part, Pose, Shift, Slide, Vector3
+from symgen.mechanism import (
+    BASE,
+    X_AXIS,
+    Y_AXIS,
+    Z_AXIS,
+    Body,
+    Joint,
+    Mechanism,
+    Part,
+    Pose,
+    Shift,
+    Slide,
+    Vector3,
+    first_and_count,
+)
 from symgen.tables import table
 
 WIDTH = 100
@@ -90,8 +104,8 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
                 "type": joint.kind,
                 "parent": parent,
                 "child": body.name,
-                "q": [i, 1],
-                "v": [i, 1],
+                "q": first_and_count(mechanism.q_slices[i]),
+                "v": first_and_count(mechanism.v_slices[i]),
                 "axis": [float(c) for c in joint.axis],
                 "limits": {n: None if v is None else float(v) for n, v in _limits(joint)},
                 "mimic": None if joint.mimic is None else {
@@ -196,9 +210,9 @@ def _figure(value: float) -> str:
 def _range(joint: Joint) -> str:
     limits = joint.limits
     if limits.lower is None and limits.upper is None:
-        return "unlimited" if joint.kind == "continuous" else "no limits"
+        return "no limits" if joint.type.limited else "unlimited"
     low, high = ("" if v is None else f"{float(v):.4g}" for v in (limits.lower, limits.upper))
-    return f"{low} … {high} {'m' if joint.kind == 'prismatic' else 'rad'}"
+    return f"{low} … {high} {joint.type.positions[0].unit}"
 
 
 def _cut(text: str, width: int) -> str:

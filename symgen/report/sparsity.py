@@ -88,13 +88,13 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
     placed = reference.placements(q[None])
     turns, places = [p.turn[0].reshape(3, 3) for p in placed], [p.shift[0].reshape(3) for p in placed]
     phi, inertia, H = np.zeros((6 * n, 6 * n)), np.zeros((6 * n, 6 * n)), np.zeros((n, 6 * n))
-    for j in range(n):
+    for j in range(n):   # a body a joint of one degree of freedom, as the paper has them
         for i in reference.supports[j]:
             way, turn = turns[i].T @ (places[j] - places[i]), turns[i].T @ turns[j]
             phi[6 * i:6 * i + 6, 6 * j:6 * j + 6] = np.block([[turn, skew(way) @ turn], [np.zeros((3, 3)), turn]])
         axis = np.array([float(x) for x in mechanism.joints[j].axis])
-        start = 6 * j + (3 if mechanism.joints[j].kind == "prismatic" else 0)
-        H[j, start:start + 3] = axis / np.linalg.norm(axis)
+        (twist,) = reference.twists(j, axis / np.linalg.norm(axis))
+        H[j, 6 * j:6 * j + 6] = np.concatenate(twist)
     for part in reference.parts():
         h = skew(part.centre)
         at = slice(6 * part.body, 6 * part.body + 6)

@@ -20,7 +20,8 @@ import flint
 import numpy as np
 
 from symgen.errors import RequestError
-from symgen.mechanism import BASE
+from symgen.joints import Sliding, Turning
+from symgen.mechanism import BASE, Mechanism
 from symgen.reference.precision import Array
 from symgen.verification import log_sizes
 from symgen.verification.exact import ExactAnswers
@@ -35,6 +36,8 @@ class Sizes:
         reference, q = truth.rough, truth.floats["q"]
         self.placed = reference.placements(q)
         self.gravity = float(np.linalg.norm(reference.gravity))
+        self.rates = [_rates(truth.mechanism, k) for k in range(truth.mechanism.nv)]
+        """(rad, m) that each unit of v turns and slides its body by."""
         self.parts: list[Resisting] = []
         self.arms: list[Array] = []
         """Distances (count, k) of every part's centre from the frames of those joints, or of one further out where that is
@@ -43,13 +46,13 @@ class Sizes:
             at = self.placed[part.body]
             centre = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0]
             support = reference.supports[part.body]
-            turns = np.array([truth.mechanism.joints[j].kind != "prismatic" for j in support])
-            far = [np.linalg.norm(centre - self.placed[j].shift[0], axis=-1) for j in support]
+            turns, slides = np.array([self.rates[j] for j in support]).T
+            far = [np.linalg.norm(centre - self.placed[truth.mechanism.dofs[j][0]].shift[0], axis=-1) for j in support]
             apart = np.stack([np.broadcast_to(x, (len(q),)) for x in far], axis=-1)
             # A recursion goes out and back joint by joint: where the arm is folded, that is farther than the way across.
             self.arms.append(np.maximum.accumulate(apart[:, ::-1], axis=-1)[:, ::-1])
             inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
-            self.parts.append(Resisting(support, turns.astype(float), np.where(turns, self.arms[-1], 1.0), part.mass, inertia))
+            self.parts.append(Resisting(support, turns, turns * self.arms[-1] + slides, part.mass, inertia))
 
     def pushed(self) -> Array:
         """Size of Jᵀ wrench (count, NV): its moment, and its force at the distance from the joint."""
@@ -60,9 +63,9 @@ class Sizes:
             moment, force = np.linalg.norm(wrench[:, :3], axis=-1), np.linalg.norm(wrench[:, 3:], axis=-1)
             arm = np.zeros(len(total))
             for j in reversed(self.truth.rough.supports[on.body]):
-                arm = np.maximum(arm, np.linalg.norm(point - self.placed[j].shift[0], axis=-1))
-                slides = self.truth.mechanism.joints[j].kind == "prismatic"
-                total[:, j] = force if slides else moment + force * arm
+                arm = np.maximum(arm, np.linalg.norm(point - self.placed[self.truth.mechanism.dofs[j][0]].shift[0], axis=-1))
+                turning, sliding = self.rates[j]
+                total[:, j] = turning * (moment + force * arm) + sliding * force
         return total
 
     def forces(self, v: Array, a: Array, wrench: bool = True) -> Array:
@@ -195,6 +198,13 @@ class Sizes:
         if result == "det":
             return self.determinant()
         return largest(self.truth.results(function)[result])
+
+
+def _rates(mechanism: Mechanism, k: int) -> tuple[float, float]:
+    joint, of = mechanism.dofs[k]
+    own = [step for step in mechanism.joints[joint].motions if step.of == of]
+    return (sum(abs(float(step.rate)) for step in own if isinstance(step, Turning)),
+            sum(abs(float(step.rate)) for step in own if isinstance(step, Sliding)))
 
 
 def above(values: Array) -> Array:

@@ -85,6 +85,9 @@ class Link:
     name: str
     joint: str
     kind: str
+    parameters: tuple[tuple[str, Constant], ...]
+    q: slice
+    v: slice
     parent: int
     rotation: Mat3
     shift: Vec3
@@ -97,7 +100,8 @@ class Link:
 
     @property
     def turns(self) -> bool:
-        return bool(joint_type(self.kind).TURNS)
+        """Whether its joint turns it."""
+        return joint_type(self.kind).turns
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,9 @@ def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], b
     inertia = inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, origin)).seen_from(inward, k.ORIGIN)
     center = k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
     return Link(
-        name=body.name, joint=joint.name, kind=joint.kind, parent=joint.parent,
+        name=body.name, joint=joint.name, kind=joint.kind,
+        parameters=tuple((name, k.rational(value)) for name, value in joint.parameters),
+        q=mechanism.q_slices[i], v=mechanism.v_slices[i], parent=joint.parent,
         rotation=k.product(back, k.product(rotation, axes)), shift=k.apply(back, there),
         placement=placements[i], inertia=inertia, center=center,
         gravity=k.apply(back, gravity) if joint.parent < 0 else k.ORIGIN,

@@ -13,7 +13,6 @@ from functools import lru_cache
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Mat3, Vec3
 from symgen.derivation.model.links import Model, aligned, body_inertia, place
-from symgen.joints import joint_type
 from symgen.mechanism import Mechanism
 
 NEARLY_PARALLEL = 0.01
@@ -34,7 +33,7 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
         with k.speaking_of(f"joint '{joint.name}'"):
             poses.append(k.displacement(joint.pose))
             axes.append(k.unit(k.vector(joint.axis)))
-    turns = [bool(joint_type(joint.kind).TURNS) for joint in mechanism.joints]
+    turns = [joint.type.turns for joint in mechanism.joints]
     size = [1] * n
     for i in reversed(range(n)):
         if mechanism.joints[i].parent >= 0:

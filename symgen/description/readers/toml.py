@@ -58,6 +58,7 @@ from symgen.description.quantities import Place, shown
 from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper, tolerance
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
+from symgen.joints import joint_type, kinds
 from symgen.mechanism import X_AXIS, Z_AXIS, Limits, Mimic, Note, Pose, Shift, Turn, compose
 
 SUFFIXES = (".toml",)
@@ -153,14 +154,29 @@ def _joint(table: Table) -> Connection:
     if "joint" not in table:
         raise table.place.error("the key 'joint' is missing", 'add joint = { name = "…", type = "revolute", axis = [0, 0, 1] }')
     joint = table.table("joint")
-    joint.allow("name", "type", "axis", "limits", "mimic", "unapplied", *_POSE)
     kind = joint.text("type")
+    joint.allow("name", "type", "axis", "limits", "mimic", "unapplied", *_asked(kind), *_POSE)
     axis = joint.vector("axis", X_AXIS if kind == "fixed" else None)
     if not any(axis):
         raise joint.at("axis").error("the axis is zero", "give it a direction, such as [0, 0, 1]")
     child = table.text("name")
     return Connection(joint.text("name", f"{child}_joint"), kind, table.text("parent"), child, joint.pose(), axis,
-                      _limits(joint), _mimic(joint), tuple(joint.entries("unapplied")), joint.place)
+                      _limits(joint), _mimic(joint), tuple(joint.entries("unapplied")), joint.place, _parameters(joint, kind))
+
+
+def _asked(kind: str) -> list[str]:
+    """The keys of the numbers that a joint of this type declares; none of a type that there is not."""
+    return [parameter.name for parameter in joint_type(kind).parameters] if kind in kinds() else []
+
+
+def _parameters(table: Table, kind: str) -> tuple[tuple[str, Fraction], ...]:
+    found = []
+    for name in _asked(kind):
+        value = table.number(name)
+        if not value:
+            raise table.at(name).error(f"a {kind} joint with a {name} of zero is of another type", "declare that type")
+        found.append((name, value))
+    return tuple(found)
 
 
 def _limits(joint: Table) -> Limits:
@@ -187,8 +203,9 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
     ends: dict[str, Pose] = {base: ()}
     before = base
     for row in rows:
+        kind = row.text("type", "revolute")
         row.allow("name", "joint", "parent", "type", "a", "alpha", "d", "theta", "limits", "mimic", "unapplied", "repeat",
-                  *_INERTIA)
+                  *_asked(kind), *_INERTIA)
         for _ in range(row.count("repeat", LARGEST_REPEAT)):
             number = str(len(links) + 1)
             repeated = "repeat" in row
@@ -197,10 +214,9 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
             parent = row.text("parent", before) if not repeated else before
             if parent not in ends:
                 raise row.at("parent").error(f"{shown(parent)} is no row above this one", "name the base or an earlier row")
-            kind = row.text("type", "revolute")
             turn, lift = Turn(Z_AXIS, row.angle("theta")), Shift((ZERO, ZERO, row.number("d", ZERO)))
             twist, length = Turn(X_AXIS, row.angle("alpha")), Shift((row.number("a", ZERO), ZERO, ZERO))
-            slides = kind == "prismatic"
+            slides = kind in kinds() and joint_type(kind).slides
             to_joint: Pose
             to_row: Pose
             if convention == "dh":
@@ -209,7 +225,7 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
                 to_joint, to_row = (twist, length, turn, lift), ()
             end = compose(to_row)
             connections.append(Connection(joint, kind, parent, name, compose(ends[parent], to_joint), Z_AXIS, _limits(row),
-                                          _mimic(row), tuple(row.entries("unapplied")), row.place))
+                                          _mimic(row), tuple(row.entries("unapplied")), row.place, _parameters(row, kind)))
             links.append(Link(name, _inertials(row, end), row.place, end))
             ends[name] = end
             before = name

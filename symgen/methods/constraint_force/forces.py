@@ -113,8 +113,12 @@ class Cut(Factor):
 
     @property
     def factors(self) -> dict[int, list[Scalar]]:
-        """By joint, in the order of elimination: its pivots of H_bb and the determinant of its link's inertia, LC (8)."""
-        return {pivot.joint: [*pivot.D, self.parts.links[pivot.joint].determinant] for pivot in self.eliminated}
+        """By joint, in the order of elimination: its pivots of H_bb and the determinant of its link's inertia, LC (8).
+
+        LC's 𝓦_a has columns of length 1; here it is H/|H|², so that |H|² goes with the latter.
+        """
+        weights = {p.joint: self.parts.links[p.joint].determinant * self.linkage.measure(p.joint) for p in self.eliminated}
+        return {pivot.joint: [*pivot.D, weights[pivot.joint]] for pivot in self.eliminated}
 
     @property
     def pivots(self) -> list[Scalar]:

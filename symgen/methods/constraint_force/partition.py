@@ -20,7 +20,7 @@ def basis(linkage: Linkage, i: int) -> Basis:
     columns: Basis = []
     for part in constraint_subspace(linkage.model.links[i].kind):
         for c in range(part.cols):
-            entries = [lower(part[r, c], {}, linkage.home) for r in range(6)]
+            entries = [lower(part[r, c], linkage.declared(i), linkage.home) for r in range(6)]
             columns.append([(r, x) for r, x in enumerate(entries) if not x.is_zero])
     return columns
 

@@ -78,14 +78,14 @@ def carried(linkage: Linkage, i: int, columns: Block) -> Block:
 
 
 def spatial(linkage: Linkage) -> Partition:
-    """H^aa = H 𝓐 Hᵀ, H^ab = H 𝓐 𝓦, H^bb = 𝓦ᵀ 𝓐 𝓦 with 𝓐 = [∂V/∂ξ] 𝓜⁻¹ [∂V/∂ξ]ᵀ, (19); det G = Π det I_i."""
+    """H^aa = H 𝓐 Hᵀ, H^ab = H 𝓐 𝓦, H^bb = 𝓦ᵀ 𝓐 𝓦 with 𝓐 = [∂V/∂ξ] 𝓜⁻¹ [∂V/∂ξ]ᵀ, (19); det G = Π |H_i|² det I_i."""
     found = Partition()
     own: list[ArticulatedInertia] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "its inverse inertia in the blocks of H, WC (18)-(19)")
         P, weight = mobility(linkage, i)
         own.append(P)
-        found.metric.append(weight)
+        found.metric.append(weight * linkage.measure(i))
         if link.parent < 0:
             _split(linkage, found, i, i, _full(P))
             continue
@@ -111,7 +111,7 @@ def _split(linkage: Linkage, found: Partition, i: int, j: int, A: Block) -> None
 def soft_and_hard(linkage: Linkage, i: int) -> tuple[Block, Block]:
     """The rows of `directions` as Scalars."""
     soft, hard = directions(linkage.model.links[i].kind)
-    a, b = ([[lower(m[r, c], {}, linkage.home) for c in range(6)] for r in range(m.rows)] for m in (soft, hard))
+    a, b = ([[lower(m[r, c], linkage.declared(i), linkage.home) for c in range(6)] for r in range(m.rows)] for m in (soft, hard))
     return a, b
 
 

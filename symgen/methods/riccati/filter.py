@@ -31,7 +31,7 @@ class Filter:
 def riccati_step(linkage: Linkage, i: int, P: ArticulatedInertia) -> Filter:
     """One step across joint i by SymPy's closed form of its type: (4.6), (5.12), and (1 − G H) P of (4.5)."""
     form, home = riccati_form(linkage.model.links[i].kind), linkage.home
-    bindings = {form.P[r, c]: P.entry(r, c) for r in range(6) for c in range(r, 6)}
+    bindings = {**linkage.declared(i), **{form.P[r, c]: P.entry(r, c) for r in range(6) for c in range(r, 6)}}
     D = lower(form.D, bindings, home)
     linkage.name("D", i, D)
     inverse = linkage.one / D

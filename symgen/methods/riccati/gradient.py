@@ -23,7 +23,7 @@ def slope(linkage: Linkage, i: int, X: Mobility, gain: Filter) -> Scalar:
     form = trace_form(linkage.model.links[i].kind)
     places = [(r, c) for r in range(6) for c in range(r, 6)]
     bindings = {form.X[at]: X.entry(*at) for at in places} | {form.P[at]: gain.after.entry(*at) for at in places}
-    half = lower(form.trace, bindings, linkage.home)
+    half = lower(form.trace, {**linkage.declared(i), **bindings}, linkage.home)
     return half + half
 
 

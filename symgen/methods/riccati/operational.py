@@ -19,7 +19,7 @@ from symgen.methods.riccati.filter import UPPER, Filter, riccati_sweep
 def mobility_step(linkage: Linkage, i: int, X: Mobility, gain: Filter) -> Mobility:
     """Ω of link i from X = φᵀ Ω φ of its parent, by SymPy's closed form of the joint's type."""
     form, home = mobility_form(linkage.model.links[i].kind), linkage.home
-    bindings = {form.X[r, c]: X.entry(r, c) for r in range(6) for c in range(r, 6)}
+    bindings = {**linkage.declared(i), **{form.X[r, c]: X.entry(r, c) for r in range(6) for c in range(r, 6)}}
     bindings[form.d] = gain.inverse
     bindings.update(zip(form.g, (*gain.G[0], *gain.G[1]), strict=True))
     bindings.update({form.w[r, c]: lower(form.W[r, c], bindings, home) for r in range(6) for c in range(6)

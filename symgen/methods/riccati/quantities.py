@@ -24,7 +24,7 @@ def _full(P: ArticulatedInertia | Mobility) -> Rows:
 
 def _gain(linkage: Linkage, i: int, gain: Filter) -> Wrench:
     """G(k) with the entry that H G = 1 decides taken from there: 1 for a turn about z."""
-    H = [lower(x, {}, linkage.home) for x in joint_form(linkage.model.links[i].kind).motion_subspace]
+    H = [lower(x, linkage.declared(i), linkage.home) for x in joint_form(linkage.model.links[i].kind).motion_subspace]
     G = [*gain.G[0], *gain.G[1]]
     pinned = next(r for r in range(6) if not H[r].is_zero)
     rest = linkage.one

@@ -66,7 +66,7 @@ def joint_twists(linkage: Linkage, at: Points) -> list[tuple[Vector, Vector]]:
     found = []
     for i, link in enumerate(linkage.model.links):
         form, symbols = _joint_vector(link.kind)
-        bindings = dict(zip(symbols, at.d[i], strict=True))
+        bindings = {**linkage.declared(i), **dict(zip(symbols, at.d[i], strict=True))}
         p = [lower(entry, bindings, linkage.home) for entry in form]
         found.append((Vector(p[:3]), Vector(p[3:])))
     return found

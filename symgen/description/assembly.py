@@ -1,0 +1,273 @@
+"""`assemble` makes a Mechanism of what a reader hands over.
+
+A reader only translates a file; whatever is true of every format is decided here once: that the links form one tree,
+the order of the joints, the exact lumping of fixed and locked joints, the plausibility of inertias, and the notes
+that tell the user about each of these.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from symgen.description import inertias, remarks
+from symgen.description.locking import LockValue, locked_motions, place_text
+from symgen.description.quantities import Place, fraction_text, shown
+from symgen.description.snapping import Snapper
+from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
+from symgen.errors import RequestError
+from symgen.joints import joint_type, kinds
+from symgen.mechanism import (
+    BASE,
+    Body,
+    Frame,
+    Joint,
+    Mechanism,
+    Note,
+    Part,
+    Pose,
+    Shift,
+    Turn,
+    Vector3,
+    compose,
+)
+from symgen.names import nearest
+
+EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
+_LONGEST_NAME = 200
+_CHAIN = "write it as joints of one coordinate with massless links between them"
+_WAYS = {"floating": "give it the six joints of the book's chapter 'A base that moves'", "planar": _CHAIN,
+         "spherical": _CHAIN, "ball": _CHAIN, "universal": _CHAIN}
+"""What to do instead of a joint of several coordinates."""
+
+
+@dataclass
+class _Carrier:
+    """Where a link ended up: on a body (or the base), displaced by `pose` from the frame of that body's joint."""
+
+    body: int
+    pose: Pose = ()
+
+
+@dataclass
+class _Assembly:
+    links: dict[str, Link]
+    carriers: dict[str, _Carrier]
+    joints: list[Joint] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+
+def assemble(
+    tree: Tree,
+    *,
+    lock: Mapping[str, LockValue] | None = None,
+    gravity: Vector3 | None = None,
+    mimic: str = "independent",
+    strict: bool = False,
+    snapper: Snapper | None = None,
+    source: str = "",
+    source_sha256: str = "",
+) -> Mechanism:
+    """The Mechanism of `tree`: joints parent before child, else in declared order; fixed and locked joints lumped exactly.
+
+    `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `snapper` is the one that read the
+    file; its snaps become notes, before which locked angles pass through it as well.
+    Raises DescriptionError (no tree, unsupported joint, implausible inertia under `strict`), RequestError (`lock`).
+    """
+    snapper = snapper if snapper is not None else Snapper()
+    order, base = _ordered(tree)
+    motions = locked_motions(tree, lock or {}, snapper)
+    _refuse_unsupported(tree, motions)
+    if mimic == "refuse":
+        for connection in tree.connections:
+            if connection.mimic is not None and connection.name not in motions:
+                raise connection.place.error(f"it mimics joint {shown(connection.mimic.joint)}, which was to be refused",
+                                             "read them as independent, or lock this joint")
+    work = _Assembly(links={link.name: link for link in tree.links}, carriers={base: _Carrier(BASE)})
+    for connection in order:
+        _attach(connection, motions, work, base)
+    if not work.joints:
+        raise tree.place.error("no joint moves, so there are no dynamics", "declare or unlock a joint that is not fixed")
+    implausible = [doubt for link in tree.links for inertial in link.inertials
+                   for doubt in _doubts(link, inertial, strict, work.carriers[link.name].body)]
+    body_parts = _parts(work, tree.links)
+    notes = [Note("snap", snap.text) for snap in snapper.snaps] + list(tree.notes) + work.notes
+    notes += remarks.on_mimics(work.joints, {c.name for c in tree.connections}) + remarks.on_what_is_not_applied(work.joints)
+    notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
+    if not tree.read_before:
+        masses = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in tree.links}
+        notes += remarks.on_the_base(base, masses, [(c.parent, c.child, c.kind == "fixed") for c in order])
+    return Mechanism(
+        name=tree.name,
+        joints=tuple(work.joints),
+        bodies=tuple(Body(name, body_parts[i]) for i, name in enumerate(work.names)),
+        frames=_frames(tree, work, base),
+        gravity=gravity if gravity is not None else tree.gravity if tree.gravity is not None else EARTH,
+        base=base,
+        notes=tuple(dict.fromkeys(notes)),
+        source=source or tree.source,
+        source_sha256=source_sha256,
+        base_parts=body_parts[BASE],
+    )
+
+
+def _ordered(tree: Tree) -> tuple[list[Connection], str]:
+    """The connections parent before child, else as declared, and the name of the root; refuses what is no tree."""
+    links: dict[str, Link] = {}
+    everything: list[Link | Connection | ExtraFrame] = [*tree.links, *tree.connections, *tree.frames]
+    for named in everything:
+        if not named.name.strip() or len(named.name) > _LONGEST_NAME or not named.name.isprintable():
+            raise named.place.error(f"{shown(named.name)} is no usable name", f"give 1 to {_LONGEST_NAME} printable characters")
+    for link in tree.links:
+        if link.name in links:
+            raise link.place.error(f"this name is already a link{_line(links[link.name].place)}", "give each link its own name")
+        links[link.name] = link
+    joints: dict[str, Connection] = {}
+    above: dict[str, Connection] = {}
+    for connection in tree.connections:
+        if connection.name in joints:
+            raise connection.place.error(f"this name is already a joint{_line(joints[connection.name].place)}",
+                                         "give each joint its own name")
+        joints[connection.name] = connection
+        for role, name in (("parent", connection.parent), ("child", connection.child)):
+            if name not in links:
+                raise connection.place.error(f"its {role} link {shown(name)} is not declared", _suggestion(name, links))
+        if connection.parent == connection.child:
+            raise connection.place.error(f"it joins link {shown(connection.child)} to itself", "name another parent or child")
+        if connection.child in above:
+            raise connection.place.error(
+                f"link {shown(connection.child)} already has a parent through joint {shown(above[connection.child].name)}",
+                "closed loops are not supported: cut the loop by removing one of the two joints")
+        above[connection.child] = connection
+    roots = [name for name in links if name not in above]
+    if not links:
+        raise tree.place.error("no link is declared", "declare at least two links and a joint")
+    below: dict[str, list[tuple[int, Connection]]] = {name: [] for name in links}
+    for index, connection in enumerate(tree.connections):
+        below[connection.parent].append((index, connection))
+    # An isolated root is reported only when there is a choice; a graph without any root is all cycle.
+    if len(roots) > 1:
+        listed = " and ".join(shown(name) for name in roots[:2]) + (f" and {len(roots) - 2} more" if len(roots) > 2 else "")
+        raise links[roots[1]].place.error(f"there are {len(roots)} root links ({listed})", "join all but one to a parent link")
+    waiting = list(below[roots[0]]) if roots else []
+    heapq.heapify(waiting)
+    order: list[Connection] = []
+    while waiting:
+        _, connection = heapq.heappop(waiting)
+        order.append(connection)
+        for item in below[connection.child]:
+            heapq.heappush(waiting, item)
+    if len(order) < len(tree.connections):
+        reached = {connection.name for connection in order}
+        stuck = next(c for c in tree.connections if c.name not in reached)
+        raise stuck.place.error("no root link reaches it, because of a cycle of joints", "remove one of the joints in the cycle")
+    return order, roots[0]
+
+
+def _line(place: Place) -> str:
+    return f" at line {place.line}" if place.line is not None else ""
+
+
+def _suggestion(name: str, links: Iterable[str]) -> str:
+    try:
+        nearest(name, links, "link")
+    except RequestError as error:
+        return str(error).partition("; ")[2] if "did you mean" in str(error) else "declare that link or name a declared one"
+    return ""
+
+
+def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
+    for connection in tree.connections:
+        if connection.kind != "fixed" and connection.kind not in kinds() and connection.name not in motions:
+            plain = connection.kind.strip().lower()
+            way = f"write '{plain}'" if plain in (*kinds(), "fixed") else _WAYS.get(plain, "declare another type")
+            raise connection.place.error(
+                f"its type {shown(connection.kind)} is not supported (supported: {', '.join(kinds())}, fixed)",
+                f"{way}, or lock the joint at its zero to weld its links")
+        if connection.kind in kinds():
+            missing = [p.name for p in joint_type(connection.kind).parameters if p.name not in dict(connection.parameters)]
+            if missing:
+                raise connection.place.error(f"a {connection.kind} joint declares {' and '.join(missing)}, for which this format "
+                                             "has no place", "describe the robot in TOML")
+
+
+def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly, base: str) -> None:
+    """Let `connection` move a new body, or weld its child to what carries the parent."""
+    parent = work.carriers[connection.parent]
+    pose = compose(parent.pose, connection.pose)
+    welded = connection.kind == "fixed"
+    if not welded and connection.name not in motions:
+        work.carriers[connection.child] = _Carrier(len(work.joints))
+        work.names.append(connection.child)
+        work.joints.append(Joint(connection.name, connection.kind, parent.body, pose, connection.axis, connection.limits,
+                                 connection.mimic, connection.unapplied, connection.parameters))
+        return
+    work.carriers[connection.child] = _Carrier(parent.body, compose(pose, motions.get(connection.name, ())))
+    on = base if parent.body == BASE else work.names[parent.body]
+    mass = sum((i.mass for i in work.links[connection.child].inertials), Fraction(0))
+    what = f"{connection.child} ({fraction_text(mass)} kg) onto {on}"
+    if welded:
+        work.notes.append(Note("lump", f"{what}, through the fixed joint {connection.name}"))
+    else:
+        motion = motions[connection.name]
+        work.notes.append(Note("lock", f"{what}, joint {connection.name} locked at {place_text(motion)}"))
+        if connection.kind in kinds() and joint_type(connection.kind).limited:
+            value = next((float(s.angle if isinstance(s, Turn) else s.distance) for s in motion if not isinstance(s, Shift)), 0.0)
+            work.notes += remarks.on_a_locked_value(connection.name, value, connection.limits,
+                                                    joint_type(connection.kind).positions[0].unit)
+
+
+def _parts(work: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]]:
+    """Parts of every body, its own link's first, then the lumped links' in declared order."""
+    parts: dict[int, list[Part]] = {i: [] for i in range(BASE, len(work.joints))}
+    for own in (True, False):
+        for link in links:
+            carrier = work.carriers[link.name]
+            if (carrier.body != BASE and work.names[carrier.body] == link.name) == own:
+                parts[carrier.body] += [
+                    Part(i.link or link.name, compose(carrier.pose, i.pose), i.mass, _six(i.moments)) for i in link.inertials]
+    return {i: tuple(p) for i, p in parts.items()}
+
+
+def _six(m: tuple[Fraction, ...]) -> tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]:
+    return m[0], m[1], m[2], m[3], m[4], m[5]
+
+
+def _frames(tree: Tree, work: _Assembly, base: str) -> tuple[Frame, ...]:
+    """One frame a declared link: the base, the bodies in their order, then lumped links and extra frames as declared."""
+    def of(link: Link) -> Frame:
+        carrier = work.carriers[link.name]
+        return Frame(link.name, carrier.body, compose(carrier.pose, link.frame))
+
+    leading = [base, *work.names]
+    frames = [of(work.links[name]) for name in leading] + [of(link) for link in tree.links if link.name not in set(leading)]
+    taken = {frame.name for frame in frames}
+    for extra in tree.frames:
+        if extra.name in taken:
+            raise extra.place.error(f"the name {shown(extra.name)} is already a link or frame", "give each frame its own name")
+        if extra.link not in work.carriers:
+            raise extra.place.error(f"its body {shown(extra.link)} is not declared", _suggestion(extra.link, work.links))
+        taken.add(extra.name)
+        carrier = work.carriers[extra.link]
+        frames.append(Frame(extra.name, carrier.body, compose(carrier.pose, extra.pose)))
+    return tuple(frames)
+
+
+def _doubts(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note]:
+    """What is odd about one inertia; that of a link that stands still is in no answer, and so only a remark."""
+    if inertial.mass < 0 and body != BASE:
+        raise inertial.place.error(f"link {shown(link.name)} has the negative mass {fraction_text(inertial.mass)} kg",
+                                   "masses must be zero or more")
+    doubt = inertias.doubt(inertial.mass, _six(inertial.moments))
+    if inertial.mass < 0:
+        doubt = f"has the negative mass {fraction_text(inertial.mass)} kg"
+    if doubt is None:
+        return []
+    if body == BASE:
+        return [Note("info", f"link {inertial.link or link.name} {doubt}, which nothing feels, since it stands still")]
+    if strict:
+        raise inertial.place.error(f"link {shown(link.name)} {doubt}, which strict reading refuses", "correct the inertia")
+    return [Note("warning", f"link {inertial.link or link.name} {doubt}")]

@@ -1,0 +1,118 @@
+"""What is asked of a joint type. A file of this folder answers all of it, in one `JOINT`, and nobody else asks for a type's name.
+
+A joint is declared by an axis and by the numbers in `parameters`. It owns one entry of q for each of `positions` and one of v
+for each of `velocities`, and moves its body by `pose`. The columns of its motion subspace H, one a velocity, follow from
+`pose` and `moved` by differentiation (`symgen.derivation.closed_forms`), and from H whatever inertia it cannot feel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+Unit = Literal["rad", "m"]
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """An entry of q or v: its unit (of v: a second), and the range that states are drawn from where none is declared."""
+
+    unit: Unit
+    usual: tuple[Fraction, Fraction]
+
+    @property
+    def rate_unit(self) -> str:
+        return f"{self.unit}/s"
+
+    @property
+    def force_unit(self) -> str:
+        """Of the generalized force that goes with it."""
+        return "N m" if self.unit == "rad" else "N"
+
+    @property
+    def inertia_unit(self) -> str:
+        """Of the inertia that it meets."""
+        return "kg m²" if self.unit == "rad" else "kg"
+
+
+ANGLE = Coordinate("rad", (Fraction(-3217, 1024), Fraction(3217, 1024)))    # ±π
+LENGTH = Coordinate("m", (Fraction(-1), Fraction(1)))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that a joint of this type declares besides its axis, by the name that descriptions give it."""
+
+    name: str
+    what: str
+    """For a person, with its unit."""
+
+
+class Turning(NamedTuple):
+    """A turn about the joint's axis by `rate` times the coordinate `of`."""
+
+    of: int
+    rate: Fraction = Fraction(1)
+
+
+class Sliding(NamedTuple):
+    """A displacement along the joint's axis by `rate` (m per unit of the coordinate) times the coordinate `of`."""
+
+    of: int
+    rate: Fraction = Fraction(1)
+
+
+Elementary = Turning | Sliding
+Numbers = Mapping[str, Fraction]
+"""The parameters of one joint by name."""
+
+
+def added(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
+    """q ⊕ δ where a velocity is the rate of its coordinate."""
+    return [x + d for x, d in zip(q, step, strict=True)]
+
+
+@dataclass(frozen=True)
+class JointType:
+    """See the module docstring.
+
+    `pose(q, p)` → (R, r) in SymPy, about the joint's own z axis: axes and origin of the moved frame in the joint's frame.
+    `oracle(p)` says the same motion to the reference, which shares nothing with the derivation: a product of elementary motions
+    about the declared axis, from left to right. `limited` is False where a description's range means nothing. `drawn` is the
+    sign that a picture has for it, `what` a phrase for a person.
+    """
+
+    positions: tuple[Coordinate, ...]
+    velocities: tuple[Coordinate, ...]
+    pose: Callable[[Sequence[Any], Mapping[str, Any]], tuple[Any, Any]]
+    oracle: Callable[[Numbers], tuple[Elementary, ...]]
+    what: str
+    drawn: Literal["hinge", "slider"]
+    parameters: tuple[Parameter, ...] = ()
+    limited: bool = True
+    moved: Callable[[Sequence[Any], Sequence[Any]], list[Any]] = added
+
+    @property
+    def nq(self) -> int:
+        return len(self.positions)
+
+    @property
+    def nv(self) -> int:
+        return len(self.velocities)
+
+    @cached_property
+    def turns(self) -> bool:
+        """Whether it turns its body at all; then its axis is a line, and else but a direction."""
+        return any(isinstance(one, Turning) for one in self._generic)
+
+    @cached_property
+    def slides(self) -> bool:
+        """Whether it moves its body along its axis at all."""
+        return any(isinstance(one, Sliding) for one in self._generic)
+
+    @cached_property
+    def _generic(self) -> tuple[Elementary, ...]:
+        return self.oracle({parameter.name: Fraction(1) for parameter in self.parameters})
