@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -117,7 +118,9 @@ def test_a_selection_of_methods_keeps_the_true_default() -> None:
 
 def test_a_method_that_does_not_suit_keeps_its_row_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     why = "udut takes no robots on Sundays"
-    monkeypatch.setattr(methods, "refusal", lambda method, mechanism: why if method == "udut" else None)
+    known = methods.find
+    closed = replace(known("udut"), refusal=lambda _: why)
+    monkeypatch.setattr(methods, "find", lambda name: closed if name == "udut" else known(name))
     one = only("planar_arm")
     row = next(row for row in one.rows if row.method == "udut")
     assert row.figures == {}

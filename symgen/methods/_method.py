@@ -22,14 +22,16 @@ def suits(mechanism: Mechanism) -> str | None:
 
 
 def never(mechanism: Mechanism) -> bool:
+    """No robot's answer is a difference of larger terms."""
     return False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Variant:
-    """Another reading of the same method, asked for as "method:variant": what is not said here is as in the method.
+    """Another reading of the same method, asked for as "method:variant".
 
-    Its functions and its factor are its own: nothing is taken from the method's.
+    Its functions and its factor are its own, none is taken from the method. A refusal and a `differs` that it does not
+    state are the method's, as is all else.
     """
 
     functions: Functions = field(default_factory=dict)

@@ -1,9 +1,9 @@
 """What a method names besides its results: the letters of its paper, each with its blocks, for those who read.
 
-A method's file, or `quantities.py` in its folder, has `QUANTITIES`: letter -> `Quantity`, found by discovery. A
-quantity is laid out in blocks: P has one 6x6 a link, U one scalar a pair of links. `derive` gives those that are not
-zero. Rows and columns that are twists or wrenches say of which link, so that whoever prints them can turn them into the
-axes that the description declares; rows and columns of coordinates say nothing.
+A method gives them as its `quantities`: letter -> `Quantity`. A quantity is laid out in blocks: P has one 6x6 a link, U one
+scalar a pair of links. `derive` gives those that are not zero. Rows and columns that are twists or wrenches say of which link,
+so that whoever prints them can turn them into the axes that the description declares; rows and columns of coordinates say
+nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Quantity:
 
     `inputs` are the arguments that `derive` reads; `nonzero` says which blocks are not zero, where not all are; `whole` is
     False where the blocks make no matrix together (E_2 … E_n are factors). `point` is where twists and wrenches are taken.
-    `variant` and `refusal` as in the method.
+    `variant`: which reading of the method has it, "" for all; `refusal`: which robots have not, where the method's is not enough.
     """
 
     indices: tuple[str, ...]

@@ -136,19 +136,19 @@ def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
 
 
-def _of_motion(letter: str) -> Callable[[Linkage], Entries]:
+def _of_motion(part: Callable[[Motion], Vector], what: str) -> Quantity:
     def derive(linkage: Linkage) -> Entries:
         motions = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"])
-        return {(i,): column((getattr(motion, letter),), i) for i, motion in enumerate(motions)}
-    return derive
+        return {(i,): column((part(motion),), i) for i, motion in enumerate(motions)}
+    return Quantity(("k",), "3x1", what, derive, ("q", "v", "a"), whole=False)
 
 
-STATE = ("q", "v", "a")
 QUANTITIES = {
-    "omega": Quantity(("k",), "3x1", "angular velocity of link k, RK (2.2)", _of_motion("omega"), STATE, whole=False),
-    "omegadot": Quantity(("k",), "3x1", "angular acceleration of link k, RK (2.4)", _of_motion("alpha"), STATE, whole=False),
-    "vdot": Quantity(("k",), "3x1", "acceleration of its origin less gravity, RK (2.5)", _of_motion("accel"), STATE, whole=False),
+    "omega": _of_motion(lambda motion: motion.omega, "angular velocity of link k, RK (2.2)"),
+    "omegadot": _of_motion(lambda motion: motion.alpha, "angular acceleration of link k, RK (2.4)"),
+    "vdot": _of_motion(lambda motion: motion.accel, "acceleration of its origin less gravity, RK (2.5)"),
 }
+
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (2.1)-(2.13), (2.24)-(2.30)",

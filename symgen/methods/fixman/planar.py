@@ -12,7 +12,7 @@ from typing import Any
 
 from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.scalars import Scalar, lower
+from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Vector
 from symgen.errors import MethodRefusal
 from symgen.methods.fixman.geometry import COS, PLANAR, SIN, Geometry, K, L, W, bending, meeting, metric
@@ -96,7 +96,7 @@ def _gather(found: Partition, i: int, j: int, entries: list[list[Scalar]]) -> No
     found.soft[i, j], found.coupling[i, j], found.hard[i, j] = soft, [coupling], [[hard]]
 
 
-def _entry(expression: Any, bindings: dict[Any, Scalar], home: Any) -> Scalar:
+def _entry(expression: Any, bindings: dict[Any, Scalar], home: Derivation) -> Scalar:
     """Lowered with its constants multiplied out first."""
     constant, moving = expression.as_independent(COS, SIN, as_Add=False)
     return lower(constant, bindings, home) * lower(moving, bindings, home)
