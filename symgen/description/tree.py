@@ -1,8 +1,8 @@
 """What a reader hands over, links and joints as declared, and `assemble`, which makes a Mechanism of it.
 
-A reader only translates a file; whatever is true of every format is decided here once: that the links form one tree,
-the order of the joints, the exact lumping of fixed and locked joints, the plausibility of inertias, and the notes
-that tell the user about each of these.
+A reader only translates a file. What holds for every format is decided here once: that the links form one tree, the order of the
+joints, the exact lumping of fixed and locked joints, whether inertias are plausible, and the notes that tell the user about each
+of these.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Inertial:
     pose: Pose = ()
     place: Place = NOWHERE
     link: str = ""
-    """The link it was declared for, where that is not the link that carries it (a lumped description)."""
+    """The link it was declared for, if another link carries it (in a lumped description)."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """One declared link; no inertial at all is legal and means massless. `frame`: from its joint's moving frame to its own."""
+    """One declared link. One without inertial is legal and massless. `frame`: from its joint's moving frame to its own."""
 
     name: str
     inertials: tuple[Inertial, ...] = ()
@@ -109,9 +109,9 @@ class Tree:
     notes: tuple[Note, ...] = ()
     place: Place = NOWHERE
     read_before: bool = False
-    """Whether `notes` are those of an earlier reading, of the description that this one was written from."""
+    """Whether `notes` come from an earlier reading, of the description that this one was written from."""
     source_sha256: str | None = None
-    """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""
+    """The hash of the description that this canonical one was written from ('' if it is none)."""
 
 
 @dataclass
@@ -219,7 +219,7 @@ def _ordered(tree: Tree) -> tuple[list[Connection], str]:
     below: dict[str, list[tuple[int, Connection]]] = {name: [] for name in links}
     for index, connection in enumerate(tree.connections):
         below[connection.parent].append((index, connection))
-    # An isolated root is reported only when there is a choice; a graph without any root is all cycle.
+    # An isolated root is reported only when there is a choice. A graph without any root consists of cycles.
     if len(roots) > 1:
         listed = " and ".join(shown(name) for name in roots[:2]) + (f" and {len(roots) - 2} more" if len(roots) > 2 else "")
         raise links[roots[1]].place.error(f"there are {len(roots)} root links ({listed})", "join all but one to a parent link")
@@ -369,7 +369,7 @@ def _frames(tree: Tree, work: _Assembly, base: str) -> tuple[Frame, ...]:
 
 
 def _doubts(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note]:
-    """What is odd about one inertia; that of a link that stands still is in no answer, and so only a remark."""
+    """What is odd about one inertia. That of a link that stands still is in no answer, so it is only a remark."""
     if inertial.mass < 0 and body != BASE:
         raise inertial.place.error(f"link {shown(link.name)} has the negative mass {fraction_text(inertial.mass)} kg",
                                    "masses must be zero or more")
