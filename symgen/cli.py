@@ -103,8 +103,11 @@ def _run(command: Any, options: Namespace) -> int:
 
 @contextlib.contextmanager
 def _said(options: Namespace) -> Iterator[None]:
-    """What a command says besides its answer goes to stderr: nothing with -q (an error is raised, and said outside), and with
-    -v also what the package logs: methods and why, caches, times."""
+    """Set up what a command prints besides its answer, which goes to stderr.
+
+    With -q it is nothing (an error is raised, and printed outside). With -v it is also what the package logs: methods and why,
+    caches, times.
+    """
     if options.quiet:
         with contextlib.redirect_stderr(io.StringIO()):
             yield
@@ -145,13 +148,13 @@ def _say(text: str, code: int) -> int:
 
 
 def _tolerate(stream: TextIO) -> None:
-    """A terminal that lacks a character gets a substitute, not an error."""
+    """Print a substitute where a terminal lacks a character, instead of failing."""
     with contextlib.suppress(AttributeError, ValueError, OSError):
         stream.reconfigure(errors="replace")  # type: ignore[attr-defined]
 
 
 def _abandon(stream: TextIO) -> None:
-    """Point a stream that nobody takes any more at nothing, so that Python's last flush stays quiet."""
+    """Point a stream that nobody reads any more at nothing, so that Python's last flush stays quiet."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

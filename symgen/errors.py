@@ -2,28 +2,28 @@
 
     SymgenError
       DescriptionError       ValueError    a description cannot be read
-      MechanismError         ValueError    what was read has no dynamics
-      RequestError                         what was asked for cannot be carried out
+      MechanismError         ValueError    the mechanism has no dynamics
+      RequestError                         a request cannot be carried out
         ArgumentError        ValueError    a shape, a type or a value that cannot be taken
-          UnknownName        LookupError   a name that there is not
+          UnknownName        LookupError   a name that does not exist
         OutOfReach                         no method gives this function of this robot
         MethodRefusal                      another method may
       StateError             ValueError    a checked function refuses a state
       BuildError, ToolMissing              a compiler or another program
       ProgramError                         a defect of symgen itself
 
-Whoever knows Python's own families catches these with `except ValueError` and `except LookupError`.
+They can also be caught by Python's own families, `except ValueError` and `except LookupError`.
 """
 
 from __future__ import annotations
 
 
 class SymgenError(Exception):
-    """Base of every error that symgen raises on purpose; its text is one sentence for a person."""
+    """Base of every error that symgen raises on purpose. Its text is one sentence for a person."""
 
 
 class DescriptionError(SymgenError, ValueError):
-    """A robot description cannot be read: names the file, the line and the element."""
+    """A robot description cannot be read. Names the file, the line and the element."""
 
     def __init__(self, what: str, *, file: str = "", line: int | None = None, element: str = "", hint: str = "") -> None:
         place = file + (f":{line}" if line is not None else "")
@@ -35,33 +35,39 @@ class DescriptionError(SymgenError, ValueError):
 
 
 class MechanismError(SymgenError, ValueError):
-    """A mechanism is not one that has dynamics: names the body or joint."""
+    """A mechanism has no dynamics. Names the body or joint."""
 
 
 class RequestError(SymgenError):
-    """What was asked for does not exist or cannot be carried out: names what does exist."""
+    """What was asked for does not exist or cannot be carried out. Names what does exist."""
 
 
 class ArgumentError(RequestError, ValueError):
-    """An argument has a shape, a type or a value that cannot be taken: names the argument and what is wanted."""
+    """An argument has a shape, a type or a value that cannot be taken. Names the argument and what is wanted."""
 
 
 class UnknownName(ArgumentError, LookupError):
-    """No robot, joint, link, function, method, quantity or option has this name, or this index: says which there are. A wrong
-    value that is a name, so both a ValueError and a LookupError, as NumPy's AxisError is both a ValueError and an IndexError."""
+    """No robot, joint, link, function, method, quantity or option has this name or this index. Says which there are.
+
+    A name can be a wrong value, so this is a ValueError and a LookupError, as NumPy's AxisError is a ValueError and an
+    IndexError.
+    """
 
 
 class OutOfReach(RequestError):
-    """No method gives a function of this robot in fewer rows than a C compiler takes and without losing the digits of its
-    constants: where no function is named, it is left out."""
+    """No method gives a function of this robot: each needs more rows than a C compiler takes, or loses the digits of its
+    constants.
+
+    Where no function is named, it is left out.
+    """
 
 
 class MethodRefusal(RequestError):
-    """A method does not suit what was asked of this robot, as a payload; another method may: names one."""
+    """A method does not suit the request for this robot, such as a payload. Names a method that may."""
 
 
 class StateError(SymgenError, ValueError):
-    """A checked function refused a state: names the function, the state and why. Its results are as they were."""
+    """A checked function refused a state. Names the function, the state and why. Its results are unchanged."""
 
 
 class BuildError(SymgenError):
@@ -69,8 +75,8 @@ class BuildError(SymgenError):
 
 
 class ToolMissing(BuildError):
-    """A program that is run is not on this machine: names the package that brings it."""
+    """A program that symgen runs is not on this machine. Names the package that brings it."""
 
 
 class ProgramError(SymgenError):
-    """A Program breaks one of the rules that `symgen.ir.check` states; always a defect of symgen itself."""
+    """A Program breaks one of the rules that `symgen.ir.check` states. This is always a defect of symgen itself."""

@@ -24,7 +24,7 @@ PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz z
 WRENCH = Array("wrench", (6,), "moment (3, N·m), then force (3, N), on the link from outside, at its frame's origin, in its "
                                "axes; c includes -J^T wrench")
 AT_RUN_TIME = (PAYLOAD, WRENCH)
-"""Arguments that a user may ask for by naming a link, in the order of the C call, behind those of the function."""
+"""Arguments that a user may ask for by naming a link. They follow the function's own in the C call, in this order."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Function:
     needs_inverse: bool = False
     """True when the function divides by the mass matrix, so that M must be positive definite."""
     feels: tuple[Array, ...] = (PAYLOAD,)
-    """Which of AT_RUN_TIME change it: the payload wherever an inertia enters, the wrench wherever all forces are summed."""
+    """Which of AT_RUN_TIME change it: the payload changes what depends on inertia, the wrench changes sums of all forces."""
     ranked_as: str = ""
-    """The function whose shortest method is this one's as well, since the two differ by one operation a joint."""
+    """The function whose shortest method is taken for this one too, since the two differ by one operation a joint."""
     own_inertia: bool = False
-    """True when the answer tells the inertia of one link from that of its parent, so that none may be moved between them."""
+    """True when the answer depends on how inertia is shared between a link and its parent, so that none may be moved."""
 
 
 Q = Array("q", ("NQ",), "joint positions (rad, m)")

@@ -52,7 +52,7 @@ class Port(NamedTuple):
 
 @dataclass(frozen=True)
 class Outline:
-    """What a caller of a Program's C sees of it: all but the rows, `length` of them."""
+    """What a caller of a Program's C needs to know of it: everything but the rows, of which there are `length`."""
 
     function: str
     method: str
@@ -85,7 +85,7 @@ class Program:
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many of each of `COUNTED`; subtractions count as add. "log" is there only where a logarithm is taken."""
+        """How many of each of `COUNTED`. Subtractions count as add. "log" is there only where a logarithm is taken."""
         count = dict.fromkeys(COUNTED, 0)
         for row in self.rows:
             op = "add" if row.op == "sub" else row.op
@@ -95,7 +95,7 @@ class Program:
 
     @property
     def cost(self) -> int:
-        """mul + add + div, the figure that the bounds are stated in (neg apart)."""
+        """mul + add + div, by which the bounds are stated. neg is not counted."""
         ops = self.operations
         return ops["mul"] + ops["add"] + ops["div"]
 
@@ -110,8 +110,11 @@ class Program:
 
     @property
     def temporaries(self) -> int:
-        """The most computed values that are still needed at once when the rows run in order: what a processor without
-        spare registers keeps in memory. Results count until the end; arguments and constants do not."""
+        """The largest number of computed values that are needed at once when the rows run in order.
+
+        A processor without spare registers keeps them in memory. Results count until the end; arguments and constants do not
+        count.
+        """
         last = {a: i for i, row in enumerate(self.rows) for a in row.args}
         last |= {r: len(self.rows) for port in self.outputs for r in port.rows}
         ending = [0] * (len(self.rows) + 1)
@@ -128,7 +131,7 @@ class Program:
         return f"<symgen.Program {self._summary}; {self.cost} operations, depth {self.depth}>"
 
     def _repr_html_(self) -> str:
-        """For a notebook: what it takes, gives and costs."""
+        """For a notebook: its arguments, its results and what it costs."""
         operations = self.operations
         figures = (*operations.values(), self.depth, len(self.rows))
         return html_table(self._summary, [(*operations, "depth", "rows"), figures], texts=())
@@ -144,7 +147,7 @@ class Program:
 
 
 def check(program: Program) -> Program:
-    """The rules of a Program; returns it unchanged or raises ProgramError naming the first row that breaks one."""
+    """Check the rules of a Program. Returns it unchanged or raises ProgramError naming the first row that breaks one."""
 
     here = f"{program.function}/{program.method}"
 

@@ -1,4 +1,4 @@
-"""Names as users write them: one that is unknown is answered by the nearest, or by what the field means by it."""
+"""Names as users write them. An unknown one is answered with the nearest, or with what the field means by it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def named(name: str) -> str:
 
 
 def method_named(name: str, known: Collection[str]) -> str:
-    """`name` itself when it is one of the `known` methods; else UnknownName likewise."""
+    """`name` itself when it is one of the `known` methods; else UnknownName that suggests the nearest."""
     meant = _METHODS.get(name.lower().replace("-", "_"))
     if meant is not None and name not in known:
         raise UnknownName(f"method '{name}' is called {meant} here; write FUNCTION={meant}")

@@ -1,13 +1,13 @@
-"""What was worked out before, kept beside the compiled libraries: plain JSON under a key of everything that it depends on.
+"""Results of earlier work, kept beside the compiled libraries: plain JSON under a key of everything that they depend on.
 
     $SYMGEN_CACHE, else $XDG_CACHE_HOME/symgen, else ~/.cache/symgen
 
-An entry is a line that names the format, the SHA-256 of what follows, and JSON: the whole key, and the facts. It counts only
-if all of it holds: own user, nobody else may write it, the hash, the key word for word. Whatever else lies there (half a file,
-another version's, somebody else's) is passed over and worked out again. Part of every key is a hash of symgen's own source
-and templates, so that a method that was edited never meets what it said before; a process whose source has been edited since
-it started keeps nothing and believes nothing. SYMGEN_CACHE_PROGRAMS=off does without. The folder kept/ may be deleted at any
-time; entries that were not used for longest go when there are more than LARGEST bytes.
+An entry is a line that names the format, the SHA-256 of what follows, and JSON: the whole key, and the facts. It is read only if
+it is the user's own, nobody else may write it, the hash fits, and the key is the same word for word. Anything else in the folder
+(half a file, an entry of another version or user) is ignored, and the work is done again. Part of every key is a hash of symgen's
+own source and templates, so an edited method never meets its old results. A process whose source was edited since it started
+writes no entries and reads none. SYMGEN_CACHE_PROGRAMS=off turns all of this off. The folder kept/ may be deleted at any time.
+When the entries take more than LARGEST bytes, those that were not used for longest are deleted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def cache_folder() -> Path:
-    """Where libraries are kept, and what is kept beside them; see above."""
+    """Where libraries are kept, and with them the entries; see above."""
     if own := os.environ.get("SYMGEN_CACHE"):
         return Path(own).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
@@ -54,7 +54,7 @@ def find(kind: str, *key: Any) -> Any | None:
         if not isinstance(entry, dict) or entry.get("key") != whole:
             return None
         with suppress(OSError):
-            os.utime(path)   # what is used stays
+            os.utime(path)   # used entries stay
         LOG.info("%s known from before, %s", kind, path)
         return entry.get("facts")
     except (OSError, ValueError, RecursionError):
@@ -62,7 +62,7 @@ def find(kind: str, *key: Any) -> Any | None:
 
 
 def keep(facts: Any, kind: str, *key: Any) -> None:
-    """Keep `facts` (as JSON has them) under this key. A disk that refuses is no failure: it is worked out again."""
+    """Keep `facts` (as JSON has them) under this key. If the disk refuses, nothing fails: the work is done again next time."""
     whole = _key(kind, key)
     if whole is None:
         return
@@ -72,7 +72,7 @@ def keep(facts: Any, kind: str, *key: Any) -> None:
         if len(payload) > _LONGEST_ENTRY:
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(prefix="keeping-", dir=path.parent)   # its owner's alone
+        handle, name = tempfile.mkstemp(prefix="keeping-", dir=path.parent)   # private to its owner
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)
@@ -90,7 +90,7 @@ def _key(kind: str, key: tuple[Any, ...]) -> list[Any] | None:
     own = stamp()
     try:
         return None if own is None else [kind, own, *json.loads(json.dumps(key))]
-    except (TypeError, ValueError):   # whoever asks with such a thing will be told by others
+    except (TypeError, ValueError):   # other code refuses such a value
         return None
 
 
@@ -100,7 +100,7 @@ def _place(whole: list[Any]) -> Path:
 
 
 def _read(path: Path) -> bytes | None:
-    """What stands behind the hash, where it is what was hashed and nobody else can have put it there."""
+    """The text behind the hash, if the hash fits and nobody else can have written it."""
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
         known = os.fstat(file.fileno())
         if not stat.S_ISREG(known.st_mode) or known.st_size > _LONGEST_ENTRY + 1000:
@@ -115,11 +115,11 @@ def _read(path: Path) -> bytes | None:
 
 
 _written = LARGEST
-"""Bytes since the folder was last looked through; a process that keeps something looks once at first."""
+"""Bytes written since the folder was last looked through. A process looks once when it keeps its first entry."""
 
 
 def _clear(folder: Path, more: int) -> None:
-    """Let go of the entries that were not used for longest, where all of them are more than LARGEST bytes."""
+    """Delete the entries that were not used for longest, when all of them together are more than LARGEST bytes."""
     global _written
     _written += more
     if _written < LARGEST // 8:
@@ -134,13 +134,15 @@ def _clear(folder: Path, more: int) -> None:
     for _, size, path in sorted(entries):
         if total <= LARGEST:
             return
-        total -= size * 2   # some more than need be, so that the next does not begin again
+        total -= size * 2   # some more than needed, so that the next call need not
         with suppress(OSError):
             os.unlink(path)
 
 
 def stamp() -> list[str] | None:
-    """What symgen itself is: its version, a hash of its source, and what it computes with; None where nothing is to be kept."""
+    """What results depend on in symgen: its version, a hash of its source, the libraries it computes with. None turns keeping
+    off.
+    """
     if os.environ.get("SYMGEN_CACHE_PROGRAMS", "").lower() in ("off", "0", "no"):
         return None
     found = _source()
@@ -163,7 +165,9 @@ def _source() -> tuple[str, ...] | None:
 
 
 def _edited() -> bool:
-    """Whether a file of symgen has changed since this process began to read them: then what runs may not be what is there."""
+    """Whether a file of symgen has changed since this process began to read them. The running code may then differ from the
+    files.
+    """
     try:
         return any(max(known.st_mtime, known.st_ctime) >= version.STARTED for known in map(os.stat, _files()))
     except OSError:
@@ -172,7 +176,7 @@ def _edited() -> bool:
 
 @cache
 def _files() -> tuple[str, ...]:
-    """Every file that decides what symgen says, in one order."""
+    """Every file that decides what symgen computes, in one order."""
     templates = next((p for p in (_PACKAGE / "templates", _PACKAGE.parent / "templates") if p.is_dir()), None)
     return tuple(sorted([*_below(_PACKAGE, (".py",)), *(_below(templates, (".j2",)) if templates else ())]))
 

@@ -18,7 +18,7 @@ def span(ends: Sequence[int | None] | None) -> str:
 
 
 def table(rows: Sequence[Sequence[object]], texts: Collection[int] = (0,)) -> list[str]:
-    """Lines of aligned columns: the first row is the heading, the columns in `texts` lean left, the others (figures) right."""
+    """Lines of aligned columns. The first row is the heading. Columns in `texts` are aligned left, the others (figures) right."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
 

@@ -25,14 +25,14 @@ HEAD = """# What it costs
 `symgen cost` on four of the built-in robots, rewritten by `make firmware`. Bounds that the tests hold stand in
 `tests/test_cost.py`.
 
-- **instructions** of one call, least and most over {states} random states, counted in QEMU; **alone** without what libm executes.
-  The functions have no branch, so that only libm's sine, cosine and logarithm depend on the state.
-- **cycles**, least and most of one call, and **alone**: an estimate from the executed instructions, where a core's manual says
-  what they take, for memory without wait states. Above the tables stands what they rest on. Of RISC-V there is no core here, only
-  the instruction set, so that nothing is said of it.
-- **flash** is code and constants, **stack** the function's own frame, both in bytes; **+libm** with all that the function calls,
-  in a linked image, whose stack is the deepest that any way through it can get: that of a sine of a huge angle. `all` holds every
-  function, and libm once. No function keeps anything in RAM.
+- **instructions** of one call, least and most over {states} random states, counted in QEMU. **alone** is without the
+  instructions of libm. The functions have no branch, so only libm's sine, cosine and logarithm depend on the state.
+- **cycles**, least and most of one call, and **alone**: an estimate from the executed instructions, where a core's manual states
+  their cycles, for memory without wait states. The sources stand above the tables. RISC-V is an instruction set without a core,
+  so no cycles are stated for it.
+- **flash** is code and constants, **stack** the function's own frame, both in bytes. **+libm** is with all that the function
+  calls, in a linked image. Its stack is the deepest on any way through the code: that of a sine of a huge angle. `all` holds
+  every function, and libm once. No function keeps anything in RAM.
 - `host` counts no instructions: `symgen bench` gives times there.
 """
 

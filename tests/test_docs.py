@@ -19,7 +19,9 @@ from symgen import commands, methods
 from symgen.commands import Parser
 from symgen.description.loading import builtin_robots
 from symgen.functions import FUNCTIONS
+from symgen.programs import making
 from tests.doc_samples import RUN, Reader, Sample, fits, samples
+from tests.test_layers import LEAVES, ROOMS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -132,6 +134,34 @@ def test_the_python_calls_take_what_the_book_says() -> None:
 def test_the_table_says_who_computes_each_function(function: str) -> None:
     (row,) = (line for line in text(DOCS / "engineer.md").splitlines() if line.startswith(f"| `{function}` |"))
     assert row.endswith(f"| {', '.join(f'`{m}`' for m in methods.providers(function))} |")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_table_says_what_each_function_costs(function: str) -> None:
+    program = making.programs(symgen.load("panda"), [function])[function]
+    assert f"| `{function}` | `{program.method}` | {program.cost} | {program.depth} |" in text(DOCS / "figures.md")
+
+
+@pytest.mark.parametrize("robot", ["panda", "ur5"])
+def test_the_figures_are_the_counts(robot: str) -> None:
+    programs = making.programs(symgen.load(robot), ["inverse_dynamics", "mass_matrix", "forward_dynamics"])
+    wanted = [programs[name].cost for name in ("inverse_dynamics", "mass_matrix", "forward_dynamics")]
+    assert f"| {' / '.join(map(str, wanted))} |" in text(DOCS / "figures.md")
+
+
+def test_the_house_has_every_room_on_its_floor() -> None:
+    """From the top down, as `tests/test_layers.py` has them from the bottom up; rooms of leaves are starred."""
+    floors = sections(DOCS / "house.md")["The floors"]
+    assert re.findall(r"^\| `(\w+)`", floors, re.M) == list(reversed(ROOMS))
+    assert not [folder for folder in LEAVES if f"`{folder}`\\*" not in floors]
+
+
+def test_what_is_added_goes_where_its_like_stand() -> None:
+    """The folder of each new leaf has such leaves already, and each folder of leaves is in the table."""
+    added = re.findall(r"`symgen/([\w/]+)/<\w+>(\.\w+)`", sections(DOCS / "house.md")["Where a new one goes"])
+    for folder, suffix in added:
+        assert [leaf for leaf in (ROOT / "symgen" / folder).glob(f"*{suffix}") if not leaf.name.startswith("_")], folder
+    assert {*LEAVES, "joints", "description/robots", "verification"} == {folder for folder, _ in added}
 
 
 def test_the_table_of_robots_is_that_of_the_package() -> None:

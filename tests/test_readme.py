@@ -1,4 +1,4 @@
-"""The README shows what is true: its code runs, its C is the C, its counts are the counts."""
+"""The README shows what is true: its samples run, its C is the C, its links lead somewhere, and it is short."""
 
 from __future__ import annotations
 
@@ -7,56 +7,47 @@ from pathlib import Path
 
 import pytest
 
-import symgen
 from symgen import methods
 from symgen.functions import FUNCTIONS
-from symgen.programs import making
+from tests.doc_samples import RUN, Reader, samples
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+LONGEST = 160
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.S)
-
-
-def test_the_c_shown_is_the_c_that_comes_out() -> None:
-    assert blocks("c") == [(ROOT / "generated/planar_arm/planar_arm_forward_dynamics.c").read_text(encoding="utf-8")]
-
-
-def test_the_python_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_samples_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for block in blocks("python"):
-        exec(block, names)
-    assert names["report"].passed   # type: ignore[attr-defined]
-    assert "cos(q1)/2 + 7/4" in capsys.readouterr().out
-    assert (tmp_path / "out/panda/panda_inverse_dynamics.c").exists()
+    reader = Reader(tmp_path)
+    shown = samples(README)
+    assert README.count("```") == 2 * len(shown)
+    assert {sample.language for sample in shown} - set(RUN) == {"sh"}, "a sample that no test runs"
+    assert {"xml", "console", "c", "python"} <= {sample.language for sample in shown}
+    for sample in shown:
+        if sample.language in RUN:
+            reader.does(sample)
 
 
-def test_the_description_shown_is_a_robot(tmp_path: Path) -> None:
-    (text,) = blocks("toml")
-    (tmp_path / "two_link.toml").write_text(text, encoding="utf-8")
-    robot = symgen.load(tmp_path / "two_link.toml")
-    assert robot.nv == 2
-    assert symgen.verify(robot, ["forward_dynamics"], compiled=False).passed
+def test_the_two_commands_are_targets_of_the_makefile() -> None:
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (typed,) = (sample.text for sample in samples(README) if sample.language == "sh")
+    for line in typed.splitlines():
+        name = re.match(r"make (\w+) ", line)
+        assert name, line
+        assert re.search(rf"^{name[1]}:", targets, re.M), line
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_tables_say_what_each_function_costs_and_who_computes_it(function: str) -> None:
-    program = making.programs(symgen.load("panda"))[function]
-    assert f"| `{function}` | `{program.method}` | {program.cost} | {program.depth} |" in README
-    row = next(line for line in README.splitlines() if line.startswith(f"| `{function}` | ") and "→" in line)
-    assert row.endswith(f"| {', '.join(f'`{m}`' for m in methods.providers(function))} |")
-
-
-@pytest.mark.parametrize("robot", ["panda", "ur5"])
-def test_the_figures_are_the_counts(robot: str) -> None:
-    programs = making.programs(symgen.load(robot), ["inverse_dynamics", "mass_matrix", "forward_dynamics"])
-    wanted = [programs[name].cost for name in ("inverse_dynamics", "mass_matrix", "forward_dynamics")]
-    assert " / ".join(map(str, wanted)) in README
+def test_it_counts_functions_and_methods_as_they_are() -> None:
+    words = {5: "Five", 6: "Six", 7: "Seven", 8: "Eight", 9: "Nine", 10: "Ten"}
+    assert f"There are {len(FUNCTIONS)} functions" in README
+    assert f"{words[len({name.partition(':')[0] for name in methods.names()})]} methods compute them" in README
 
 
 def test_every_link_leads_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_it_is_short() -> None:
+    """Tables and details stand in the book."""
+    assert len(README.splitlines()) <= LONGEST

@@ -1,4 +1,4 @@
-"""Progress on a terminal: which step of how many, what it does, and for how long it and all of it have been at work."""
+"""Progress on a terminal: which step of how many, what it does, and how long it and the whole work have taken so far."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def log() -> logging.Logger:
 class Progress:
     """One line on a terminal that says what is being done, wiped at the end; nothing in a pipe.
 
-    With -v it is a line for every step that is done, with its time. A step that takes more than a second says how long it has
+    With -v it is one line for every finished step, with its time. A step that takes more than a second shows how long it has
     taken, second by second, so that a long one is seen to be alive.
     """
 
@@ -50,7 +50,7 @@ class Progress:
         self.wipe()
 
     def _close(self, following: str) -> None:
-        """Say how long the step before took."""
+        """Print how long the step before took."""
         if self._log is not None:
             now = time.monotonic()
             if self._what:
@@ -88,7 +88,7 @@ class Progress:
 
 
 def elapsed(step: float, whole: float) -> str:
-    """' 4 s', and of all steps where that is more; nothing below a second."""
+    """' 4 s', and the time of all steps where that is more; nothing below a second."""
     of_step, of_all = _clock(step), _clock(whole)
     if whole < 1:
         return ""

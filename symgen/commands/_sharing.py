@@ -27,7 +27,7 @@ _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": "independent", "strict": False, "real": "double", "trig": "libm",
     "frame": None, "payload": None, "wrench": None,
 }
-"""What a generated folder has already decided, with the defaults."""
+"""Options that a generated folder has already decided, with their defaults."""
 
 LINES_OF_A_KIND = 2
 LINE = 140
@@ -72,7 +72,7 @@ def locks(words: Iterable[str]) -> dict[str, str | None]:
 
 
 def generated_folder(options: Namespace, done: str) -> Path | None:
-    """The folder of `symgen generate` that ROBOT is, None where it is none; RequestError for options that it has already decided.
+    """The folder of `symgen generate` that ROBOT names, None if it is none; RequestError for options that it has already decided.
 
     `done` says what the command does to it ('verified'). A built-in robot's name wins over a folder of that name.
     """
@@ -127,8 +127,11 @@ def functions(words: Sequence[str] | None) -> list[str] | None:
 
 
 def warn(mechanism: Mechanism, robot: str, kinds: Sequence[str] = WARNED) -> None:
-    """The notes of these kinds, a line each, on stderr. In a pipe every warning stands, and every line whole; on a terminal,
-    notes that are no warnings are shortened between words."""
+    """The notes of these kinds, a line each, on stderr.
+
+    In a pipe every warning is printed, and every line whole. On a terminal, notes that are no warnings are shortened between
+    words.
+    """
     terminal = sys.stderr.isatty()
     for kind in kinds:
         texts = [note.text for note in mechanism.notes if note.kind == kind]
@@ -149,7 +152,7 @@ def shortened(line: str, width: int = LINE) -> str:
 
 
 def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: str | None = None) -> None:
-    """One line on stderr that names the frame of the functions `asked` for (None: all), where one speaks of a frame.
+    """One line on stderr that names the frame of the functions `asked` for (None: all), if one of them depends on a frame.
 
     A folder's is in its manifest; `frame` None is the default one, whose choice is explained.
     """

@@ -60,7 +60,7 @@ def run(options: Namespace) -> int:
                             evidence=not options.no_evidence, checked=options.checked,
                             functions_only=options.functions_only, progress=progress)
     warn(mechanism, options.robot)
-    frame = options.frame or tip(mechanism)   # `generate` has made these: they are found, not made again
+    frame = options.frame or tip(mechanism)   # `generate` has made these, so they are only looked up
     of_program = Options(real, frame, options.payload, options.trig, options.wrench, options.checked)
     made, refused = making.programs_and_refusals(mechanism, wanted, of_program)
     for line in _remarks(mechanism, made.values(), options.payload):
@@ -85,7 +85,7 @@ def run(options: Namespace) -> int:
 
 
 def _remarks(mechanism: Mechanism, made: Iterable[Program], payload: str | None) -> list[str]:
-    """What is to be said of the methods that were taken."""
+    """Notes about the methods that were taken."""
     from symgen.programs.choosing import loses_digits
 
     lines = []
@@ -103,7 +103,7 @@ def _folder(name: str) -> str:
 
 
 def _next_steps(out: Path, manifest: dict[str, Any]) -> str:
-    # A bare name would mean the built-in robot of that name to `verify`.
+    # `verify` would take a bare name for the built-in robot of that name.
     place = str(out) if out.is_absolute() or len(out.parts) > 1 else f"./{out}"
     folder, build = shlex.quote(place), shlex.quote(place + "-build")
     made = len(manifest["functions"])

@@ -1,4 +1,4 @@
-"""`symgen prove`: what the C cannot do wrong, and what is only known where it was looked at."""
+"""`symgen prove`: what the C is proved to keep to, and what is only observed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Prove what can be, and print it."""
+    """Run the proofs, and print them."""
     from symgen.mechanism import Mechanism
     from symgen.programs.options import Options
     from symgen.proof import prove
@@ -64,7 +64,7 @@ def run(options: Namespace) -> int:
 
 
 def _positive(text: str | None, option: str) -> Fraction | None:
-    """The number; RequestError for what is none, or not positive."""
+    """The number; RequestError for a text that is no positive number."""
     from symgen.description.quantities import number
 
     if text is None:

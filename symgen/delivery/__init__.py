@@ -1,1 +1,1 @@
-"""A folder of C, whole or not at all, with what is known of it."""
+"""A folder of C, written whole or not at all, with what is known of it."""

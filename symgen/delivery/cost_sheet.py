@@ -23,10 +23,10 @@ def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, a
                trig: str = "libm", floors: Floors | None = None) -> dict[str, Any]:
     """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is not installed.
 
-    Functions by name, with the fields of `symgen.machine.cost.Cost`; "flash" is the sum of theirs in bytes, "flash_with_libm" and
-    "ram_with_libm" what they take together with all that they call; "timing" names what the cycles are estimated by, and "untold"
-    says what could not be found out. A target that does not count
-    instructions has no sheet: the answer is empty. Raises RequestError when the target cannot hold the functions.
+    Functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is the sum of theirs in bytes. "flash_with_libm" and
+    "ram_with_libm" are those of all functions together with everything that they call. "timing" names the source of the cycles.
+    "untold" says what could not be found out. A target that does not count instructions has no sheet: the answer is empty. Raises
+    RequestError when the target cannot hold the functions.
     """
     machine = targets.find(target)
     if not machine.counter:

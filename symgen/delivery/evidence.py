@@ -1,4 +1,4 @@
-"""What was found out about the C of a folder, as its README prints it: words and cells for `README_firmware.md.j2`."""
+"""What is known of the C of a folder, as its README prints it: words and cells for `README_firmware.md.j2`."""
 
 from __future__ import annotations
 

@@ -65,13 +65,13 @@ def write(
 ) -> dict[str, Any]:
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
-    `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …);
-    `trig`, `checked` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. `evidence` is
-    what was found out about the C, plain data for the manifest and the README ("cost": `symgen.delivery.cost_sheet`, "proof":
-    `symgen.delivery.proof_sheet`); `floors` are certified bounds of divisors by function and row (`c99.source`); `left_out` says
-    why other functions are not in it. A folder that is there already is replaced when symgen wrote it; files in it that symgen
-    did not write are kept. With `functions_only` it holds the functions and their headers, nothing else, not even the manifest.
-    Raises RequestError when something else stands there, or when the disk refuses.
+    `name` replaces the robot's as the C name. `options` are recorded in the manifest (frame, payload, wrench, trig …). Of them
+    `trig`, `checked`, `target` and `wrap` (the wrappers of the C that are wanted too) change the texts here. `evidence` is what
+    is known of the C, plain data for the manifest and the README ("cost": `symgen.delivery.cost_sheet`, "proof":
+    `symgen.delivery.proof_sheet`). `floors` are certified bounds of divisors by function and row (`c99.source`). `left_out` says
+    why other functions are not in it. An existing folder is replaced when symgen wrote it; files in it that symgen did not write
+    are kept. With `functions_only` it holds the functions and their headers, nothing else, not even the manifest. Raises
+    RequestError when something else is at that place, or when the disk refuses.
     """
     files = texts(mechanism, programs, name=name, options=options, cases=cases, evidence=evidence, floors=floors,
                   left_out=left_out)
@@ -275,7 +275,7 @@ def _test(program: Program, target: c99.Target, cases: list[SelfTestCase]) -> di
 
 
 def _coarse(cases: list[SelfTestCase]) -> str:
-    """How far a tolerance lets a result be off, where that is more than `reals.LOST` of it at half of the states or more."""
+    """How far a tolerance lets a result be off, if that is more than `reals.LOST` of it at half of the states or more."""
     found = []
     for case in cases:
         pairs = zip(case.results, case.tolerances, strict=True)

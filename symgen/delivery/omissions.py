@@ -1,4 +1,4 @@
-"""What the C of a folder leaves out: read off the mechanism, so that the canonical description says the same again."""
+"""What the C of a folder leaves out. It is read off the mechanism, so that the canonical description gives the same again."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from symgen.mechanism import Mechanism
 
 Omission = dict[str, Any]
-"""`kind`, `text` (one sentence) and, where it concerns some joints, `joints`: what each of them declares."""
+"""`kind`, `text` (one sentence) and, where it is about joints, `joints`: what each of them declares."""
 
 NOTED = {"lock": "locked", "snap": "snapped", "warning": "warning"}
-"""Kinds of notes that tell what a reading decided, and the kinds of omissions that they become."""
+"""Kinds of notes about decisions of a reading, and the kinds of omissions that they become."""
 
 
 def omissions(mechanism: Mechanism, left_out: Mapping[str, str] | None = None) -> list[Omission]:
     """Everything that the description declares, or a robot has, and the C does not know.
 
-    Data of joints that are not applied (SI units, as declared), mimic joints, the fixed base, limits, what was locked or
-    snapped, the reading's warnings, and the functions `left_out` with the reason.
+    Data of joints that are not applied (SI units, as declared), mimic joints, the fixed base, limits, what was locked or snapped,
+    the reading's warnings, and the functions `left_out` with the reason.
     """
     return [*_unapplied(mechanism), *_mimic(mechanism), _base(mechanism), *_limits(mechanism), *_noted(mechanism),
             *_functions(left_out or {})]
@@ -62,7 +62,7 @@ def _noted(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _functions(left_out: Mapping[str, str]) -> Iterable[Omission]:
-    """Those that are left out for one reason together."""
+    """One entry for all functions that are left out for the same reason."""
     for why in dict.fromkeys(left_out.values()):
         names = [name for name, reason in left_out.items() if reason == why]
         text = f"{', '.join(names)}: {why.removeprefix(names[0]).strip()}"

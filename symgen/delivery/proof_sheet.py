@@ -15,7 +15,7 @@ from symgen.proof import prove_programs
 def proof_sheet(mechanism: Mechanism, programs: Mapping[str, Program], options: Options, name: str = "") -> dict[str, Any]:
     """`Proof.facts` with Frama-C's verdict under "eva", or with "eva_missing", a sentence, where Frama-C is not installed.
 
-    Nothing that is observed is in it, since that would depend on the library of the machine. `name` is the NAME in the C.
+    It holds no observations, since these depend on the machine's library. `name` is the NAME in the C.
     """
     try:
         return prove_programs(mechanism, programs, options, compiled=False, with_eva=True, name=name).facts()

@@ -1,7 +1,7 @@
-"""A folder replaced whole or not at all, where symgen wrote what stands there.
+"""A folder replaced whole or not at all, if symgen wrote the old one.
 
-The texts go into a new folder beside the place asked for, and the two are swapped by renaming. What stops it (a full disk, an
-interruption) leaves the old folder, or the whole new one.
+The texts go into a new folder beside the place asked for, and the two are swapped by renaming. A full disk or an interruption
+leaves the old folder, or the whole new one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
             raise _refusal(folder, error) from None
         raise
     finally:
-        # The disk says how far it came. With both there the way back failed as well: nothing is deleted then.
+        # The disk shows how far it came. With both there the undoing failed as well, and nothing is deleted.
         if not new.exists():
             shutil.rmtree(old, ignore_errors=True)
         elif not old.exists():
@@ -64,7 +64,7 @@ def _write_file(path: Path, text: str) -> None:
 
 
 def _put_back(folder: Path, old: Path, new: Path, kept: Sequence[str]) -> None:
-    """Undo what was renamed. Asks the disk, not the program, since an interruption may fall between the two."""
+    """Undo what was renamed. It asks the disk and not the program, since an interruption may fall between the two."""
     if folder.exists() or not old.exists():
         return
     for name in kept:
@@ -74,7 +74,7 @@ def _put_back(folder: Path, old: Path, new: Path, kept: Sequence[str]) -> None:
 
 
 def _foreign(folder: Path, files: Mapping[str, str], robot: str) -> list[str]:
-    """What stands in the folder and is not symgen's; RequestError when the folder is not one that symgen wrote."""
+    """The entries of the folder that are not symgen's; RequestError when symgen did not write the folder."""
     if not folder.exists():
         return []
     if not folder.is_dir():
@@ -90,9 +90,9 @@ def _foreign(folder: Path, files: Mapping[str, str], robot: str) -> list[str]:
 
 
 def _written(folder: Path, robot: str, alone: bool) -> set[str]:
-    """What symgen wrote of what stands in the folder; RequestError where that cannot be told.
+    """The entries of the folder that symgen wrote; RequestError where that cannot be decided.
 
-    Functions of other robots are theirs, and stay: where functions `alone` are to be written, they may stand beside them.
+    Functions of other robots stay. Where functions `alone` are to be written, they may be there too.
     """
     strange = RequestError(f"{folder} holds files that symgen did not write; choose another folder, or an empty one")
     try:
@@ -110,7 +110,7 @@ def _written(folder: Path, robot: str, alone: bool) -> set[str]:
 
 
 def _present(folder: Path, shared: set[str]) -> list[str]:
-    """What stands in the folder; of a folder in it that holds files of symgen's (`shared`), what stands in that."""
+    """The entries of the folder. For a folder in it that holds files of symgen's (`shared`), the entries of that."""
     found = []
     for path in sorted(folder.iterdir()):
         inside = path.name in shared and path.is_dir() and not path.is_symlink()

@@ -1,8 +1,8 @@
 """Reference states and answers for NAME_selftest.c: exact answers at seeded states, with the round-off allowed to C.
 
-The answers come from the reference at 60 digits and more, not from the program that they test. The allowance is the
-one that `verify` states: `depth` + 2 units of round-off of the natural size of the answer; what solves with M has its
-residual bounded so joint by joint, and its error by |M⁻¹| times that.
+The answers come from the reference at 60 digits and more, not from the program that they test. The allowance is that of `verify`:
+`depth` + 2 units of round-off of the natural size of the answer. For a function that solves with M it bounds the residual joint
+by joint, and the error by |M⁻¹| times that.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Program], *, frame: str |
 
 
 def _fraction(ball: Any) -> Fraction:
-    """The midpoint, at 40 digits: far beyond what is printed."""
+    """The midpoint, at 40 digits: many more than are printed."""
     return Fraction(ball.str(40, radius=False))
 
 

@@ -22,13 +22,14 @@ from symgen.programs.options import Options
 
 
 def wrappers(asked: Iterable[str]) -> list[str]:
-    """The wrappers of the C that are asked for, each once, in order; RequestError for one that there is not."""
+    """The wrappers of the C that are asked for, each once, in order; RequestError for one that does not exist."""
     return [name for name in sorted(set(asked)) if backends.wrapper(name)]
 
 
 def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = None,
              refused: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The functions that are not among those `made`, and why, in one sentence each: of the robot, not of the request.
+    """The functions that are not among those `made`, and why, in one sentence each. The reason lies in the robot, not in the
+    request.
 
     `refused`: those that no method makes, with the sentence.
     """
@@ -46,13 +47,13 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
              functions_only: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
-    `functions` as in `symgen.programs.making.requested`; `real` None is float where the target's FPU has single precision only,
-    else double; `frame`, `payload` and `wrench` as in `symgen.program`; `name` prefixes every C name; `wrap` names the wrappers
-    of the C that are wanted besides ('cpp17'); `target` (`symgen.machine.targets`) adds the folder firmware/ for it and, unless
-    `evidence` is False, what a call costs there (`cost_sheet`) and what is proved (`proof_sheet`); `checked`
-    functions return a status, and leave their results alone where it is not OK. With `functions_only` the folder holds the
-    functions and their headers and nothing else: no self-test, description or manifest, nothing for the target.
-    Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
+    `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
+    else double. `frame`, `payload` and `wrench` as in `symgen.program`. `name` prefixes every C name. `wrap` names the wrappers
+    of the C that are wanted too ('cpp17'). `target` (`symgen.machine.targets`) adds the folder firmware/ for it and, unless
+    `evidence` is False, what a call costs there (`cost_sheet`) and what is proved (`proof_sheet`). `checked` functions return a
+    status, and do not touch their results when it is not OK. With `functions_only` the folder holds the functions and their
+    headers and nothing else: no self-test, description or manifest, nothing for the target. Raises a SymgenError subclass, one
+    sentence, for whatever cannot be carried out.
     """
     tell = progress or (lambda what, done, total: None)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism

@@ -49,7 +49,7 @@ def to_toml(mechanism: Mechanism) -> str:
             lines += [f"steps = {steps(frame.pose)}"] if frame.pose else []
     for note in mechanism.notes:
         lines += ["", "[[note]]", f"kind = {text(note.kind)}", f"text = {text(note.text)}"]
-    # Whoever edits the file leaves this as it was, which tells that it is no longer what was first read.
+    # An edit leaves this hash unchanged, so it shows that the file is no longer what was first read.
     lines.insert(lines.index("[base]") - 1, f"text_sha256 = {text(sha256(chr(10).join(lines).encode()).hexdigest())}")
     return "\n".join(lines) + "\n"
 

@@ -1,7 +1,7 @@
-"""Is a declared inertia one that a body can have? Decided exactly, in rationals.
+"""Whether a body can have a declared inertia. Decided exactly, in rationals.
 
-Principal moments satisfy the triangle inequality exactly when Σ = ½ tr(I) 1 − I (the second moment of mass) is
-positive semidefinite; that in turn makes I positive semidefinite. A matrix is so when no principal minor is negative.
+Principal moments satisfy the triangle inequality exactly when Σ = ½ tr(I) 1 − I (the second moment of mass) is positive
+semidefinite. I is then positive semidefinite too. A matrix is positive semidefinite when no principal minor is negative.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ Moments = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
 """(Ixx, Ixy, Ixz, Iyy, Iyz, Izz), tensor entries."""
 
 _ROUNDING = Fraction(1, 10**12)
-"""Share of the trace by which a moment may miss: a thin disc printed with 15 figures is still a thin disc."""
+"""Share of the trace by which a moment may miss. So a thin disc printed with 15 figures is still a thin disc."""
 
 
 def is_positive_semidefinite(m: Moments, slack: Fraction = Fraction(0)) -> bool:
-    """Whether the symmetric 3×3 matrix with entries xx, xy, xz, yy, yz, zz plus `slack` on its diagonal is so."""
+    """Whether the symmetric 3×3 matrix xx, xy, xz, yy, yz, zz, with `slack` added to its diagonal, is positive semidefinite."""
     xx, xy, xz, yy, yz, zz = m[0] + slack, m[1], m[2], m[3] + slack, m[4], m[5] + slack
     pairs = (xx * yy - xy * xy, xx * zz - xz * xz, yy * zz - yz * yz)
     determinant = xx * pairs[2] - xy * (xy * zz - xz * yz) + xz * (xy * yz - xz * yy)
@@ -32,7 +32,7 @@ def second_moments(m: Moments) -> Moments:
 
 
 def doubt(mass: Fraction, moments: Moments) -> str | None:
-    """What no body of that `mass` (kg) and `moments` (kg m², about the centre of mass) can have, or None."""
+    """Why no body of that `mass` (kg) can have these `moments` (kg m², about the centre of mass), or None."""
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     figures = ", ".join(f"{n} {fraction_text(v)}" for n, v in zip(names, moments, strict=True))
     if mass == 0 and any(moments):

@@ -1,4 +1,4 @@
-"""`load`: a built-in robot's name, a description file, its text or a generated folder, to a Mechanism. The one door for them."""
+"""`load`: a built-in robot's name, a description file, its text or a generated folder, to a Mechanism."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def load(
 
 
 def _as_first_read(mechanism: Mechanism, sha256: str, data: bytes) -> Mechanism:
-    """With the hash of the description that a canonical one was written from, as long as nothing in it was changed."""
+    """The hash of the description that a canonical one was written from is kept, as long as nothing in the canonical one was
+    changed.
+    """
     first = replace(mechanism, source_sha256=sha256)
     return first if re.fullmatch("([0-9a-f]{64})?", sha256) and to_toml(first).encode() == data else mechanism
 
@@ -98,12 +100,12 @@ def _gravity(value: str | Sequence[int | float | str | Fraction]) -> Vector3:
 
 
 def is_text(robot: object) -> bool:
-    """Whether it is the text of a description, not a name or a path: no path starts with `<` or has several lines."""
+    """Whether it is the text of a description and not a name or a path. No path starts with `<` or has several lines."""
     return isinstance(robot, str) and (_begins(robot) == "<" or "\n" in robot.strip())
 
 
 def _begins(text: str) -> str:
-    """Its first sign, behind a byte order mark and blanks."""
+    """Its first character after a byte order mark and blanks."""
     return text.lstrip("\ufeff \t\r\n")[:1]
 
 
@@ -141,7 +143,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _unread(path: Path, file: str) -> tuple[str, str]:
-    """(what a file is that no reader takes, what to do)."""
+    """(what kind of file it is that no reader takes, what to do)."""
     if path.suffix.lower() == ".xacro":
         return "it holds xacro macros, which must be expanded first", f"run: xacro {file} -o {path.name.split('.')[0]}.urdf"
     known = ", ".join(sorted(suffixes()))
@@ -178,7 +180,7 @@ def _bytes(path: Path, file: str) -> bytes:
 
 
 def _exists(path: Path) -> bool:
-    """Whether something has that name, a link that leads nowhere and what may not be looked at included."""
+    """Whether something has that name. A link that leads nowhere and a file that may not be read count as well."""
     try:
         return os.path.lexists(path)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Why there is nothing to read under a name: one sentence that says what was looked for, where, and what is near it."""
+"""Why nothing can be read under a name: one sentence that says what was looked for, where, and what is near it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _is_folder(folder: Path) -> bool:
 
 
 def _hint(name: str, builtin: Iterable[str]) -> str:
-    """The nearest built-in robot, whatever its letters' case, or all of them."""
+    """The nearest built-in robot in any letter case, or all of them."""
     names = list(builtin)
     try:
         nearest(name if name in names else name.lower(), names, "robot")

@@ -17,7 +17,7 @@ from symgen.mechanism import Angle
 DIGITS = 60
 """Digits that a number of a description may have; far beyond double precision."""
 CANONICAL_DIGITS = 1500
-"""Digits allowed in symgen's own format, where exact sums of numbers of very different size must survive."""
+"""Digits allowed in symgen's own format, where exact sums of numbers of very different size must keep all their digits."""
 EXPONENT = 330
 _BEYOND_DOUBLE = 2**1024
 _TOKENS = 40
@@ -36,7 +36,7 @@ def shown(text: object, width: int = 40) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Where something stands: `file:line: element`; it makes the errors about that place."""
+    """A place in a description, `file:line: element`. It makes the errors about that place."""
 
     file: str = ""
     line: int | None = None

@@ -1,4 +1,4 @@
-"""What a user should know about a mechanism that was read, and would not see in its numbers: one note each."""
+"""What a user should know about a mechanism that was read, and would not see in its numbers. Each is one note."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def on_mimics(joints: Iterable[Joint], declared: set[str]) -> list[Note]:
 
 
 def on_what_is_not_applied(joints: Iterable[Joint]) -> list[Note]:
-    """Damping, friction and rotors, by what they are."""
+    """Damping, friction and rotors, grouped by kind."""
     what = {name: [j.name for j in joints if any(n == name for n, _ in j.unapplied)] for j in joints for name, _ in j.unapplied}
     if not what:
         return []
@@ -32,7 +32,7 @@ def on_what_is_not_applied(joints: Iterable[Joint]) -> list[Note]:
 
 
 def on_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]]) -> list[Note]:
-    """Joints beyond which nothing has mass have no finite acceleration: say so, but read on."""
+    """Joints beyond which nothing has mass have no finite acceleration. That is a note; reading goes on."""
     felt = [any(part.mass or any(part.moments) for part in parts[body]) for body in range(len(joints))]
     for index in reversed(range(len(felt))):
         parent = joints[index].parent
@@ -71,7 +71,7 @@ def on_the_base(base: str, masses: Mapping[str, Fraction], joints: Iterable[tupl
 
 
 def on_a_locked_value(joint: str, value: float, limits: Limits, unit: str) -> list[Note]:
-    """A joint that is locked where it cannot go."""
+    """A note for a joint that is locked outside its range."""
     low, high = (None if limit is None else float(limit) for limit in (limits.lower, limits.upper))
     slack = _BEYOND * max(abs(low or 0), abs(high or 0))
     below = low is not None and value < low - slack

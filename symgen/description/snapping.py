@@ -1,14 +1,14 @@
-"""Rotation tokens that were meant as multiples of π/2 become exactly that; every such change is reported.
+"""Rotation tokens that were meant as multiples of π/2 become exactly that, and every such change is reported.
 
-A printed right angle is never exact: `1.5708` misses π/2 by 3.7e-6, `1.5707963267948966` by 6.1e-17. Taken literally
-it costs operations (sines of almost zero) and exactness. A plain decimal v is read as kπ/2 when
+A printed right angle is never exact: `1.5708` misses π/2 by 3.7e-6, `1.5707963267948966` by 6.1e-17. Taken literally it costs
+operations (sines of almost zero) and exactness. A plain decimal v is read as kπ/2 when
 
-1. |v − kπ/2| ≤ tolerance (1e-8 rad unless asked otherwise), k = 0 included: -4.6e-11 is zero; or
-2. k ≠ 0 and v is kπ/2 rounded or truncated to v's own printed decimals, of which there are at least four.
+    1. |v − kπ/2| ≤ tolerance (1e-8 rad unless asked otherwise), k = 0 included: -4.6e-11 is zero; or
+    2. k ≠ 0 and v is kπ/2 rounded or truncated to v's own printed decimals, of which there are at least four.
 
-So `1.5708`, `1.57079` and `3.1416` snap, and `1.57` stays `1.57`. `off` switches both rules off; a tolerance replaces
-only the 1e-8, because rule 2 does not measure a distance: it recognises how a writer prints a right angle. Beyond
-|v| = 1000 nothing snaps: there every second decimal is near some multiple, and radians were hardly meant.
+So `1.5708`, `1.57079` and `3.1416` snap, and `1.57` stays `1.57`. `off` switches both rules off. A tolerance replaces only the
+1e-8, because rule 2 measures no distance: it recognises how a writer prints a right angle. Beyond |v| = 1000 nothing snaps. There
+every second decimal is near some multiple, and radians were hardly meant.
 """
 
 from __future__ import annotations

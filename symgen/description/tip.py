@@ -1,13 +1,16 @@
-"""The frame that `forward_kinematics`, `jacobian` and their like speak of unless told: what a user means by the end of an arm.
+"""The default frame of `forward_kinematics`, `jacobian` and the like: what a user means by the end of an arm.
 
 1. A link that is named for it: a grasp or tool centre point, else a tool, end effector, flange, hand, gripper. The last word of
-   the name counts, sides, numbers and words such as 'link' or 'base' apart: 'left_hand_palm_link', but no 'left_hand_camera'.
-   Of links named alike, the one that the most joints move; the two jaws of a gripper are no tips.
-2. Else the last link before a gripper's fingers, a body with two or more short branches.
-3. Else the end of the longest chain. On one body, a link without mass is taken before one with, since it exists to name a place,
-   and the last declared one; a sensor or a part of a gripper comes last.
+the name counts; sides, numbers and words such as 'link' or 'base' do not. So 'left_hand_palm_link' is one, and 'left_hand_camera'
+is not. Of links named alike, the one that the most joints move is taken; the two jaws of a gripper are no tips.
 
-What a mimic joint moves is never a tip, nor is the base; where links are alike (two arms, four legs), it is the first declared.
+2. Else the last link before a gripper's fingers: a body with two or more short branches.
+
+3. Else the end of the longest chain. On one body, a link without mass is taken before one with mass, since it exists to name a
+place. Of several the last declared one is taken. A sensor or a part of a gripper comes last.
+
+A link that a mimic joint moves is never a tip, nor is the base. Where links are alike (two arms, four legs), the first declared
+is taken.
 """
 
 from __future__ import annotations
@@ -27,15 +30,15 @@ WORDS = (
     ("hand", "palm"),
     ("gripper",),
 )
-"""What names a tip, the most telling first."""
+"""Words that name a tip, the most telling first."""
 ASIDE = frozenset(("link", "frame", "base", "body", "stator", "center", "centre", "point", "arm", "left", "right", "l", "r"))
-"""Words behind the telling one that change nothing."""
+"""Words after the telling one that change nothing."""
 PARTS = frozenset((
     "accelerometer", "camera", "collision", "depth", "ft", "gyrometer", "imu", "laser", "led", "optical", "range", "rgb",
     "sensor", "finger", "fingertip", "index", "inner", "jaw", "knuckle", "little", "middle", "motor", "outer", "pad", "pinky",
     "ring", "thumb",
 ))
-"""What looks or feels, and what grasps: no tip as long as there is something else."""
+"""Words for sensors, and for what grasps. Such a link is no tip as long as there is another."""
 LONGEST_FINGER = 5
 """Joints of a branch that may still be a finger."""
 
@@ -119,13 +122,13 @@ def _before_fingers(mechanism: Mechanism, leaf: int, depth: dict[int, int]) -> i
 
 
 def _best(mechanism: Mechanism, frames: list[Frame]) -> str:
-    """Of frames on one body: no sensor and no part of a gripper, then without mass, then the last declared."""
+    """Of frames on one body: first no sensor and no part of a gripper, then without mass, then the last declared."""
     heavy = {part.link for body in mechanism.bodies for part in body.parts if part.mass > 0}
     return max(enumerate(frames), key=lambda f: (not PARTS & set(_split(f[1].name)), f[1].name not in heavy, f[0]))[1].name
 
 
 def _telling(name: str) -> str:
-    """The last word of a name that says something, '' for a sensor's."""
+    """The last word of a name that tells something, '' for the name of a sensor."""
     words = [word for word in _split(name) if not word.isdigit()]
     while len(words) > 1 and words[-1] in ASIDE:
         words.pop()

@@ -1,9 +1,9 @@
 """Read the dynamics: every result and every letter of every method, as a formula that a person can follow.
 
-`inspect(robot, "M[1,2]")` is a SymPy expression in q0, q1, … v0, … a0, …; `"P[2]"` a block of a method's own; no index the
-whole matrix. Indices count from 0; a joint's name serves as well: "M[panda_joint2,panda_joint3]". `catalogue` knows what
-there is, `entries` derives it, `equations` puts names back into each other, `names` says how they count, `printing` writes
-it down.
+`inspect(robot, "M[1,2]")` is a SymPy expression in q0, q1, … v0, … a0, …; `"P[2]"` is a block of a method's own; without an index
+it is the whole matrix. Indices count from 0. A joint's name may stand for its number: "M[panda_joint2,panda_joint3]". `catalogue`
+knows what there is, `entries` derives it, `equations` puts names back into each other, `names` says how they count, `printing`
+writes it down.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Everything that can be asked for: the results of `symgen.functions`, and the letters that each method declares.
 
-A letter that several methods have is the first one's that suits the robot, unless a method is named; whoever asks is told.
+Several methods may have a letter. Unless a method is named, the first that suits the robot is taken, and a note says so.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def results() -> dict[str, Result]:
 
 
 def why_not(mechanism: Mechanism, method: str, quantity: Quantity) -> str | None:
-    """Why a robot has no such quantity, in one sentence; None where it has."""
+    """Why a robot has no such quantity, in one sentence; None if it has."""
     return methods.find(method).refusal(mechanism) if quantity.refusal is None else quantity.refusal(mechanism)
 
 
@@ -111,7 +111,7 @@ def _unknown(what: str) -> RequestError:
 
 
 def listing(mechanism: Mechanism) -> str:
-    """Every quantity of this robot, one a line, grouped by method; what it has not, with the reason."""
+    """Every quantity of this robot, one a line, grouped by method; and those that it does not have, with the reason."""
     groups = [("results, by any method that computes them (--method)", _results(mechanism))]
     groups += [(f"{name}: {methods.find(name).source}", _letters(mechanism, name)) for name in owners()]
     lines = iter(table([row for _, (rows, _) in groups for row in rows], texts=(0, 1, 2)))
@@ -123,7 +123,7 @@ def listing(mechanism: Mechanism) -> str:
 
 
 Lines = tuple[list[tuple[str, str, str]], dict[str, list[str]]]
-"""(name, shape, what) of what there is, and by reason the names of what there is not."""
+"""(name, shape, what) of the quantities that exist, and the names of the others by reason."""
 
 
 def _results(mechanism: Mechanism) -> Lines:

@@ -1,8 +1,8 @@
 """A request derived: the Program that computes it, the rows of its entries, and how they are laid out.
 
-A result is taken from the Program that `symgen generate` prints: after the passes, links in the chosen frames, inertia
-moved to the parents, the shortest there is. A method's letters are derived for reading: nothing is moved, no pass runs, and
-twists and wrenches stand in the axes of the links as declared, so that a block can be held against the description.
+A result is taken from the Program that `symgen generate` prints: after the passes, links in the chosen frames, inertia moved to
+the parents, by the shortest method. A method's letters are derived for reading: nothing is moved and no pass runs. Twists and
+wrenches are in the axes of the links as declared, so that a block can be compared with the description.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Answer:
 
 
 def answer(mechanism: Mechanism, choice: Choice, frame: str | None = None, keep: tuple[str, ...] = ()) -> Answer:
-    """What a choice stands for; the kinds of numbers in `keep` stay symbols (see `parameters`)."""
+    """What a choice stands for. The kinds of numbers in `keep` stay symbols (see `parameters`)."""
     if isinstance(choice.found, Result):
         function = choice.found.function
         if not keep:
@@ -67,7 +67,7 @@ UPRIGHT = "in the declared link frames, turned so that z is the joint's axis"
 
 
 def _with_symbols(found: Answer, kept: tuple[Parameter, ...], frames: str) -> Answer:
-    """The same, with the names of what was kept and a note that says what they are."""
+    """The same, with the names of the numbers that were kept and a note that says what they are."""
     if not kept:
         return found
     note = symbol_note({p.kind for p in kept}, frames)

@@ -16,7 +16,7 @@ from symgen.mechanism import Angle
 
 LONGEST_DENOMINATOR = 30
 SHOWN_DIGITS, WORKING_DIGITS = 17, 40
-"""Of a number behind a root or a sine: as it is shown, and while numbers are put in for inputs."""
+"""Digits of a number behind a root or a sine: those that are shown, and those while numbers are put in for inputs."""
 
 _ACT = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
@@ -48,7 +48,7 @@ def needed(derived: Program, targets: Sequence[int]) -> list[int]:
 
 
 def size(derived: Program, targets: Sequence[int], at: Values | None = None) -> int:
-    """Operations in the closed forms of the targets together; what is a number at `at` counts as one."""
+    """Operations in the closed forms of all targets together. What is a number at `at` counts as one."""
     given = at or {}
     found: dict[int, int] = {}
     numbers: set[int] = set()

@@ -73,7 +73,7 @@ def _grouped(terms: list[tuple[str, str]], format: str) -> list[tuple[str, str]]
 
 
 def _sum(terms: Sequence[tuple[str, str]]) -> str:
-    """Signed terms side by side; the first one's plus is dropped."""
+    """Signed terms side by side, without the plus of the first."""
     if not terms:
         return "0"
     joined = " ".join(f"{sign} {body}" for sign, body in terms)

@@ -18,9 +18,9 @@ from symgen.errors import ProgramError, RequestError
 from symgen.ir import Program
 
 MOST_TERMS = 500_000
-"""Eight angles, or six where velocities enter by pairs; beyond, a form takes minutes and nobody reads it."""
+"""Eight angles, or six where velocities enter by pairs. Beyond, a form takes minutes and nobody reads it."""
 NOISE = 55
-"""Digits beyond which a sum of products of 64-digit constants says nothing."""
+"""Digits to which a sum of products of 64-digit constants is trusted."""
 Input = tuple[int, int]
 """(argument, element)."""
 Index = tuple[int, ...]

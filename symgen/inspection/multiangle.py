@@ -1,12 +1,11 @@
 """The canonical multi-angle form of one entry of M, c, g or tau: Σ A cos(k·q) + B sin(k·q) over integer multiples k.
 
-The form is unique, so two entries are equal exactly when their forms are: whatever method they were derived by. The
-coefficients are polynomials in the coordinates of sliding joints, in v, a, and in the parameters that are kept as
-symbols; with m, c, I and l kept they are linear in m, m c, m c cᵀ and I. Gravity stays a number.
+The form is unique. Two entries are equal exactly when their forms are, by whatever method they were derived. The coefficients are
+polynomials in the coordinates of sliding joints, in v, a, and in the parameters that are kept as symbols. With m, c, I and l kept
+they are linear in m, m c, m c cᵀ and I. Gravity stays a number.
 
-Coefficients are exact rationals where every constant of the model is one. Behind an irrational rotation or length they are
-kept to DIGITS decimal places (digits of the entry's largest coefficient where that is above 1), and what rounds to zero
-there is zero.
+Coefficients are exact rationals where every constant of the model is one. Behind an irrational rotation or length they are kept
+to DIGITS decimal places (digits of the entry's largest coefficient where that is above 1). What rounds to zero there is zero.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Numbers of a description kept as symbols: masses, mass centres, moments of inertia and lengths become arguments.
 
-What is zero stays zero, and no two quantities are merged because they are equal, so a formula shows what it is made of.
-Frames are the chosen ones (`symgen.derivation.model`), with every link's inertia its own; rotations and gravity stay numbers.
+A zero stays zero. Equal quantities are not merged, so a formula shows what it is made of. Frames are the chosen ones
+(`symgen.derivation.model`), and every link has its own inertia. Rotations and gravity stay numbers.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def symbolic(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "a
 
 
 def chosen(mechanism: Mechanism, function: str) -> str:
-    """The method that is read unless one is asked for: composite bodies where they compute the function, else the first."""
+    """The method that is read by default: composite bodies where they compute the function, else the first."""
     there = methods_for(mechanism, function)
     return "composite_body" if "composite_body" in there else there[0]
 

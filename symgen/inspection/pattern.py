@@ -1,4 +1,4 @@
-"""What `--plot` draws of a quantity: which entries are zero, which are numbers, which move, and how large they are at a pose."""
+"""What `--plot` draws of a quantity: which entries are zero, constant or moving, and how large they are at a pose."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _drawn(mechanism: Mechanism) -> tuple[Values, Values]:
 
 
 def _values(found: Answer, at: Values) -> list[Any]:
-    """Over balls, so that what cancels is far below whatever is shown."""
+    """Over balls, so that a cancelled term is far below anything that is shown."""
     whole = replace(found.program, outputs=(Port("x", (len(found.rows),), found.rows),))
     given = {port.name: [_number(at[port.name, element]) for element in range(port.size)] for port in found.program.inputs}
     values = evaluate(whole, given, BALLS)["x"]
@@ -125,7 +125,7 @@ def _sides(mechanism: Mechanism, choice: Choice, found: Answer) -> tuple[Groups,
 
 
 def _named(names: Sequence[str] | None, size: int) -> Groups:
-    """By name, or what so many rows without a joint are: a column alone has no name."""
+    """By name. For rows without a joint, what so many of them are; a column alone has no name."""
     if names is None:
         names = {1: ("",), 3: tuple("xyz"), 6: SPATIAL}.get(size, tuple(str(n) for n in range(size)))
     return tuple((name, 1) for name in names)

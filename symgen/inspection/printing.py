@@ -1,7 +1,7 @@
 """Formulas as text, LaTeX, Python and C: a number, a matrix, or a list of named equations.
 
-What is printed, read back by SymPy, TeX, Python or a C compiler, is the expression: one number, one matrix, or one equation a
-name, whole. LaTeX stands in math mode; Python and C take sin, cos, sqrt and log from math and <math.h>.
+Each printed form, read back by SymPy, TeX, Python or a C compiler, is the whole expression: one number, one matrix, or one
+equation a name. LaTeX is for math mode; Python and C take sin, cos, sqrt and log from math and <math.h>.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from symgen.inspection.names import latex
 
 FORMATS = ("text", "latex", "python", "c")
 DEEPEST = 150
-"""Parentheses within each other: CPython reads 200, clang 256."""
+"""Most nested parentheses: CPython reads 200, clang 256."""
 _CALLED = re.compile(r"\b(cos|log|sin|sqrt)\(|\b(pi)\b")
 
 
@@ -104,10 +104,7 @@ def _matrix(matrix: Any, format: str) -> str:
 
 
 def listed(named: Sequence[tuple[Any, Any]], label: str, value: Any, format: str, apart: str) -> str:
-    """Named equations, one a line, and what was asked for as the last; `apart` is added to its name where others have it.
-
-    LaTeX aligns them at their signs; Python imports what it calls first.
-    """
+    """Named equations, one a line, then the answer. `apart` is added to its name where a named equation has the same."""
     taken = {str(name) for name, _ in named}
     names = [str(name) for name, _ in named]
     last = label if format == "text" else _free(label, taken, apart)
@@ -128,13 +125,13 @@ def aligned(lines: Sequence[str]) -> str:
 
 
 def imports(text: str) -> list[str]:
-    """The line that Python needs before such a formula; none where it calls nothing."""
+    """The import line that Python needs before such a formula; none if it calls nothing."""
     names = called(text)
     return [f"from math import {', '.join(names)}"] if names else []
 
 
 def called(text: str) -> list[str]:
-    """What a formula in Python or C takes from math or <math.h>."""
+    """The functions that a formula in Python or C takes from math or <math.h>."""
     return sorted({function or constant for function, constant in _CALLED.findall(text)})
 
 

@@ -1,4 +1,4 @@
-"""One request answered: closed or recursive by size, as SymPy objects, with what a reader should know of them."""
+"""One request answered: closed or recursive by size, as SymPy objects, with notes for the reader."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from symgen.names import nearest
 
 FORMS = ("closed", "recursive", "multiangle")
 UNASKED = ("M", "c", "g")
-"""Entries whose multi-angle form is shown unless asked otherwise; that of tau has too many terms to be read."""
+"""Entries whose multi-angle form is the default. That of tau has too many terms to be read."""
 CLOSED_UP_TO = 600
-"""Operations beyond which named equations are shown unless a closed form is asked for."""
+"""Operations beyond which named equations are the default."""
 CLOSED_AT_MOST = 500_000
 """Operations beyond which a closed form is refused: a page holds about a hundred."""
 
@@ -148,7 +148,7 @@ def render(mechanism: Mechanism, what: str, method: str | None = None, format: s
 
 
 def _wanted(value: Any, text: str, format: str) -> list[str]:
-    """What a formula in Python or C takes from its surroundings; named equations in Python import it themselves."""
+    """What a formula in Python or C needs from its surroundings. Named equations in Python import it themselves."""
     names = called(text) if format in ("python", "c") else []
     if not names or (format == "python" and isinstance(value, Recursive)):
         return []

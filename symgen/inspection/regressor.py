@@ -1,9 +1,9 @@
 """M, c, g and tau as linear functions of inertial parameters, at one state: exact over rationals, else over 120-digit balls.
 
 Every link's inertia enters by the ten numbers of PARAMETERS: mass m (kg), first moment h = m c (kg·m) and moments of inertia J
-(kg·m², tensor entries) about the origin of its chosen frame, in the axes of that frame. What a link's matter asks for at its
-motion (ω, ω̇, acceleration of the origin, gravity included) is f = m a + ω̇ × h + ω × (ω × h), n = h × a + J ω̇ + ω × J ω;
-joint i then gives ξᵢᵀ (n, f), ξᵢ the twist of that link for a unit rate of joint i.
+(kg·m², tensor entries) about the origin of its chosen frame, in the axes of that frame. The wrench that a link needs for its
+motion (ω, ω̇, acceleration of the origin, gravity included) is f = m a + ω̇ × h + ω × (ω × h), n = h × a + J ω̇ + ω × J ω. Joint
+i then takes the share ξᵢᵀ (n, f), with ξᵢ the twist of that link for a unit rate of joint i.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from symgen.derivation.constants import Constant, Mat3, Vec3
 from symgen.derivation.model import Inertia, Link, Model
 
 PARAMETERS = ("J_xx", "J_xy", "J_xz", "J_yz", "J_zz", "h_x", "h_y", "h_z", "J_yy", "m")
-"""Of one link, in the order in which they are kept as base parameters: what comes late is said by what comes early."""
+"""Parameters of one link, in the order in which they are preferred as base parameters. Later ones are expressed by earlier
+ones.
+"""
 STEPS = 2 ** 20
 """How many values a coordinate is drawn from."""
 
@@ -150,7 +152,7 @@ def _rational(column: Any) -> tuple[Constant, ...]:
 
 def _motion(letter: str, link: Link, frame: _Crossing, before: Sequence[tuple[Vec3, Vec3, Vec3]], state: State,
             b: int) -> tuple[Vec3, Vec3, Vec3]:
-    """(ω, ω̇, acceleration of the origin less gravity) in the link's axes; c leaves a out, g also v."""
+    """(ω, ω̇, acceleration of the origin less gravity) in the link's axes. For c, a is left out; for g, v as well."""
     v = state.v[b] if letter in ("c", "tau") else k.ZERO
     a = state.a[b] if letter == "tau" else k.ZERO
     w, dw, acc = before[link.parent] if link.parent >= 0 else (k.ORIGIN, k.ORIGIN, k.scale(-k.ONE, link.gravity))

@@ -1,9 +1,9 @@
-"""What each entry of M, c, g or tau depends on, and the base parameters: the combinations of inertial parameters that it feels.
+"""What each entry of M, c, g or tau depends on, and the base parameters: the combinations of inertial parameters that matter.
 
 Decided by evaluating at STATES random rational states (`regressor`), over rationals where the model is exact and over balls of
-120 digits elsewhere. A dependence that is found is certain. One is overlooked only where a rational function that is not zero
-vanishes at every state: its numerator's degree is at most D = 4 n + 3 in the n joints' t = tan q/2, q, v and a, so that by
-Schwartz and Zippel's lemma a question is answered wrongly with a probability of at most (D / STEPS)^STATES.
+120 digits elsewhere. A dependence that is found is certain. One is overlooked only if a rational function that is not zero
+vanishes at every state. Its numerator's degree is at most D = 4 n + 3 in the n joints' t = tan q/2, q, v and a. By Schwartz and
+Zippel's lemma the answer is then wrong with a probability of at most (D / STEPS)^STATES.
 """
 
 from __future__ import annotations
@@ -217,8 +217,8 @@ def _lengths(model: Model, letter: str, bodies: Sequence[Matter]) -> dict[str, s
 def _base(model: Model, letter: str) -> tuple[tuple[str, dict[str, Fraction]], ...]:
     """The row echelon form of the regressor over enough states: what a column adds to those before it.
 
-    Links stand base first, so that what a joint cannot feel is carried by its parent. Enough states: the rows of STATES more
-    lie in the space of those before.
+    Links come base first, so that a parent carries what a joint cannot feel. Enough states: the rows of STATES more lie in the
+    space of those before.
     """
     names = _names(len(model.links))
     rows: list[Row] = []

@@ -1,1 +1,1 @@
-"""What a compiler, a library or a controller makes of the C: building, calling, running, weighing."""
+"""The C in a compiler, a library or a controller: building, calling, running, measuring its size."""

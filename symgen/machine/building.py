@@ -128,7 +128,7 @@ def _platform(build: Build) -> tuple[str, ...]:
 
 
 def _open(module: str, path: Path) -> ModuleType | None:
-    """The library at `path`, or None when it is not there or cannot be loaded."""
+    """The library at `path`, or None when it does not exist or cannot be loaded."""
     if not path.exists():
         return None
     spec = spec_from_file_location(module, path, loader=ExtensionFileLoader(module, str(path)))

@@ -1,4 +1,4 @@
-"""Which C compiler there is, and what it calls itself. Nothing heavy is imported, since `symgen --version` asks."""
+"""Which C compiler there is, and its name and version. Nothing heavy is imported, since `symgen --version` uses this."""
 
 from __future__ import annotations
 

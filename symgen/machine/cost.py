@@ -1,13 +1,13 @@
 """What a function costs on a target, measured: instructions by QEMU, bytes by binutils, stack by the compiler.
 
-The clock of QEMU advances with instructions only, and the target's own counter reads it. How much it advances for one
-instruction comes from a loop of a known count. What a call costs besides the function is what the same call of an empty
-function takes, and is taken off; the function's return is counted. What libm takes is found by a second copy of the
-function whose calls of libm read the answers, recorded before, from a tape; the instructions of that reading, measured
-as well, are taken off. So the function does the same work on the same numbers in both.
+QEMU's clock advances with instructions only, and the target's own counter reads it. A loop with a known count shows how much it
+advances for one instruction. A call of an empty function shows what a call costs without the function. That is subtracted; the
+function's return is counted. A second copy of the function shows what libm takes. Its calls of libm read the answers, recorded
+before, from a tape. The instructions of that reading are measured too and subtracted. So the function does the same work on the
+same numbers in both.
 
 What a function takes with all that it calls is read off a linked image: its bytes, and the depth of the stack along every way
-through it. Cycles are estimated from the instructions that were executed, where the core's manual says what they take.
+through it. Cycles are estimated from the executed instructions, where the core's manual states their cycles.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ LIBM = ("sin", "cos", "sqrt", "log")
 FLASH = (".text", ".rodata")
 RAM = (".data", ".bss", ".tdata", ".tbss")
 IMAGE = (".text", ".rodata", ".data", ".tdata")
-"""What of a linked program stands in flash: what is written begins as a copy from there."""
+"""Sections of a linked program that stand in flash. Data that is written begins as a copy from there."""
 Interval = tuple[int, int | None]
-"""Least and most; None where nothing bounds it from above."""
+"""Least and most; None where there is no upper bound."""
 Floors = Mapping[str, Mapping[int, Fraction]]
 _LOOP = 2 * (11000 - 1000)
 """Instructions by which the longer loop of the measuring program exceeds the shorter."""
@@ -87,8 +87,11 @@ class Cost:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of several functions: `costs` of each, the bytes of flash and RAM that all of them take, alone and linked
-    with what they call, which is there once. `untold` says in sentences what could not be found out."""
+    """The measured costs of several functions.
+
+    `costs` are those of each. Then come the bytes of flash and RAM of all of them, alone and linked with what they call, which is
+    there once. `untold` says in sentences what could not be found out.
+    """
 
     costs: tuple[Cost, ...]
     flash: int
@@ -122,7 +125,7 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
             source = c99.source(program, own, (floors or {}).get(program.function))
             return _cost(program, source, own, drawn, Toolchain(machine, folder / program.function))
 
-        with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each waits for compilers and emulators
+        with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each thread waits for compilers and emulators
             found = list(side_by_side.map(one, programs))
         costs = tuple(cost for cost, _ in found)
         whole = sum(cost.flash for cost in costs)
@@ -148,7 +151,7 @@ def _size(count: int) -> str:
 
 
 def _cost(program: Program, source: str, target: c99.Target, drawn: Mapping[str, Any], tools: Toolchain) -> tuple[Cost, str]:
-    """The cost, and why something of it could not be found out ("": nothing)."""
+    """The cost, and why a part of it could not be found out ("": nothing is missing)."""
     symbol = target.symbol(program.function)
     texts = c99.headers({program.function: program}, target) | {"one.c": source}
     for name, text in texts.items():
@@ -189,7 +192,8 @@ def _cycles(real: str, symbol: str, undefined: tuple[str, ...], image: Image, to
             alone: list[int]) -> dict[str, Interval]:
     """The fields `cycles` and `cycles_alone` of a function, as far as its core's manual goes. Raises Unreadable.
 
-    What the function executes itself does not depend on the state, so one state shows it; libm's part is seen at every state.
+    The function's own instructions do not depend on the state, so one state shows them. Those of libm are recorded at every
+    state.
     """
     timing = TIMINGS.get(tools.machine.core)
     if timing is None:
@@ -239,7 +243,7 @@ def _sections(tools: Toolchain, file: str) -> dict[str, int]:
 
 
 def _measuring(program: Program, target: c99.Target, drawn: Mapping[str, Any], calls: list[str], tools: Toolchain) -> str:
-    """The program that measures."""
+    """The measuring program."""
     inputs = [f"in_{port.name}" for port in program.inputs]
     results = [f"out_{port.name}" for port in program.outputs]
 

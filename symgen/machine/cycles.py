@@ -1,7 +1,7 @@
 """Cycles from executed instructions, by what a core's manual publishes: least and most, for memory without wait states.
 
-An estimate, not a measurement: what a manual leaves open (how fast a pipeline refills, which loads overlap) spans the interval,
-and what a chip adds (wait states, caches, interrupts) is not in it.
+This is an estimate, not a measurement. The interval spans what a manual leaves open: how fast a pipeline refills, which loads
+overlap. What a chip adds (wait states, caches, interrupts) is not in it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from symgen.machine.image import Instruction, Unreadable, plain, registers
 
 
 class Timing(NamedTuple):
-    """What is published of a core, in words. `table`: what every instruction takes (`cortex_m4`).
+    """What is published about a core, in words. `table`: the cycles of every instruction (`cortex_m4`).
 
-    Without one, `issues` is how many instructions can begin in a cycle, which bounds the cycles from below.
+    Without a table, `issues` is how many instructions can begin in a cycle, which bounds the cycles from below.
     """
 
     words: str
@@ -39,11 +39,11 @@ TIMINGS = {
         table=False, issues=2,
     ),
 }
-"""By the name that GCC gives to a core."""
+"""Cores by the name that GCC gives them."""
 
 _REFILL = (1, 3)
 _SHADOW = 13
-"""Cycles of a floating-point division or root in which integer instructions can be done."""
+"""Cycles of a floating-point division or root during which integer instructions can run."""
 _ARITHMETIC = ("vadd", "vsub", "vmul", "vnmul", "vdiv", "vsqrt", "vmla", "vmls", "vnmla", "vnmls", "vfma", "vfms", "vfnma",
                "vfnms", "vcvt", "vcvtr")
 _ACCUMULATE = ("vmla", "vmls", "vnmla", "vnmls", "vfma", "vfms", "vfnma", "vfnms")
@@ -87,7 +87,7 @@ def cortex_m4(way: Sequence[int], instructions: Mapping[int, Instruction], condi
         if _awaits(before, name, instruction.operands):
             low, high = low + 1, high + 1
         if address in conditions:
-            low = min(low, 1)   # passed over where the condition does not hold
+            low = min(low, 1)   # skipped where the condition does not hold
         if name.startswith("v"):
             shadow = _SHADOW if name in ("vdiv", "vsqrt") else 0
         else:
@@ -135,12 +135,12 @@ def _cost(name: str, instruction: Instruction, went_on: bool, before: str) -> tu
 
 
 def _awaits(before: tuple[str, str], name: str, operands: str) -> bool:
-    """Whether an instruction takes a cycle more since it needs what the one before has only just computed."""
+    """Whether an instruction takes one cycle more because it needs the result of the one before."""
     first, *others = (operand.strip(" []{}!") for operand in operands.split(","))
     result = before[1].partition(",")[0].strip()
     if before[0] in _ARITHMETIC:
         reads = others if name in (*_ARITHMETIC, "vmov", "vneg", "vabs", "vldr") else [first, *others]
-        return result in reads   # what is added to comes a cycle later, so that an accumulation does not wait for it
+        return result in reads   # the addend is needed one cycle later, so that an accumulation does not wait for it
     loads = name in ("vldr", "vstr") or _SINGLE.fullmatch(name) is not None
     computed = not (before[0].startswith(("v", "it", "cmp", "cmn", "tst", "teq", "ldrd", "strd")) or before[0] in _JUMPS
                     or _SINGLE.fullmatch(before[0]) or _MULTIPLE.fullmatch(before[0]))

@@ -34,12 +34,12 @@ class Toolchain:
         self.tool("gcc", *self.machine.flags, *self.machine.link, *objects, "-lm", "-o", result)
 
     def versions(self) -> tuple[str, str]:
-        """The compiler and the emulator, each by the first line of what it says of itself."""
+        """The compiler and the emulator, each by the first line of its version text."""
         return (self.tool("gcc", "--version").splitlines()[0],
                 self._run([self.machine.emulator[0], "--version"]).splitlines()[0])
 
     def tool(self, name: str, *words: str) -> str:
-        """What one of the compiler's and binutils' programs prints."""
+        """What one of the compiler's or binutils' programs prints."""
         return self._run([self.machine.prefix + name, *words])
 
     def run(self, program: str) -> str:
@@ -53,9 +53,9 @@ class Toolchain:
         self.tool("gcc", *self.machine.flags, *link, *objects, "-lm", "-o", result)
 
     def trace(self, program: str, addresses: Iterable[tuple[int, int]]) -> Iterator[int]:
-        """Addresses of executed instructions in their order, of those in [first, last); what they print goes nowhere.
+        """Addresses of executed instructions in their order, those in [first, last). What the program prints is dropped.
 
-        The emulator ends when nothing more is asked for.
+        The emulator ends when the caller stops reading.
         """
         emulator, *options = self.machine.emulator
         ranges = ",".join(f"{first:#x}..{last - 1:#x}" for first, last in addresses)

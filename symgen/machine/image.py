@@ -1,8 +1,8 @@
-"""A linked program as its disassembly tells it: instructions by address, what a call can reach, and how deep its stack gets.
+"""A linked program as its disassembly shows it: instructions by address, what a call can reach, and how deep its stack gets.
 
-The stack of what comes precompiled, as libm does, is stated by nobody. It is found by walking every way through the instructions
-from the function's first one on, with the bytes that the stack pointer has moved by. Loops are walked once, a call adds what the
-function that it calls takes at most. Arm's Thumb and RISC-V are read.
+Nobody states the stack of precompiled code such as libm. It is found by walking every way through the instructions, from the
+function's first one on, with the bytes that the stack pointer has moved by. Loops are walked once. A call adds the most that the
+called function takes. Arm's Thumb and RISC-V are read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _AT = re.compile(r"\[sp\], #(-?\d+)|\[sp, #(-\d+)\]!")
 
 
 class Unreadable(BuildError):
-    """A way through a program that its disassembly does not tell: a computed jump, a call by address, a recursion."""
+    """A way through a program that its disassembly does not show: a computed jump, a call by address, a recursion."""
 
 
 class Instruction(NamedTuple):
@@ -34,7 +34,7 @@ class Instruction(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What an instruction does to the way and to the stack: bytes that it takes (given back: negative), where it may go to."""
+    """What an instruction does: the bytes of stack that it takes (negative: gives back), and where it may go to."""
 
     takes: int = 0
     jumps: int | None = None
@@ -57,7 +57,9 @@ class Image:
         return self._walk(entry)[0]
 
     def reach(self, entries: Iterable[int], without: Iterable[int] = ()) -> frozenset[int]:
-        """Addresses of the instructions that calls of `entries` can execute, but those only of the functions `without`."""
+        """Addresses of the instructions that calls of `entries` can execute, without those that only the functions `without`
+        reach.
+        """
         known = dict(self._known)
         self._known = {entry: (0, frozenset()) for entry in without}
         try:
@@ -66,7 +68,7 @@ class Image:
             self._known = known
 
     def ranges(self, addresses: Iterable[int]) -> list[tuple[int, int]]:
-        """[first, last) of the runs of instructions that `addresses` are."""
+        """[first, last) of the runs of instructions in `addresses`."""
         found: list[tuple[int, int]] = []
         for address in sorted(addresses):
             end = address + self.instructions[address].size
@@ -84,8 +86,8 @@ class Image:
             raise Unreadable(f"the function at {entry:#x} calls itself")
         self._walking.add(entry)
         deepest, seen, reached = 0, set(), set()
-        # What keeps registers for others (RISC-V's __riscv_save) is called by a register of its own: its way goes on at `back`.
-        # It gives back what it took too much, `spare`, from a register as well.
+        # A function that saves others' registers (RISC-V's __riscv_save) has its own return register. The way goes on at `back`.
+        # The bytes that it took too much, `spare`, it gives back from a register as well.
         ways: list[tuple[int, int, int | None, int]] = [(entry, 0, None, 0)]
         try:
             while ways:

@@ -1,8 +1,8 @@
 """One compiled function as Python calls it: what arrays it takes, and how C runs through them.
 
-A call on one state takes a short road: when every argument is an array of the right type and shape, its buffer goes
-straight to C. Everything else (lists, batches, other types, mistakes) takes the long road, which explains itself.
-A batch is run in shares of a fifth of a second, since Python heeds Ctrl-C only where C comes back to it.
+A call on one state takes a short way: when every argument is an array of the right type and shape, its buffer goes straight to C.
+Everything else (lists, batches, other types, mistakes) takes the long way, which explains itself. A batch is run in slices of a
+fifth of a second, since Python reacts to Ctrl-C only when C has returned.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from symgen.ir import Outline, Port
 Call = Callable[..., Any]
 
 SHARE = 0.2
-"""Seconds that C may run before Python looks whether somebody wants it to stop."""
+"""Seconds that C may run before Python checks for an interruption."""
 FIRST_SHARE = 2_000_000
-"""Rows that the first share of a batch runs through, a thousandth of a second and more; from then on shares are measured."""
+"""Rows in the first slice of a batch, a thousandth of a second and more. From then on the length is measured."""
 
 _REFUSED = (
     "",
@@ -33,7 +33,7 @@ _REFUSED = (
     f"an angle is beyond {c99.RANGE} rad, where the own sine and cosine are not proved; take whole turns off",
     "a divisor is too small at this state; look at the inertias, a payload among them",
 )
-"""Why, by status."""
+"""Reasons by status."""
 
 
 class Kernel:
@@ -51,7 +51,7 @@ class Kernel:
         self.inputs, self.outputs = program.inputs, program.outputs
 
     def _heed(self, code: int | None, first: int | None = None) -> None:
-        """What a checked function answers: StateError where it refuses a state, counted from `first` in a batch."""
+        """The status of a checked function: StateError where it refuses a state, counted from `first` in a batch."""
         if code:
             state, status = divmod(code, len(STATUSES))
             place = "" if first is None else f" at state {first + state}"
@@ -60,8 +60,8 @@ class Kernel:
     def call(self) -> Call:
         """The function as the user calls it.
 
-        It is written out for its arguments, as a dataclass writes its __init__: loops and *arguments would double what
-        a call costs. `templates/solver/call.py.j2` shows the road.
+        It is written out for its arguments, as a dataclass writes its __init__: loops and *arguments would double what a call
+        costs. `templates/solver/call.py.j2` has the text.
         """
         names, results = [port.name for port in self.inputs], [port.name for port in self.outputs]
         for name in (self.function, *names, *results):
@@ -142,11 +142,11 @@ class Kernel:
             self.in_turn(last - first, 0.0, *self._steps(given, many), *into)
 
         for x in arrays[count:]:
-            x[...] = 0   # what the first call adds a share of
+            x[...] = 0   # the first call adds a share of these
         return partial(self._in_shares, chain, states)
 
     def _steps(self, arrays: Sequence[Any], many: Sequence[bool]) -> list[Any]:
-        """Buffer and step of each argument; a step of none where there is one for all states."""
+        """Buffer and step of each argument. The step is 0 where one argument serves all states."""
         given = zip(self.inputs, arrays, many, strict=True)
         return [item for port, x, each in given for item in (self.ffi.from_buffer(x), port.size if each else 0)]
 
@@ -177,7 +177,7 @@ class Kernel:
         return max(1, FIRST_SHARE // self.program.length)
 
     def _in_shares(self, run: Callable[[int, int], None], states: int) -> None:
-        """`run(first, last)` over all states; a signal is heeded between two shares."""
+        """`run(first, last)` over all states. Python reacts to a signal between two slices."""
         first, share = 0, self._first_share
         while first < states:
             start, last = perf_counter(), min(first + share, states)
@@ -276,7 +276,7 @@ def _states(lead: tuple[int, ...]) -> int:
 
 
 def _is_masked(x: Any) -> bool:
-    """Whether it is a masked array, or a list that holds one; where nobody has imported numpy.ma there is none."""
+    """Whether it is a masked array, or a list that holds one. Where nobody has imported numpy.ma there is none."""
     masked = sys.modules.get("numpy.ma")
     if masked is None:
         return False

@@ -68,7 +68,7 @@ def compile(
 
 
 def _found(recipe: Recipe) -> Solver | None:
-    """The solver whose library was built before and lies in the cache: nothing is derived, printed or compiled."""
+    """The solver whose library was built before and is in the cache. Nothing is derived, printed or compiled."""
     from symgen.programs.plain import outline_from_plain
 
     known = shelf.find("solver", *_key(recipe))
@@ -156,7 +156,7 @@ class Solver:
 
     def _hold(self, name: str, outlines: Mapping[str, Outline], nq: int, nv: int, build: Build, trig: str, checked: bool,
               library: ModuleType) -> None:
-        """All but where it came from."""
+        """Set everything except where the C came from."""
         self.name, self.nq, self.nv = name, nq, nv
         self.mechanism = None
         self.functions = tuple(outlines)
@@ -170,7 +170,7 @@ class Solver:
 
     @property
     def programs(self) -> dict[str, Program]:
-        """What was compiled, by function; of a solver that was found in the cache it is looked up when it is asked for."""
+        """What was compiled, by function. For a solver from the cache it is looked up when it is needed."""
         if self._programs is None:
             from symgen.programs.making import programs
 

@@ -1,1 +1,1 @@
-"""Times and figures taken on this machine, of symgen's C and of its peers."""
+"""Times and figures of symgen's C and of its peers, measured on this machine."""

@@ -1,10 +1,10 @@
 """`bench`: how long a call takes on this machine, in C and from Python, beside the peers that are installed.
 
-Contestants run in interleaved rounds of one process, so that a change of the clock's pace meets all of them; what is
-printed are medians over the rounds, and ratios taken round by round. The closures and loops around a call from Python
-(a few tens of nanoseconds) are counted, for every contestant alike. The C is timed inside C, by two loops over the same
-states: throughput, where calls may overlap in the processor, and latency, where each call's first argument waits for the
-result before it, as a simulation's does.
+Contestants run in interleaved rounds of one process, so that a change of the clock rate meets all of them. Medians over the
+rounds are printed, and ratios taken round by round. The closures and loops around a call from Python (a few tens of nanoseconds)
+are counted, for every contestant alike. The C is timed inside C, by two loops over the same states. One measures throughput,
+where calls may overlap in the processor. The other measures latency, where the first argument of each call waits for the result
+before it, as in a simulation.
 """
 
 from __future__ import annotations
@@ -43,14 +43,15 @@ Progress = Callable[[str, int, int], None]
 
 
 BUSY_SHARE, BUSY_LOAD = 0.95, 1.5
-"""A race that ran for a smaller share of its time, or beside a greater load than its own 1, was not left alone."""
+"""A race that got a smaller share of the processor's time, or ran beside a greater load than its own 1, was disturbed."""
 
 
 @dataclass(frozen=True)
 class Timing:
     """One way to call one function: nanoseconds a call, the median over the rounds, and every round's figure.
 
-    `share`: the part of the race's time in which this process ran; `load`: processes that wanted to, a minute's mean.
+    `share`: the part of the race's time in which this process ran. `load`: the mean number of processes ready to run, over a
+    minute.
     """
 
     who: str
@@ -75,7 +76,7 @@ class Measured:
     labels: dict[str, str] = field(default_factory=dict)
     """What each peer calls its algorithm."""
     alike: dict[str, str] = field(default_factory=dict)
-    """Which of our timings each peer's is to be held against."""
+    """Which of our timings each peer's is compared with."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,7 +221,7 @@ def race(contestants: Mapping[str, Callable[[], None]]) -> dict[str, Timing]:
 
 
 def busy(timings: Iterable[Timing]) -> str:
-    """What disturbed these races, in words; empty where nothing did."""
+    """What disturbed these races, in words; empty if nothing did."""
     seen = list(timings)
     share, load = min((t.share for t in seen), default=1.0), max((t.load for t in seen), default=0.0)
     if share >= BUSY_SHARE and load <= BUSY_LOAD:
@@ -230,7 +231,7 @@ def busy(timings: Iterable[Timing]) -> str:
 
 
 def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
-    """What the figures depend on."""
+    """The machine and the versions that the figures depend on."""
     load = _load()
     facts = {
         "processor": _processor(),

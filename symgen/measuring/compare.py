@@ -1,8 +1,8 @@
-"""`compare`: every method that computes a function, side by side: what it costs, what it takes, how far it rounds off.
+"""`compare`: every method that computes a function, side by side: its costs, its size, its round-off.
 
-Figures of the Program (operations, depth, temporaries) are exact. Those of the C (code, stack, time, round-off) are
-measured on this machine, all methods of a function interleaved in one run as in `symgen.measuring.bench`. A method that does
-not suit the robot keeps its row, and every figure that is missing has its reason.
+Figures of the Program (operations, depth, temporaries) are exact. Those of the C (code, stack, time, round-off) are measured on
+this machine, all methods of a function interleaved in one run as in `symgen.measuring.bench`. A method that does not suit the
+robot keeps its row. Every missing figure has its reason.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from symgen.verification.truth import Truth
 
 ROUND_OFF_STATES = 16
 COMPILED_ROWS = 20_000
-"""A longer Program takes a C compiler several seconds at -O2, and its caches no longer say much: it is not measured."""
+"""A longer Program is not measured: a C compiler takes several seconds for it at -O2, and caches dominate its time."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ Progress = Callable[[str, int, int], None]
 class Row:
     """One method: its figures by the keys of COLUMNS, and a sentence for each that is missing ("" for all of them).
 
-    `unjudged` are the real types in which its answer is not judged, by the key of their round-off, each with its reason.
-    `twin` names the method whose rows it has one by one, and so its C and its figures.
+    `unjudged` are the real types in which its answer is not judged, by the key of their round-off, each with its reason. `twin`
+    names a method with the very same rows, and so the same C and the same figures.
     """
 
     method: str
@@ -170,7 +170,7 @@ class Comparisons:
 
     @property
     def unsuited(self) -> dict[str, str]:
-        """Methods that do not suit the robot, and why, whatever they were to compute; where that matters, with it."""
+        """Methods that do not suit the robot, and why. The function is named only where the reason depends on it."""
         found: dict[str, dict[str, str]] = {}
         for one in self.compared:
             for row in one.rows:
@@ -252,7 +252,7 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         measured, twins = _apart(programs)
         compiled = {method: program for method, program in measured.items() if len(program.rows) <= COMPILED_ROWS}
         tell(f"compiling {function} by every method", done, total)
-        with ThreadPoolExecutor(os.cpu_count()) as at_once:   # what takes long is the C compiler, a process of its own
+        with ThreadPoolExecutor(os.cpu_count()) as at_once:   # the C compiler takes long, in a process of its own
             building = {real: at_once.submit(_solver, mechanism, compiled, real) for real in EPS if compiled}
             weighing = {method: at_once.submit(_one, mechanism, program, build) for method, program in measured.items()}
             rows |= {method: weighed.result() for method, weighed in weighing.items()}
@@ -285,7 +285,7 @@ def _derived(mechanism: Mechanism, function: str, method: str) -> tuple[Program 
 
 
 def _comparison(mechanism: Mechanism, function: str, names: tuple[str, ...], rows: Mapping[str, Row]) -> Comparison:
-    """The default as `choosing.best` chooses it, and why in figures."""
+    """The default as `choosing.best` chooses it, and why, in figures."""
     derived = sorted((row for row in rows.values() if row.figures), key=lambda row: row.cost)
     best = making.program(mechanism, function)
     if len(names) < len(methods.providers(function)) or not derived or derived[0].method != best.method:
@@ -306,7 +306,7 @@ def _comparison(mechanism: Mechanism, function: str, names: tuple[str, ...], row
 
 
 def _apart(programs: Mapping[str, Program]) -> tuple[dict[str, Program], dict[str, str]]:
-    """(those that differ, {method: the one whose rows it has}): several names of one derivation are measured once."""
+    """(the methods that differ, {method: the one whose rows it has}). Several names of one derivation are measured once."""
     apart: dict[str, Program] = {}
     twins: dict[str, str] = {}
     for method, program in programs.items():
@@ -342,9 +342,9 @@ def _judge(row: Row, program: Program, solvers: Mapping[str, Solver], truth: Tru
 
 
 def _solver(mechanism: Mechanism, programs: Mapping[str, Program], real: str) -> Solver:
-    """One library of a function by every method: what Python asks of a library takes a compiler as long as a short function.
+    """One library of a function by every method: Python's part of a library takes a compiler as long as a short function.
 
-    Only double is timed; float is compiled in less time, for the same bits.
+    Only double is timed. float is compiled without optimisation, which gives the same bits.
     """
     named = {_name(p): replace(p, real=real, function=_name(p)) for p in programs.values()}
     level = 2 if real == "double" else 0
@@ -352,7 +352,7 @@ def _solver(mechanism: Mechanism, programs: Mapping[str, Program], real: str) ->
 
 
 def _name(program: Program) -> str:
-    """Of a function by one method, for C and Python."""
+    """One function by one method, for C and Python."""
     return f"{program.function}_{program.method.replace(':', '_')}"
 
 

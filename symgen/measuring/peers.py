@@ -1,7 +1,7 @@
 """The same robot in other libraries, for `symgen bench`: built joint by joint from the Mechanism, called from Python.
 
-A peer answers with `calls(function, states)`: one closure a state, doing only what its own user would call. Peers are
-optional; one that is not installed, or that cannot hold the robot, is left out with the reason.
+A peer answers with `calls(function, states)`: one closure a state, which does only what its own user would call. Peers are
+optional. One that is not installed, or cannot hold the robot, is left out with the reason.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ States = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Peer:
-    """`functions` maps our name to (label, maker): maker(state) gives the call, whose value is the answer.
+    """`functions` maps our name to (label, maker). maker(state) gives the call, whose value is the answer.
 
-    `order[i]` is the place of our joint i in the peer's vectors: peers count a branch to its end before the next.
-    `alike` is the way of calling ours that a call of the peer is like: "python", or "bound" to buffers.
+    `order[i]` is the place of our joint i in the peer's vectors: peers count a branch to its end before the next. `alike` says
+    which call of ours is comparable: "python", or "bound" to buffers.
     """
 
     name: str
@@ -258,6 +258,6 @@ def found(mechanism: Mechanism) -> tuple[list[Peer], dict[str, str]]:
             absent[name] = f"not installed ({error.name})" if error.name not in (None, name) else "not installed"
         except RequestError as error:
             absent[name] = str(error)
-        except Exception as error:  # a peer's own trouble never ends ours
+        except Exception as error:  # an error of a peer never ends the bench
             absent[name] = f"{type(error).__name__}: {error}"
     return present, absent

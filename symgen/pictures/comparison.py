@@ -1,8 +1,8 @@
 """The picture of `symgen compare --plot`: a row of bar charts a function, a bar a method; and the canvas of every picture.
 
-Methods whose C is the same share a bar. Round-off has a logarithmic scale, since who loses digits is off by powers of ten.
+Methods whose C is the same share a bar. The scale of round-off is logarithmic, since lost digits are powers of ten.
 
-matplotlib is optional (`pip install 'symgen[plot]'`) and brought in only when a picture is asked for.
+matplotlib is optional (`pip install 'symgen[plot]'`) and imported only when a picture is asked for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PANELS: tuple[tuple[str, str], ...] = (
 )
 LOGARITHMIC = ("round_off_double", "round_off_float")
 LEAST = 0.01
-"""Round-offs at which a logarithmic bar begins; what is less, zero too, has none."""
+"""Round-off at which a logarithmic bar begins. Smaller ones, zero too, have no bar."""
 WIDTH, BAR, FRAME = 17.0, 0.36, 1.2
 """Inches: of the picture, of a bar with its gap, and of what stands above and below a chart."""
 STYLE: Any = {

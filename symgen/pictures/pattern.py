@@ -1,7 +1,7 @@
 """The picture of `symgen inspect --plot`: how large the entries of a matrix are at a pose, and which are zero at every pose.
 
-A shade is the logarithm of a magnitude; what is zero at every pose stays white, so that the structure is seen. Rows and columns
-are named by their joints. The paper is as large as the names ask for, so that none is cut.
+A shade is the logarithm of a magnitude. Entries that are zero at every pose stay white and show the structure. Rows and columns
+have the names of their joints. The picture is as large as the names need, so that none is cut.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _lines(found: Pattern) -> str:
 # -- the matrix -------------------------------------------------------------------------------------------------------------
 
 def _range(found: Pattern) -> tuple[float, float] | None:
-    """The least and the largest magnitude of the scale, powers of ten or what is there; None where all is zero."""
+    """The least and the largest magnitude of the scale: powers of ten, or the magnitudes themselves. None where all is zero."""
     sizes = [abs(x) for row in found.values for x in row if x]
     if not sizes:
         return None
@@ -145,7 +145,7 @@ def _number(x: float) -> str:
 # -- names, scale, legend ------------------------------------------------------------------------------------------------------
 
 def _names(axis: Any, groups: Groups, cell: float, upright: bool) -> list[Any]:
-    """A name in the middle of its rows or columns; fewer where they would be smaller than SMALL."""
+    """A name in the middle of its rows or columns. Some names are left out where all of them would be smaller than SMALL."""
     points = min(USUAL, 0.8 * cell * POINT * min(size for _, size in groups))
     step = 1 if points >= SMALL else math.ceil(SMALL / points)
     middles, names, at = [], [], 0.0
@@ -193,7 +193,7 @@ def _power(x: float) -> str:
 
 
 def _legend(chart: Any, found: Pattern) -> Any:
-    """What white and a dot mean, where there are any."""
+    """What white and a dot mean, if there are any."""
     kinds = {kind for row in found.kinds for kind in row}
     white = chart.scatter([], [], marker="s", s=150, color="white", edgecolors="#888888", label="zero at every pose")
     dot = chart.scatter([], [], marker="o", s=22, color=DOT, label="the same at every pose")

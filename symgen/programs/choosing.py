@@ -1,4 +1,4 @@
-"""The method that is taken where none is named: the fewest operations for this robot, of those that keep their digits."""
+"""Which method is taken where none is named: the one with the fewest operations for this robot that does not lose its digits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from symgen.programs.options import Options
 from symgen.reals import loses
 
 OF_A_CALL = 5
-"""Round-offs of constants, of a sine, whatever computes it, and of a logarithm."""
+"""Round-offs that any call has: of constants, of a sine (computed in whatever way), and of a logarithm."""
 LONG_CHAIN = 20
 
 
@@ -35,8 +35,8 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     weighed: list[str] = []
     longest = dearest = None
     seen, hopeless = set(), []
-    # What takes all constraint forces apart is long, and of a long chain so is what pairs every joint with every other: they
-    # come last, when there is something shorter to measure them by.
+    # Methods that take all constraint forces apart are long. On a long chain so are those that pair every joint with every other.
+    # They come last, when there is something shorter to compare with.
     long = mechanism.nv > LONG_CHAIN
 
     def order(name: str) -> tuple[bool, bool, str]:
@@ -64,12 +64,12 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
         weighed.append(f"{method} {candidate.cost}")
         if found is None or (candidate.cost, method) < (found.cost, found.method):
             found = candidate
-            # The passes take away a quarter of a derivation, of a short one up to three quarters. What is longer than
-            # this has not been seen to end up the shortest (tests hold that on every built-in robot), and is left.
+            # The passes remove a quarter of a derivation, of a short one up to three quarters. A longer one than this
+            # has never ended up the shortest (tests check that on every built-in robot), and is left out.
             longest = 400 + len(candidate.rows) * 4 // 3
-            # The passes after the first take up to a seventh of the operations away; what is dearer by a third is left.
+            # The passes after the first remove up to a seventh of the operations. A method dearer by a third is left out.
             dearest = 20 + candidate.cost * 4 / 3
-    for method in hopeless if found is None else ():   # the only ones there are: `verify` says what they are worth
+    for method in hopeless if found is None else ():   # nothing else is left; `verify` says what they are worth
         with suppress(TooManyRows, MethodRefusal, LostDigits):
             return once(mechanism, function, method, options)
     if found is None:
@@ -85,7 +85,9 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
 
 
 def _loses(mechanism: Mechanism, method: str, options: Options, depth: int) -> bool:
-    """Whether the answer of a method that takes constraints away loses its digits in `depth` operations, as `verify` has it."""
+    """Whether a method that takes constraints away loses the digits of its answer in `depth` operations, by the rule of
+    `verify`.
+    """
     if not methods.find(method).differs(mechanism):
         return False
     from symgen.reference.free_bodies import freedom  # NumPy, which a cached Program does without
@@ -94,5 +96,5 @@ def _loses(mechanism: Mechanism, method: str, options: Options, depth: int) -> b
 
 
 def loses_digits(mechanism: Mechanism, made: Program, payload: str | None) -> bool:
-    """Whether a Program's method takes so much of this robot's constraints away that no digit of the answer can be relied on."""
+    """Whether a Program's method takes so many of this robot's constraints away that no digit of the answer can be relied on."""
     return _loses(mechanism, made.method, Options(real=made.real, payload=payload), made.depth)

@@ -1,4 +1,4 @@
-"""One function of one robot by one method: its derivation, frozen into a Program that the passes have been over."""
+"""One function of one robot by one method: its derivation, frozen into a Program, after all passes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from symgen.mechanism import Mechanism
 from symgen.programs.options import Options
 
 ROW_BUDGET = 50_000
-"""Rows of a Program beyond which a C compiler takes a minute and more; a derivation may be four times as long."""
+"""Most rows of a Program. A C compiler takes a minute and more beyond. A derivation may have four times as many."""
 
 
 def models(mechanism: Mechanism) -> tuple[Model, Model]:
-    """(in the chosen frames, and with inertia moved to the parents besides)."""
+    """(in the chosen frames, the same with inertia moved to the parents)."""
     return _models(mechanism, constants.digits())
 
 
@@ -50,15 +50,15 @@ def derive(mechanism: Mechanism, function: str, method: str, options: Options, b
 
 
 class Attempt:
-    """One function by one method, as far as somebody has asked for it: what is done is kept, and so is what was refused.
+    """One function by one method, derived as far as anybody has asked for. Results are kept, and so are refusals.
 
-    The answer does not depend on who asked before: limits that are given again are held against the same figures.
+    The answer does not depend on earlier calls: new limits are compared with the same figures.
     """
 
     def __init__(self, mechanism: Mechanism, function: str, method: str, options: Options) -> None:
         self.mechanism, self.function, self.method, self.options = mechanism, function, method, options
         self.length = self.cost = 0
-        """Rows of the derivation, or a number that it outgrew; operations once nothing is repeated."""
+        """Rows of the derivation, or a number that it exceeded; operations once nothing is repeated."""
         self.begun: Program | None = None
         self.finished: Program | None = None
         self.refused: SymgenError | None = None
@@ -78,7 +78,7 @@ class Attempt:
                 raise TooManyRows(f"{self.cost} operations")
             if self.finished is None:
                 assert self.begun is not None
-                if len(self.begun.rows) > 2 * budget:   # the passes behind the first do not halve it
+                if len(self.begun.rows) > 2 * budget:   # the passes after the first do not halve it
                     raise TooManyRows(f"{len(self.begun.rows)} rows")
                 finished = passes.finish(self.begun)
                 self.finished, self.begun = _without_idle(finished, len(FUNCTIONS[self.function].arguments)), None
@@ -93,7 +93,7 @@ class Attempt:
             self.length = longest + 1
             raise
         except SymgenError as error:
-            self.refused = copy(error)   # without the frames that it came through
+            self.refused = copy(error)   # without its traceback
             raise
         self.length = len(frozen.rows)
         self.begun = passes.begin(frozen)
@@ -102,7 +102,9 @@ class Attempt:
 
 @contextmanager
 def _collector_at_rest() -> Iterator[None]:
-    """A derivation makes rows by the ten thousand and drops none: going through them again takes a third of its time."""
+    """Rest Python's collector. A derivation makes rows by the ten thousand and drops none; collecting takes a third of its
+    time.
+    """
     active = gc.isenabled()
     gc.disable()
     try:
@@ -117,14 +119,14 @@ _attempt = lru_cache(maxsize=256)(Attempt)
 
 def once(mechanism: Mechanism, function: str, method: str, options: Options, longest: int | None = None,
           dearest: float | None = None) -> Program:
-    """`derive`, each derivation but once in a process: for every real type, and for methods that share it."""
+    """`derive`, with each derivation done once in a process: for every real type, and for all methods that share it."""
     shared = methods.alike(method, function, mechanism)
     made = _attempt(mechanism, function, shared, options.of_program(mechanism, function))
     return replace(made.program(longest=longest, dearest=dearest), method=method, real=options.real)
 
 
 def _derivation(mechanism: Mechanism, function: str, method: str, options: Options, longest: int) -> Program:
-    """The rows of one method, as it records them, in constants of as many digits as they take."""
+    """The rows of one method, as it records them. The constants have as many digits as they need."""
     return constants.sharpened(lambda: _recorded(mechanism, function, method, options, longest))
 
 
@@ -132,7 +134,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Options
     what = FUNCTIONS[function]
     build = methods.derivation(method, function)
     plain, regrouped = models(mechanism)
-    # A joint feels no difference after regrouping, but what crosses it does: a wrench bears the link's own weight.
+    # Regrouping changes nothing that a joint feels, but it changes the wrench across it, which bears the link's own weight.
     model = regrouped if methods.find(method).regroups and not what.own_inertia else plain
     with constants.precision():
         felt = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
@@ -157,7 +159,7 @@ def _size(shape: Sequence[int]) -> int:
 
 
 def _without_idle(program: Program, own: int) -> Program:
-    """What is computed without a run-time argument, one behind the function's `own`, does not take it."""
+    """Drop the run-time arguments that no row reads. They come after the `own` arguments of the function."""
     read = {row.value[0] for row in program.rows if row.op == "input"}
     kept = [i for i in range(len(program.inputs)) if i < own or i in read]
     place = {old: new for new, old in enumerate(kept)}

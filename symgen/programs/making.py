@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 
 @lru_cache(maxsize=64)
 def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
-    """Where M has no inverse at any state, or None (see `symgen.reference.regularity`)."""
+    """What makes M singular in every state, else None (see `symgen.reference.regularity`)."""
     from symgen.reference import regularity
 
     known = shelf.find("loss", mechanism.content, payload)
@@ -48,7 +48,7 @@ def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
 
 
 def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | None:
-    """Why a function cannot be had for this robot, in one sentence; None when it can."""
+    """Why a function does not exist for this robot, in one sentence; None when it does."""
     lost = loss(mechanism, payload) if FUNCTIONS[function].needs_inverse else None
     return None if lost is None else f"{function} of '{mechanism.name}' divides by {lost.sentence}"
 
@@ -76,7 +76,7 @@ def _program(mechanism: Mechanism, function: str, method: str | None, options: O
 
 @lru_cache(maxsize=256)
 def _asked(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program | str:
-    """The Program, or why no method makes it: that is found out once as well."""
+    """The Program, or why no method makes it. Both are worked out once."""
     refused = refusal(mechanism, function, options.payload)
     if refused is not None:
         raise RequestError(refused)
@@ -107,7 +107,7 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Opt
 
 
 def _chosen(mechanism: Mechanism, function: str, options: Options) -> Program | str:
-    """`best`, as it was chosen before: the method, and by that the Program; a sentence where there is none."""
+    """What `best` gives, kept: the method, and with it the Program. A sentence where no method is left."""
     key = (*_key(mechanism, function, None, options), options.real)
     known = shelf.find("choice", *key)
     if known is None:
@@ -157,9 +157,9 @@ def programs(mechanism: Mechanism, functions: Iterable[str] | None = None, optio
 
 def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None, options: Options | None = None,
                           progress: Progress | None = None) -> tuple[dict[str, Program], dict[str, str]]:
-    """(Programs, and with functions None those that no method makes, each with the sentence that says so).
+    """(Programs, and with functions None those that no method makes, each with its sentence).
 
-    Raises OutOfReach where nothing is left, or where what was asked for by name is out of reach.
+    Raises OutOfReach where nothing is left, or where a function that was named is out of reach.
     """
     options = options or Options()
     wanted = requested(mechanism, functions, options.payload)

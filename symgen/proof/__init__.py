@@ -1,12 +1,12 @@
 """What can be proved of the C: divisors that cannot vanish, and how far results can be from exact ones.
 
     proof = symgen.proof.prove(mechanism, ["forward_dynamics"], real="float")
-    proof.holds        # nothing observed contradicts what is claimed
+    proof.holds        # no observation contradicts a claim
     print(proof)       # the tables that `symgen prove` prints
     proof.facts()      # the same for programs
 
-`round_off` bounds the results, `symgen.certificate` the divisors, `finite` is Frama-C over the same ranges. Each says what
-in it is proved, and what is only observed.
+`round_off` bounds the results, `symgen.certificate` the divisors, `finite` is Frama-C over the same ranges. Each says what it
+proves, and what it only observed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.folder import read_folder
 
 FUNCTIONS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
-"""What is proved unless told."""
+"""The functions that are proved by default."""
 STATES = 10_000
 
 Progress = Callable[[str, int, int], None]
@@ -49,13 +49,13 @@ __all__ = ["Proof", "divisor_floors", "prove", "prove_programs"]
 def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, options: Options | None = None, *,
           states: int = STATES, acceleration: Fraction = ACCELERATION, trig_ulps: float | None = None, compiled: bool = True,
           with_eva: bool = False, progress: Progress | None = None) -> Proof:
-    """Prove what can be of functions of a mechanism, or of the C in a folder that `symgen generate` wrote (`options` are then
-    the folder's).
+    """Prove bounds for functions of a mechanism, or for the C in a folder that `symgen generate` wrote (`options` are then the
+    folder's).
 
-    `functions` as for `symgen.generate`; None: those of FUNCTIONS that the robot can have, or all in the folder.
-    `trig_ulps` is the error that sines and cosines are taken to have (None: `c99.TRIG`). `with_eva` runs Frama-C
-    besides (`finite`). Raises RequestError for what cannot be asked for, and BuildError without Frama-C then, or without a C
-    compiler unless `compiled` is False.
+    `functions` as for `symgen.generate`; None: those of FUNCTIONS that the robot can have, or all in the folder. `trig_ulps` is
+    the assumed error of sines and cosines (None: `c99.TRIG`). `with_eva` also runs Frama-C (`finite`). Raises RequestError for
+    what cannot be asked for. Raises BuildError with `with_eva` where there is no Frama-C, and without a C compiler unless
+    `compiled` is False.
     """
     if not isinstance(robot, Mechanism):
         folder = read_folder(robot, functions)
@@ -78,7 +78,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
                    acceleration: Fraction = ACCELERATION, trig_ulps: float | None = None, compiled: bool = True,
                    with_eva: bool = False, name: str = "", sources: Mapping[str, str] | None = None,
                    progress: Progress | None = None) -> Proof:
-    """`prove` of Programs that are already there; `sources` is their C where that is not the backend's, `name` the NAME in it."""
+    """`prove` for given Programs. `sources` is their C where it is not the backend's, `name` the NAME in it."""
     if states < 1:
         raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")
     ranges = declared_ranges(mechanism, acceleration)
@@ -117,7 +117,7 @@ def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: Options) -> tu
 
 
 def _seen(program: Program, certified: Iterable[Floor], states: Mapping[str, Array], look: bool) -> Iterable[Divisor]:
-    """The certificates with the least that the machine's reals give over the states, row by row."""
+    """The certificates, with the least value of each row that the machine's reals give over the states."""
     certified = list(certified)
     if not look or not certified:
         return [Divisor(floor) for floor in certified]

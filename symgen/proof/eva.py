@@ -1,10 +1,10 @@
 """Frama-C's Eva on the C: over whole ranges of the arguments nothing is read beyond an array or before it is set, and every
-number that is computed is finite.
+computed number is finite.
 
-Eva encloses each operation of the text, rounding included, in an interval; sines and cosines lie in [-1, 1]. That is enough
-where nothing is divided. A divisor's interval reaches over zero, since intervals forget that a mass matrix is positive
-definite: that it keeps to a floor is proved elsewhere and admitted here, by an annotation in a copy of the text. Each
-admitted line is part of the answer.
+Eva encloses each operation of the text, rounding included, in an interval. Sines and cosines lie in [-1, 1]. That is enough where
+nothing is divided. The interval of a divisor holds zero, since intervals forget that a mass matrix is positive definite. Its
+lower bound is proved elsewhere and admitted here, by an annotation in a copy of the text. Each admitted line is part of the
+answer.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ DRIVER = "driver.c"
 _OPTIONS = ("-eva", "-eva-precision", "0", "-warn-special-float", "non-finite", "-eva-verbose", "0", "-kernel-verbose", "0")
 _PROVED = ("Valid", "Considered valid")
 TURNS = "-1.000001 <= found.sine <= 1.000001 && -1.000001 <= found.cosine <= 1.000001"
-"""Of a sine and cosine within two units in the last place of the exact ones, in either type."""
+"""The range of a sine and cosine within two units in the last place of the exact ones, in either type."""
 _FORMAT = {"float": (24, -149), "double": (53, -1074)}
 """Binary digits, and the exponent of the smallest number."""
 _TIMEOUT = 600
 SHOWN = 3
-"""Alarms that are printed; the first brings about what follows."""
+"""Alarms that are printed. Most of the later ones follow from the first."""
 
 Range = tuple[Fraction | float, Fraction | float]
 Bounds = Mapping[str, Mapping[int, Fraction]]
@@ -58,7 +58,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Proof:
-    """One function: `alarms` is empty when it is proved over the ranges; `admitted` are the lines taken on trust."""
+    """One function: `alarms` is empty when it is proved over the ranges; `admitted` are the assumed lines."""
 
     function: str
     method: str
@@ -80,10 +80,10 @@ def prove(programs: Mapping[str, Program], target: c99.Target, ranges: Mapping[s
           floors: Bounds | None = None, sizes: Bounds | None = None) -> dict[str, Proof]:
     """What Eva proves of each function's C, with each element of each argument anywhere in its range.
 
-    `ranges` holds (least, most) for every element of every argument by its name. `floors` are admitted of rows that are
-    divided by or whose logarithm or root is taken: such a row is at least its floor (a negative one: at most). `sizes` bound
-    the magnitude of rows; of a function that is not proved by floors alone, as many are admitted as prove it, the first first.
-    Raises RequestError for a range that is missing or none, BuildError when Frama-C is missing or refuses the text.
+    `ranges` holds (least, most) for every element of every argument by its name. `floors` are admitted of rows that are divided
+    by or whose logarithm or root is taken: such a row is at least its floor (a negative one: at most). `sizes` bound the
+    magnitude of rows. They are admitted only where the floors alone prove nothing, from the first on, as few as it takes. Raises
+    RequestError for a range that is missing or none, BuildError when Frama-C is missing or refuses the text.
     """
     floors, sizes = floors or {}, sizes or {}
     found = _attempt(programs, target, ranges, floors, {})
@@ -103,7 +103,7 @@ def _attempt(programs: Mapping[str, Program], target: c99.Target, ranges: Mappin
 
 
 def lines(proofs: Mapping[str, Proof]) -> list[str]:
-    """The same in words, a line for each function and for each alarm and admission."""
+    """The same in words: a line for each function, each alarm and each admission."""
     found = []
     for proof in proofs.values():
         said = "no out-of-bounds, no uninitialised read, every number finite" if proof.proved \
@@ -121,8 +121,9 @@ def sources(programs: Mapping[str, Program], target: c99.Target, floors: Bounds,
             sizes: Bounds) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """({file: text}, {function: admitted lines}): the header, and the C with annotations behind the locals that are bounded.
 
-    A row that is bounded and no local gets to be one in this copy; the operations stay what they are. An own sine and
-    cosine (`c99`'s "inline") are admitted to be some, since intervals forget that x and the quarter turns in it go together.
+    A bounded row that is no local becomes one in this copy. The operations stay the same. A sine and cosine of the folder's own
+    (`c99`'s "inline") are admitted to lie in the range of one, since intervals forget that x and its quarter turns belong
+    together.
     """
     texts = dict(c99.headers(programs, target))
     for file in [file for file in texts if file.endswith("_sincos.h")]:
@@ -184,7 +185,7 @@ def analyse(texts: Mapping[str, str], programs: Mapping[str, Program], target: c
     for row in found:
         file, line = Path(row["file"]).name, int(row["line"])
         asserted = (file, row["property kind"]) == (DRIVER, "user assertion")
-        # What stands in a file that functions share keeps all of them from being proved.
+        # An alarm in a file that functions share keeps all of them from being proved.
         for function in owners.get(row["function"] if file == DRIVER else file, programs):
             checked[function] += asserted and row["status"] == "Valid"
             if row["status"] not in _PROVED:
@@ -236,7 +237,7 @@ def _run(folder: Path, files: Sequence[str]) -> list[dict[str, str]]:
         raise ToolMissing(f"frama-c is not installed; on Debian 'apt install {PACKAGE}' brings it")
     command = ["frama-c", *_OPTIONS, "-main", "run", *files, "-then", "-report-csv", "properties.csv"]
     try:
-        # Frama-C finds relative names from where the shell says that it stands.
+        # Frama-C resolves relative names by the shell's PWD.
         done = subprocess.run(command, cwd=folder, env=os.environ | {"PWD": str(folder)}, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace", timeout=_TIMEOUT, check=False)
     except subprocess.TimeoutExpired:

@@ -1,8 +1,8 @@
-"""Frama-C's Eva over the declared ranges, with what the other proofs know admitted to it.
+"""Frama-C's Eva over the declared ranges, given the results of the other proofs.
 
-Eva's intervals forget that a mass matrix is positive definite. So it is told the certified floors of the divisors
-(`certificate`) and how large the multipliers of an elimination can get (`symgen.proof.multipliers`). What it was told is listed;
-a divisor without a certificate is not admitted, and the function then counts as not proved.
+Eva's intervals forget that a mass matrix is positive definite. So it is given the certified floors of the divisors
+(`certificate`) and how large the multipliers of an elimination can get (`symgen.proof.multipliers`). What it was given is listed.
+A divisor without a certificate is not admitted, and the function then counts as not proved.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ Row = Sequence[object]
 
 @dataclass(frozen=True)
 class Divisor:
-    """A certificate with what was seen: `least` is the smallest computed value over the states (None: not looked at)."""
+    """A certificate and its observation: `least` is the smallest computed value over the states (None: not observed)."""
 
     floor: Floor
     least: float | None = None
@@ -31,7 +31,7 @@ class Divisor:
 
 @dataclass(frozen=True)
 class Proved:
-    """Of one function: its divisors that are no constants, and its round-off."""
+    """For one function: its divisors that are no constants, and its round-off."""
 
     function: str
     method: str
@@ -62,7 +62,7 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing that was observed contradicts what is claimed."""
+        """Whether no observation contradicts a claim."""
         return all(function.holds for function in self.functions)
 
     def __repr__(self) -> str:

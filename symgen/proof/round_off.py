@@ -1,8 +1,8 @@
 """How far the computed results are from the exact ones: proved over the ranges, or at each of many states; and observed.
 
-A Program without divisions gets one bound for every state of the box. Where it divides, interval bounds over a box soon are
-none; there the running error (Higham, §3.3) is bounded at each of the states, which says nothing proved of the states
-between. What is observed is the compiled C against the reference: in float64 for float, in balls for double.
+A Program without divisions gets one bound for every state of the box. Where a Program divides, interval bounds over a box soon
+become infinite. There the running error (Higham, §3.3) is bounded at each of the states, and nothing is proved of the states
+between. The compiled C is observed against the reference: in float64 for float, in balls for double.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from symgen.reference.precision import FLOAT, Array, arb
 
 DIGITS, KNOWN = 40, 31
 IN_BALLS = 64
-"""States at which a double is compared: balls take their time."""
+"""States at which a double is compared. Balls are slow."""
 REFERENCE = {"float": 1e-11, "double": 1e-30}
-"""Of the largest answer at a state: how far what a float (double) is compared with may be off itself. It is taken off what is
-observed."""
+"""Share of the largest answer at a state: the error that the reference for a float (double) may itself have. It is subtracted
+from what is observed.
+"""
 _CHUNK = 2048
 
 Results = dict[str, Array]
@@ -72,12 +73,12 @@ class RoundOff:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing observed exceeds its bound."""
+        """Whether no observation exceeds its bound."""
         return all((near := self.nearest(name)) is None or near <= 1 for name in self.bound)
 
 
 def bounded(program: Program, ranges: Ranges, states: Mapping[str, Array], arithmetic: Arithmetic) -> RoundOff:
-    """The bound over the ranges where there is a finite one, else at each of `states`."""
+    """The bound over the ranges where there is a finite one, else the bound at each of `states`."""
     if all(row.op not in ("div", "sqrt", "log") for row in program.rows):
         everywhere = _errors(program, propagate(program, boxes(program, ranges), arithmetic, wanted=_outputs(program)), 1)
         if all(np.isfinite(bound).all() for bound in everywhere.values()):
@@ -114,7 +115,7 @@ def _errors(program: Program, rows: Mapping[int, Rounded], count: int) -> Result
 
 def observe(mechanism: Mechanism, program: Program, options: Options, states: Mapping[str, Array], run: Any,
             found: RoundOff) -> RoundOff:
-    """`found` with what the compiled `run` was off by, at `states` for float, at the first IN_BALLS of them for double."""
+    """`found` with the observed error of the compiled `run`: at `states` for float, at the first IN_BALLS of them for double."""
     balls = options.real == "double"
     scalars = arb(DIGITS) if balls else FLOAT
     count = len(next(iter(states.values())))

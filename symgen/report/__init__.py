@@ -2,7 +2,7 @@
 
     symgen.report.report(mechanism, "panda.html")
 
-The same robot and version give the same bytes: what is counted stands there, what is timed belongs to `symgen compare`.
+The same robot and version give the same bytes. So the page holds counts; times belong to `symgen compare`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def _figure(x: float | None) -> str:
 
 
 def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
-    """Every function: its methods with operations, depth and temporaries, the default marked; or why it cannot be had."""
+    """Every function: its methods with operations, depth and temporaries, the default marked; or why the function does not exist
+    here.
+    """
     found = []
     for done, (function, what) in enumerate(FUNCTIONS.items()):
         tell(f"counting {function} by every method", done, len(FUNCTIONS))

@@ -65,7 +65,7 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
 
 
 def _recorded(mechanism: Mechanism) -> list[dict[str, Any]]:
-    """`symgen.derivation.model.record`, or nothing where the numbers are too wild to compute with."""
+    """`symgen.derivation.model.record`, or nothing where the numbers are too extreme to compute with."""
     try:
         return record(mechanism)
     except MechanismError:

@@ -1,4 +1,6 @@
-"""A robot's tree as lines of text behind a drawn gutter, one body a line: nothing is cut, be the tree wide or a name long."""
+"""A robot's tree as lines of text beside a drawn gutter, one body a line. Nothing is cut, however wide the tree or long a
+name.
+"""
 
 from __future__ import annotations
 

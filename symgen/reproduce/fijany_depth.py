@@ -1,5 +1,6 @@
-"""The longest chain of dependent operations against the number of links: serial forms linear, block cyclic reduction
-logarithmic, which is what the O(log N) on O(N) processors of Fijany & Featherstone's abstract comes to on a Program."""
+"""The longest chain of dependent operations against the number of links: linear for serial forms, logarithmic for block cyclic
+reduction. That is the O(log N) on O(N) processors of Fijany & Featherstone's abstract, on a Program.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ SERIAL = ("constraint_force", "riccati", "udut")
 PARALLEL = "constraint_force:parallel"
 FUNCTIONS = ("forward_dynamics", "operational_inertia_inverse")
 FITTED_FROM = 16
-"""Links from which the lines are fitted: below, the first and last links weigh too much."""
+"""Links from which the lines are fitted. Below, the first and last links count too much."""
 BUDGET = 10**7
 
 

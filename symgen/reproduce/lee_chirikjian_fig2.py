@@ -17,7 +17,7 @@ from symgen.reproduce._planar import BUILD, compiled, mass
 TITLE = "Time of the planar O(n) solve and of the dense O(n³) solve against the number of links"
 LINKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 UNROLLED_TO = 24
-"""Links up to which the elimination of M is unrolled as well: beyond, its C is too long to be worth a compiler's minute."""
+"""Links up to which the elimination of M is unrolled as well. Beyond, its C takes a compiler too long."""
 FITTED_FROM = 16
 
 
@@ -96,7 +96,7 @@ def _one_by_one(M: Any, right: Any) -> Callable[[], None]:
 
 
 def _crossing(rows: Sequence[Sequence[Any]], column: int) -> float | None:
-    """Where the column's time passes that of fixman, by a line between logarithms; None where it is above from the start."""
+    """Where the column's time exceeds that of fixman, by a line between logarithms; None where it is above from the start."""
     known = [(row[0], row[column] / row[1]) for row in rows if row[column] is not None]
     for (n, before), (m, after) in pairwise(known):
         if before <= 1 < after:

@@ -1,7 +1,7 @@
-"""RK's filter view (4.1)-(4.15): drive a robot's links with white noise of covariance M(k), and look at what comes out.
+"""RK's filter view (4.1)-(4.15): drive a robot's links with white noise of covariance M(k), and look at the outputs.
 
-The outputs y have the mass matrix for covariance (4.2); the Kalman filter (4.15) turns them into innovations ε, white with
-covariance D (4.12). Links are numbered base → tip here: RK's k is n + 1 − i, "from the tip" is backwards.
+The outputs y have the mass matrix for covariance (4.2). The Kalman filter (4.15) turns them into innovations ε, white with
+covariance D (4.12). Links are numbered base → tip here: RK's k is n + 1 − i, and "from the tip" is backwards.
 """
 
 from __future__ import annotations

@@ -15,14 +15,15 @@ from symgen.verification.residuals import LEAST_ANSWER, RESIDUALS, distances, wo
 from symgen.verification.truth import SHARPENINGS, Truth
 
 TOLERANCE = 1e-40
-"""Of the largest magnitude in the result. A wrong term leaves an error of order 1e-1, and the constants of a Program
-carry 64 digits: between the two lies nothing that a correct derivation could do."""
+"""Share of the largest magnitude in the result. A wrong term leaves an error of order 1e-1, and the constants of a Program carry
+64 digits. No correct derivation has an error between the two.
+"""
 
 
 def check_algebra(program: Program, truth: Truth, label: str) -> Check:
     """The largest relative error over all states and results, with the balls' radii inside it.
 
-    Where only the radii are too wide (long eliminations lose digits to dependence), the working digits are doubled.
+    Long eliminations lose digits to dependence. Where only the radii are too wide, the working digits are doubled.
     """
     for attempt in range(SHARPENINGS + 1):
         results = over(truth.scalars, program)(truth.arguments(program.function))
@@ -43,7 +44,7 @@ def check_algebra(program: Program, truth: Truth, label: str) -> Check:
 
 
 def centres(balls: Array) -> Array:
-    """Their midpoints, as floats."""
+    """Midpoints, as floats."""
     def centre(ball: Any) -> float:
         return float(ball.mid()) if isinstance(ball, flint.arb) else float(ball)
 

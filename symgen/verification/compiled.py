@@ -1,4 +1,4 @@
-"""The C that was printed, compiled as it stands and called through ctypes: what the text check read is what runs here."""
+"""The printed C, compiled unchanged and called through ctypes: the text that the text check reads is the text that runs here."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from symgen.verification.evaluating import Results, Runner
 
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC")
 LONG = 2000
-"""Rows of a function beyond which it is compiled as it stands, without optimisation: gcc takes a second for 20 000 rows then,
-and a quarter of a minute at -O1. Neither changes what is computed."""
+"""Rows of a function beyond which it is compiled without optimisation. gcc then takes a second for 20 000 rows, and a quarter of
+a minute at -O1. Optimisation does not change what is computed.
+"""
 _TIMEOUT = 600
 _MARGIN = 1024
-"""Elements behind each array: a text under test may well index past its end."""
+"""Elements behind each array, since a text under test may index past its end."""
 
 
 def require_compiler() -> None:
-    """Raises BuildError, with the way out, where there is no C compiler."""
+    """Raises BuildError, with a way out, where there is no C compiler."""
     find_compiler()
 
 
@@ -58,7 +59,7 @@ def compiled_runners(
             words = {f: [*FLAGS, _level(program), "-c", target.file(f), "-o", f"{f}.o"] for f, program in programs.items()}
             objects = list(pool.map(lambda f: _run(folder, words[f], f"{f}.o"), programs))
         library = _run(folder, ["-shared", *objects, "-o", "all.so", "-lm"], "all.so")
-        loaded = ctypes.CDLL(str(folder / library))   # stays mapped after the folder is gone
+        loaded = ctypes.CDLL(str(folder / library))   # stays mapped after the folder is deleted
     return {name: _runner(program, getattr(loaded, target.symbol(name))) for name, program in programs.items()}
 
 
@@ -88,7 +89,7 @@ def _runner(program: Program, call: Any) -> Runner:
             for port in program.inputs:
                 buffers[port.name][:port.size] = arguments[port.name][state].reshape(-1)
             for port in program.outputs:
-                buffers[port.name][:port.size] = np.nan   # what the C leaves out stays visible
+                buffers[port.name][:port.size] = np.nan   # an element that the C does not write stays visible
             call(*pointers)
             for port in program.outputs:
                 results[port.name][state] = buffers[port.name][:port.size]

@@ -9,16 +9,16 @@ import numpy as np
 from symgen.reference.precision import Array
 
 ROUNDING = 1e-13
-"""Of the largest entry of M, times its size: more than its rounding to double and that of its eigenvalues' computation."""
+"""Share of the largest entry of M, times its size. M's rounding to double and the computation of its eigenvalues lose less."""
 VANISHING = 1e-60
-"""Of its diagonal entry: a pivot whose ball holds zero and no more is zero."""
+"""Share of its diagonal entry. A pivot whose ball holds zero and is no wider than this is zero."""
 
 
 def pivots(matrix: Array) -> list[Any]:
     """D of M = U D Uᵀ for one symmetric (n, n) matrix, over any scalar: elimination from the last row to the first.
 
-    D[k] is what joint k feels when every joint after it (its descendants among them) is free. Stops before a division
-    by a pivot that may be zero, so that fewer than n entries (the last ones, from the leaves) were found.
+    D[k] is what joint k feels when every joint after it (its descendants among them) is free. Stops before a division by a pivot
+    that may be zero. Then fewer than n entries are returned: the last ones, from the leaves.
     """
     rest = matrix.copy()
     found: list[Any] = []
@@ -36,7 +36,7 @@ def pivots(matrix: Array) -> list[Any]:
 
 
 def determinant(matrix: Array) -> Any:
-    """Π D; NaN where a ball does not tell whether a pivot is zero."""
+    """Π D; NaN where a ball does not show whether a pivot is zero."""
     found = pivots(matrix)
     if len(found) == len(matrix) and abs(found[0]) > 0:
         return np.prod(np.array(found))
@@ -44,7 +44,7 @@ def determinant(matrix: Array) -> Any:
 
 
 def is_positive(matrix: Array) -> bool | None:
-    """Whether a symmetric ball matrix is positive definite; None where its balls do not tell."""
+    """Whether a symmetric ball matrix is positive definite; None where its balls do not show it."""
     rounded = np.asarray(np.frompyfunc(lambda ball: float(ball.mid()), 1, 1)(matrix), dtype=float)
     widest = max(float(ball.rad()) for ball in matrix.ravel())
     size = float(np.abs(rounded).max())

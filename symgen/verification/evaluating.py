@@ -17,7 +17,7 @@ Runner = Callable[[Mapping[str, Array]], Results]
 
 
 def over(scalars: Scalars, program: Program) -> Runner:
-    """The Program as a function on stacks of states in `scalars`; constants are entered exactly, or as tight balls."""
+    """The Program as a function on stacks of states in `scalars`. Constants are entered exactly, or as tight balls."""
     constants: dict[Fraction, Any] = {}
 
     def constant(value: Fraction) -> Any:
@@ -45,7 +45,7 @@ def in_machine_reals(program: Program) -> Runner:
 
 
 def _gather(program: Program, arguments: Mapping[str, Array], numbers: Numbers) -> Results:
-    """`evaluate` with element arrays of all states at once, put back into (count, …) results."""
+    """`evaluate` with element arrays of all states at once, reshaped into (count, …) results."""
     count = len(next(iter(arguments.values())))
     elements = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
     found = evaluate(program, elements, numbers)

@@ -16,9 +16,9 @@ from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
 
 GUARD = 25
-"""Digits worked with beyond those asked for: what balls lose to their own dependence."""
+"""Working digits beyond those asked for. Balls lose them because operands depend on each other."""
 KNOWN = 50
-"""Digits that an answer has at the least."""
+"""Digits that an answer has at least."""
 
 
 class ExactAnswers:

@@ -27,7 +27,7 @@ from symgen.verification.truth import Truth
 def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
     """The bound in units: `depth`, one for the constants, and those of a sine, whose last place is a unit or less.
 
-    A method whose answer is a difference of larger terms may lose what those are larger by: `symgen.reference.free_bodies`.
+    Where a method's answer is a difference of larger terms, it may lose digits in proportion: `symgen.reference.free_bodies`.
     """
     terms = 1.0
     if methods.find(program.method).differs(truth.mechanism):
@@ -38,8 +38,9 @@ def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
 def check_floating(program: Program, run: Runner, truth: Truth, label: str, trig: str = "libm") -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
 
-    Not judged is what loses its digits: where the bound is more than `symgen.reals.LOST` of the terms, so that it is none,
-    or where it is so of the answer that they leave over and the answer was seen to be off by as much.
+    An answer that loses its digits is not judged. There are two cases. The bound is more than `symgen.reals.LOST` of the terms,
+    and bounds nothing. Or it is more than that share of the answer that the terms leave over, and the answer was seen to be off
+    by as much.
     """
     results = run(truth.arguments(program.function, truth.floats))
     units, where, allowed = 0.0, "", allowance(program, truth, trig)

@@ -18,8 +18,9 @@ _HINT = "generate it again"
 
 
 class Folder(NamedTuple):
-    """What a folder holds: `methods` and `sources` (the C) by function, `header` its NAME.h, `sincos` its
-    NAME_sincos.h ("" where there is none). `wraps` are the wrappers' headers by backend, where all functions are meant."""
+    """The content of a folder. `methods` and `sources` (the C) are by function, `header` is its NAME.h, `sincos` its
+    NAME_sincos.h ("" if there is none). `wraps` are the wrappers' headers by backend, when all functions are meant.
+    """
 
     mechanism: Mechanism
     name: str
@@ -32,11 +33,11 @@ class Folder(NamedTuple):
 
 
 def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
-    """Read a folder that `symgen generate` wrote; `functions` (None: all in it) must be in it, by the method asked for if any.
+    """Read a folder that `symgen generate` wrote. `functions` (None: all in it) must be in it, by the method asked for if any.
 
     Raises RequestError for a function that is not in the folder, DescriptionError for a folder that is not symgen's.
     """
-    mechanism = load(path)   # refuses what is no generated folder
+    mechanism = load(path)   # refuses a folder that was not generated
     try:
         manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         name, made = str(manifest["robot"]), dict(manifest["functions"])

@@ -1,8 +1,8 @@
-"""(d) The functions against each other: relations that hold whatever the robot, with no reference in between.
+"""(d) The functions against each other: relations that hold for every robot, without a reference.
 
-An identity is written once and run twice: over the Programs in balls (tolerance 1e-40) and over the compiled C in its
-own real type (tolerance: the round-offs of the functions that take part). The size that a difference is relative to is
-that of the terms, as in `residuals`.
+An identity is written once and run twice: over the Programs in balls (tolerance 1e-40) and over the compiled C in its own real
+type (tolerance: the round-offs of the functions that take part). Differences are relative to the size of the terms, as in
+`residuals`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from symgen.verification.sizes import largest
 from symgen.verification.truth import SHARPENINGS, Truth
 
 Distance = tuple[Array, Array]
-"""Differences (count, …) and the size that they are relative to: per state (count,), or per entry."""
+"""Differences (count, …), and the size that they are relative to: per state (count,), or per entry."""
 
 
 class Functions:
@@ -44,13 +44,13 @@ class Functions:
         return self._known[function]
 
     def at_rest(self, *names: str) -> dict[str, Array]:
-        """Zeros for these arguments, and for a wrench where there is one: what leaves gravity alone."""
+        """Zeros for these arguments, and for a wrench if there is one. Only gravity is then left."""
         return {name: 0 * self.states[name] for name in (*names, "wrench") if name in self.states}
 
 
 @dataclass(frozen=True)
 class Identity:
-    """`distance(functions)` must vanish; `needs` names the functions; `exact_only` ones say nothing in floats."""
+    """`distance(functions)` must vanish. `needs` names the functions. `exact_only` ones are not checked in floats."""
 
     title: str
     needs: tuple[str, ...]
@@ -79,7 +79,7 @@ def _symmetric(f: Functions) -> Distance:
 
 
 def _positive(f: Functions) -> Distance:
-    """1 where a pivot of the Program's M is not positive although the description's own are; NaN where balls do not tell."""
+    """1 where a pivot of the Program's M is not positive although the description's own are; NaN where balls do not show it."""
     found = []
     for mine, true in zip(f("mass_matrix")["M"], f.truth.mass_matrix, strict=True):
         own = is_positive(mine)
@@ -172,7 +172,7 @@ def _acceleration_across_the_joints(f: Functions) -> Distance:
 
 
 def _force_along_the_joints(f: Functions) -> Distance:
-    """Each wrench on its joint's own twist, the last column of the Jacobian of the body's frame."""
+    """Each wrench along its joint's own twist, the last column of the Jacobian of the body's frame."""
     results, reference = f("interbody_forces"), f.truth.reference if f.exact else f.truth.rough
     placed, a, tau = reference.placements(f.states["q"]), results["a"], f.states["tau"]
     found = []
@@ -217,15 +217,15 @@ IDENTITIES = (
 
 
 def companions(function: str) -> tuple[str, ...]:
-    """Another function that makes the function's first identity checkable, when it is verified alone."""
+    """Other functions that make the function's first identity checkable, when it is verified alone."""
     return next((tuple(n for n in identity.needs if n != function) for identity in IDENTITIES if function in identity.needs), ())
 
 
 def check_identities(programs: Mapping[str, Program], compiled: Mapping[str, Runner] | None, truth: Truth,
                      trig: str = "libm", lost: Collection[str] = ()) -> Iterator[Check]:
-    """Every identity whose functions are there, over the balls and then, where it has a meaning, over the compiled C.
+    """Every identity whose functions are there, over the balls and then, where it makes sense, over the compiled C.
 
-    What one of the functions that are `lost` takes part in is not judged there.
+    In the compiled C an identity is not judged when one of its functions is in `lost`.
     """
     over_balls = [_exactly(programs, truth)]
     over_floats = None if compiled is None else Functions(compiled, truth.floats, truth, False)
@@ -252,7 +252,7 @@ def _exactly(programs: Mapping[str, Program], truth: Truth) -> Functions:
 
 
 def _check(identity: Identity, functions: Functions, bound: float, unit: str, scale: float) -> tuple[Check, bool]:
-    """The check, and whether the radii of balls alone may be what it failed by."""
+    """The check, and whether it may have failed only because the balls are too wide."""
     with functions.truth.scalars.working(), np.errstate(all="ignore"):
         difference, size = identity.distance(functions)
         error, state = worst(difference, size * scale)

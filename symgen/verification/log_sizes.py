@@ -1,7 +1,7 @@
-"""How much of round-off ln det M and its gradient inherit from M: δ ln det M = tr(M⁻¹ δM), entry by entry.
+"""How much round-off ln det M and its gradient take over from M: δ ln det M = tr(M⁻¹ δM), entry by entry.
 
-An entry of M is known to eps times the size of its terms, s_jk ≤ √(s_j s_k) with the sizes s of the diagonal entries. Both
-sums below are of absolute values, and no choice of units or frames changes them.
+An entry of M is known to eps times the size of its terms, s_jk ≤ √(s_j s_k) with the sizes s of the diagonal entries. Both sums
+below are of absolute values. No choice of units or frames changes them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ def log_determinant(truth: ExactAnswers, roots: Array) -> Array:
 
 
 def trace(truth: ExactAnswers, roots: Array) -> Array:
-    """Σ |M⁻¹|_jk s_jk per state (count,): what tr(M⁻¹ δM) comes to, and a determinant loses relatively."""
+    """Σ |M⁻¹|_jk s_jk per state (count,): the size of tr(M⁻¹ δM), and the relative loss of a determinant."""
     return np.asarray(np.einsum("sj,sjk,sk->s", roots, np.abs(_floats(truth, "inverse_mass_matrix")), roots))
 
 
 def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> Array:
-    """Size of d ln det M/dq per state (count,): Σ |M⁻¹|_jk times that of ∂M_jk, and Σ |M⁻¹ ∂M M⁻¹|_jk s_jk, worst joint.
+    """Size of d ln det M/dq per state (count,), for the worst joint: Σ |M⁻¹|_jk times the size of ∂M_jk, and Σ |M⁻¹ ∂M M⁻¹|_jk
+    s_jk.
 
-    A joint turns a column of a part's Jacobian by no more than the lever of the one of the two that is nearer to the part.
+    When a joint turns, a column of a part's Jacobian changes by no more than the lever of whichever of the two joints is nearer.
     """
     inverse = _floats(truth, "inverse_mass_matrix")
     terms = np.zeros(roots.shape)

@@ -1,4 +1,4 @@
-"""Reasons that several names share, each said once."""
+"""Each reason once, also when several names share it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def said_once(refused: Mapping[str, str]) -> list[str]:
-    """A line a reason of {name: why}, in order; of names whose reasons differ in nothing but the name, the first one's."""
+    """One line for each reason in {name: why}, in order. Where reasons differ only in the name, the first one's is given."""
     groups: dict[str, list[str]] = {}
     for name, why in refused.items():
         groups.setdefault(why.removeprefix(name), []).append(name)

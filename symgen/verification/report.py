@@ -12,7 +12,7 @@ from symgen.verification.refusals import said_once
 
 KINDS = ("algebra", "text", "floating", "identities")
 LINES = " line(s) that differ"
-"""The unit of a text that is compared line for line, where a Program's is row for row."""
+"""The unit of a text that is compared line for line, as a wrapper is. A Program's text is compared row for row."""
 _ALIKE = {LINES: "line for line"}
 _WORST_FIRST = ("failed", "not judged", "passed")
 _TITLES = {"algebra": "algebra", "text": "text", "floating": "floating point", "identities": "identities"}
@@ -20,7 +20,7 @@ _TITLES = {"algebra": "algebra", "text": "text", "floating": "floating point", "
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: it failed unless `error` ≤ `bound`, if it can fail. `unit` says what both are multiples of."""
+    """One comparison. It failed unless `error` ≤ `bound`, if it can fail. Both are multiples of `unit`."""
 
     kind: str
     subject: str
@@ -30,9 +30,9 @@ class Check:
     unit: str = ""
     detail: str = ""
     unjudged: str = ""
-    """Why nothing is said by an error within the bound."""
+    """Why an error within the bound proves nothing; empty where it does."""
     lost: bool = False
-    """Whether that is because the answer loses its digits, so that not even an error beyond the bound says anything."""
+    """Whether that is because the answer loses its digits. Then an error beyond the bound proves nothing either."""
 
     @property
     def verdict(self) -> str:
@@ -47,12 +47,12 @@ class Check:
 
     @property
     def mark(self) -> str:
-        """The verdict behind a figure in a table."""
+        """The verdict printed after a figure in a table."""
         return {"failed": " FAILED", "not judged": " not judged", "passed": ""}[self.verdict]
 
     @property
     def miss(self) -> str:
-        """How far it missed, in words."""
+        """By how much it missed, in words."""
         if self.bound == 0:
             return f"{self.error:.3g}{self.unit}, where none is allowed"
         return f"{self.error:.3g}{self.unit} against {self.bound:.3g}{self.unit}"
@@ -81,7 +81,9 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """True when there was a check, none failed, and no function loses its digits, so that nobody can say it is right."""
+        """True when there was a check, none failed, and no function loses its digits, for which nobody can say that it is
+        right.
+        """
         return bool(self.checks) and not self.failures and not self.lost
 
     @property
@@ -90,7 +92,7 @@ class Report:
 
     @property
     def unjudged(self) -> tuple[Check, ...]:
-        """The checks that say nothing, each with its `unjudged` reason."""
+        """The checks that prove nothing, each with its `unjudged` reason."""
         return self._with("not judged")
 
     @property
@@ -103,7 +105,7 @@ class Report:
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """Of each function: "failed" where one of its checks did, else "not judged" where one is not, else "passed"."""
+        """For each function: "failed" if one of its checks failed, else "not judged" if one was not judged, else "passed"."""
         found: dict[str, str] = {}
         for check in (check for check in self.checks if check.kind != "identities"):
             found[check.subject] = min(found.get(check.subject, "passed"), check.verdict, key=_WORST_FIRST.index)
@@ -111,7 +113,7 @@ class Report:
 
     @property
     def closing(self) -> str:
-        """What came of it, in a sentence that says no more than was run."""
+        """The outcome, in a sentence that claims no more than was run."""
         count, missed, open_ = len(self.checks), len(self.failures), len(self.unjudged)
         behind = f", {open_} not judged" if open_ else ""
         if missed:
@@ -188,7 +190,7 @@ class Report:
 
 
 def lost_digits(round_offs: float) -> str:
-    """Why floating point is not judged that may be off by so many round-offs."""
+    """Why floating point is not judged when it may be off by so many round-offs."""
     return f"loses its digits here ({round_offs:.2g} round-offs)"
 
 

@@ -1,8 +1,8 @@
-"""How far results are from the truth, and what that distance is measured against.
+"""How far results are from the truth, and what that distance is relative to.
 
-Most results are compared entry by entry. What solves with the mass matrix is judged by its residual: near a singular
-M the answer itself is ill-conditioned, and the residual is what a correct method keeps small. It is judged joint by
-joint, each against its own terms.
+Most results are compared entry by entry. A function that solves with the mass matrix is judged by its residual. Near a singular M
+the answer itself is ill-conditioned, but a correct method keeps the residual small. It is judged joint by joint, each against its
+own terms.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from symgen.verification.sizes import above, largest
 from symgen.verification.truth import Truth
 
 LEAST_ANSWER = 1e-20
-"""Of its terms: an answer no larger than this is a zero, and is compared with the terms instead."""
+"""Share of its terms. An answer no larger than this counts as zero, and is compared with the terms instead."""
 
 
 class Distance(NamedTuple):
@@ -37,7 +37,7 @@ class Distance(NamedTuple):
 
     @property
     def loss(self) -> float:
-        """How many times larger the terms are than what they leave over, at half of the states or more; 1 for a zero."""
+        """How many times larger the terms are than the answer, at half of the states or more; 1 for an answer of zero."""
         return _usual(self.terms, self._answer)
 
     @property
@@ -95,7 +95,7 @@ def inverted(mass: Array, inverse: Array, truth: Truth) -> Distance:
     across = truth.sizes.weighed(ends) * ends   # Σ_j √s_j |δM⁻¹_jk| of every column k
     roots = truth.sizes.roots
     difference = mass @ inverse - np.eye(truth.mechanism.nv, dtype=int)
-    weights = roots[:, None, :] / roots[..., None]   # which leave the identity what it is
+    weights = roots[:, None, :] / roots[..., None]   # these leave the identity unchanged
     return Distance(difference, roots[..., None] * across[:, None, :], np.ones(truth.count), largest(roots * across), weights)
 
 

@@ -1,13 +1,13 @@
-"""How large the terms are that add up to an answer, per state: what round-off is measured against.
+"""How large the terms of an answer are, per state. Round-off is measured against them.
 
-A force is a sum over parts of levers times masses times accelerations. Taking every term with its absolute value, with
-a lever no longer than the farthest that the part gets from the joint on its way out, gives a size that no choice of
-frames changes and that stays honest where the sum itself cancels (a wrist that gravity does not load).
+A force is a sum over parts of levers times masses times accelerations. Its size takes every term with its absolute value. The
+lever is the farthest that the part gets from the joint on its way out. No choice of frames changes this size, and it stays honest
+where the sum itself cancels (a wrist that gravity does not load).
 
-What solves with M is measured joint by joint. An elimination of a positive definite M is exact for a matrix that differs
-by a few eps √(s_i s_j) in entry ij, with s_j the size of M_jj (Higham, Accuracy and Stability of Numerical Algorithms,
-theorem 10.5, after Demmel), whatever the joints' units are: a wrist of 1e-4 kg m² is held to its own scale, and what
-the shoulder may lose does not excuse it.
+Functions that solve with M are measured joint by joint. An elimination of a positive definite M is exact for a matrix that
+differs by a few eps √(s_i s_j) in entry ij, with s_j the size of M_jj (Higham, Accuracy and Stability of Numerical Algorithms,
+theorem 10.5, after Demmel). That holds in any units of the joints. So a wrist of 1e-4 kg m² is judged by its own scale, and a
+loss at the shoulder does not excuse it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class Sizes:
             yield mass * acceleration, inertia * ((a[:, support] * turns).sum(axis=-1) + 2 * rate * rate)
 
     def diagonal(self) -> Array:
-        """Sizes of the mass matrix' diagonal entries (count, NV); that of M_jk is at most the root of two of them."""
+        """Sizes of the mass matrix' diagonal entries (count, NV). That of M_jk is at most the root of the product of two of
+        them.
+        """
         total = np.zeros(self.truth.floats["q"].shape)
         for support, turns, levers, mass, inertia in self.parts:
             total[:, support] += levers * levers * np.asarray(mass)[..., None] + turns * np.asarray(inertia)[..., None]
@@ -101,7 +103,7 @@ class Sizes:
 
     @cached_property
     def roots(self) -> Array:
-        """√s_j (count, NV): what joint j's motion weighs."""
+        """√s_j (count, NV): the weight of joint j's motion."""
         return np.asarray(np.sqrt(self.diagonal()))
 
     def weighed(self, x: Array) -> Array:
@@ -118,12 +120,14 @@ class Sizes:
         return np.asarray(self.roots * self.weighed(a) + self.forces(v, 0 * v) + np.abs(self.truth.floats["tau"]))
 
     def inverse_entries(self) -> Array:
-        """√(M⁻¹_jj) (count, NV): an entry jk of M⁻¹ is no larger than two of them multiplied."""
+        """√(M⁻¹_jj) (count, NV). An entry jk of M⁻¹ is no larger than the product of two of them."""
         inverse = self.truth.results("inverse_mass_matrix")["Minv"]
         return np.asarray(np.sqrt(np.abs(np.diagonal(inverse, axis1=-2, axis2=-1).astype(float))))
 
     def length(self) -> Array:
-        """Longest way along the bodies from the first joint on, per state (count,), in m: a lever, wherever the base stands."""
+        """Longest way along the bodies from the first joint on, per state (count,), in m. It does not depend on where the base
+        stands.
+        """
         reach: list[Any] = []
         for index, joint in enumerate(self.truth.mechanism.joints):
             if joint.parent == BASE:
@@ -137,24 +141,24 @@ class Sizes:
         return np.asarray(np.max(np.broadcast_arrays(*reach), axis=0) + tool)
 
     def distance(self) -> Array:
-        """Size of the frame's place, per state (count,), in m: as far as its first joint stands from the base, and a lever."""
+        """Size of the frame's place, per state (count,), in m: the distance of its first joint from the base, and a lever."""
         frame = self.truth.rough.frame
         root = 0.0 if frame is None or frame.body == BASE else self.placed[self.truth.rough.supports[frame.body][0]].shift[0]
         return np.asarray(np.linalg.norm(np.atleast_2d(root), axis=-1) + self.length())
 
     def joint_accelerations(self) -> Array:
-        """Size of the joints' accelerations (count, NV): M⁻¹ times that of the forces."""
+        """Size of the joints' accelerations (count, NV): M⁻¹ times the size of the forces."""
         inverse = np.asarray(self.truth.results("inverse_mass_matrix")["Minv"], dtype=float)
         driven = self.driven(self.truth.results("forward_dynamics")["a"])
         return np.asarray((np.abs(inverse) @ driven[..., None])[..., 0])
 
     def acceleration(self) -> Array:
-        """Size of the links' accelerations per state (count,): that of the joints', at a lever."""
+        """Size of the links' accelerations per state (count,): the joints' accelerations at a lever."""
         rates = self.joint_accelerations().sum(axis=-1) + 2 * np.abs(self.truth.floats["v"]).sum(axis=-1) ** 2
         return np.asarray(np.maximum(1.0, self.length()) * rates + self.gravity)
 
     def mobility(self) -> Array:
-        """Size of J M⁻¹ Jᵀ per state (count,): what it changes by, relatively, when M or J does, X = M⁻¹ Jᵀ being the lever."""
+        """Size of J M⁻¹ Jᵀ per state (count,): its relative change when M or J changes, with X = M⁻¹ Jᵀ as the lever."""
         truth = self.truth
         with truth.scalars.working():
             levers = truth.results("jacobian")["J"] @ truth.results("inverse_mass_matrix")["Minv"]
@@ -163,7 +167,7 @@ class Sizes:
         return np.asarray(weighed**2 + 2 * self.of("jacobian", "J") * levers.sum(axis=-1).max(axis=-1))
 
     def determinant(self) -> Array:
-        """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM); Hadamard's bound where M is singular."""
+        """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM). Hadamard's bound where M is singular."""
         try:
             det = largest(self.truth.results("mass_matrix_determinant")["det"])
             return np.asarray(det * log_sizes.trace(self.truth, self.roots))
@@ -172,7 +176,7 @@ class Sizes:
             return np.asarray(np.prod(diagonal, axis=-1))
 
     def of(self, function: str, result: str) -> Array:
-        """Natural size of one result of a function, per state (count,); its own largest entry where nothing better is known."""
+        """Natural size of one result of a function, per state (count,). Where nothing better is known, its own largest entry."""
         v, a = self.truth.floats["v"], self.truth.floats["a"]
         if result == "tau":
             return np.asarray(self.forces(v, a).max(axis=-1))

@@ -24,7 +24,7 @@ def check_text(program: Program, text: str, label: str, header: str = "", sincos
 
 
 def check_wrapper(backend: str, text: str, programs: Mapping[str, Program], target: c99.Target) -> Check:
-    """Counts the lines of a wrapper's header that differ from what is printed now; comments may say what they like."""
+    """Counts the lines of a wrapper's header that differ from what is printed now. Comments may differ."""
     module = wrapper(backend)
     expected, found = _lines(module.header(programs, target)), _lines(text)
     wrong = [f"line {n}: {line.strip()}" for (n, line), (_, other) in zip(found, expected, strict=False) if line != other]

@@ -8,13 +8,13 @@ from symgen.verification.exact import ExactAnswers
 from symgen.verification.sizes import Sizes
 
 SHARPENINGS = 4
-"""How often the digits are doubled where only the radii of balls are too wide."""
+"""How often the digits are doubled when only the balls are too wide."""
 
 
 class Truth(ExactAnswers):
-    """What a Program is held against."""
+    """The exact answers and the sizes that Programs are compared with."""
 
     @cached_property
     def sizes(self) -> Sizes:
-        """What its round-off is measured by."""
+        """The sizes that round-off is measured against."""
         return Sizes(self)

@@ -79,7 +79,7 @@ def verify(
     programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
     refused |= beyond
     helpers: dict[str, Program] = {}
-    if functions is not None:   # a function alone still has an identity to obey
+    if functions is not None:   # so that a function alone is checked by an identity too
         for other in dict.fromkeys(other for name in programs for other in companions(name)):
             if other not in programs and why[other] is None:
                 helpers[other] = making.program(mechanism, other, None, real, frame, payload, trig, wrench)
@@ -155,7 +155,7 @@ def verify_programs(
         try:
             headers = c99.headers(everything, target) | ({target.sincos: sincos} if sincos else {})
             runners = compiled_runners(everything, printed, headers, target)
-        except BuildError as error:   # a folder's text may be anything; the backend's own compiles
+        except BuildError as error:   # a folder's text may be broken; the backend's own compiles
             if not sources:
                 raise
             broken = str(error)

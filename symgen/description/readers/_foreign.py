@@ -1,4 +1,4 @@
-"""Files of the field that are no description for symgen: what each is, and what to give instead."""
+"""Files of the field that are no description for symgen: what each is, and what to use instead."""
 
 from __future__ import annotations
 

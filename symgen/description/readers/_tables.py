@@ -1,4 +1,4 @@
-"""A TOML table that knows where it stands: every look-up checks its type and fails with file, line and path of the key."""
+"""A TOML table that knows its place. Every look-up checks the type and fails with file, line and path of the key."""
 
 from __future__ import annotations
 

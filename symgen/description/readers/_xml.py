@@ -1,11 +1,11 @@
-"""The text of an XML file to its root element; what no reader uses (comments, declaration, foreign prefixes) never stops it.
+"""The text of an XML file to its root element. Parts that no reader uses (comments, declaration, foreign prefixes) never stop it.
 
-Writers of descriptions are not strict: a comment or an empty line stands before the declaration, the version is `0.0`, a
-comment holds `--`, a NUL ends the file, a plugin uses a prefix that nobody declared, an author's name is Latin-1. The
-field's own readers (TinyXML in urdfdom and PyBullet) take all of that, and none of it changes a robot.
+Writers of descriptions are not strict. A comment or an empty line stands before the declaration, the version is `0.0`, a comment
+holds `--`, a NUL ends the file, a plugin uses a prefix that nobody declared, an author's name is Latin-1. The field's own readers
+(TinyXML in urdfdom and PyBullet) take all of that, and none of it changes a robot.
 
-The file is data: a DOCTYPE is refused, so that no entity exists; the network and external files are never asked. What is
-looked at for a DOCTYPE is the very text that is parsed.
+The file is data: a DOCTYPE is refused, so that no entity exists; the network and external files are never asked. The text that is
+searched for a DOCTYPE is the very text that is parsed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 _ENCODING = re.compile(rb"""<\?xml\b[^>]*\bencoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _KNOWN = re.compile(r"(iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|us-ascii|gb2312|gbk|gb18030|big5|shift[-_]jis|euc-(jp|kr))",
                     re.IGNORECASE)
-"""Declared encodings that are believed: none of them can hide a `<` from whoever looks for one."""
+"""Declared encodings that are accepted. None of them can hide a `<` from the search."""
 _DOCTYPE = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _POINTER = "version https://git-lfs.github.com/"
 _WORDS = {
@@ -33,7 +33,7 @@ _WORDS = {
 
 
 def parse(data: bytes, file: str) -> tuple[Any, list[Note]]:
-    """(root element, what is worth a remark) of the XML `data`; DescriptionError names file and line of what is not XML."""
+    """(root element, remarks) of the XML `data`. DescriptionError names file and line of what is not XML."""
     text, notes = _decoded(data)
     place = Place(file)
     if text.startswith(_POINTER):
@@ -57,7 +57,7 @@ def parse(data: bytes, file: str) -> tuple[Any, list[Note]]:
 
 
 def tag(element: Any) -> str:
-    """The name of an element without its namespace; a prefix that nobody declared stays in it."""
+    """The name of an element without its namespace. A prefix that nobody declared stays in it."""
     return str(element.tag).rpartition("}")[2]
 
 
@@ -76,7 +76,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def _decoded(data: bytes) -> tuple[str, list[Note]]:
-    """The text: UTF-16 by its first bytes, UTF-8 wherever it is that, else as declared, else byte for byte."""
+    """The text: UTF-16 by its first bytes, UTF-8 wherever it is valid UTF-8, else as declared, else byte for byte."""
     for start, name in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"<\0", "utf-16-le"), (b"\0<", "utf-16-be")):
         if data.startswith(start):
             return data.decode(name, errors="replace"), []
@@ -95,11 +95,13 @@ def _decoded(data: bytes) -> tuple[str, list[Note]]:
 
 
 def _without_comments(text: str) -> str:
-    """`text` with each comment replaced by the line breaks in it; a comment that never ends stays, for the parser to refuse."""
+    """`text` with each comment replaced by the line breaks in it. A comment that never ends stays, so that the parser refuses
+    it.
+    """
     kept, position = [], 0
     while (start := text.find("<!--", position)) >= 0:
         literal = text.find("<![CDATA[", position, start)
-        if literal >= 0:   # what looks like a comment in there is text
+        if literal >= 0:   # what looks like a comment inside is text
             end = text.find("]]>", literal)
             if end < 0:
                 break
@@ -115,13 +117,13 @@ def _without_comments(text: str) -> str:
 
 
 def _declared(text: str) -> str:
-    """`text` without its declaration, whose version and encoding decide nothing here, on the same lines."""
+    """`text` without its declaration, on the same lines. The version and encoding in it decide nothing here."""
     match = _DECLARATION.match(text)
     return text if match is None else "\n" * match[0].count("\n") + text[match.end():]
 
 
 def _tree(data: bytes) -> Any:
-    """The root; what is wrong with nothing but namespaces is read all the same."""
+    """The root. Text with no error but in its namespaces is read all the same."""
     strict = _parser(recover=False)
     try:
         return etree.fromstring(data, strict)
@@ -138,6 +140,6 @@ def _only_namespaces(parser: Any) -> bool:
 
 
 def _parser(recover: bool) -> Any:
-    # The encoding is forced, so that no declaration can make the parser read another text than was looked at.
+    # The encoding is forced, so that no declaration can make the parser read another text than was searched.
     return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False, huge_tree=False,
                            recover=recover, remove_comments=True, remove_pis=True, encoding="utf-8")

@@ -1,12 +1,12 @@
-"""URDF (https://wiki.ros.org/urdf/XML): links, joints and inertias; geometry, materials and plugins are passed over.
+"""URDF (https://wiki.ros.org/urdf/XML): links, joints and inertias. Geometry, materials and plugins are ignored.
 
-Read as the specification and Pinocchio read it: an absent `origin` is the identity, an absent `axis` is (1, 0, 0), an
-absent `inertial` means massless, the inertia tensor is about the centre of mass in the axes of the inertial's own
-`origin` (its rpy included), `continuous` has one coordinate, a root link is fixed to the world. What is absent
-although the specification demands it (mass, one of the six moments, a parent) is refused, never taken as zero.
+Read as the specification and Pinocchio read it: an absent `origin` is the identity, an absent `axis` is (1, 0, 0), an absent
+`inertial` means massless, the inertia tensor is about the centre of mass in the axes of the inertial's own `origin` (its rpy
+included), `continuous` has one coordinate, a root link is fixed to the world. Where the specification demands something and it is
+absent (mass, one of the six moments, a parent), the file is refused. It is never taken as zero.
 
-What is wrong with a number that no answer depends on (damping, gear ratios, limits, couplings, the inertia of a link
-that stands still) is a note and refuses nothing.
+An error in a number that no answer depends on (damping, gear ratios, limits, couplings, the inertia of a link that stands still)
+is a note and refuses nothing.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Elements:
         self.notes.append(Note(kind, f"{place.short}: {text}"))
 
     def spare(self, read: Callable[[], Read], instead: Read, kind: str, consequence: str) -> Read:
-        """What `read` gives; where that is malformed, `instead` and a note, since no answer depends on it."""
+        """What `read` gives. Where the text is malformed, `instead` and a note: this is for numbers that no answer depends on."""
         try:
             return read()
         except DescriptionError as error:
@@ -123,7 +123,10 @@ class _Elements:
         return x, y, z
 
     def one(self, parent: Any, name: str, place: Place) -> Any:
-        """The one child of that name, or None. A second one that says the same is a remark; two inertials may be meant to add."""
+        """The one child of that name, or None. A second one with the same content is a remark.
+
+        A second inertial, mass or inertia is refused, since they may be meant to add.
+        """
         children = list(_children(parent))
         for child in children:
             if is_xacro(child):
@@ -137,7 +140,7 @@ class _Elements:
         return found[0] if found else None
 
     def first(self, parent: Any, name: str, place: Place) -> Any:
-        """The first child of that name, as the field's readers take it, of what no answer depends on."""
+        """The first child of that name, as the field's readers take it. This is for elements that no answer depends on."""
         found = [child for child in _children(parent) if tag(child) == name]
         if any(not alike(found[0], other) for other in found[1:]):
             self.note("warning", place.at(place.element, found[1].sourceline), f"<{name}> stands twice; the first one is read")
@@ -173,7 +176,7 @@ def _link(element: Any, elements: _Elements, still: Callable[[str | None], bool]
     def inertials() -> tuple[Inertial, ...]:
         return _inertials(element, place, elements)
 
-    if still(name):   # nothing moves it, so that its inertia is in no answer
+    if still(name):   # nothing moves it, so its inertia is in no answer
         return Link(name, elements.spare(inertials, (), "warning", "its inertia is left out: it stands still"),
                     place)
     return Link(name, inertials(), place)
@@ -192,7 +195,7 @@ def _inertials(element: Any, place: Place, elements: _Elements) -> tuple[Inertia
     at_tensor = here.at(f"{here.element}: inertia", tensor.sourceline)
     moments = tuple(elements.number(tensor, name, at_tensor) for name in _MOMENTS)
     value = elements.number(mass, "value", at_mass)
-    if not value and not any(moments):   # where nothing lies is nobody's business
+    if not value and not any(moments):   # the place of a massless inertial is in no answer
         return (Inertial(value, moments, (), at_mass),)
     return (Inertial(value, moments, elements.origin(inertial, here), at_mass),)
 

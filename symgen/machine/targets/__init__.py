@@ -28,12 +28,12 @@ def find(name: str) -> Machine:
 
 
 def real(name: str | None) -> str:
-    """The real type that is taken unless told: 'float' where the target's FPU has single precision only, else 'double'."""
+    """The default real type: 'float' where the target's FPU has single precision only, else 'double'."""
     return "float" if name is not None and find(name).double_in_software else "double"
 
 
 def why(name: str | None, asked: str | None) -> str | None:
-    """Why the real type is float though nobody asked for it, in one sentence; None where that is not so."""
+    """Why the real type is float although nobody asked for it, in one sentence; None where it is not so."""
     if asked is not None or real(name) == "double":
         return None
     return f"in float, since the FPU of {name} has single precision only; --real double asks for the other"
