@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from symgen.backends import c99
 from symgen.certificate.backward import backward, closed_root, constant_roots, open_root, share
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
@@ -24,7 +25,8 @@ from symgen.ir import Port, Program, Row
 from symgen.mechanism import Mechanism
 from symgen.programs.making import program as derive
 from symgen.programs.options import Options
-from symgen.proof import multipliers
+from symgen.proof import eva, multipliers
+from symgen.proof.finite import finite
 from symgen.proof.multipliers import ROUND_OFF, multiplier_sizes
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT as EXACT
@@ -185,6 +187,23 @@ def test_multipliers_keep_to_their_sizes_with_the_heaviest_load(name: str, metho
     assert _all_are_bounded(mechanism, program, found, options, given) > 0.01
 
 
+def test_what_eva_is_told_counts_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = robot("scara")
+    options = Options("float", payload="link4")
+    program = derive(mechanism, "forward_dynamics", "riccati", "float", payload="link4")
+    certified, ranges = floors(mechanism, program, options), declared_ranges(mechanism)
+    told: list[Any] = []
+    monkeypatch.setattr(eva, "prove", lambda *given: told.append(given) or {})
+    name = "forward_dynamics"
+    finite(mechanism, {name: program}, options, {name: certified}, ranges, c99.Target("scara", 4, 4))
+    ((_, _, spans, lowest, bounds),) = told
+    assert spans == ranges.of
+    assert lowest == {name: {one.row: one.floor for one in certified if one.certified}}
+    recognised = Recognition(mechanism, program, options)
+    assert bounds == {name: multiplier_sizes(recognised, ranges.of, lowest[name], "link4")}
+    assert bounds[name] != multiplier_sizes(recognised, ranges.of, lowest[name])
+
+
 def test_what_is_carried_grows_by_the_load_and_no_more() -> None:
     mechanism = robot("puma560")
     model = multipliers.deriving.models(mechanism)[0]
@@ -259,6 +278,19 @@ def test_a_product_that_is_split_is_no_elimination() -> None:
     assert why("puma560", split) != ""
     joints = Recognition(robot("puma560"), split, FLOAT).divisors.values()
     assert set(joints) == set(found.pivots)      # the pivots themselves are what they were
+
+
+def test_a_product_that_is_added_is_no_elimination() -> None:
+    """x − P as (x − 2 P) + P: the number is right, and the leaf x − 2 P is no entry of the mass matrix."""
+    program = made("puma560", "composite_body")
+    recognised = Recognition(robot("puma560"), program, FLOAT)
+    row = read_elimination(recognised).place[3, 3]
+    assert program.rows[row].op == "sub"
+    x, product = program.rows[row].args
+    wrong = edited(program, row, Row("add", (row + 2, product)), Row("const", (), Fraction(2)), Row("mul", (row, product)),
+                   Row("sub", (x, row + 1)))
+    assert list(Recognition(robot("puma560"), wrong, FLOAT).divisors.values()) == list(recognised.divisors.values())
+    assert why("puma560", wrong) != ""
 
 
 def test_an_entry_that_is_computed_twice_is_no_elimination() -> None:
