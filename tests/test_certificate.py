@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from symgen.certificate.backward import Backward, backward, closed_root
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
 from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias
-from symgen.certificate.elimination import Backward, Recognised
-from symgen.certificate.pivots import Told
+from symgen.certificate.elimination import Elimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
+from symgen.certificate.recognition import Recognition
 from symgen.certificate.rounding import needs, propagate
 from symgen.ir import Program
 from symgen.joints import kinds
@@ -154,18 +155,12 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
     assert nearest > 0.5 or nearest == 0
 
 
-def backward(mechanism: Mechanism, arithmetic: Coarse) -> tuple[Program, Backward]:
-    """The analysis of the elimination with its t_i, whatever the pivots' certificates say."""
+def analysed(mechanism: Mechanism, arithmetic: Coarse) -> tuple[Program, Recognition, Elimination, Backward]:
     made = derive(mechanism, "forward_dynamics", "composite_body", "float")
-    told, ranges = Told(mechanism, made, Options("float")), declared_ranges(mechanism)
-    divisors = told.divisors()
-    bodies = Bodies(mechanism, ranges)
-    rounded = propagate(made, boxes(made, ranges), arithmetic, wanted=needs(made, divisors))
-    found = Backward(Recognised(told, divisors), bodies, rounded, arithmetic)
-    for joint in reversed(range(mechanism.nv)):
-        if (joint, joint) in found.found.entries:
-            found.close(joint)
-    return made, found
+    recognised, ranges = Recognition(mechanism, made, Options("float")), declared_ranges(mechanism)
+    rounded = propagate(made, boxes(made, ranges), arithmetic, wanted=needs(made, recognised.divisors))
+    found = read_elimination(recognised)
+    return made, recognised, found, backward(found, Bodies(mechanism, ranges), rounded, arithmetic)
 
 
 @pytest.mark.parametrize("seed", [None, 3])
@@ -174,32 +169,32 @@ def test_the_computed_factors_are_those_of_a_mass_matrix_as_near_as_the_analysis
     """Û D̂ Ûᵀ − M against E, entry by entry: the step that the certificate in float stands on."""
     arithmetic = Coarse("float", bits=26)
     mechanism = robot(name)
-    made, found = backward(mechanism, arithmetic)
+    made, recognised, found, error = analysed(mechanism, arithmetic)
     given = states(mechanism, 500)
     computed = rows(made, given, arithmetic, seed)
     M, exact = Reference(mechanism, FLOAT).mass_matrix(given["q"]), pivots(mechanism, given["q"])
-    entries, place, exactly = found.found.entries, found.found.place, found.found.exact
-    assert len(entries) > mechanism.nv
-    kept = sorted({k for i, k in entries if i == k})
-    D = {k: computed[place[k, k]] if (k, k) in place else exact[:, k] for k in kept}
-    U = {(i, k): 1.0 if i == k else sign(made, found, (i, k)) * computed[place[i, k]] / D[k] if (i, k) not in exactly
-         else exact_factor(M, i, k) for i, k in entries}
+    assert len(found.sums) > mechanism.nv
+    kept = sorted(found.joints)
+    root = {joint: closed_root(error, joint) for joint in kept}     # whatever the pivots' certificates say
+    D = {k: computed[found.place[k, k]] if (k, k) in found.place else exact[:, k] for k in kept}
+    U = {(i, k): 1.0 if i == k else sign(recognised, found, (i, k)) * computed[found.place[i, k]] / D[k]
+         if (i, k) not in found.exact else exact_factor(M, i, k) for i, k in found.sums}
     nearest = 0.0
-    for pair in entries:
+    for pair in found.sums:
         i, j = pair
         product = sum(U[i, k] * D[k] * U[j, k] for k in kept if (i, k) in U and (j, k) in U)
-        E = float((found.data[pair] + found.gamma[pair] * found.root[i] * found.root[j]).upper())
+        E = float((error.data[pair] + error.gamma[pair] * root[i] * root[j]).upper())
         target = M[:, i, j]
-        if found.found.merged:
+        if found.merged:
             target = sum(exact_factor(M, i, k) * exact[:, k] * exact_factor(M, j, k) for k in kept)
         assert np.abs(product - target).max() <= E + 1e-12
         nearest = max(nearest, float(np.abs(product - target).max() / (E + 1e-30)))
     assert nearest > 1e-3
 
 
-def sign(made: Program, found: Backward, pair: tuple[int, int]) -> int:
-    told = found.found.told
-    return told.same(told.rows[found.found.place[pair]], told.elimination.reduced[pair])
+def sign(recognised: Recognition, found: Elimination, pair: tuple[int, int]) -> int:
+    samples = recognised.samples
+    return samples.same(samples.rows[found.place[pair]], samples.elimination.reduced[pair])
 
 
 def exact_factor(M: Array, i: int, k: int) -> Any:

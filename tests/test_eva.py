@@ -18,6 +18,7 @@ import pytest
 
 from symgen import load
 from symgen.backends import c99
+from symgen.certificate.recognition import Recognition
 from symgen.derivation.model.links import declared
 from symgen.description.tip import tip
 from symgen.errors import BuildError, RequestError
@@ -28,6 +29,7 @@ from symgen.programs.deriving import models
 from symgen.programs.options import Options
 from symgen.proof import eva
 from symgen.proof.multipliers import ROUND_OFF, carried, multiplier_sizes
+from symgen.readback.rows import compare
 from tests import robots_for_tests
 from tests.c_programs import scrambled
 from tests.robots_for_tests import BUILT_IN, draw, point_mass_arm, robot, run
@@ -81,7 +83,8 @@ def proofs(robot: str, real: str) -> dict[str, eva.Proof]:
     tool("frama-c")
     mechanism, programs, spans = load(robot), made(robot, real), ranges(load(robot))
     lowest = {f: floors(program, mechanism) for f, program in programs.items()}
-    sizes = {f: multiplier_sizes(models(mechanism)[0], program, spans, lowest[f]) for f, program in programs.items()}
+    options = Options(real, frame=tip(mechanism))
+    sizes = {f: multiplier_sizes(Recognition(mechanism, program, options), spans, lowest[f]) for f, program in programs.items()}
     return eva.prove(programs, own(mechanism), spans, lowest, sizes)
 
 
@@ -137,7 +140,7 @@ def test_every_admitted_line_is_printed() -> None:
 @pytest.mark.parametrize("name", [*BUILT_IN, "chain5", "tree8"])
 def test_multipliers_keep_to_their_sizes(name: str, function: str, method: str) -> None:
     mechanism, program = robot(name), robots_for_tests.program(name, function, method)
-    sizes = multiplier_sizes(models(mechanism)[0], program, ranges(mechanism), floors(program, mechanism))
+    sizes = multiplier_sizes(Recognition(mechanism, program, Options()), ranges(mechanism), floors(program, mechanism))
     found = values(program, mechanism, sizes)
     for row, seen in found.items():
         assert np.abs(seen).max() <= float(sizes[row])/ROUND_OFF
@@ -241,7 +244,7 @@ def test_the_copy_with_annotations_is_the_program(real: str) -> None:
             assert relation == (">=" if bound >= 0 else "<=")
             assert 0 <= abs(bound) - abs(Fraction(number)) <= abs(bound)/10**5
             assert bound*Fraction(number) >= 0
-        assert rows.compare(program, re.sub(r"    //@ .*\n", "", text), texts["arm.h"]) == []
+        assert compare(program, re.sub(r"    //@ .*\n", "", text), texts["arm.h"]) == []
 
 
 def test_without_floors_the_text_is_the_emitted_one() -> None:

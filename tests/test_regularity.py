@@ -14,7 +14,7 @@ import pytest
 
 import symgen
 from symgen import cli
-from symgen.certificate.pivots import Told
+from symgen.certificate.samples import Samples
 from symgen.derivation import constants
 from symgen.derivation.constants import LostDigits
 from symgen.errors import ArgumentError, OutOfReach, RequestError
@@ -158,10 +158,10 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(monkeypatch: pyt
 
 def test_a_ball_too_wide_to_tell_is_no_zero_of_the_elimination() -> None:
     arm = symgen.load("planar_arm")
-    told = Told(arm, symgen.program(arm, "forward_dynamics"), Options())
+    samples = Samples.drawn(arm, symgen.program(arm, "forward_dynamics"), Options())
     wide, narrow = flint.arb(0, 1e-20), flint.arb(0, 1e-60)
-    assert told.is_zero((narrow,) * 3)
-    assert not told.is_zero((narrow, wide, narrow))
+    assert samples.is_zero((narrow,) * 3)
+    assert not samples.is_zero((narrow, wide, narrow))
     assert arm.longest == 2
 
 

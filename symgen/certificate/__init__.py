@@ -1,7 +1,8 @@
 """Divisors that cannot vanish: the certificate that D_k ≥ H_kᵀ M_k H_k, less what round-off can take (`divisors`).
 
-`ranges` is the box of states that it speaks of; `bodies` what the links say of the exact D_k; `rounding` and `elimination`
-bound the round-off, the rows' own forward errors and the backward error of an elimination.
+`ranges` is the box of states that it speaks of, and `boxes` its cells; `bodies` is what the links say of the exact D_k.
+`recognition` tells which rows are pivots, by their values at the states of `samples`. Two analyses bound the round-off:
+`rounding` the forward errors of the rows, in `intervals`; `backward` the backward error of what `elimination` reads.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The bound of the exact number is proved for every configuration (`bodies`), in rationals where axis and pose are rational.
 The bound of the computed number is proved over the box of `ranges`, by the better of two analyses: the rows' own forward
-errors (`rounding`), and the backward error of the elimination (`elimination`). Which row is which D_k is told by value
-at random states (`pivots`). What cannot be proved is 'no certificate', with the reason.
+errors (`rounding`), and the backward error of the elimination (`elimination`, `backward`). Which row is which D_k is decided by
+its value at random states (`recognition`). What cannot be proved is 'no certificate', with the reason.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import flint
 import numpy as np
 
 from symgen.backends import c99
+from symgen.certificate.backward import Backward, Roots, backward, closed_root, constant_roots, share
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
-from symgen.certificate.elimination import Backward, NoElimination, Recognised
-from symgen.certificate.pivots import POSITIVE, Told
+from symgen.certificate.elimination import NoElimination, read_elimination
 from symgen.certificate.ranges import Ranges, declared_ranges
+from symgen.certificate.recognition import POSITIVE, Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
 from symgen.derivation import constants as k
 from symgen.ir import Program
@@ -107,7 +108,7 @@ def divisor_floors(mechanism: Mechanism, program: Program, options: Options) -> 
     """{row: bound} of every certified divisor of `program`: over the box of `declared_ranges`, the number that C computes for
     that row in `program.real` is no less than the bound (kg m² or kg), which is positive.
 
-    Proved but for what stands in `pivots` (rows told by value at random states) and `Arithmetic` (the assumptions about the
+    Proved but for what stands in `samples` (rows are told by value at random states) and `Arithmetic` (the assumptions about the
     machine). Divisors without a certificate, and those that are constants, are absent.
     """
     return {floor.row: floor.floor for floor in floors(mechanism, program, options) if floor.floor is not None}
@@ -120,57 +121,59 @@ def floors(mechanism: Mechanism, program: Program, options: Options, ranges: Ran
         return []
     ranges = ranges or declared_ranges(mechanism)
     arithmetic = arithmetic or arithmetic_of(program.real, options.trig)
-    told = Told(mechanism, program, options)
-    divisors = told.divisors()
+    recognised = Recognition(mechanism, program, options)
     bodies = Bodies(mechanism, ranges, options.payload)
     owns = own_inertias(mechanism, bodies)
-    known: dict[int, tuple[float, float]] = {}
-    for row, joint in divisors.items():
-        value = owns[joint].value if joint is not None else None
-        if joint is not None and value is not None:
-            most = upper_bound(bodies.composite(joint))
-            known[row] = float(np.nextafter(float(value), 0)), float(np.nextafter(float(most), np.inf))
-    cells = boxes(program, ranges)
-    forward = propagate(program, cells, arithmetic, known, needs(program, divisors))
-    backward = _backward(told, divisors, bodies, forward, arithmetic)
-    found: dict[int, Floor] = {}
-    for row, joint in sorted(divisors.items(), key=lambda item: -1 if item[1] is None else item[1], reverse=True):
-        if joint is None:
-            found[row] = Floor(row, None, reason="it is no pivot of the mass matrix")
-        elif (exact := owns[joint].value) is None:
-            found[row] = Floor(row, joint, reason=owns[joint].reason)
-        else:
-            found[row] = _less(row, joint, exact, forward[row], backward)
-            if found[row].certified and isinstance(backward, Backward) and backward.found.pivot[joint] == row:
-                backward.close(joint)
-    return [found[row] for row in sorted(found)]
+    divisors = recognised.divisors
+    pivots = {row: joint for row, joint in divisors.items() if joint is not None}
+    known = {row: _between(exact, bodies.composite(joint)) for row, joint in pivots.items()
+             if (exact := owns[joint].value) is not None}
+    forward = propagate(program, boxes(program, ranges), arithmetic, known, needs(program, divisors))
+    error = _backward(recognised, bodies, forward, arithmetic)
+    roots = {} if isinstance(error, str) else constant_roots(error)
+    found = [Floor(row, None, reason="it is no pivot of the mass matrix") for row, joint in divisors.items() if joint is None]
+    for row, joint in sorted(pivots.items(), key=lambda item: item[1], reverse=True):
+        floor = _floor(row, joint, owns[joint], forward[row], error, roots)
+        if floor.certified and not isinstance(error, str) and error.elimination.pivots[joint] == row:
+            root = closed_root(error, joint)
+            roots = roots if root is None else {**roots, joint: root}
+        found.append(floor)
+    return sorted(found, key=lambda floor: floor.row)
 
 
-def _backward(told: Told, divisors: Mapping[int, int | None], bodies: Bodies, forward: Mapping[int, Rounded],
-              arithmetic: Arithmetic) -> Backward | str:
+def _between(least: Fraction, most: Any) -> tuple[float, float]:
+    """Floats outside of both."""
+    return float(np.nextafter(float(least), 0)), float(np.nextafter(float(upper_bound(most)), np.inf))
+
+
+def _backward(recognised: Recognition, bodies: Bodies, forward: Mapping[int, Rounded], arithmetic: Arithmetic) -> Backward | str:
+    """The backward error of the elimination, or why there is none."""
     try:
-        return Backward(Recognised(told, divisors), bodies, forward, arithmetic)
+        return backward(read_elimination(recognised), bodies, forward, arithmetic)
     except NoElimination as why:
         return str(why)
 
 
-def _less(row: int, joint: int, exact: Fraction, forward: Rounded, backward: Backward | str) -> Floor:
-    """By the better of the two analyses."""
-    error = float(np.max(forward.error))
-    lost = Fraction(error) if np.isfinite(error) else None
-    if isinstance(backward, str):
-        share = backward
-    elif backward.found.pivot[joint] != row:
-        share = "another row is the pivot of this joint in the elimination"
+def _floor(row: int, joint: int, own: Own, forward: Rounded, error: Backward | str, roots: Roots) -> Floor:
+    """By the better of the two analyses; `roots` are those of the joints further out that are certified."""
+    exact = own.value
+    if exact is None:
+        return Floor(row, joint, reason=own.reason)
+    if isinstance(error, str):
+        eta: Any = error
+    elif error.elimination.pivots[joint] != row:
+        eta = "another row is the pivot of this joint in the elimination"
     else:
-        share = backward.share(joint)
-    if not isinstance(share, str) and share < 1 and (lost is None or upper_bound(share) * exact < lost):
-        lost = upper_bound(share) * exact
+        eta = share(error, joint, roots)
+    bounds = [Fraction(most)] if np.isfinite(most := float(np.max(forward.error))) else []
+    if not isinstance(eta, str) and eta < 1:
+        bounds.append(upper_bound(eta) * exact)
+    lost = min(bounds, default=None)
     if lost is not None and lost < exact:
         return Floor(row, joint, exact, lost, _short(exact - lost))
     reason = "no bound of its round-off is known" if lost is None else \
         f"its round-off is only known to be below {float(lost):.2g}"
-    return Floor(row, joint, exact, lost, None, f"{reason}; {share}" if isinstance(share, str) else reason)
+    return Floor(row, joint, exact, lost, None, f"{reason}; {eta}" if isinstance(eta, str) else reason)
 
 
 def _short(value: Fraction) -> Fraction:

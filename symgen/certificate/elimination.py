@@ -1,307 +1,284 @@
-"""Round-off of the pivots of a reverse Gaussian elimination, by a backward analysis: the computed pivots are those of M + E.
+"""A Program's rows read as the reverse Gaussian elimination of the mass matrix, Saha (25)-(30); NoElimination where they are not.
 
-Forward bounds grow along an elimination as the products of its multipliers; the true error does not, since M is positive
-definite. So it is shown, from the rows as they stand (any order of summation), that the computed Û, D̂ of Saha (25)-(30) obey
+The matrix is M. From the last joint k to the first, with R for what is left of M and D_k = R_kk for its pivot,
 
-    Û D̂ Ûᵀ = M + E,    |E_ik| ≤ (error of the computed entry) + γ Σ|terms| + γ Σ_j |Û_ij| D̂_j |Û_kj|,
+    α_ik = R_ik/D_k,    R_ij ← R_ij − α_ik R_jk    (i ≤ j < k),
 
-(Higham, Accuracy and Stability of Numerical Algorithms, theorem 10.3, lemma 3.1 for γ), where the last sum is at most
-t_i t_k with t_i² = Σ_j Û_ij² D̂_j ≤ (M + E)_ii (Cauchy). Joint k moving at 1 and those inward locked, x the rates,
+so that M = U D Uᵀ with U_ik = α_ik, U_kk = 1. An entry R_ij is thus M_ij less one product α_ik R_jk for each joint k further out.
+A Program computes it as a sum in any order. The reading starts at the pivots, which are divisors, and goes inwards:
 
-    D̂_k = min xᵀ(M + E)x ≥ min (xᵀMx − |x|ᵀ|E||x|) ≥ (1 − η) D_k,    η = ‖Cᵀ|E|C‖,
+    a sum's row      → its leaves (summands of M_ij) and its products      (`_Reader.sum_at`)
+    a product's row  → the rows of R_ik, of which α_ik is made, and of R_jk   (`_Reader.product_at`)
 
-since |x| ≤ C e with Σ e² = xᵀMx (`bodies.rates`). No eigenvalue of M is asked for, and q enters only through the
-entries' errors. Pivots that are constants are taken off M beforehand, where the Program has merged them with its entries.
-Proved, given that the entries are the ones that `pivots` tells by value.
+until every entry that a pivot depends on is read. Where a row stands proposes what it may be; its values at random states
+decide (`samples`). Two things differ where a pivot is constant, as nothing divides by it then:
+
+    exact entries    R_ik and D_k are constants, and the product has a constant for α_ik;
+    merged joints    no sum has products over joint k, since they are part of the leaves. What is eliminated is then M less
+                     these products, which must be so in every entry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
 
-import flint
-
-from symgen.certificate.bodies import Bodies
-from symgen.certificate.pivots import Pair, Told, Values
-from symgen.certificate.rounding import Arithmetic, Rounded
-from symgen.derivation import constants as k
-
-Ball = Any
-ROUNDINGS = 4
-"""Of a product of the elimination: the reciprocal of the pivot, the multiplier, the product, and an entry that is a constant."""
+from symgen.certificate.recognition import Recognition
+from symgen.certificate.samples import Pair, Values
 
 
 class NoElimination(Exception):
     """The rows are not an elimination of the mass matrix; the text says where."""
 
 
-@dataclass
-class Entry:
-    """How one reduced entry is computed: a sum of `leaves` (rows without a product of the elimination in them) and of
-    products with the joints `over`; `depth` additions at most act on a term, `operations` in all."""
+@dataclass(frozen=True)
+class Product:
+    """A summand −α_ak R_bk, k = `over`: `factor` is (a, k) and `entry` (b, k), each with the row of that R, signs aside.
 
-    leaves: list[int] = field(default_factory=list)
-    over: list[int] = field(default_factory=list)
+    `factor_row` is None where α_ak is a constant.
+    """
+
+    over: int
+    factor: Pair
+    factor_row: int | None
+    entry: Pair
+    entry_row: int
+
+
+@dataclass(frozen=True)
+class Sum:
+    """How an entry is computed: `leaves` are rows without a product in them. `depth` additions at most act on a summand,
+    `operations` of the sum have a product in them, the products themselves included."""
+
+    leaves: tuple[int, ...] = ()
+    products: tuple[Product, ...] = ()
     depth: int = 0
     operations: int = 0
 
+    @property
+    def over(self) -> frozenset[int]:
+        return frozenset(product.over for product in self.products)
 
-class Recognised:
-    """The rows of a Program as an elimination: `entries[i, k]` for i ≤ k, of every joint but those in `merged`.
 
-    `merged`: joints with constant pivots whose products are all part of other entries' leaves. `exact`: entries that are
-    constants: Û has them exactly, and each use rounds anew.
-    Raises NoElimination where the rows are something else.
+@dataclass(frozen=True)
+class Elimination:
+    """The elimination that a Program carries out: `sums[i, k]`, i ≤ k, of every entry that a pivot depends on.
+
+    `pivots` are the rows that are divided by, by joint. `place` has the row of each entry that has one, signs aside. `exact`
+    entries are constants. `merged` joints have no entries. An entry that is absent is zero, or belongs to a merged joint.
     """
 
-    def __init__(self, told: Told, divisors: Mapping[int, int | None]) -> None:
-        self.told, self.rows = told, told.program.rows
-        self.reduced, self.factors = told.elimination.reduced, told.elimination.factors
-        self.pivot = {joint: row for row, joint in divisors.items() if joint is not None}
-        self.joints = range(1 + max(i for i, _ in self.reduced))
-        self.place: dict[Pair, int] = {}
-        """Row of each entry, signs aside; multipliers and products must be made of the same one."""
-        self.entries: dict[Pair, Entry] = {}
-        self.exact: set[Pair] = set()
-        for joint, row in self.pivot.items():
-            self._follow((joint, joint), row)
-        self.merged = self._merge()
-        self._check()
+    pivots: Mapping[int, int]
+    sums: Mapping[Pair, Sum]
+    place: Mapping[Pair, int]
+    exact: frozenset[Pair]
+    merged: frozenset[int]
 
-    def _follow(self, pair: Pair, row: int) -> None:
-        """Take the entry at `row` apart, down to the mass matrix."""
-        row = self._bare(row)
-        if self.place.setdefault(pair, row) != row or (pair in self.exact and self.rows[row].op != "const"):
+    @property
+    def joints(self) -> frozenset[int]:
+        """Those whose pivots have an entry."""
+        return _joints(self.sums)
+
+
+def read_elimination(recognised: Recognition) -> Elimination:
+    """The elimination behind the divisors of a Program. Raises NoElimination where the rows are something else."""
+    reader = _Reader(recognised)
+    place, sums = _all_sums(reader)
+    kept = _joints(sums) | {product.over for one in sums.values() for product in one.products}
+    exact, merged = _constants(reader, sums, kept)
+    for pair in exact & set(place):
+        if reader.rows[place[pair]].op != "const":
             raise NoElimination(f"entry {_text(pair)} of the elimination is computed twice")
-        if pair not in self.entries:
-            self.entries[pair] = found = Entry()
-            self._sum(pair, row, self._sign(row, self.reduced[pair]), 0, found)
-            if len(set(found.over)) != len(found.over):
-                raise NoElimination(f"entry {_text(pair)} has a product twice")
+    found = Elimination(reader.pivots, {**sums, **dict.fromkeys(exact, Sum())}, place, exact, merged)
+    _check_merged(reader, found)
+    _check_absent(reader, found)
+    return found
 
-    def _bare(self, row: int) -> int:
+
+class _Reader:
+    """Takes one row at a time apart. It keeps no account of what was read."""
+
+    def __init__(self, recognised: Recognition) -> None:
+        self.rows, self.samples = recognised.rows, recognised.samples
+        self.reduced, self.factors = self.samples.elimination.reduced, self.samples.elimination.factors
+        self.pivots = {joint: row for row, joint in recognised.divisors.items() if joint is not None}
+
+    # -- what rows are ---------------------------------------------------------------------------------------------------
+
+    def bare(self, row: int) -> int:
+        """The row behind any negations."""
         while self.rows[row].op == "neg":
             row = self.rows[row].args[0]
         return row
 
-    def _sum(self, pair: Pair, row: int, sign: int, depth: int, found: Entry) -> bool:
-        """Take the sum at `row`, a summand of `sign` times the entry, apart as far as products reach; whether there is one."""
-        here = self.rows[row]
-        found.depth = max(found.depth, depth)
-        if here.op == "neg":
-            return self._sum(pair, here.args[0], -sign, depth, found)
-        if here.op in ("add", "sub"):
-            parts, signs = [Entry(), Entry()], (sign, sign if here.op == "add" else -sign)
-            deep = [self._sum(pair, arg, s, depth + 1, part) for arg, s, part in zip(here.args, signs, parts, strict=True)]
-            if any(deep):
-                for part in parts:
-                    found.leaves += part.leaves
-                    found.over += part.over
-                    found.depth = max(found.depth, part.depth)
-                    found.operations += part.operations
-                found.operations += 1
-                return True
-        elif here.op == "mul":
-            j = self._product(pair, row, sign)
-            if j is not None:
-                found.over.append(j)
-                found.operations += 1
-                return True
-        found.leaves.append(row)
-        return False
+    def sign(self, row: int, values: Values) -> int:
+        """1 or −1 where a row is these values or their negative, else 0."""
+        return self.samples.same(self.samples.rows[row], values)
 
-    def _product(self, pair: Pair, row: int, sign: int) -> int | None:
-        """The joint j of which this row is −α_ij R_kj (or −α_kj R_ij), by value and by how α is made of R; None for another."""
-        for j in range(max(pair) + 1, len(self.joints)):
-            term = self._term(pair, j)
-            if term is None or self._sign(row, term) != -sign:
-                continue
-            for left, right in (self.rows[row].args, self.rows[row].args[::-1]):
-                factor, entry = self._bare(left), self._bare(right)
-                for a, b in (pair, pair[::-1]):
-                    if self._sign(factor, self.factors[a, j]) and self._sign(entry, self.reduced[b, j]):
-                        made = self._made_of(factor, (a, j))
-                        if made is None and not self._fixed((a, j), self.rows[factor].op == "const"):
-                            continue
-                        if made is not None:
-                            self._follow((a, j), made)
-                        self._follow((b, j), entry)
-                        if j not in self.pivot and not self._fixed((j, j)):
-                            raise NoElimination(f"pivot {j + 1} is neither divided by nor a constant")
-                        return j
-        return None
+    def is_constant(self, pair: Pair) -> bool:
+        """Whether R_ik is a constant in a column that is not divided by its pivot."""
+        return pair[1] not in self.pivots and self.samples.constant(self.reduced[pair])
 
-    def _term(self, pair: Pair, j: int) -> Values | None:
-        """α_ij R_kj at the states; None where it vanishes."""
-        i, other = pair
-        if (i, j) not in self.factors or (other, j) not in self.factors:
+    def further_out(self, pair: Pair) -> range:
+        """The joints whose products an entry may have."""
+        return range(pair[1] + 1, len(self.samples.joints))
+
+    def product_values(self, pair: Pair, k: int) -> Values | None:
+        """α_ik R_jk at the states, for the entry (i, j); None where it vanishes."""
+        i, j = pair
+        if (i, k) not in self.factors or (j, k) not in self.factors:
             return None
-        with self.told.scalars.working():
-            term = tuple(x * y for x, y in zip(self.factors[i, j], self.reduced[other, j], strict=True))
-        return None if self.told.is_zero(term) else term
+        found = self.samples.product(self.factors[i, k], self.reduced[j, k])
+        return None if self.samples.is_zero(found) else found
 
-    def _sign(self, row: int, values: Values) -> int:
-        return self.told.same(self.told.rows[row], values)
+    def left_out(self, pair: Pair, one: Sum) -> Iterator[int]:
+        """The joints whose products do not vanish and do not stand in the sum."""
+        return (k for k in self.further_out(pair) if k not in one.over and self.product_values(pair, k) is not None)
 
-    def _made_of(self, factor: int, pair: Pair) -> int | None:
-        """The row of R_ij that α_ij = R_ij/D_j is made of: by R·(1/D) or R/D with the pivot's own row, or R·constant."""
-        j, row = pair[1], self.rows[factor]
-        if row.op == "div" and self.pivot.get(j) == row.args[1] and self._sign(row.args[0], self.reduced[pair]):
-            return self._bare(row.args[0])
-        if row.op == "mul":
-            for one, other in (row.args, row.args[::-1]):
-                inverse = self.rows[other]
-                if j in self.pivot:
-                    scale = inverse.op == "div" and inverse.args[1] == self.pivot[j] and self._unit(inverse.args[0])
-                else:
-                    scale = inverse.op == "const"
-                if scale and self._sign(one, self.reduced[pair]):
-                    return self._bare(one)
-        if j not in self.pivot and self._sign(factor, self.reduced[pair]):
-            return factor       # the pivot is the constant 1
+    # -- taking a row apart ----------------------------------------------------------------------------------------------
+
+    def sum_at(self, pair: Pair, row: int, sign: int, depth: int = 0) -> Sum:
+        """The summands at `row`, itself a summand of `sign` times the entry, `depth` additions below it.
+
+        It is taken apart as far as there are products in it; what has none is one leaf.
+        """
+        here = self.rows[row]
+        if here.op == "neg":
+            return self.sum_at(pair, here.args[0], -sign, depth)
+        if here.op in ("add", "sub"):
+            first, second = here.args
+            parts = (self.sum_at(pair, first, sign, depth + 1),
+                     self.sum_at(pair, second, sign if here.op == "add" else -sign, depth + 1))
+            if any(part.products for part in parts):
+                return _together(parts)
+        product = self.product_at(pair, row, sign) if here.op == "mul" else None
+        return Sum((row,), (), depth) if product is None else Sum((), (product,), depth, 1)
+
+    def product_at(self, pair: Pair, row: int, sign: int) -> Product | None:
+        """The product −α_ak R_bk, {a, b} = `pair`, that a row is; None for a row that is none.
+
+        The row must have its value, one operand that of R_bk, and the other must be α_ak by value and by how it is made.
+        """
+        for k in self.further_out(pair):
+            values = self.product_values(pair, k)
+            if values is not None and self.sign(row, values) == -sign:
+                product = next(self._products(pair, k, self.rows[row].args), None)
+                if product is not None:
+                    if k not in self.pivots and not self.is_constant((k, k)):
+                        raise NoElimination(f"pivot {k + 1} is neither divided by nor a constant")
+                    return product
         return None
 
-    def _unit(self, row: int) -> bool:
+    def _products(self, pair: Pair, k: int, args: tuple[int, ...]) -> Iterator[Product]:
+        """The ways to read two operands as α_ak and R_bk: M is symmetric, and so is a product."""
+        for left, right in (args, args[::-1]):
+            for a, b in (pair, pair[::-1]):
+                factor, entry = self.bare(left), self.bare(right)
+                if self.sign(factor, self.factors[a, k]) and self.sign(entry, self.reduced[b, k]):
+                    numerator = self._numerator(factor, (a, k))
+                    if numerator is not None or (self.rows[factor].op == "const" and self.is_constant((a, k))):
+                        yield Product(k, (a, k), numerator, (b, k), entry)
+
+    def _numerator(self, factor: int, pair: Pair) -> int | None:
+        """The row of R_ik that α_ik is made of; None where it is made otherwise."""
+        of = (one for one in self._scaled(factor, pair[1]) if self.sign(one, self.reduced[pair]))
+        return next((self.bare(one) for one in of), None)
+
+    def _scaled(self, factor: int, k: int) -> Iterator[int]:
+        """x, where a row is x/D_k or x·(1/D_k) by the pivot's own row; where D_k is a constant, x·constant, or x for D_k = 1."""
+        row, pivot = self.rows[factor], self.pivots.get(k)
+        if row.op == "div" and row.args[1] == pivot:
+            yield row.args[0]
+        if row.op == "mul":
+            yield from (one for one, other in (row.args, row.args[::-1]) if self._scales(other, pivot))
+        if pivot is None:
+            yield factor
+
+    def _scales(self, row: int, pivot: int | None) -> bool:
+        """Whether a row is ±1/pivot, or a constant where there is no row of the pivot."""
+        here = self.rows[row]
+        if pivot is None:
+            return here.op == "const"
+        return here.op == "div" and here.args[1] == pivot and self._is_one(here.args[0])
+
+    def _is_one(self, row: int) -> bool:
         return self.rows[row].op == "const" and abs(self.rows[row].value) == 1
 
-    def _fixed(self, pair: Pair, wanted: bool = True) -> bool:
-        """Take an entry to be the constant that it is at all states; whether that can be."""
-        values, row = self.reduced[pair], self.place.get(pair)
-        if not wanted or pair[1] in self.pivot or (row is not None and self.rows[row].op != "const") \
-                or not all(self.told.same(values, (x,) * len(values)) == 1 for x in values):
-            return False
-        self.exact.add(pair)
-        self.entries.setdefault(pair, Entry())
-        return True
 
-    def _merge(self) -> set[int]:
-        """The joints whose products stand in no sum; one that stands in some sums only must be of constants, which are exact."""
-        found: set[int] = set()
-        for pair, entry in list(self.entries.items()):
-            for j in range(max(pair) + 1, len(self.joints)):
-                if j in entry.over or self._term(pair, j) is None:
-                    continue
-                if j in self.pivot:
-                    raise NoElimination("the rows do not eliminate the mass matrix entry by entry")
-                if (j, j) not in self.entries:
-                    found.add(j)
-                elif not all(self._fixed((i, j)) for i in pair):
-                    raise NoElimination(f"products of the elimination are merged with entry {_text(pair)} only in part")
-        return found
+def _together(parts: Iterable[Sum]) -> Sum:
+    """The sum of sums, with one operation more."""
+    parts = list(parts)
+    return Sum(tuple(chain.from_iterable(part.leaves for part in parts)),
+               tuple(chain.from_iterable(part.products for part in parts)),
+               max(part.depth for part in parts), 1 + sum(part.operations for part in parts))
 
-    def _check(self) -> None:
-        """What is missing must be zero, and what is merged must be so wholly, and come first."""
-        if any(self.merged & set(pair) for pair in self.entries):
-            raise NoElimination("a constant pivot is merged only in part")
-        for i, other in self.reduced:
-            coupled = i != other and not self.told.is_zero(self.reduced[i, other])
-            if i in self.merged and coupled and other not in self.merged:
-                raise NoElimination(f"pivot {i + 1} is merged before pivot {other + 1}")
-            if (i, other) in self.entries and (i, other) not in self.exact:
-                continue
-            for j in range(other + 1, len(self.joints)):
-                if {(i, j), (other, j)} <= set(self.entries) and not {(i, j), (other, j)} <= self.exact:
-                    raise NoElimination(f"entry {_text((i, other))} is left out although it has products")
+
+def _all_sums(reader: _Reader) -> tuple[dict[Pair, int], dict[Pair, Sum]]:
+    """(row, sum) of every entry that a pivot depends on. Multipliers and products of an entry must be made of one row."""
+    place: dict[Pair, int] = {}
+    sums: dict[Pair, Sum] = {}
+    wanted = [((joint, joint), row) for joint, row in reader.pivots.items()]
+    while wanted:
+        pair, signed = wanted.pop()
+        row = reader.bare(signed)
+        if place.setdefault(pair, row) != row:
+            raise NoElimination(f"entry {_text(pair)} of the elimination is computed twice")
+        if pair not in sums:
+            sums[pair] = one = reader.sum_at(pair, row, reader.sign(row, reader.reduced[pair]))
+            if len(one.over) < len(one.products):
+                raise NoElimination(f"entry {_text(pair)} has a product twice")
+            wanted += [(product.entry, product.entry_row) for product in one.products]
+            wanted += [(product.factor, product.factor_row) for product in one.products if product.factor_row is not None]
+    return place, sums
+
+
+def _constants(reader: _Reader, sums: Mapping[Pair, Sum], kept: frozenset[int]) -> tuple[frozenset[Pair], frozenset[int]]:
+    """(exact entries, merged joints).
+
+    Products say which entries they take for constants. Of a joint that is kept in some sums and left out of another, both
+    operands there must be constants too: their product is one, and part of a leaf.
+    """
+    products = [product for one in sums.values() for product in one.products]
+    exact = {product.factor for product in products if product.factor_row is None}
+    exact |= {(product.over, product.over) for product in products if product.over not in reader.pivots}
+    partly: set[Pair] = set()
+    merged: set[int] = set()
+    for pair, one in {**sums, **dict.fromkeys(exact, Sum())}.items():
+        for k in reader.left_out(pair, one):
+            if k in reader.pivots:
+                raise NoElimination("the rows do not eliminate the mass matrix entry by entry")
+            if k not in kept:
+                merged.add(k)
+            elif all(reader.is_constant((i, k)) for i in pair):
+                partly |= {(i, k) for i in pair}
+            else:
+                raise NoElimination(f"products of the elimination are merged with entry {_text(pair)} only in part")
+    return frozenset(exact | partly), frozenset(merged)
+
+
+def _check_merged(reader: _Reader, found: Elimination) -> None:
+    """Merged joints are so in every entry, and come before all others that they are coupled with."""
+    if any(found.merged & set(pair) for pair in found.sums):
+        raise NoElimination("a constant pivot is merged only in part")
+    for (i, k), values in reader.reduced.items():
+        if i in found.merged and k not in found.merged and not reader.samples.is_zero(values):
+            raise NoElimination(f"pivot {i + 1} is merged before pivot {k + 1}")
+
+
+def _check_absent(reader: _Reader, found: Elimination) -> None:
+    """An entry that is absent, or exact, has no product that is computed."""
+    for pair in reader.reduced:
+        if pair not in found.sums or pair in found.exact:
+            for k in reader.further_out(pair):
+                both = {(i, k) for i in pair}
+                if both <= set(found.sums) and not both <= found.exact:
+                    raise NoElimination(f"entry {_text(pair)} is left out although it has products")
+
+
+def _joints(entries: Iterable[Pair]) -> frozenset[int]:
+    return frozenset(i for i, k in entries if i == k)
 
 
 def _text(pair: Pair) -> str:
     return f"({pair[0] + 1},{pair[1] + 1})"
-
-
-class Backward:
-    """The backward error E over the box, and with it the shares η; `shares` for a joint whose outward pivots are positive."""
-
-    def __init__(self, found: Recognised, bodies: Bodies, rows: Mapping[int, Rounded], arithmetic: Arithmetic) -> None:
-        self.found, self.bodies, self.arithmetic = found, bodies, arithmetic
-        self.data: dict[Pair, Ball] = {}
-        self.gamma: dict[Pair, Ball] = {}
-        self.root: dict[int, Ball] = {}
-        """t_i of the rows that are done."""
-        with k.precision():
-            tiny = flint.arb(arithmetic.underflow)
-            self.largest = flint.arb(0)
-            for i in range(len(bodies.links)):
-                self.largest = self.largest.max(bodies.composite(i))
-            for pair, entry in found.entries.items():
-                lost = flint.arb(0)
-                for leaf in entry.leaves:
-                    error, size = (flint.arb(float(x.max())) for x in (rows[leaf].error, rows[leaf].size))
-                    lost += error + self._gamma(entry.depth) * size
-                # an underflow adds at most `tiny` to a result; in a multiplier it meets an entry, at most 2 `largest`
-                lost += 4 * tiny * (entry.operations + 2 * len(entry.over) * (1 + 2 * self.largest))
-                self.data[pair] = lost
-                self.gamma[pair] = self._gamma(entry.depth + ROUNDINGS)
-            for joint in [j for j, other in found.entries if j == other and j not in found.pivot]:
-                self.close(joint)
-
-    def _gamma(self, n: int) -> Ball:
-        """γ_n = nu/(1 − nu): n factors 1 + δ (Higham, lemma 3.1)."""
-        u = flint.arb(self.arithmetic.unit)
-        return n * u / (1 - n * u)
-
-    def share(self, joint: int) -> Ball | str:
-        """η of the pivot of `joint`; or why there is none. The pivots further out must be closed."""
-        inside = [b for b in self.bodies.outward(joint) if (b, b) in self.found.entries]
-        found = self.bodies.rates(joint)
-        if isinstance(found, str):
-            return found
-        with k.precision():
-            outer = [b for b in inside if b != joint]
-            missing = [b for b in outer if b not in self.root]
-            if missing:
-                return f"the pivot of joint '{self.bodies.links[missing[0]].joint}' has none"
-            rates = {b: {c: x for c, x in found[b].items() if c != joint} for b in outer}
-            before = self._norm(outer, rates)
-            if not before < 1:
-                return "round-off of the joints further out is too large"
-            root = self._root(joint, outer, rates, (1 - before).sqrt())
-            if not root**2 < 2 * self.largest:
-                return "round-off of the joints further out is too large"
-            self.root[joint] = root
-            share = self._norm(inside, found)
-            del self.root[joint]        # until `close`
-            return share
-
-    def _root(self, joint: int, outer: list[int], rates: dict[int, dict[int, Ball]], rest: Ball) -> Ball:
-        """t_joint without its own pivot: t (1 − ‖Cᵀγ t‖/√(1−η)) ≤ (√M_kk + ‖Cᵀ data‖)/√(1−η)."""
-        entries, columns = self.found.entries, sorted({c for share in rates.values() for c in share})
-
-        def length(vector: dict[int, Ball]) -> Ball:
-            total = flint.arb(0)
-            for c in columns:
-                total += sum((vector[b] * rates[b][c] for b in vector if c in rates[b]), flint.arb(0)) ** 2
-            return total.sqrt() if total > 0 else total.abs_upper().sqrt()
-
-        pairs = {b: (joint, b) for b in outer if (joint, b) in entries}
-        data = length({b: self.data[pair] for b, pair in pairs.items()})
-        grown = length({b: self.gamma[pair] * self.root[b] for b, pair in pairs.items()}) / rest
-        own = (self.bodies.composite(joint).sqrt() + data) / rest
-        return own / (1 - grown) if grown < 1 else flint.arb("inf")
-
-    def close(self, joint: int) -> None:
-        """The pivot of `joint` is known to be positive: its t with the pivot in it, t² ≤ (M + data)/(1 − γ)."""
-        with k.precision():
-            pair = (joint, joint)
-            square = (self.bodies.composite(joint) + self.data[pair]) / (1 - self.gamma[pair])
-            if square < 2 * self.largest:
-                self.root[joint] = square.sqrt()
-            else:
-                self.root.pop(joint, None)
-
-    def _norm(self, inside: list[int], rates: dict[int, dict[int, Ball]]) -> Ball:
-        """Largest row sum of Cᵀ E C, a bound of its norm."""
-        total: dict[int, Ball] = {}
-        for i in inside:
-            for b in inside:
-                pair = (min(i, b), max(i, b))
-                if pair in self.found.entries:
-                    E = self.data[pair] + self.gamma[pair] * self.root[i] * self.root[b]
-                    width = sum(rates[b].values(), flint.arb(0))
-                    for c, x in rates[i].items():
-                        total[c] = total.get(c, flint.arb(0)) + x * E * width
-        worst = flint.arb(0)
-        for value in total.values():
-            worst = worst.max(value)
-        return worst

@@ -106,7 +106,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     if with_eva:
         _tell(progress, "every operation, by Frama-C", total - 1, total)
         target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, options.trig)
-        shown = finite(mechanism, programs, floored, ranges, target)
+        shown = finite(mechanism, programs, options, floored, ranges, target)
     units = tuple(velocity.inertia_unit for joint in mechanism.joints for velocity in joint.type.velocities)
     return Proof(mechanism.name, options.real, states, tuple(own_inertias(mechanism)), units, tuple(found),
                  ranges, _assumptions(ranges, arithmetic, options), shown)

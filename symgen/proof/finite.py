@@ -12,20 +12,21 @@ from collections.abc import Iterable, Mapping
 from symgen.backends import c99
 from symgen.certificate.divisors import Floor
 from symgen.certificate.ranges import Ranges
+from symgen.certificate.recognition import Recognition
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs import deriving
+from symgen.programs.options import Options
 from symgen.proof import eva
 from symgen.proof.multipliers import multiplier_sizes
 
 
-def finite(mechanism: Mechanism, programs: Mapping[str, Program], certified: Mapping[str, Iterable[Floor]], ranges: Ranges,
-           target: c99.Target) -> dict[str, eva.Proof]:
+def finite(mechanism: Mechanism, programs: Mapping[str, Program], options: Options, certified: Mapping[str, Iterable[Floor]],
+           ranges: Ranges, target: c99.Target) -> dict[str, eva.Proof]:
     """What Eva proves of the C of each function over `ranges`; `certified` are the certificates of its divisors.
 
     Raises ToolMissing without Frama-C.
     """
     lowest = {f: {one.row: one.floor for one in found if one.floor is not None} for f, found in certified.items()}
-    plain = deriving.models(mechanism)[0]
-    sizes = {f: multiplier_sizes(plain, program, ranges.of, lowest[f]) for f, program in programs.items()}
+    sizes = {f: multiplier_sizes(Recognition(mechanism, program, options), ranges.of, lowest[f], options.payload)
+             for f, program in programs.items() if lowest[f]}
     return eva.prove(programs, target, ranges.of, lowest, sizes)

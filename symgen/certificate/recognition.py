@@ -1,0 +1,107 @@
+"""What a row of a Program is to the proofs: a pivot of the mass matrix, a multiplier, or an element of a gain.
+
+One rule for all of them. Something proposes: a divisor may be the pivot of any joint, and any other row what its name says. The
+values at random states decide (`samples`). So a certificate may be missed where rows have lost their names, but a name alone
+certifies nothing, and no pass has to carry names along.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from symgen.certificate.samples import Samples, Values
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+from symgen.programs import deriving
+from symgen.programs.options import Options
+
+POSITIVE = ("div", "log", "sqrt")
+"""Operations whose last operand must not vanish, or change its sign."""
+_NAMED = re.compile(r"(?:neg_)?(alpha|G)_([1-9]\d*)_([1-9]\d*)")
+"""How derivations name multipliers and gains; joints and elements count from 1."""
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """D_k of M = U D Uᵀ, k = `joint`."""
+
+    joint: int
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """α_ik of the elimination (SA 26-30): i = `joint`, k = `over`, by whose pivot it is divided."""
+
+    joint: int
+    over: int
+
+
+@dataclass(frozen=True)
+class Gain:
+    """One of the six elements of G_k (RK 5.12), moment first, in the frame that derivations choose for link k = `joint`."""
+
+    joint: int
+    element: int
+
+
+Meaning = TypeVar("Meaning", Pivot, Multiplier | Gain)
+
+
+class Recognition:
+    """What the rows of `program` are. The sign is left open: a row may hold the negative of a multiplier or a gain."""
+
+    def __init__(self, mechanism: Mechanism, program: Program, options: Options) -> None:
+        self.mechanism, self.rows = mechanism, program.rows
+        self.samples = Samples.drawn(mechanism, program, options)
+
+    @cached_property
+    def divisors(self) -> dict[int, int | None]:
+        """{row: joint whose pivot it is, None where it is none} of every row that something is divided by, or whose logarithm
+        or root is taken, constants left out."""
+        divided = sorted({row.args[-1] for row in self.rows if row.op in POSITIVE})
+        every = [Pivot(joint) for joint in self.samples.joints]
+        found = {row: self._decided(row, every) for row in divided if self.rows[row].op != "const"}
+        return {row: None if what is None else what.joint for row, what in found.items()}
+
+    @cached_property
+    def multipliers(self) -> dict[int, Multiplier | Gain]:
+        """The rows that are what their names say, a multiplier or an element of a gain."""
+        proposed = {index: what for index, row in enumerate(self.rows) if (what := proposal(row.name)) is not None}
+        return {index: what for index, what in proposed.items() if self._decided(index, [what])}
+
+    def _decided(self, row: int, proposed: Iterable[Meaning]) -> Meaning | None:
+        """The first of what is proposed that the row's values bear out."""
+        return next((what for what in proposed if self._holds(row, what)), None)
+
+    def _holds(self, row: int, what: Pivot | Multiplier | Gain) -> bool:
+        values = self._values(what)
+        sign = 0 if values is None else self.samples.same(self.samples.rows[row], values)
+        return sign == 1 if isinstance(what, Pivot) else sign != 0
+
+    def _values(self, what: Pivot | Multiplier | Gain) -> Values | None:
+        """What the quantity is at the states, by the reference; None where the mechanism has no such quantity."""
+        found = self.samples.elimination
+        if isinstance(what, Pivot):
+            return found.reduced.get((what.joint, what.joint))
+        if isinstance(what, Multiplier):
+            return found.factors.get((what.joint, what.over))
+        return self._gains[what.joint][what.element] if what.joint in self.samples.joints and what.element < 6 else None
+
+    @cached_property
+    def _gains(self) -> dict[int, list[Values]]:
+        """Of every joint, in the frames that derivations choose."""
+        links = deriving.models(self.mechanism)[0].links
+        return {joint: self.samples.gain(joint, link.placement) for joint, link in enumerate(links)}
+
+
+def proposal(name: str) -> Multiplier | Gain | None:
+    """What a row of this name should be."""
+    said = _NAMED.fullmatch(name)
+    if said is None:
+        return None
+    first, second = int(said[2]) - 1, int(said[3]) - 1
+    return Multiplier(first, second) if said[1] == "alpha" else Gain(first, second)

@@ -1,0 +1,162 @@
+"""The rows of a Program, and what the mass matrix is made of, at a few random states: what `recognition` compares.
+
+M(q) comes from the reference, which shares nothing with the Program. From it come the pivots D_k of M = U D Uᵀ (Saha 1997,
+(17)-(18); Rodriguez & Kreutz 1988, (4.11)), the reduced entries and the multipliers of the reverse Gaussian elimination (Saha,
+(25)-(30)), and the gains (Rodriguez & Kreutz, (5.12)). All numbers are balls of 80 digits and more. This is how
+`symgen verify` decides equality as well: two different functions agree there with probability nil, but it is no formal proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import flint
+import numpy as np
+
+from symgen.derivation.constants import Mat3, Vec3
+from symgen.ir import Numbers, Port, Program, evaluate
+from symgen.mechanism import Mechanism
+from symgen.programs.options import Options
+from symgen.reference.arrays import added, cross, times, transposed
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array, Scalars, arb
+from symgen.reference.states import draw_states
+
+DIGITS, STATES, SEED = 80, 3, 271828
+_EQUAL = flint.arb(10) ** -40
+"""Of the larger magnitude: two values nearer than this are one."""
+
+Values = tuple[Any, ...]
+"""One ball a state."""
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """Of M at the states: `reduced[i, k]` = i_ik^(k) for i ≤ k, its diagonal the pivots, and `factors[i, k]` = α_ik for i < k."""
+
+    reduced: dict[Pair, Values]
+    factors: dict[Pair, Values]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The values of all `rows` of `program` and the `elimination` of the mass matrix at the same states."""
+
+    program: Program
+    rows: tuple[Values, ...]
+    elimination: Elimination
+    size: Any
+    """The largest entry of M at the states."""
+    reference: Reference
+    states: dict[str, Array]
+
+    @classmethod
+    def drawn(cls, mechanism: Mechanism, program: Program, options: Options) -> Samples:
+        scalars = arb(DIGITS + 5 * mechanism.longest // 4)   # an elimination over balls loses about a digit a joint
+        links = {"payload": options.payload, "wrench": options.wrench}
+        states = {name: scalars.array(x) for name, x in draw_states(mechanism, STATES, SEED, **links).items()}
+        reference = Reference(mechanism, scalars, payload=options.payload)
+        with scalars.working():
+            mass = reference.mass_matrix(states["q"], states.get("payload"))
+            size = max(abs(x).abs_upper() for x in np.diagonal(mass, axis1=-2, axis2=-1).ravel())
+            eliminated = _eliminated(mass, reference.supports)
+            return cls(program, _values(program, states, scalars), eliminated, size, reference, states)
+
+    @property
+    def scalars(self) -> Scalars:
+        return self.reference.scalars
+
+    @property
+    def joints(self) -> range:
+        return range(self.reference.mechanism.nv)
+
+    def same(self, a: Values, b: Values) -> int:
+        """1 where both are the same number at every state, −1 where one is the other's negative, else 0."""
+        first, second = abs(float(a[0])), abs(float(b[0]))
+        if abs(first - second) > 1e-6 * max(first, second):
+            return 0
+        with self.scalars.working():
+            for sign in (1, -1):
+                if all(_near(x, sign * y) for x, y in zip(a, b, strict=True)):
+                    return sign
+        return 0
+
+    def is_zero(self, a: Values) -> bool:
+        """Whether an entry of the elimination vanishes at the states; one whose ball is too wide to say so does not."""
+        with self.scalars.working():
+            return all(x.contains(0) and abs(x) <= _EQUAL * self.size for x in a)
+
+    def constant(self, values: Values) -> bool:
+        """Whether a quantity is the same at all states."""
+        return all(self.same(values, (x,) * len(values)) == 1 for x in values)
+
+    def product(self, a: Values, b: Values) -> Values:
+        with self.scalars.working():
+            return tuple(x * y for x, y in zip(a, b, strict=True))
+
+    def gain(self, k: int, placement: tuple[Mat3, Vec3]) -> list[Values]:
+        """G_k = P_k H_kᵀ D_k⁻¹ (RK 5.12), moment and force in axes and about an origin at `placement` on body k.
+
+        P_k H_kᵀ is the momentum of all that joint k carries when k moves at rate 1, those inward are locked and those further
+        out are free. The reference's Jacobians and the multipliers of M give it: no articulated inertia is asked for.
+        """
+        with self.scalars.working():
+            placed, rates = self.reference.placements(self.states["q"]), self._free_rates(k)
+            axes, origin = (self.scalars.array(np.array(x, dtype=object)) for x in placement)
+            turn, body = placed[k].turn[0], placed[k]
+            about = body.shift[0] + times(turn, origin)
+            moment, force = 0 * about, 0 * about
+            for part in self.reference.parts(self.states.get("payload")):
+                support = self.reference.supports[part.body]
+                if k in support:
+                    at = placed[part.body]
+                    centre = at.shift[0] + times(at.turn[0], part.centre)
+                    angular, linear = self.reference.columns(part.body, centre, placed)
+                    x = np.stack([rates.get(j, 0 * rates[k]) for j in support], axis=-1)
+                    push = part.mass[..., None] * times(linear, x)
+                    spin = times(at.turn[0], times(part.inertia, times(transposed(at.turn[0]), times(angular, x))))
+                    moment, force = moment + spin + cross(centre - about, push), force + push
+            back, pivot = transposed(turn @ axes), np.array(self.elimination.reduced[k, k], dtype=object)[:, None]
+            return [tuple(column) for vector in (moment, force) for column in (times(back, vector) / pivot).T]
+
+    def _free_rates(self, k: int) -> dict[int, Array]:
+        """By joint, the rates of what k carries: 1 for k itself, and x_j = −Σ α_ij x_i, which leaves no momentum along j."""
+        one = self.scalars.array([1] * STATES)
+        rates = {k: one}
+        for j in self.joints:
+            between = [i for i in self.reference.supports[j] if i != j and i in rates]
+            if between:
+                rates[j] = -added(np.array(self.elimination.factors[i, j], dtype=object) * rates[i] for i in between)
+        return rates
+
+
+def _near(a: Any, b: Any) -> bool:
+    size = max(flint.arb(abs(a)).abs_upper(), flint.arb(abs(b)).abs_upper())
+    return bool(abs(a - b) <= _EQUAL * size)
+
+
+def _values(program: Program, states: dict[str, Array], scalars: Scalars) -> tuple[Values, ...]:
+    """Every row of `program` at the states."""
+    count = len(program.rows)
+    everything = replace(program, outputs=(Port("rows", (count,), tuple(range(count))),))
+    elements = {port.name: list(states[port.name].T) for port in program.inputs}
+    found = evaluate(everything, elements, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log))["rows"]
+    return tuple(tuple(np.broadcast_to(np.asarray(x, dtype=object), (STATES,))) for x in found)
+
+
+def _eliminated(M: Array, supports: list[list[int]]) -> Elimination:
+    """SA (25)-(30) on a tree: M_ij vanishes unless one of i, j carries the other."""
+    n = M.shape[-1]
+    rows = {(i, j): M[:, i, j] for j in range(n) for i in supports[j]}
+    factors: dict[Pair, Array] = {}
+    for j in reversed(range(n)):
+        above = supports[j][:-1]
+        for i in above:
+            factors[i, j] = rows[i, j] / rows[j, j]
+        for i in above:
+            for k in above:
+                if i <= k:
+                    rows[i, k] = rows[i, k] - factors[i, j] * rows[k, j]
+    return Elimination(*({pair: tuple(values) for pair, values in found.items()} for found in (rows, factors)))
