@@ -43,7 +43,7 @@ ROOMS: dict[str, str] = {
     "backends": "errors functions ir names version",
     "readback": "backends errors ir",
     # what is known of it, and what a machine makes of it
-    "certificate": "backends derivation description errors ir joints mechanism programs reference",
+    "certificate": "backends derivation description errors ir mechanism programs reference",
     "machine": "backends certificate description errors functions ir mechanism names programs reference shelf",
     "verification": "backends certificate description errors functions ir joints machine mechanism methods names programs "
                     "readback reals reference tables",

@@ -20,7 +20,6 @@ from symgen.certificate.ranges import Ranges
 from symgen.derivation import constants as k
 from symgen.derivation.model.links import Link, declared, full
 from symgen.description.inertias import is_positive_semidefinite
-from symgen.joints import Sliding
 from symgen.mechanism import Mechanism
 
 Ball = Any
@@ -47,12 +46,10 @@ class Bodies:
     def turns(self, i: int) -> bool:
         return self.links[i].turns
 
-    @cached_property
+    @property
     def strides(self) -> list[Ball]:
         """How far (m) each body moves along its joint's axis for a unit of the joint's coordinate, be it rad or m."""
-        with k.precision():
-            return [flint.arb(sum((abs(k.rational(step.rate)) for step in joint.motions if isinstance(step, Sliding)), k.ZERO))
-                    for joint in self.mechanism.joints]
+        return [flint.arb(link.stride) for link in self.links]
 
     def weakness(self, i: int) -> str | None:
         """Which link on body i can have negative energy; None when there is none. Exact: no slack is given here."""

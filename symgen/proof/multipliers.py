@@ -52,12 +52,14 @@ def multiplier_sizes(recognised: Recognition, ranges: Ranges, floors: Mapping[in
     least = {joint: floor for row, floor in floors.items() if floor > 0 and (joint := pivots.get(row)) is not None}
     found = {}
     for row, what in reversed(recognised.multipliers.items() if least else ()):
+        moment, mass = most[what.joint]
         if isinstance(what, Multiplier):
-            divided, turns = what.over, model.links[what.joint].turns
+            link = model.links[what.joint]
+            divided, met = what.over, moment*link.turns + mass*k.as_float(link.stride)**2
         else:
-            divided, turns = what.joint, what.element < 3
+            divided, met = what.joint, moment if what.element < 3 else mass
         if divided in least:
-            found[row] = Fraction(ROUND_OFF*math.sqrt(most[what.joint][0 if turns else 1]/least[divided]))
+            found[row] = Fraction(ROUND_OFF*math.sqrt(met/least[divided]))
     return found
 
 
@@ -74,8 +76,7 @@ def carried(model: Model, travel: Sequence[float], load: Load | None = None) -> 
             moments[carrier] += (reach*math.sqrt(one.mass) + math.sqrt(one.spread))**2
             masses[carrier] += one.mass
             outer = model.links[carrier]
-            slides = 0.0 if outer.turns else travel[carrier]
-            reach += slides + math.sqrt(sum(k.as_float(x)**2 for x in outer.shift))
+            reach += k.as_float(outer.stride)*travel[carrier] + math.sqrt(sum(k.as_float(x)**2 for x in outer.shift))
             carrier = outer.parent
     return list(zip(moments, masses, strict=True))
 

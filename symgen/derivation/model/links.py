@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant, Mat3, Vec3
-from symgen.joints import joint_type
+from symgen.joints import Sliding, joint_type
 from symgen.mechanism import Body, Mechanism, Part
 
 Sym3 = tuple[Constant, Constant, Constant, Constant, Constant, Constant]
@@ -88,6 +88,8 @@ class Link:
     parameters: tuple[tuple[str, Constant], ...]
     q: slice
     v: slice
+    stride: Constant
+    """How far (m) the joint moves it along the axis for a unit of its coordinate, be that rad or m."""
     parent: int
     rotation: Mat3
     shift: Vec3
@@ -207,7 +209,9 @@ def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], b
     return Link(
         name=body.name, joint=joint.name, kind=joint.kind,
         parameters=tuple((name, k.rational(value)) for name, value in joint.parameters),
-        q=mechanism.q_slices[i], v=mechanism.v_slices[i], parent=joint.parent,
+        q=mechanism.q_slices[i], v=mechanism.v_slices[i],
+        stride=k.settle(sum((abs(k.rational(step.rate)) for step in joint.motions if isinstance(step, Sliding)), k.ZERO)),
+        parent=joint.parent,
         rotation=k.product(back, k.product(rotation, axes)), shift=k.apply(back, there),
         placement=placements[i], inertia=inertia, center=center,
         gravity=k.apply(back, gravity) if joint.parent < 0 else k.ORIGIN,
