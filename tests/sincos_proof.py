@@ -31,8 +31,8 @@ import flint
 from pycparser import c_ast, c_parser
 
 from symgen.backends import c99
-from symgen.backends._c_text import rounded
 from symgen.backends._sincos import RANGE
+from symgen.reals import REALS
 
 PRECISION = {"float": 24, "double": 53}
 PIECES = 64
@@ -91,7 +91,7 @@ class Machine:
     real: str
 
     def literal(self, value: Fraction) -> Fraction:
-        return Fraction(rounded(value, self.real))
+        return REALS[self.real].nearest(value)
 
     def round(self, value: Fraction) -> Fraction:
         if value.denominator == 1 and abs(value) < 2**PRECISION[self.real]:

@@ -19,6 +19,7 @@ from symgen.backends import _c_text as words
 from symgen.backends import c99
 from symgen.errors import RequestError
 from symgen.ir import Port, Program, evaluate
+from symgen.reals import FLOAT, REALS
 from tests.c_programs import DOUBLES, Builder, arm, forward_dynamics, gravity, scrambled, vector
 
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wfloat-conversion", "-pedantic-errors", "-Werror"]
@@ -179,11 +180,11 @@ def test_literals_are_rounded_once() -> None:
     assert words.literal(Fraction(-1, 3), "double") == "-0.3333333333333333"
     # Just above the middle of two floats: a road through double would land on the middle, and then on the even one.
     twice = 1 + Fraction(1, 2**24) + Fraction(1, 2**70)
-    assert words.rounded(twice, "float") == 1 + 2.0**-23
+    assert FLOAT.rounded(twice) == 1 + 2.0**-23
     assert struct.unpack("<f", struct.pack("<f", float(twice)))[0] == 1.0
     # Subnormals, the smallest float, and what is below its half.
-    assert words.rounded(Fraction(1, 2**149), "float") == 2.0**-149
-    assert words.rounded(Fraction(3, 2**150), "float") == 2.0**-148
+    assert FLOAT.rounded(Fraction(1, 2**149)) == 2.0**-149
+    assert FLOAT.rounded(Fraction(3, 2**150)) == 2.0**-148
     assert words.literal(Fraction(1, 2**150), "float") == "0.0f"
     assert words.literal(Fraction(-1, 2**151), "float") == "-0.0f"
     assert words.literal(Fraction(1, 2**1074), "double") == "5e-324"
@@ -197,10 +198,10 @@ def test_literals_round_trip(real: str) -> None:
     for _ in range(300):
         value = Fraction(pick.randint(-(10**20), 10**20), pick.randint(1, 10**9)) * Fraction(10) ** pick.randint(-45, 15)
         text = words.literal(value, real)
-        number = words.rounded(value, real)
+        number = REALS[real].rounded(value)
         if real == "float":
             assert single_bits(text) == struct.unpack("<I", struct.pack("<f", number))[0]
-            assert words.rounded(Fraction(text.rstrip("f")), "float") == number
+            assert FLOAT.rounded(Fraction(text.rstrip("f"))) == number
         else:
             assert float(text) == float(value) == number
 

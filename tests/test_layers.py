@@ -24,7 +24,7 @@ ROOMS: dict[str, str] = {
     "errors": "",
     "tables": "",
     "functions": "",
-    "reals": "",
+    "reals": "errors",
     "names": "errors functions",
     "ir": "errors tables",
     "joints": "errors",
@@ -39,16 +39,16 @@ ROOMS: dict[str, str] = {
     "methods": "derivation errors mechanism names",
     "passes": "ir",
     "programs": "derivation description errors functions ir mechanism methods names passes reals reference shelf",
-    # Program → text, and back
-    "backends": "errors functions ir names version",
-    "readback": "backends errors ir",
+    # the text back into rows, which asks nothing of what printed it; and Program → text
+    "readback": "errors functions ir reals",
+    "backends": "errors functions ir names reals version",
     # what is known of it, and what a machine makes of it
-    "certificate": "backends derivation description errors ir joints mechanism programs reference",
-    "machine": "backends certificate description errors functions ir mechanism names programs reference shelf",
+    "certificate": "backends derivation description errors ir joints mechanism programs reals reference",
+    "machine": "backends certificate description errors functions ir mechanism names programs reals reference shelf",
     "verification": "backends certificate description errors functions ir machine mechanism methods names programs readback "
                     "reals reference tables",
-    "proof": "backends certificate derivation description errors functions ir machine mechanism programs reference tables "
-             "verification",
+    "proof": "backends certificate derivation description errors functions ir machine mechanism programs reals reference "
+             "tables verification",
     "inspection": "backends derivation description errors functions ir joints mechanism methods names passes programs reference "
                   "tables",
     "measuring": "backends description errors functions ir machine mechanism methods names programs reals reference tables "

@@ -28,11 +28,12 @@ from symgen.methods import _fixman_geometry as geometry
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive
 from symgen.programs.options import Options
+from symgen.reals import REALS
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
-from symgen.verification.floating import EPS, check_floating
+from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.c_programs import Builder, vector
@@ -220,8 +221,8 @@ def test_four_hundred_light_points_stay_finite_in_either_real() -> None:
         logdet, grad = (getattr(solver, f)(q.astype(kind)) for f in (VALUE, SLOPE))
         slopes = grad if slopes is None else slopes
         # n roundings of partial sums no larger than three times the result; M's own condition costs the reference 1e-6
-        assert np.abs(logdet - expected).max() < 400 * EPS[real] * 3 * np.abs(expected).max() + 1e-6
-        assert np.abs(grad - slopes).max() <= 400 * EPS[real] * np.abs(slopes).max()
+        assert np.abs(logdet - expected).max() < 400 * REALS[real].eps * 3 * np.abs(expected).max() + 1e-6
+        assert np.abs(grad - slopes).max() <= 400 * REALS[real].eps * np.abs(slopes).max()
 
 
 def test_what_is_constant_is_one_logarithm_of_exact_numbers() -> None:

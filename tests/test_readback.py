@@ -22,9 +22,9 @@ TEXT = c99.source(forward_dynamics(), ARM)
 def test_the_text_is_the_program(real: str, trig: str) -> None:
     target = c99.Target("arm", 2, 2, trig)
     programs = arm(real) | {"payload": gravity(real, payload=True)}
-    header, sincos = c99.header(programs, target), c99.headers(programs, target).get(target.sincos, "")
+    header = c99.header(programs, target)
     for program in programs.values():
-        assert compare(program, c99.source(program, target), header, sincos) == []
+        assert compare(program, c99.source(program, target), header) == []
 
 
 @pytest.mark.parametrize("real", ["double", "float"])

@@ -24,7 +24,7 @@ from symgen.measuring import compare
 from symgen.mechanism import Mechanism
 from symgen.programs import choosing, deriving, making
 from symgen.programs.options import Options
-from symgen.reals import EPS, LOST, loses
+from symgen.reals import DOUBLE, LOST, loses
 from symgen.reference.free_bodies import freedom
 from symgen.verification import verify
 from symgen.verification.compiled import LONG
@@ -55,7 +55,7 @@ def test_digits_that_are_lost_are_not_verified() -> None:
     """Such a chain was "verified" against 1e20 round-offs and more."""
     found = report()
     floating, = found.of("floating")
-    assert floating.bound * EPS["double"] > LOST
+    assert floating.bound * DOUBLE.eps > LOST
     assert floating.verdict == "not judged"
     assert f"not judged floating point, {HARD}: loses its digits here ({floating.bound:.2g} round-offs)" in str(found)
     assert "verified" not in str(found)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from symgen.backends._c_text import WIDTH, literal
 from symgen.ir import Program
+from symgen.reals import REALS
 
 STATUSES = {
     "OK": "the results are stored",
@@ -20,8 +21,6 @@ STATUSES = {
     "DIVISOR": "a divisor, or what a logarithm or a root is taken of, is too small",
 }
 """What a function returns, from 0 on: NAME_OK …; the C stands in their order."""
-LEAST = {"float": Fraction(1, 2**126), "double": Fraction(1, 2**1022)}
-"""The smallest normal number: a divisor without a certified bound has this magnitude at least."""
 
 
 class Guard(NamedTuple):
@@ -33,13 +32,16 @@ class Guard(NamedTuple):
 
 
 def guards(program: Program, live: Sequence[int], floors: Mapping[int, Fraction]) -> list[Guard]:
-    """Of every divisor, logarithm and root, each row once; `floors` are certified bounds of rows."""
+    """Of every divisor, logarithm and root, each row once; `floors` are certified bounds of rows.
+
+    A divisor without such a bound has at least the magnitude of the smallest normal number.
+    """
     asked: dict[int, set[str]] = {}
     for i in live:
         op, args = program.rows[i].op, program.rows[i].args
         if op in ("div", "log", "sqrt") and program.rows[args[-1]].op != "const":
             asked.setdefault(args[-1], set()).add(op)
-    least = LEAST[program.real]
+    least = REALS[program.real].least
     return [Guard(row, row not in floors and ops == {"div"}, floors.get(row, Fraction(0) if ops == {"sqrt"} else least))
             for row, ops in asked.items()]
 
@@ -79,4 +81,4 @@ def lines(parts: Sequence[str], operator: str, indent: int) -> str:
 
 
 def _magnitude(text: str, real: str) -> str:
-    return f"{'fabsf' if real == 'float' else 'fabs'}({text})"
+    return f"{REALS[real].libm('fabs')}({text})"

@@ -17,11 +17,12 @@ from fractions import Fraction
 from typing import Any
 
 from symgen.backends import _checks, _sincos, render
-from symgen.backends._c_text import WIDTH, comment, identifier, literal, local, rounded
+from symgen.backends._c_text import WIDTH, comment, identifier, literal, local
 from symgen.backends._legend import legend
 from symgen.errors import ArgumentError, RequestError
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Outline, Port, Program
+from symgen.reals import DOUBLE, REALS
 from symgen.version import __version__
 
 TEMPLATES = "c99"
@@ -32,10 +33,7 @@ RANGE = _sincos.RANGE
 INLINE = 80
 """Columns that an expression may take inside another one; a longer one becomes a local of its own."""
 
-_CALLS = {
-    "double": {"sin": "sin", "cos": "cos", "sqrt": "sqrt", "log": "log"},
-    "float": {"sin": "sinf", "cos": "cosf", "sqrt": "sqrtf", "log": "logf"},
-}
+_CALLED = ("sin", "cos", "sqrt", "log")
 _ATOM, _UNARY, _PRODUCT, _SUM = 3, 2, 1, 0
 
 
@@ -95,7 +93,7 @@ class Target:
 def calls(real: str, target: Target) -> dict[str, str]:
     """The C name of each function that a Program may call."""
     own = {"sin": f"{target.name}_SIN", "cos": f"{target.name}_COS"} if target.trig == "macro" else {}
-    return _CALLS[real] | own
+    return {op: REALS[real].libm(op) for op in _CALLED} | own
 
 
 def parameters(program: Program, target: Target) -> dict[str, str]:
@@ -156,9 +154,9 @@ def single_real(programs: Iterable[Program]) -> str:
     reals = sorted({program.real for program in programs})
     if len(reals) > 1:
         raise ArgumentError("the functions mix double and float; one header declares one real type, so ask for either")
-    if reals and reals[0] not in _CALLS:
+    if reals and reals[0] not in REALS:
         raise ArgumentError(f"real is '{reals[0]}'; it can be double or float")
-    return reals[0] if reals else "double"
+    return reals[0] if reals else DOUBLE.name
 
 
 def describe(program: Program | Outline) -> tuple[list[Array], list[Array]]:
@@ -382,7 +380,7 @@ class _Writer:
             return f"{self.calls[op]}({self.text[args[0]]})", _ATOM
         if op == "neg":
             return f"-{self._operand(args[0], _ATOM)}", _UNARY
-        if op == "div" and self.rows[args[1]].op == "const" and rounded(self.rows[args[1]].value, self.program.real) == 0:
+        if op == "div" and self.rows[args[1]].op == "const" and REALS[self.program.real].nearest(self.rows[args[1]].value) == 0:
             raise RequestError(
                 f"{self.program.function} divides by a constant that is zero as a {self.program.real}; "
                 "use other units or --real double"

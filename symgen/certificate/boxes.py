@@ -11,6 +11,7 @@ from symgen.certificate.ranges import Range, Ranges
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.programs.options import Options
+from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 
@@ -59,7 +60,7 @@ def drawn(mechanism: Mechanism, ranges: Ranges, options: Options, count: int, se
     A run-time load is one that a body can be (`symgen.reference.states`), not any ten numbers of its box.
     """
     random = np.random.default_rng([seed, count, mechanism.nv])
-    real = np.float32 if options.real == "float" else np.float64
+    real = np.dtype(REALS[options.real].numpy).type
     found = {}
     for name, elements in ranges.of.items():
         low, high = (np.array([float(one[end]) for one in elements]) for end in (0, 1))

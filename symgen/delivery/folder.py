@@ -31,7 +31,7 @@ from symgen.ir import Port, Program
 from symgen.joints import joint_type
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism
-from symgen.reals import LOST
+from symgen.reals import LOST, REALS
 from symgen.version import __version__
 
 Number = float | Fraction
@@ -117,8 +117,8 @@ def texts(
     files |= {target.file(name): c99.source(program, target, bounds.get(name)) for name, program in programs.items()}
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = _tests(programs, target, list(cases))
-    spelt = {"float": {"fabs": "fabsf", "spoilt": "1e30f", "infinity": "HUGE_VALF", "zero": "0.0f"},
-             "double": {"fabs": "fabs", "spoilt": "1e300", "infinity": "HUGE_VAL", "zero": "0.0"}}[described["real"]]
+    real = REALS[described["real"]]
+    spelt = {"fabs": real.libm("fabs"), "spoilt": real.spoilt, "infinity": real.infinity, "zero": literal(Fraction(0), real.name)}
     filled = common | spelt | {"tests": tests, "total": len(tests)}
     files[f"{target.name}_selftest.c"] = render(c99.TEMPLATES, "selftest.c.j2", **filled)
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only

@@ -16,7 +16,7 @@ import numpy as np
 from symgen.delivery.folder import SelfTestCase
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.reals import EPS
+from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.verification.floating import allowance
 from symgen.verification.residuals import RESIDUALS
@@ -54,7 +54,7 @@ def _fraction(ball: Any) -> Fraction:
 
 def _bounds(program: Program, exact: Mapping[str, Array], truth: Truth, trig: str) -> dict[str, Array]:
     """Absolute error allowed to each result at each state, one number for all its elements."""
-    unit = EPS[program.real] * (allowance(program, truth, trig) + ROUNDING)
+    unit = REALS[program.real].eps * (allowance(program, truth, trig) + ROUNDING)
     if program.function in RESIDUALS:
         with truth.scalars.working():
             size = RESIDUALS[program.function](exact, truth).size

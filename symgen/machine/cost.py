@@ -32,6 +32,7 @@ from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, TEMPLATES
 from symgen.machine.image import Image, Unreadable, read
 from symgen.mechanism import Mechanism
+from symgen.reals import REALS
 from symgen.reference.states import draw_states
 
 STATES = 64
@@ -196,7 +197,7 @@ def _cycles(real: str, symbol: str, undefined: tuple[str, ...], image: Image, to
         return {}
     if not timing.table:
         return {"cycles": (-(-min(whole) // timing.issues), None), "cycles_alone": (-(-min(alone) // timing.issues), None)}
-    if real == "double" and tools.machine.double_in_software:
+    if REALS[real].size > REALS[tools.machine.real].size:
         raise Unreadable(f"the FPU of {tools.machine.title} has no double, whose cycles in software are not estimated")
     entry, tape = image.symbols[symbol], image.symbols[f"{symbol}_on_tape"]
     called = [image.symbols[name] for name in undefined if name in image.symbols]

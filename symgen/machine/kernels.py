@@ -19,6 +19,7 @@ from symgen.backends._checks import STATUSES
 from symgen.errors import ArgumentError, StateError
 from symgen.functions import Array
 from symgen.ir import Outline, Port
+from symgen.reals import REALS
 
 Call = Callable[..., Any]
 
@@ -47,7 +48,7 @@ class Kernel:
         self.one, self.batch = getattr(library.lib, symbol), getattr(library.lib, f"{symbol}_batch")
         self.aligned, self.in_turn = getattr(library.lib, f"{symbol}_aligned"), getattr(library.lib, f"{symbol}_chain")
         self.ffi = library.ffi
-        self.real = numpy.dtype(numpy.float32 if program.real == "float" else numpy.float64)
+        self.real = numpy.dtype(REALS[program.real].numpy)
         self.inputs, self.outputs = program.inputs, program.outputs
 
     def _heed(self, code: int | None, first: int | None = None) -> None:

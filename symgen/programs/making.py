@@ -24,6 +24,7 @@ from symgen.programs import choosing, deriving
 from symgen.programs.deriving import once
 from symgen.programs.options import Options
 from symgen.programs.plain import from_plain, to_plain
+from symgen.reals import DOUBLE
 
 if TYPE_CHECKING:
     from symgen.reference.regularity import Loss
@@ -102,7 +103,7 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Opt
                    "take another method or lock joints that do not matter with --lock")
         shelf.keep({"refused": refused}, "program", *key)
         raise RequestError(refused) from None
-    shelf.keep({"program": to_plain(replace(derived, real="double"))}, "program", *key)
+    shelf.keep({"program": to_plain(replace(derived, real=DOUBLE.name))}, "program", *key)
     return derived
 
 
@@ -117,7 +118,7 @@ def _chosen(mechanism: Mechanism, function: str, options: Options) -> Program | 
             shelf.keep({"refused": str(error)}, "choice", *key)
             return str(error)
         shelf.keep({"method": found.method, "passed_over": found.passed_over}, "choice", *key)
-        plain = to_plain(replace(found, real="double", passed_over=()))
+        plain = to_plain(replace(found, real=DOUBLE.name, passed_over=()))
         shelf.keep({"program": plain}, "program", *_key(mechanism, function, found.method, options))
         return found
     if "refused" in known:

@@ -8,6 +8,7 @@ from symgen.description.tip import tip
 from symgen.functions import AT_RUN_TIME, FUNCTIONS
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
+from symgen.reals import REALS
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Options:
     checked: bool = False
 
     def __post_init__(self) -> None:
-        nearest(self.real, ("double", "float"), "real type")
+        nearest(self.real, REALS, "real type")
         nearest(self.trig, ("libm", "macro", "inline"), "kind of trigonometry")
 
     @property

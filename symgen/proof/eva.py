@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from symgen.backends import c99, render
-from symgen.backends._c_text import rounded
 from symgen.errors import ArgumentError, BuildError, ToolMissing
 from symgen.ir import Program
+from symgen.reals import REALS
 
 TEMPLATES = "eva"
 PACKAGE = "frama-c-base"
@@ -35,8 +35,6 @@ _OPTIONS = ("-eva", "-eva-precision", "0", "-warn-special-float", "non-finite", 
 _PROVED = ("Valid", "Considered valid")
 TURNS = "-1.000001 <= found.sine <= 1.000001 && -1.000001 <= found.cosine <= 1.000001"
 """Of a sine and cosine within two units in the last place of the exact ones, in either type."""
-_FORMAT = {"float": (24, -149), "double": (53, -1074)}
-"""Binary digits, and the exponent of the smallest number."""
 _TIMEOUT = 600
 SHOWN = 3
 """Alarms that are printed; the first brings about what follows."""
@@ -221,13 +219,11 @@ def _call(program: Program, target: c99.Target, ranges: Mapping[str, Sequence[Ra
 
 def outward(bound: Fraction | float, sign: int, real: str) -> str:
     """The literal of the type that is nearest to `bound` without being less (`sign` 1) or more (-1)."""
-    exact = Fraction(bound)
-    number = rounded(exact, real)
+    exact, kind = Fraction(bound), REALS[real]
+    number = kind.rounded(exact)
     if sign*Fraction(number) < sign*exact:
-        digits, smallest = _FORMAT[real]
-        step = Fraction(2)**max(math.frexp(number)[1] - digits, smallest) if number else Fraction(2)**smallest
-        number = rounded(Fraction(number) + sign*step, real)
-    return f"{number.hex()}{'f' if real == 'float' else ''}"
+        number = kind.rounded(Fraction(number) + sign*kind.spacing(number))
+    return f"{number.hex()}{kind.suffix}"
 
 
 def _run(folder: Path, files: Sequence[str]) -> list[dict[str, str]]:

@@ -17,6 +17,7 @@ from symgen.backends import c99
 from symgen.errors import BuildError
 from symgen.ir import Program
 from symgen.machine.compilers import find_compiler
+from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Results, Runner
 
@@ -76,7 +77,7 @@ def _run(folder: Path, arguments: list[str], made: str) -> str:
 
 
 def _runner(program: Program, call: Any) -> Runner:
-    real = {"double": np.float64, "float": np.float32}[program.real]
+    real = np.dtype(REALS[program.real].numpy)
     call.restype = None
 
     def run(arguments: Mapping[str, Array]) -> Results:

@@ -16,7 +16,7 @@ import numpy as np
 from symgen import methods
 from symgen.backends import c99
 from symgen.ir import Program
-from symgen.reals import EPS, LOST, loses
+from symgen.reals import LOST, REALS, loses
 from symgen.reference.free_bodies import freedom
 from symgen.verification.evaluating import Runner
 from symgen.verification.report import Check, lost_digits
@@ -51,7 +51,7 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, trig
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
     with truth.scalars.working():
         for name, found in distances(program.function, entered, truth).items():
-            error, state = worst(found.difference, found.size * EPS[program.real])
+            error, state = worst(found.difference, found.size * REALS[program.real].eps)
             if error >= units:
                 units, where = error, f"largest in {name}, state {state}"
             if not none and loses(allowed * found.loss, program.real) and found.seen > LOST:

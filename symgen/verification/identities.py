@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.ir import Program
-from symgen.reals import EPS, loses
+from symgen.reals import REALS, loses
 from symgen.reference.precision import Array
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.elimination import determinant, is_positive
@@ -242,7 +242,7 @@ def check_identities(programs: Mapping[str, Program], compiled: Mapping[str, Run
         if over_floats is not None and not identity.exact_only:
             real = next(iter(programs.values())).real
             units = sum(allowance(programs[function], truth, trig) for function in identity.needs)
-            found, _ = _check(identity, over_floats, units, " eps", EPS[real])
+            found, _ = _check(identity, over_floats, units, " eps", REALS[real].eps)
             open_ = next((f for f in identity.needs if f in lost or loses(allowance(programs[f], truth, trig), real)), "")
             yield replace(found, unjudged=f"{open_} loses its digits here", lost=loses(units, real)) if open_ else found
 

@@ -144,7 +144,7 @@ def verify_programs(
     printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
     for function, program in programs.items():
         _tell(progress, f"text of {function}", len(checks), total)
-        checks.append(check_text(program, printed[function], labels[function], header, sincos,
+        checks.append(check_text(program, printed[function], labels[function], target, header, sincos,
                                  floors[function] if options.checked else None))
 
     _tell(progress, "compiling", len(checks), total)
