@@ -32,6 +32,7 @@ from pycparser import c_ast, c_parser
 
 from symgen.backends import c99
 from symgen.backends._sincos import RANGE
+from symgen.options import TextOptions
 from symgen.reals import REALS
 
 PRECISION = {"float": 24, "double": 53}
@@ -44,7 +45,7 @@ Statements = dict[str, Any]
 
 
 def text(real: str) -> str:
-    return c99.sincos(real, c99.Target("arm", 1, 1, "inline"))
+    return c99.sincos(real, c99.Target("arm", 1, 1, TextOptions("inline")))
 
 
 def statements(source: str) -> Statements:

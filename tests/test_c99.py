@@ -19,6 +19,7 @@ from symgen.backends import _c_text as words
 from symgen.backends import c99
 from symgen.errors import RequestError
 from symgen.ir import Port, Program, evaluate
+from symgen.options import TextOptions
 from symgen.reals import FLOAT, REALS
 from tests.c_programs import DOUBLES, Builder, arm, forward_dynamics, gravity, scrambled, vector
 
@@ -73,7 +74,7 @@ def test_bits_of_scrambled_programs(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.parametrize("trig", c99.TRIG)
 def test_float_hides_no_double(tmp_path: Path, trig: str) -> None:
-    target = c99.Target("arm", 2, 2, trig)
+    target = c99.Target("arm", 2, 2, TextOptions(trig))
     programs = arm("float")
     library = build(tmp_path, programs, target, "-O1")
     for program in programs.values():
@@ -108,7 +109,7 @@ def test_results_may_alias_arguments(tmp_path: Path) -> None:
 def test_cpp_reads_the_header_and_links(tmp_path: Path) -> None:
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed: make firmware-tools")
-    target = c99.Target("arm", 2, 2, "macro")
+    target = c99.Target("arm", 2, 2, TextOptions("macro"))
     build(tmp_path, arm(), target)
     (tmp_path / "main.cpp").write_text(
         '#include "arm.h"\n'
@@ -126,7 +127,7 @@ def test_cpp_reads_the_header_and_links(tmp_path: Path) -> None:
 
 
 def test_user_macros_replace_sine_and_cosine(tmp_path: Path) -> None:
-    target = c99.Target("arm", 2, 2, "macro")
+    target = c99.Target("arm", 2, 2, TextOptions("macro"))
     library = build(tmp_path, arm(), target, "-Darm_SIN(x)=(0*(x))", "-Darm_COS(x)=(1+0*(x))")
     out = (ctypes.c_double * 4)()
     library.arm_mass_matrix((ctypes.c_double * 2)(1, 1), out)
@@ -224,7 +225,7 @@ def test_division_by_a_constant_that_vanishes_is_refused() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: c99.Target("arm", 2, 2, "cordic"),
+        lambda: c99.Target("arm", 2, 2, TextOptions("cordic")),
         lambda: c99.single_real([forward_dynamics("half")]),
         lambda: c99.header({"a": forward_dynamics("float"), "b": forward_dynamics()}, c99.Target("arm", 2, 2)),
         lambda: backends.find("c9"),

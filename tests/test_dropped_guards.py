@@ -17,22 +17,23 @@ from symgen.backends import _checks, _sincos, c99
 from symgen.certificate import checked_floors
 from symgen.description.loading import builtin_robots
 from symgen.ir import Port, Program
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions, TextOptions
 from symgen.readback import literals, owed
 from symgen.readback.rows import compare
 from symgen.reals import DOUBLE, FLOAT, REALS
 from symgen.verification.verify import verify
 from tests.c_programs import Builder, vector
 
+CHECKED = TextOptions("inline", checked=True)
 Checked = tuple[Program, c99.Target, Mapping[int, Fraction]]
 
 
 def checked(robot: str, function: str = "forward_dynamics", real: str = "double") -> Checked:
     """As a folder of `--checked --trig inline` has it."""
-    mechanism, options = symgen.load(robot), Options(real, trig="inline", checked=True)
+    mechanism = symgen.load(robot)
     program = symgen.program(mechanism, function, real=real)
-    target = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, "inline", checked=True)
-    return program, target, checked_floors(mechanism, program, options)
+    target = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, CHECKED)
+    return program, target, checked_floors(mechanism, program, ProgramOptions(real), CHECKED)
 
 
 def three_kinds(real: str = "double") -> Checked:
@@ -41,7 +42,7 @@ def three_kinds(real: str = "double") -> Checked:
     x = [b.input(0, k) for k in range(4)]
     turned = b.op("sin", b.op("add", x[0], x[1]))
     rows = (b.op("div", turned, x[0]), b.op("div", turned, x[1]), b.op("log", x[2]), b.op("sqrt", x[3]))
-    return b.program([Port("g", (4,), rows)]), c99.Target("arm", 4, 4, "inline", checked=True), {x[1]: Fraction(1, 7)}
+    return b.program([Port("g", (4,), rows)]), c99.Target("arm", 4, 4, CHECKED), {x[1]: Fraction(1, 7)}
 
 
 # The printer drops one

@@ -23,9 +23,9 @@ from symgen.description.tip import tip
 from symgen.errors import BuildError, RequestError
 from symgen.ir import Port, Program
 from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.programs.deriving import models
-from symgen.programs.options import Options
 from symgen.proof import eva
 from symgen.proof.multipliers import ROUND_OFF, carried, multiplier_sizes
 from tests import robots_for_tests
@@ -73,7 +73,7 @@ def own(mechanism: Mechanism) -> c99.Target:
 @cache
 def made(robot: str, real: str) -> dict[str, Program]:
     mechanism = load(robot)
-    return making.programs(mechanism, None if REQUIRED or robot != "panda" else SOME, Options(real, frame=tip(mechanism)))
+    return making.programs(mechanism, None if REQUIRED or robot != "panda" else SOME, ProgramOptions(real, frame=tip(mechanism)))
 
 
 @cache
@@ -108,7 +108,7 @@ def test_panda_in_float_takes_one_multiplier_on_trust_besides_the_divisors() -> 
 def test_an_own_sine_is_admitted_to_be_one_and_looked_through_for_the_rest() -> None:
     tool("frama-c")
     mechanism, programs, spans = load("scara"), made("scara", "double"), ranges(load("scara"))
-    target = c99.Target("scara", mechanism.nq, mechanism.nv, "inline")
+    target = c99.Target("scara", mechanism.nq, mechanism.nv, TextOptions("inline"))
     lowest = {f: floors(program, mechanism) for f, program in programs.items()}
     found = eva.prove(programs, target, spans, lowest)
     assert all(proof.proved for proof in found.values())
@@ -159,7 +159,7 @@ def alarms(robot: str, pattern: str, spoilt: str, admit: bool = True) -> tuple[e
     """Eva's on forward dynamics in float, one match of a pattern replaced in the text."""
     tool("frama-c")
     mechanism, function = load(robot), "forward_dynamics"
-    programs = making.programs(mechanism, [function], Options("float"))
+    programs = making.programs(mechanism, [function], ProgramOptions("float"))
     lowest = {function: floors(programs[function], mechanism)} if admit else {}
     texts, _ = eva.sources(programs, own(mechanism), lowest, {})
     file = own(mechanism).file(function)

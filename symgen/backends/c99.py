@@ -22,12 +22,13 @@ from symgen.backends._legend import legend
 from symgen.errors import ArgumentError, RequestError
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Outline, Port, Program
+from symgen.options import PLAIN, TextOptions
 from symgen.reals import DOUBLE, REALS
 from symgen.version import __version__
 
 TEMPLATES = "c99"
 TRIG = {"libm": 1, "macro": 1, "inline": _sincos.ULPS}
-"""Where sine and cosine come from, and by how many units in the last place they are taken to be off."""
+"""Where sine and cosine come from (`TextOptions.trig`), and by how many units in the last place they are taken to be off."""
 RANGE = _sincos.RANGE
 """The largest angle (rad) that the own sine and cosine are proved for."""
 INLINE = 80
@@ -41,23 +42,25 @@ _ATOM, _UNARY, _PRODUCT, _SUM = 3, 2, 1, 0
 class Target:
     """What the text of one robot shares: its C name, its sizes, and where it came from.
 
-    `name` becomes a C identifier (`identifier`). `trig` is 'libm', 'macro' for NAME_SIN and NAME_COS, or 'inline' for the
-    functions' own (`_sincos`). Where `checked`, the functions return a status (`_checks`).
+    `name` becomes a C identifier (`identifier`). `text` says where sine and cosine come from (`_sincos` has those of one's own),
+    and whether the functions return a status (`_checks`).
     """
 
     name: str
     nq: int
     nv: int
-    trig: str = "libm"
+    text: TextOptions = PLAIN
     source_sha256: str = ""
-    checked: bool = False
     frame: str = ""
     """The link whose frame the functions speak of, where one of them does and it is known."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))
-        if self.trig not in TRIG:
-            raise ArgumentError(f"trig is '{self.trig}'; it can be libm, macro or inline")
+
+    @property
+    def checked(self) -> bool:
+        """Whether the functions return a status."""
+        return self.text.checked
 
     def symbol(self, function: str) -> str:
         """The C name of a function."""
@@ -79,8 +82,8 @@ class Target:
             "name": self.name,
             "nq": self.nq,
             "nv": self.nv,
-            "macro_trig": self.trig == "macro",
-            "inline_trig": self.trig == "inline",
+            "macro_trig": self.text.trig == "macro",
+            "inline_trig": self.text.trig == "inline",
             "ulps": _sincos.ULPS,
             "range": _sincos.RANGE,
             "returns": "int" if self.checked else "void",
@@ -92,7 +95,7 @@ class Target:
 
 def calls(real: str, target: Target) -> dict[str, str]:
     """The C name of each function that a Program may call."""
-    own = {"sin": f"{target.name}_SIN", "cos": f"{target.name}_COS"} if target.trig == "macro" else {}
+    own = {"sin": f"{target.name}_SIN", "cos": f"{target.name}_COS"} if target.text.trig == "macro" else {}
     return {op: REALS[real].libm(op) for op in _CALLED} | own
 
 
@@ -126,7 +129,7 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
 def statuses(programs: Iterable[Program], target: Target) -> list[dict[str, Any]]:
     """What checked functions return, by `name`, `value` and meaning (`what`): those that some of the programs can return."""
     divides = any(_checks.guards(program, live_rows(program), {}) for program in programs)
-    known = {"OK", "NOT_FINITE", *(["OUT_OF_RANGE"] if target.trig == "inline" else []), *(["DIVISOR"] if divides else [])}
+    known = {"OK", "NOT_FINITE", *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []), *(["DIVISOR"] if divides else [])}
     return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(_checks.STATUSES.items())
             if name in known and target.checked]
 
@@ -146,7 +149,7 @@ def sincos(real: str, target: Target) -> str:
 
 def turns(program: Program, target: Target) -> bool:
     """Whether a function includes NAME_sincos.h."""
-    return target.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
+    return target.text.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
 
 
 def single_real(programs: Iterable[Program]) -> str:

@@ -10,7 +10,7 @@ from symgen.certificate.intervals import Interval, down, up
 from symgen.certificate.ranges import Range, Ranges
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions
 from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
@@ -54,7 +54,7 @@ def _cut(one: Range, each: int, place: Array | None) -> Interval:
     return Interval(ends[place], ends[place + 1])
 
 
-def drawn(mechanism: Mechanism, ranges: Ranges, options: Options, count: int, seed: int = 0) -> dict[str, Array]:
+def drawn(mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: int, seed: int = 0) -> dict[str, Array]:
     """`count` states in the box by argument name, numbers of the type `options.real` as float64; one in eight is a corner.
 
     A run-time load is one that a body can be (`symgen.reference.states`), not any ten numbers of its box.

@@ -17,7 +17,7 @@ import numpy as np
 
 from symgen.ir import Numbers, Port, Program, evaluate
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import arb
 from symgen.reference.states import draw_states
@@ -45,7 +45,7 @@ class Elimination:
 class Told:
     """The rows of `program` at the states, and what of the elimination of `mechanism`'s mass matrix they are."""
 
-    def __init__(self, mechanism: Mechanism, program: Program, options: Options) -> None:
+    def __init__(self, mechanism: Mechanism, program: Program, options: ProgramOptions) -> None:
         self.program = program
         self.scalars = arb(DIGITS + 5 * mechanism.longest // 4)   # an elimination over balls loses about a digit a joint
         links = {"payload": options.payload, "wrench": options.wrench}

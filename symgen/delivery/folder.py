@@ -31,6 +31,7 @@ from symgen.ir import Port, Program
 from symgen.joints import joint_type
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism
+from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import LOST, REALS
 from symgen.version import __version__
 
@@ -57,7 +58,8 @@ def write(
     programs: Mapping[str, Program],
     *,
     name: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: ProgramOptions | None = None,
+    text: TextOptions = PLAIN,
     cases: Iterable[SelfTestCase] = (),
     evidence: Mapping[str, Any] | None = None,
     floors: Mapping[str, Mapping[int, Fraction]] | None = None,
@@ -66,20 +68,19 @@ def write(
 ) -> dict[str, Any]:
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
-    `name` replaces the robot's as the C name; `options` are recorded in the manifest (frame, payload, wrench, trig …);
-    `trig`, `checked` and `target` are heeded, and so is `wrap`, the wrappers of the C that are wanted besides. `evidence` is
+    `name` replaces the robot's as the C name; `options` are those of the programs, which the manifest records. `evidence` is
     what was found out about the C, plain data for the manifest and the README ("cost": `symgen.delivery.cost_sheet`, "proof":
     `symgen.delivery.proof_sheet`); `floors` are certified bounds of divisors by function and row (`c99.source`); `left_out` says
     why other functions are not in it. A folder that is there already is replaced when symgen wrote it; files in it that symgen
     did not write are kept. With `functions_only` it holds the functions and their headers, nothing else, not even the manifest.
     Raises RequestError when something else stands there, or when the disk refuses.
     """
-    files = texts(mechanism, programs, name=name, options=options, cases=cases, evidence=evidence, floors=floors,
+    files = texts(mechanism, programs, name=name, options=options, text=text, cases=cases, evidence=evidence, floors=floors,
                   left_out=left_out)
     manifest: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
         functions = {entry["file"] for entry in manifest["functions"].values()}
-        files = {name: text for name, text in files.items() if name in functions or name.endswith((".h", ".hpp"))}
+        files = {name: content for name, content in files.items() if name in functions or name.endswith((".h", ".hpp"))}
         manifest["files"] = sorted(files)
     replace_folder(Path(folder), files, manifest["robot"])
     return manifest
@@ -90,7 +91,8 @@ def texts(
     programs: Mapping[str, Program],
     *,
     name: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: ProgramOptions | None = None,
+    text: TextOptions = PLAIN,
     cases: Iterable[SelfTestCase] = (),
     evidence: Mapping[str, Any] | None = None,
     floors: Mapping[str, Mapping[int, Fraction]] | None = None,
@@ -99,18 +101,15 @@ def texts(
     """Every file of the folder by name. The same arguments give the same texts."""
     from symgen.description.canonical import to_toml
 
-    chosen = dict(options or {})
-    trig = chosen.get("trig", "libm")
-    checked = bool(chosen.get("checked"))
-    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, trig, mechanism.source_sha256, checked,
-                        chosen.get("frame") or "")
-    described = _manifest(mechanism, programs, target, chosen)
+    options = options or ProgramOptions()
+    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, text, mechanism.source_sha256, options.frame or "")
+    described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
     described |= {"command": shlex.join(words), "not_modelled": omissions(mechanism, left_out)}
-    common = target.context | {"real": described["real"], "cpp": "cpp17" in chosen.get("wrap", ()),
+    common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap,
                                "statuses": c99.statuses(programs.values(), target)}
     files = c99.headers(programs, target)
-    wraps = [wrapper(backend) for backend in chosen.get("wrap", ())]
+    wraps = [wrapper(backend) for backend in text.wrap]
     headers = [f"{target.name}.h", *(f"{target.name}.{module.SUFFIX}" for module in wraps)]
     files |= {f"{target.name}.{module.SUFFIX}": module.header(programs, target) for module in wraps}
     bounds = floors or {}
@@ -127,18 +126,18 @@ def texts(
     files["CMakeLists.txt"] = render(c99.TEMPLATES, "CMakeLists.txt.j2", **common, **built)
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known
-    said = _readme(mechanism, programs, described) | {"machine": chosen.get("target"), "command": again.lines(words)}
+    said = _readme(mechanism, programs, described) | {"machine": text.target, "command": again.lines(words)}
     said |= legend(programs.values()) | context(known)
     files["README.md"] = render(c99.TEMPLATES, "README.md.j2", **common, **said)
-    if "target" in chosen:
-        files |= firmware.texts(target, chosen["target"], programs)
+    if text.target is not None:
+        files |= firmware.texts(target, text.target, programs)
     described["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return files
 
 
 def _manifest(
-    mechanism: Mechanism, programs: Mapping[str, Program], target: c99.Target, options: Mapping[str, Any]
+    mechanism: Mechanism, programs: Mapping[str, Program], target: c99.Target, options: ProgramOptions
 ) -> dict[str, Any]:
     def ports(found: Sequence[Port]) -> list[dict[str, Any]]:
         return [{"name": port.name, "shape": list(port.shape)} for port in found]
@@ -169,8 +168,16 @@ def _manifest(
             for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
         ],
         "functions": functions,
-        "options": {"name": mechanism.name} | {k: options[k] for k in sorted(options)},
+        "options": {"name": mechanism.name} | _recorded(options, target.text),
     }
+
+
+def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
+    """What was chosen, as the manifest holds it: what is not asked for is absent, but for a frame and a load."""
+    chosen: dict[str, Any] = {"frame": options.frame, "payload": options.payload, "trig": text.trig} | options.at_run_time
+    asked = {"checked": text.checked, "target": text.target, "wrap": list(text.wrap)}
+    chosen |= {key: value for key, value in asked.items() if value}
+    return {key: chosen[key] for key in sorted(chosen)}
 
 
 def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, TEMPLATES
 from symgen.machine.image import Image, Unreadable, read
 from symgen.mechanism import Mechanism
+from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
 from symgen.reference.states import draw_states
 
@@ -99,11 +100,11 @@ class Measured:
 
 
 def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, states: int = STATES,
-            at_run_time: Mapping[str, str] | None = None, trig: str = "libm", floors: Floors | None = None) -> Measured:
+            options: ProgramOptions | None = None, text: TextOptions = PLAIN, floors: Floors | None = None) -> Measured:
     """The cost of every one of the robot's programs over seeded random states.
 
-    `at_run_time` are the links of the arguments that are given at run time, by the argument's name; `trig` is as in
-    `symgen.backends.c99.Target`; `floors` are the certified bounds that checked functions compare with (None: unchecked).
+    `options` name the links of the arguments that are given at run time; `floors` are the certified bounds that checked
+    functions compare with.
 
     Raises RequestError for a target that does not count instructions or cannot hold the functions, ToolMissing (a
     BuildError) when a tool is missing.
@@ -112,8 +113,8 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
     if not machine.counter:
         counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
         raise RequestError(f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine")
-    drawn = draw_states(mechanism, states, SEED, **(at_run_time or {}))
-    own = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, trig, checked=floors is not None)
+    drawn = draw_states(mechanism, states, SEED, **(options.at_run_time if options else {}))
+    own = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, text)
 
     with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:
         folder = Path(name)

@@ -19,7 +19,7 @@ from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions
 from symgen.reals import DOUBLE, FLOAT, REALS
 from symgen.reference import precision
 from symgen.reference.digits import answers
@@ -114,7 +114,7 @@ def _errors(program: Program, rows: Mapping[int, Rounded], count: int) -> Result
     return found
 
 
-def observe(mechanism: Mechanism, program: Program, options: Options, states: Mapping[str, Array], run: Any,
+def observe(mechanism: Mechanism, program: Program, options: ProgramOptions, states: Mapping[str, Array], run: Any,
             found: RoundOff) -> RoundOff:
     """`found` with what the compiled `run` was off by, at `states` for float, at the first IN_BALLS of them for double."""
     balls = options.real == DOUBLE.name

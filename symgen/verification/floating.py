@@ -16,6 +16,7 @@ import numpy as np
 from symgen import methods
 from symgen.backends import c99
 from symgen.ir import Program
+from symgen.options import PLAIN, TextOptions
 from symgen.reals import LOST, REALS, loses
 from symgen.reference.free_bodies import freedom
 from symgen.verification.evaluating import Runner
@@ -24,7 +25,7 @@ from symgen.verification.residuals import distances, worst
 from symgen.verification.truth import Truth
 
 
-def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
+def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> float:
     """The bound in units: `depth`, one for the constants, and those of a sine, whose last place is a unit or less.
 
     A method whose answer is a difference of larger terms may lose what those are larger by: `symgen.reference.free_bodies`.
@@ -32,17 +33,17 @@ def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
     terms = 1.0
     if methods.differs(program.method, truth.mechanism):
         terms = max(terms, freedom(truth.mechanism, truth.links["payload"]))
-    return float(program.depth + 1 + c99.TRIG[trig]) * terms
+    return float(program.depth + 1 + c99.TRIG[text.trig]) * terms
 
 
-def check_floating(program: Program, run: Runner, truth: Truth, label: str, trig: str = "libm") -> Check:
+def check_floating(program: Program, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
 
     Not judged is what loses its digits: where the bound is more than `symgen.reals.LOST` of the terms, so that it is none,
     or where it is so of the answer that they leave over and the answer was seen to be off by as much.
     """
     results = run(truth.arguments(program.function, truth.floats))
-    units, where, allowed = 0.0, "", allowance(program, truth, trig)
+    units, where, allowed = 0.0, "", allowance(program, truth, text)
     none = loses(allowed, program.real)
     lost = allowed if none else 0.0
     broken = next((name for name, values in results.items() if not np.isfinite(values).all()), None)
