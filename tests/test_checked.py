@@ -18,7 +18,7 @@ from symgen.backends._checks import STATUSES
 from symgen.backends._sincos import RANGE
 from symgen.errors import StateError, SymgenError
 from symgen.ir import Port, Program
-from symgen.options import ProgramOptions, TextOptions
+from symgen.options import TRIG, ProgramOptions, TextOptions
 from symgen.programs.making import programs
 from symgen.readback.rows import compare
 from symgen.verification.verify import verify
@@ -79,7 +79,7 @@ def test_every_status_is_provoked(real: str, flags: tuple[str, ...], tmp_path: P
         assert called(library, program, own, {"q": q}) == (status, status == OK), q
 
 
-@pytest.mark.parametrize("trig", c99.TRIG)
+@pytest.mark.parametrize("trig", TRIG)
 @pytest.mark.parametrize("real", REALS)
 def test_every_element_of_every_argument_counts(real: str, trig: str, tmp_path: Path) -> None:
     found = programs(symgen.load("scara"), ["forward_dynamics", "gravity_force", "mass_matrix_and_bias"], ProgramOptions(real))

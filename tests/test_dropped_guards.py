@@ -6,6 +6,7 @@ import random
 import re
 import struct
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import cycle
 from typing import Any
@@ -20,7 +21,7 @@ from symgen.ir import Port, Program
 from symgen.options import ProgramOptions, TextOptions
 from symgen.readback import literals, owed
 from symgen.readback.rows import compare
-from symgen.reals import DOUBLE, FLOAT, REALS
+from symgen.reals import DOUBLE, FLOAT, REALS, Real
 from symgen.verification.verify import verify
 from tests.c_programs import Builder, vector
 
@@ -181,5 +182,9 @@ def test_a_printer_that_rounds_another_way_is_caught(monkeypatch: pytest.MonkeyP
     program = b.program([Port("g", (1,), (b.op("mul", b.const(twice), b.input(0, 0)),))])
     target = c99.Target("arm", 1, 1)
     assert compare(program, c99.source(program, target)) == []
-    monkeypatch.setattr(c99, "literal", lambda value, real: f"{struct.unpack('<f', struct.pack('<f', float(value)))[0]!r}f")
+
+    def slipped(value: Fraction, real: Real) -> str:
+        return f"{struct.unpack('<f', struct.pack('<f', float(value)))[0]!r}{real.suffix}"
+
+    monkeypatch.setattr(c99, "C", replace(c99.C, literal=slipped))
     assert compare(program, c99.source(program, target)) != []

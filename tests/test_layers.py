@@ -68,7 +68,7 @@ ROOMS: dict[str, str] = {
 }
 
 # folders whose files do not know each other; the file named here, and any that starts with _, is what they share.
-LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "passes": "rewrite", "backends": "c99", "commands": "",
+LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "passes": "rewrite", "backends": "", "commands": "",
                           "reproduce": "", "machine/targets": ""}
 
 # third-party package: the rooms, or the files or folders of one, that may know it

@@ -10,7 +10,7 @@ import pytest
 
 from symgen.backends import c99
 from symgen.ir import Program
-from symgen.options import TextOptions
+from symgen.options import TRIG, TextOptions
 from symgen.readback.rows import compare
 from tests.c_programs import arm, determinant, forward_dynamics, gravity, mass_matrix_and_bias, scrambled
 
@@ -19,7 +19,7 @@ TEXT = c99.source(forward_dynamics(), ARM)
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-@pytest.mark.parametrize("trig", c99.TRIG)
+@pytest.mark.parametrize("trig", TRIG)
 def test_the_text_is_the_program(real: str, trig: str) -> None:
     target = c99.Target("arm", 2, 2, TextOptions(trig))
     programs = arm(real) | {"payload": gravity(real, payload=True)}
@@ -32,7 +32,7 @@ def test_the_text_is_the_program(real: str, trig: str) -> None:
 @pytest.mark.parametrize("seed", range(25))
 def test_scrambled_programs_come_back(seed: int, real: str) -> None:
     program = scrambled(seed, 200, real)
-    for trig in c99.TRIG:
+    for trig in TRIG:
         assert compare(program, c99.source(program, c99.Target("arm", 3, 3, TextOptions(trig)))) == []
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
 from fractions import Fraction
 
 from symgen.backends._ascii import ascii_text
-from symgen.reals import REALS
+from symgen.backends._language import PRODUCT, SUM, Language
+from symgen.reals import Real
 
 
 def _set(text: str) -> frozenset[str]:
@@ -83,16 +83,6 @@ def identifier(name: str) -> str:
     return f"{text}_robot" if text in KEYWORDS or text in MATH or text in _SYSTEM or text.lower() in _TAKEN_FILES else text
 
 
-def local(name: str, taken: Container[str]) -> str:
-    """A name for a local variable near `name` that is no keyword, hides nothing of <math.h> and is not in `taken`."""
-    text = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    if text[:1].isdigit() or re.match(r"_([A-Z_]|$)", text) or not text:
-        text = f"x{text}"
-    while text in KEYWORDS or text in MATH or text in taken:
-        text += "_"
-    return text
-
-
 def comment(text: str) -> str:
     """`text` on one line of printable ASCII, unable to end a comment or to continue a line."""
     return one_line(ascii_text(text))   # in this order: what a sign is written as may be half of a comment's end
@@ -107,7 +97,19 @@ def one_line(text: str) -> str:
     return " ".join(plain.replace("??", "? ?").split())
 
 
-def literal(value: Fraction, real: str) -> str:
+def literal(value: Fraction, real: Real) -> str:
     """The shortest decimal that reads back as `value` rounded once to `real`, suffixed f for float: '0.1', '2.0f'."""
-    kind = REALS[real]
-    return f"{kind.shortest(value)}{kind.suffix}"
+    return f"{real.shortest(value)}{real.suffix}"
+
+
+C = Language(
+    reserved=KEYWORDS | MATH,
+    operators={"mul": ("*", PRODUCT), "div": ("/", PRODUCT), "add": (" + ", SUM), "sub": (" - ", SUM)},
+    literal=literal,
+    call=lambda name, real: real.libm(name),
+    comment=comment,
+    declaration="    const {kind} {name} = {value};",
+    apart=frozenset([(SUM, PRODUCT)]),
+    width=WIDTH,
+)
+"""Parentheses around a product in a sum are MISRA C:2012's, rule 12.1; nothing of <math.h> is hidden by a local."""

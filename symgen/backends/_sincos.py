@@ -59,7 +59,7 @@ CONSTANTS = {
 def context(real: str) -> dict[str, Any]:
     """What the template says about one real type."""
     known = CONSTANTS[real]
-    numbers = {name: literal(Fraction(value), real) for name, value in
+    numbers = {name: literal(Fraction(value), REALS[real]) for name, value in
                (("zero", "0"), ("one", "1"), ("four", "4"), ("half", "1/2"), ("quarter", "1/4"))}
     return numbers | known._asdict() | {
         "fabs": REALS[real].libm("fabs"),

@@ -16,7 +16,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.backends import c99
+from symgen.backends import printer
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
 from symgen.certificate.elimination import Backward, NoElimination, Recognised
@@ -64,7 +64,7 @@ class Floor:
 
 def arithmetic_of(real: str, text: TextOptions = PLAIN) -> Arithmetic:
     """The arithmetic of C with these options."""
-    return Arithmetic(real, c99.TRIG[text.trig])
+    return Arithmetic(real, printer().ulps[text.trig])
 
 
 def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own]:

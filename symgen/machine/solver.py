@@ -16,7 +16,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from symgen import shelf
-from symgen.backends import c99
+from symgen.backends._ports import single_real
+from symgen.backends._target import Target
 from symgen.errors import ArgumentError, UnknownName
 from symgen.ir import Outline, Program
 from symgen.machine.building import Build, depends, opened
@@ -141,8 +142,8 @@ class Solver:
     ) -> None:
         if not programs:
             raise ArgumentError("there is no function to compile; name at least one")
-        target = c99.Target(name, nq, nv, text, mechanism.source_sha256 if mechanism else "")
-        c99.single_real(programs.values())
+        target = Target(name, nq, nv, text, mechanism.source_sha256 if mechanism else "")
+        single_real(programs.values())
         library = load_library(programs, target, build or Build(), sources, floors)
         outlines = {function: program.outline for function, program in programs.items()}
         self._hold(name, outlines, nq, nv, build or Build(), text, library)
@@ -157,7 +158,7 @@ class Solver:
         self.real = next(iter(outlines.values())).real
         self._build, self._text, self._library = build, text, library.__name__
         self._recipe = self._sources = self._programs = None
-        symbol = c99.Target(name, nq, nv, text).symbol
+        symbol = Target(name, nq, nv, text).symbol
         self._kernels = {f: Kernel(one, library, symbol(f), text.checked) for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
             setattr(self, function, kernel.call())

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from symgen import methods
-from symgen.backends import c99
+from symgen.backends._target import Target
 from symgen.description.tip import tip
 from symgen.errors import OutOfReach, RequestError, SymgenError
 from symgen.functions import FUNCTIONS
@@ -326,7 +326,7 @@ def _one(mechanism: Mechanism, program: Program, build: Build) -> Row:
     if len(program.rows) > COMPILED_ROWS:
         why = f"not compiled, since {len(program.rows)} rows are more than a C compiler takes at ease"
         return Row(program.method, figures, dict.fromkeys(MEASURED, why))
-    size = footprint(program, c99.Target(mechanism.name, mechanism.nq, mechanism.nv), build)
+    size = footprint(program, Target(mechanism.name, mechanism.nq, mechanism.nv), build)
     missing = {f"{key}_bytes": why for key, why in size.missing.items()}
     figures |= {f"{key}_bytes": value for key, value in (("code", size.code), ("stack", size.stack)) if value is not None}
     return Row(program.method, figures, missing)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from symgen.backends import c99
+from symgen.backends._target import Target
 from symgen.certificate.boxes import drawn
 from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias
 from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, stated
@@ -54,7 +54,7 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
     `text` are then the folder's).
 
     `functions` as for `symgen.generate`; None: those of FUNCTIONS that the robot can have, or all in the folder.
-    `trig_ulps` is the error that sines and cosines are taken to have (None: `c99.TRIG`). `with_eva` runs Frama-C
+    `trig_ulps` is the error that sines and cosines are taken to have (None: `Printer.ulps`). `with_eva` runs Frama-C
     besides (`finite`). Raises RequestError for what cannot be asked for, and BuildError without Frama-C then, or without a C
     compiler unless `compiled` is False.
     """
@@ -105,7 +105,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     shown = None
     if with_eva:
         _tell(progress, "every operation, by Frama-C", total - 1, total)
-        target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, TextOptions(text.trig))
+        target = Target(name or mechanism.name, mechanism.nq, mechanism.nv, TextOptions(text.trig))
         shown = finite(mechanism, programs, floored, ranges, target)
     units = tuple("kg" if joint.kind == "prismatic" else "kg m²" for joint in mechanism.joints)
     return Proof(mechanism.name, options.real, states, tuple(own_inertias(mechanism)), units, tuple(found),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from symgen.backends import c99
+from symgen.backends._target import Target
 from symgen.certificate.divisors import Floor
 from symgen.certificate.ranges import Ranges
 from symgen.ir import Program
@@ -20,7 +20,7 @@ from symgen.proof.multipliers import multiplier_sizes
 
 
 def finite(mechanism: Mechanism, programs: Mapping[str, Program], certified: Mapping[str, Iterable[Floor]], ranges: Ranges,
-           target: c99.Target) -> dict[str, eva.Proof]:
+           target: Target) -> dict[str, eva.Proof]:
     """What Eva proves of the C of each function over `ranges`; `certified` are the certificates of its divisors.
 
     Raises ToolMissing without Frama-C.

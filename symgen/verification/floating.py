@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from symgen import methods
-from symgen.backends import c99
+from symgen.backends import printer
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import LOST, REALS, loses
@@ -33,7 +33,7 @@ def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> floa
     terms = 1.0
     if methods.differs(program.method, truth.mechanism):
         terms = max(terms, freedom(truth.mechanism, truth.links["payload"]))
-    return float(program.depth + 1 + c99.TRIG[text.trig]) * terms
+    return float(program.depth + 1 + printer().ulps[text.trig]) * terms
 
 
 def check_floating(program: Program, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:

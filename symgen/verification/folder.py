@@ -54,7 +54,7 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         turns = path / f"{name}_sincos.h"
         sincos = turns.read_text(encoding="utf-8") if turns.is_file() else ""
         wanted = printed.wrap if set(methods) == set(made) else ()
-        wraps = {backend: (path / f"{name}.{wrapper(backend).SUFFIX}").read_text(encoding="utf-8") for backend in wanted}
+        wraps = {backend: (path / f"{name}.{wrapper(backend).suffix}").read_text(encoding="utf-8") for backend in wanted}
     except OSError as error:
         raise DescriptionError(f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT) from None
     except SymgenError:

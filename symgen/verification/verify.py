@@ -14,7 +14,8 @@ from math import inf
 from os import PathLike
 from pathlib import Path
 
-from symgen.backends import c99
+from symgen.backends import printer
+from symgen.backends._target import Target
 from symgen.certificate import checked_floors
 from symgen.description.loading import is_text, load
 from symgen.description.tip import tip
@@ -95,7 +96,7 @@ def _verify_folder(folder: Folder, states: int, seed: int, compiled: bool, progr
     report = verify_programs(mechanism, programs, options, folder.text, states=states, seed=seed, compiled=compiled,
                              sources=folder.sources, header=folder.header, sincos=folder.sincos, name=folder.name,
                              progress=progress)
-    target = c99.Target(folder.name, mechanism.nq, mechanism.nv, folder.text)
+    target = Target(folder.name, mechanism.nq, mechanism.nv, folder.text)
     wraps = (check_wrapper(backend, text, programs, target) for backend, text in folder.wraps.items())
     return replace(report, checks=(*report.checks, *wraps))
 
@@ -138,7 +139,7 @@ def verify_programs(
         _tell(progress, f"algebra of {function}", len(checks), total)
         checks.append(check_algebra(program, truth, labels[function]))
 
-    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, text)
+    target = Target(name or mechanism.name, mechanism.nq, mechanism.nv, text)
     floors = {f: checked_floors(mechanism, program, options, text) for f, program in everything.items()}
     printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
     for function, program in programs.items():
@@ -152,7 +153,7 @@ def verify_programs(
     if compiled:
         require_compiler()
         try:
-            headers = c99.headers(everything, target) | ({target.sincos: sincos} if sincos else {})
+            headers = printer().headers(everything, target) | ({target.sincos: sincos} if sincos else {})
             runners = compiled_runners(everything, printed, headers, target)
         except BuildError as error:   # a folder's text may be anything; the backend's own compiles
             if not sources:
