@@ -28,6 +28,7 @@ from symgen.programs import making
 from symgen.programs.deriving import models
 from symgen.proof import eva
 from symgen.proof.multipliers import ROUND_OFF, carried, multiplier_sizes
+from symgen.readback.rows import compare
 from tests import robots_for_tests
 from tests.c_programs import scrambled
 from tests.robots_for_tests import BUILT_IN, draw, point_mass_arm, robot, run
@@ -241,7 +242,7 @@ def test_the_copy_with_annotations_is_the_program(real: str) -> None:
             assert relation == (">=" if bound >= 0 else "<=")
             assert 0 <= abs(bound) - abs(Fraction(number)) <= abs(bound)/10**5
             assert bound*Fraction(number) >= 0
-        assert rows.compare(program, re.sub(r"    //@ .*\n", "", text), texts["arm.h"]) == []
+        assert compare(program, re.sub(r"    //@ .*\n", "", text), texts["arm.h"]) == []
 
 
 def test_without_floors_the_text_is_the_emitted_one() -> None:
