@@ -12,8 +12,8 @@ from typing import Any
 from symgen import load
 from symgen.delivery.cost_sheet import cost_sheet
 from symgen.machine import targets
+from symgen.options import ProgramOptions
 from symgen.programs.making import programs
-from symgen.programs.options import Options
 from symgen.tables import span
 
 FILE = Path(__file__).parents[1] / "docs" / "firmware.md"
@@ -44,8 +44,8 @@ def wanted() -> list[tuple[str, str]]:
 
 def sheet(robot: str, target: str, real: str) -> dict[str, Any]:
     """One robot's; RuntimeError names the tool that is missing."""
-    mechanism = load(robot)
-    found = cost_sheet(mechanism, programs(mechanism, None, Options(real)).values(), target, {})
+    mechanism, options = load(robot), ProgramOptions(real)
+    found = cost_sheet(mechanism, programs(mechanism, None, options).values(), target, options)
     if "missing" in found:
         raise RuntimeError(found["missing"])
     return found

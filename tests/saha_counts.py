@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from symgen.ir import Program
+from symgen.options import ProgramOptions
 from symgen.programs.deriving import derive
-from symgen.programs.options import Options
 from symgen.reproduce._chains import dh_chain
 
 MANY_ROWS = 10**6
@@ -25,7 +25,7 @@ def counted(program: Program) -> Count:
 
 @cache
 def derived(n: int, twists: str, function: str, method: str) -> Program:
-    return derive(dh_chain(n, twists), function, method, Options(), MANY_ROWS)
+    return derive(dh_chain(n, twists), function, method, ProgramOptions(), MANY_ROWS)
 
 
 def solve(n: int, method: str) -> Count:

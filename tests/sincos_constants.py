@@ -14,6 +14,7 @@ import flint
 
 from symgen.backends._c_text import literal
 from symgen.backends._sincos import DOMAIN, RANGE, Constants
+from symgen.reals import REALS
 
 BITS = {"float": 24, "double": 53}
 PARTS = {"float": 4, "double": 2}
@@ -66,7 +67,7 @@ def constants(real: str) -> Constants:
     with flint.ctx.workprec(WORKING):
         sine, cosine = (coefficients(name, degree) for name, degree in zip(("sine", "cosine"), DEGREES[real], strict=True))
         numbers = [exact(2/flint.arb.pi())], [Fraction(3*2**(BITS[real] - 2))], parts(real), sine, cosine
-        turns, whole, *rest = [tuple(literal(x, real) for x in group) for group in numbers]
+        turns, whole, *rest = [tuple(literal(x, REALS[real]) for x in group) for group in numbers]
         return Constants(*turns, *whole, *rest)
 
 

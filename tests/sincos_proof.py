@@ -31,8 +31,9 @@ import flint
 from pycparser import c_ast, c_parser
 
 from symgen.backends import c99
-from symgen.backends._c_text import rounded
 from symgen.backends._sincos import RANGE
+from symgen.options import TextOptions
+from symgen.reals import REALS
 
 PRECISION = {"float": 24, "double": 53}
 PIECES = 64
@@ -44,7 +45,7 @@ Statements = dict[str, Any]
 
 
 def text(real: str) -> str:
-    return c99.sincos(real, c99.Target("arm", 1, 1, "inline"))
+    return c99.sincos(real, c99.Target("arm", 1, 1, TextOptions("inline")))
 
 
 def statements(source: str) -> Statements:
@@ -91,7 +92,7 @@ class Machine:
     real: str
 
     def literal(self, value: Fraction) -> Fraction:
-        return Fraction(rounded(value, self.real))
+        return REALS[self.real].nearest(value)
 
     def round(self, value: Fraction) -> Fraction:
         if value.denominator == 1 and abs(value) < 2**PRECISION[self.real]:

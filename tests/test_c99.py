@@ -19,6 +19,8 @@ from symgen.backends import _c_text as words
 from symgen.backends import c99
 from symgen.errors import RequestError
 from symgen.ir import Port, Program, evaluate
+from symgen.options import TRIG, TextOptions
+from symgen.reals import DOUBLE, FLOAT, REALS
 from tests.c_programs import DOUBLES, Builder, arm, forward_dynamics, gravity, scrambled, vector
 
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wfloat-conversion", "-pedantic-errors", "-Werror"]
@@ -70,9 +72,9 @@ def test_bits_of_scrambled_programs(tmp_path: Path, seed: int) -> None:
         assert call(library, program, target, state) == evaluate(program, state, DOUBLES)
 
 
-@pytest.mark.parametrize("trig", c99.TRIG)
+@pytest.mark.parametrize("trig", TRIG)
 def test_float_hides_no_double(tmp_path: Path, trig: str) -> None:
-    target = c99.Target("arm", 2, 2, trig)
+    target = c99.Target("arm", 2, 2, TextOptions(trig))
     programs = arm("float")
     library = build(tmp_path, programs, target, "-O1")
     for program in programs.values():
@@ -107,7 +109,7 @@ def test_results_may_alias_arguments(tmp_path: Path) -> None:
 def test_cpp_reads_the_header_and_links(tmp_path: Path) -> None:
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed: make firmware-tools")
-    target = c99.Target("arm", 2, 2, "macro")
+    target = c99.Target("arm", 2, 2, TextOptions("macro"))
     build(tmp_path, arm(), target)
     (tmp_path / "main.cpp").write_text(
         '#include "arm.h"\n'
@@ -125,7 +127,7 @@ def test_cpp_reads_the_header_and_links(tmp_path: Path) -> None:
 
 
 def test_user_macros_replace_sine_and_cosine(tmp_path: Path) -> None:
-    target = c99.Target("arm", 2, 2, "macro")
+    target = c99.Target("arm", 2, 2, TextOptions("macro"))
     library = build(tmp_path, arm(), target, "-Darm_SIN(x)=(0*(x))", "-Darm_COS(x)=(1+0*(x))")
     out = (ctypes.c_double * 4)()
     library.arm_mass_matrix((ctypes.c_double * 2)(1, 1), out)
@@ -153,9 +155,9 @@ def test_names_of_robots() -> None:
     for given, expected in named.items():
         assert c99.Target(given, 1, 1).name == expected
     for local in ("class", "y1", "_Bool", "1x", "", "a-b"):
-        assert re.fullmatch(r"[A-Za-z_]\w*", words.local(local, ()))
-        assert words.local(local, ()) not in words.KEYWORDS | words.MATH
-    assert words.local("q", {"q", "q_"}) == "q__"
+        assert re.fullmatch(r"[A-Za-z_]\w*", words.C.local(local, ()))
+        assert words.C.local(local, ()) not in words.KEYWORDS | words.MATH
+    assert words.C.local("q", {"q", "q_"}) == "q__"
 
 
 @pytest.mark.parametrize("text", ["*/ int main;", "**//", "/*/*", "line\nbreak", "tail\\", "*\\/", "??/", "\u202e"])
@@ -173,22 +175,22 @@ def single_bits(text: str) -> int:
 
 
 def test_literals_are_rounded_once() -> None:
-    assert words.literal(Fraction(2), "double") == "2.0"
-    assert words.literal(Fraction("0.1"), "float") == "0.1f"
-    assert words.literal(Fraction(16777217), "float") == "16777216.0f"
-    assert words.literal(Fraction(-1, 3), "double") == "-0.3333333333333333"
+    assert words.literal(Fraction(2), DOUBLE) == "2.0"
+    assert words.literal(Fraction("0.1"), FLOAT) == "0.1f"
+    assert words.literal(Fraction(16777217), FLOAT) == "16777216.0f"
+    assert words.literal(Fraction(-1, 3), DOUBLE) == "-0.3333333333333333"
     # Just above the middle of two floats: a road through double would land on the middle, and then on the even one.
     twice = 1 + Fraction(1, 2**24) + Fraction(1, 2**70)
-    assert words.rounded(twice, "float") == 1 + 2.0**-23
+    assert FLOAT.rounded(twice) == 1 + 2.0**-23
     assert struct.unpack("<f", struct.pack("<f", float(twice)))[0] == 1.0
     # Subnormals, the smallest float, and what is below its half.
-    assert words.rounded(Fraction(1, 2**149), "float") == 2.0**-149
-    assert words.rounded(Fraction(3, 2**150), "float") == 2.0**-148
-    assert words.literal(Fraction(1, 2**150), "float") == "0.0f"
-    assert words.literal(Fraction(-1, 2**151), "float") == "-0.0f"
-    assert words.literal(Fraction(1, 2**1074), "double") == "5e-324"
+    assert FLOAT.rounded(Fraction(1, 2**149)) == 2.0**-149
+    assert FLOAT.rounded(Fraction(3, 2**150)) == 2.0**-148
+    assert words.literal(Fraction(1, 2**150), FLOAT) == "0.0f"
+    assert words.literal(Fraction(-1, 2**151), FLOAT) == "-0.0f"
+    assert words.literal(Fraction(1, 2**1074), DOUBLE) == "5e-324"
     largest = Fraction(2) ** 128 - Fraction(2) ** 104
-    assert words.literal(largest, "float") == "3.4028235e+38f"
+    assert words.literal(largest, FLOAT) == "3.4028235e+38f"
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
@@ -196,11 +198,11 @@ def test_literals_round_trip(real: str) -> None:
     pick = random.Random(7)
     for _ in range(300):
         value = Fraction(pick.randint(-(10**20), 10**20), pick.randint(1, 10**9)) * Fraction(10) ** pick.randint(-45, 15)
-        text = words.literal(value, real)
-        number = words.rounded(value, real)
+        text = words.literal(value, REALS[real])
+        number = REALS[real].rounded(value)
         if real == "float":
             assert single_bits(text) == struct.unpack("<I", struct.pack("<f", number))[0]
-            assert words.rounded(Fraction(text.rstrip("f")), "float") == number
+            assert FLOAT.rounded(Fraction(text.rstrip("f"))) == number
         else:
             assert float(text) == float(value) == number
 
@@ -223,7 +225,7 @@ def test_division_by_a_constant_that_vanishes_is_refused() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: c99.Target("arm", 2, 2, "cordic"),
+        lambda: c99.Target("arm", 2, 2, TextOptions("cordic")),
         lambda: c99.single_real([forward_dynamics("half")]),
         lambda: c99.header({"a": forward_dynamics("float"), "b": forward_dynamics()}, c99.Target("arm", 2, 2)),
         lambda: backends.find("c9"),
@@ -236,4 +238,4 @@ def test_unknown_requests(ask: Callable[[], object]) -> None:
 
 def test_backends_are_found_in_their_folder() -> None:
     assert "c99" in backends.names()
-    assert backends.find("c99") is c99
+    assert backends.find("c99") is backends.printer() is c99.BACKEND

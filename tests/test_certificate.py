@@ -23,9 +23,9 @@ from symgen.certificate.rounding import needs, propagate
 from symgen.ir import Program
 from symgen.joints import kinds
 from symgen.mechanism import Mechanism, Part
+from symgen.options import ProgramOptions
 from symgen.programs.choosing import methods_for
 from symgen.programs.making import program as derive
-from symgen.programs.options import Options
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from tests.robots_for_tests import BUILT_IN, FEW, ROBOTS, point_mass_arm, random_mechanism, robot
@@ -65,7 +65,7 @@ def pivots(mechanism: Mechanism, q: Array) -> Array:
 def certified(name: str, function: str, method: str | None, real: str) -> tuple[Mechanism, Program, list[Floor]]:
     mechanism = robot(name)
     made = derive(mechanism, function, method, real)
-    return mechanism, made, floors(mechanism, made, Options(real))
+    return mechanism, made, floors(mechanism, made, ProgramOptions(real))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -87,7 +87,7 @@ def test_every_divisor_of_forward_dynamics_is_certified(name: str, real: str) ->
         assert floor.exact is not None
         assert floor.floor is not None, floor.reason
         assert 0.95 * floor.exact < floor.floor < floor.exact
-    given = divisor_floors(mechanism, made, Options(real))
+    given = divisor_floors(mechanism, made, ProgramOptions(real))
     assert given == {floor.row: floor.floor for floor in found}
 
 
@@ -98,7 +98,7 @@ def test_the_computed_divisor_is_no_less_than_its_certificate(name: str, seed: i
     given = states(mechanism, 1000)
     for method in methods_for(mechanism, "forward_dynamics") if name in ("scara", "puma560") else [None]:
         _, made, found = certified(name, "forward_dynamics", method, "float")
-        computed = rows(made, given, arithmetic_of("float", "libm"), seed)
+        computed = rows(made, given, arithmetic_of("float"), seed)
         for floor in found:
             if floor.floor is not None:
                 assert computed[floor.row].min() >= float(floor.floor)
@@ -113,7 +113,7 @@ def test_random_robots_keep_their_certificates(n: int, seed: int, kind: str, gen
     given = states(mechanism, 300, seed)
     exact, owns = pivots(mechanism, given["q"]), own_inertias(mechanism)
     assert all((exact[:, k] >= float(own.value) * (1 - 1e-8)).all() for k, own in enumerate(owns) if own.value is not None)
-    for floor in floors(mechanism, made, Options("float"), arithmetic=arithmetic):
+    for floor in floors(mechanism, made, ProgramOptions("float"), arithmetic=arithmetic):
         assert floor.joint is not None
         for adversary in (None, seed):
             if floor.floor is not None:
@@ -157,7 +157,7 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
 
 def analysed(mechanism: Mechanism, arithmetic: Coarse) -> tuple[Program, Recognition, Elimination, Backward]:
     made = derive(mechanism, "forward_dynamics", "composite_body", "float")
-    recognised, ranges = Recognition(mechanism, made, Options("float")), declared_ranges(mechanism)
+    recognised, ranges = Recognition(mechanism, made, ProgramOptions("float")), declared_ranges(mechanism)
     rounded = propagate(made, boxes(made, ranges), arithmetic, wanted=needs(made, recognised.divisors))
     found = read_elimination(recognised)
     return made, recognised, found, backward(found, Bodies(mechanism, ranges), rounded, arithmetic)
@@ -223,10 +223,10 @@ def test_a_link_without_inertia_has_no_certificate() -> None:
     made = derive(random_mechanism(3, 5), "forward_dynamics", "composite_body", "float")
     light = changed(random_mechanism(3, 5), 1, Part("feather", (), Fraction(0)))
     made = derive(light, "forward_dynamics", "composite_body", "float")
-    by_joint = {floor.joint: floor for floor in floors(light, made, Options("float"))}
+    by_joint = {floor.joint: floor for floor in floors(light, made, ProgramOptions("float"))}
     assert by_joint[1].floor is None
     assert "no moment of inertia" in by_joint[1].reason
-    assert by_joint[1].row not in divisor_floors(light, made, Options("float"))
+    assert by_joint[1].row not in divisor_floors(light, made, ProgramOptions("float"))
 
 
 def test_nothing_inward_of_a_link_with_negative_inertia_has_a_certificate() -> None:
@@ -246,7 +246,7 @@ def test_a_load_at_run_time_takes_no_certificate_away(name: str) -> None:
     mechanism = robot(name)
     leaf = max(range(mechanism.nv), key=lambda i: len(Reference(mechanism).supports[i]))
     link = mechanism.bodies[leaf].name
-    options, random = Options("float", payload=link), np.random.default_rng(5)
+    options, random = ProgramOptions("float", payload=link), np.random.default_rng(5)
     made, given = derive(mechanism, "forward_dynamics", "composite_body", "float", payload=link), states(mechanism, 600)
     points = random.choice([-0.15, 0.15], (600, 6, 3)) * random.random((600, 1, 3))
     second = (points[:, :, :, None] * points[:, :, None, :]).mean(axis=1) * 5
@@ -255,7 +255,7 @@ def test_a_load_at_run_time_takes_no_certificate_away(name: str) -> None:
     load = np.concatenate(ten, axis=1)
     given["payload"] = load
     found = floors(mechanism, made, options)
-    computed = rows(made, given, arithmetic_of("float", "libm"), 3)
+    computed = rows(made, given, arithmetic_of("float"), 3)
     M = Reference(mechanism, FLOAT, payload=link).mass_matrix(given["q"], load)
     bodies = Bodies(mechanism, declared_ranges(mechanism), link)
     assert all(M[:, i, i].max() <= float(bodies.composite(i).upper()) for i in range(mechanism.nv))
@@ -273,7 +273,7 @@ def test_a_divisor_that_is_not_a_pivot_has_none(name: str) -> None:
         row = made.rows[floor.row]
         wrong = row._replace(op="add" if row.op == "sub" else "sub")
         planted = made.with_rows([wrong if i == floor.row else r for i, r in enumerate(made.rows)], made.outputs)
-        assert floor.row not in divisor_floors(mechanism, planted, Options("float"))
+        assert floor.row not in divisor_floors(mechanism, planted, ProgramOptions("float"))
 
 
 def test_methods_that_divide_by_something_else_say_so() -> None:
@@ -286,13 +286,13 @@ def test_methods_that_divide_by_something_else_say_so() -> None:
 def test_what_has_no_divisor_has_no_certificate_to_give() -> None:
     for name in BUILT_IN:
         made = derive(robot(name), "mass_matrix", None, "float")
-        assert divisor_floors(robot(name), made, Options("float")) == {}
+        assert divisor_floors(robot(name), made, ProgramOptions("float")) == {}
 
 
 def test_a_coarse_machine_gets_no_certificate() -> None:
     """With eight bits, round-off takes all of it: that is said, with the figures."""
     mechanism, made, _ = certified("panda", "forward_dynamics", None, "float")
-    found = floors(mechanism, made, Options("float"), arithmetic=Coarse("float", bits=8))
+    found = floors(mechanism, made, ProgramOptions("float"), arithmetic=Coarse("float", bits=8))
     assert any(floor.floor is None for floor in found)
     assert all(floor.reason for floor in found if floor.floor is None)
     joints = sorted((floor for floor in found if floor.floor is None), key=lambda floor: -(floor.joint or 0))

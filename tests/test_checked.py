@@ -18,8 +18,8 @@ from symgen.backends._checks import STATUSES
 from symgen.backends._sincos import RANGE
 from symgen.errors import StateError, SymgenError
 from symgen.ir import Port, Program
+from symgen.options import TRIG, ProgramOptions, TextOptions
 from symgen.programs.making import programs
-from symgen.programs.options import Options
 from symgen.readback.rows import compare
 from symgen.verification.verify import verify
 from tests.c_programs import Builder, vector
@@ -37,7 +37,7 @@ UNTOUCHED = b"\xa5"
 
 
 def target(trig: str = "inline", name: str = "arm", size: int = 2) -> c99.Target:
-    return c99.Target(name, size, size, trig, checked=True)
+    return c99.Target(name, size, size, TextOptions(trig, checked=True))
 
 
 def called(library: ctypes.CDLL, program: Program, own: c99.Target, arguments: dict[str, list[float]]) -> tuple[int, bool]:
@@ -79,10 +79,10 @@ def test_every_status_is_provoked(real: str, flags: tuple[str, ...], tmp_path: P
         assert called(library, program, own, {"q": q}) == (status, status == OK), q
 
 
-@pytest.mark.parametrize("trig", c99.TRIG)
+@pytest.mark.parametrize("trig", TRIG)
 @pytest.mark.parametrize("real", REALS)
 def test_every_element_of_every_argument_counts(real: str, trig: str, tmp_path: Path) -> None:
-    found = programs(symgen.load("scara"), ["forward_dynamics", "gravity_force", "mass_matrix_and_bias"], Options(real))
+    found = programs(symgen.load("scara"), ["forward_dynamics", "gravity_force", "mass_matrix_and_bias"], ProgramOptions(real))
     own = target(trig, "scara", 4)
     library = build(tmp_path, found, own, "-O2")
     for program in found.values():
@@ -137,7 +137,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("what", PLANTED)
 def test_a_planted_slip_is_read_back(what: str) -> None:
-    (program,) = programs(symgen.load("panda"), ["forward_dynamics"], Options()).values()
+    (program,) = programs(symgen.load("panda"), ["forward_dynamics"], ProgramOptions()).values()
     own = target("inline", "panda", 7)
     source, header = c99.source(program, own), c99.header({"forward_dynamics": program}, own)
     assert compare(program, source, header, checked={}) == []
@@ -149,7 +149,7 @@ def test_a_planted_slip_is_read_back(what: str) -> None:
 
 def test_checked_and_unchecked_are_not_taken_for_each_other() -> None:
     program = divided("double")
-    plain, checked = (c99.source(program, c99.Target("arm", 2, 2, checked=own)) for own in (False, True))
+    plain, checked = (c99.source(program, c99.Target("arm", 2, 2, TextOptions(checked=own))) for own in (False, True))
     assert compare(program, plain) == compare(program, checked, checked={}) == []
     assert compare(program, plain, checked={}) != []
     assert compare(program, checked) != []

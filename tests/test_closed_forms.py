@@ -32,8 +32,8 @@ from symgen.derivation.closed_forms import (
 from symgen.errors import RequestError
 from symgen.ir import Numbers, evaluate
 from symgen.mechanism import X_AXIS, Angle, Body, Joint, Mechanism, Part, Shift, Turn
+from symgen.options import ProgramOptions
 from symgen.programs import deriving
-from symgen.programs.options import Options
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from tests.robots_for_tests import ROBOTS, random_mechanism, rationals, robot
@@ -142,7 +142,7 @@ def test_a_new_joint_type_carries_through_to_the_mass_matrix(screw: str, method:
               Body("arm", (Part("arm", (Shift((F(1, 2), F(0), F(1, 5))),), F(3), (F(1), F(0), F(0), F(1), F(0), F(1))),)))
     axis = (F(0), F(0), F(1))
     robot = Mechanism("press", (Joint("s", screw, -1, (), axis), Joint("r", "revolute", 0, (), axis)), bodies)
-    program = deriving.derive(robot, "mass_matrix", method, Options())
+    program = deriving.derive(robot, "mass_matrix", method, ProgramOptions())
     found = evaluate(program, {"q": [0.4, 0.0]}, Numbers(float, math.sin, math.cos, math.sqrt, math.log))["M"]
     arm = 1 + 3 * 0.25
     assert found == pytest.approx([2.5 + arm + 5 * 0.09, arm, arm, arm], rel=1e-14)

@@ -213,7 +213,8 @@ def test_a_compiler_and_a_system_that_say_less(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_compiler_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(c99, "source", lambda program, target: "nonsense")
+    nonsense = replace(c99.BACKEND, source=lambda program, target, floors=None: "nonsense")
+    monkeypatch.setattr(footprint, "printer", lambda: nonsense)
     with pytest.raises(BuildError, match="refused the generated text"):
         footprint.footprint(program("planar_arm", FUNCTION, "udut"), c99.Target("planar_arm", 2, 2), Build())
 

@@ -16,9 +16,9 @@ from symgen.derivation.model import indefinite
 from symgen.errors import RequestError
 from symgen.mechanism import Body, Mechanism, Part, pose
 from symgen.methods.constraint_force.elimination import leaf_first, odd_even
+from symgen.options import ProgramOptions
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive
-from symgen.programs.options import Options
 from tests.robots_for_tests import FEW, PURE, ROBOTS, draw, point_mass_arm, program, random_mechanism, robot, run
 
 # -- what it refuses ---------------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def test_its_solve_is_another_program_than_the_others(name: str) -> None:
 @cache
 def _depth(n: int, function: str, method: str, general: bool = False) -> int:
     chain = random_mechanism(n, seed=1, joints=PURE, general=general)
-    return derive(chain, function, method, Options(), 10**7).depth
+    return derive(chain, function, method, ProgramOptions(), 10**7).depth
 
 
 @pytest.mark.parametrize(("function", "most"), [("mass_matrix_solve", 64), ("forward_dynamics", 64),
@@ -122,8 +122,8 @@ def test_a_tree_is_reduced_by_rounds_too() -> None:
         joints = tuple(replace(joint, parent=parent) for joint, parent in zip(chain.joints, parents, strict=True))
         return replace(chain, joints=joints, name=f"branched{n}")
 
-    depths = [derive(branched(n), "mass_matrix_solve", "constraint_force:parallel", Options(), 10**7).depth for n in (9, 18, 36)]
-    serial = [derive(branched(n), "mass_matrix_solve", "constraint_force", Options(), 10**7).depth for n in (9, 18, 36)]
+    depths, serial = ([derive(branched(n), "mass_matrix_solve", method, ProgramOptions(), 10**7).depth for n in (9, 18, 36)]
+                      for method in ("constraint_force:parallel", "constraint_force"))
     print(depths, serial)
     assert depths[2] - depths[1] <= 1.5 * (depths[1] - depths[0])
     assert serial[2] - serial[1] >= 1.7 * (serial[1] - serial[0])

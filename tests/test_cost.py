@@ -19,8 +19,8 @@ from symgen.machine.cost import OPTIMIZE, Cost, measure
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS
 from symgen.machine.targets import cortex_m4f
+from symgen.options import ProgramOptions, TextOptions
 from symgen.programs.making import program
-from symgen.programs.options import Options
 from symgen.tables import span
 from tests import firmware_sheets
 from tests.test_firmware import REQUIRED, need
@@ -158,7 +158,8 @@ def test_the_stack_with_libm_is_what_a_run_leaves_marks_on(tmp_path: Path) -> No
 @pytest.mark.parametrize("target", SEEN)
 def test_a_function_that_calls_nothing_takes_its_own_frame(target: str) -> None:
     need(target)
-    (cost,) = measure(load("scara"), [program("scara", "forward_dynamics", real="float")], target, 1, trig="inline").costs
+    made, text = program("scara", "forward_dynamics", real="float"), TextOptions("inline")
+    (cost,) = measure(load("scara"), [made], target, 1, text=text).costs
     assert (cost.undefined, cost.stack_with_libm) == ((), cost.stack)
     assert (cost.flash_with_libm, cost.ram_with_libm) == (cost.flash, 0)
 
@@ -260,9 +261,10 @@ def test_the_folder_s_manifest_and_readme_hold_the_cost_sheet(target: str, tmp_p
 def test_checks_are_part_of_what_is_measured(trig: str) -> None:
     need("cortex-m4f")
     made = program("ur5", "forward_dynamics", real="float")
-    floors = {"forward_dynamics": checked_floors(load("ur5"), made, Options("float", trig=trig, checked=True))}
-    (plain,) = measure(load("ur5"), [made], "cortex-m4f", STATES, trig=trig).costs
-    (guarded,) = measure(load("ur5"), [made], "cortex-m4f", STATES, trig=trig, floors=floors).costs
+    text = TextOptions(trig, checked=True)
+    floors = {"forward_dynamics": checked_floors(load("ur5"), made, ProgramOptions("float"), text)}
+    (plain,) = measure(load("ur5"), [made], "cortex-m4f", STATES, text=TextOptions(trig)).costs
+    (guarded,) = measure(load("ur5"), [made], "cortex-m4f", STATES, text=text, floors=floors).costs
     assert plain.instructions[1] < guarded.instructions[1] < 1.3*plain.instructions[1]
     assert plain.flash < guarded.flash
     assert guarded.ram == 0

@@ -17,6 +17,7 @@ from symgen.backends import c99, cpp17
 from symgen.delivery.folder import write
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
+from symgen.options import TextOptions
 from tests.c_programs import arm
 from tests.test_clean_c import tool
 from tests.test_folder import binary, cases, cmake, mechanism, run, selftest
@@ -48,7 +49,7 @@ def scara(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def put(folder: Path, **options: Any) -> dict[str, Any]:
     programs = arm()
-    return write(folder, mechanism(), programs, options={"wrap": ["cpp17"], **options}, cases=cases(programs))
+    return write(folder, mechanism(), programs, text=TextOptions(wrap=("cpp17",), **options), cases=cases(programs))
 
 
 def build(main: str, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
@@ -263,7 +264,7 @@ def test_it_builds_from_outside(installed: Path, tmp_path: Path, road: str, lang
 
 def test_two_robots_in_one_project(installed: Path, tmp_path: Path) -> None:
     programs = arm()
-    write(tmp_path / "other", mechanism("other"), programs, options={"wrap": ["cpp17"]}, cases=cases(programs))
+    write(tmp_path / "other", mechanism("other"), programs, text=TextOptions(wrap=("cpp17",)), cases=cases(programs))
     found = f"add_subdirectory({installed / 'arm'} arm)\nadd_subdirectory(other)"
     (tmp_path / "CMakeLists.txt").write_text(PROJECT.format(language="CXX", found=found, suffix="cpp", standard="",
                                                            libraries="arm::arm other::other"))

@@ -12,10 +12,10 @@ import symgen
 from symgen import cli
 from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
+from symgen.options import ProgramOptions
 from symgen.programs import choosing, deriving, making
-from symgen.programs.options import Options
 
-Derived = list[tuple[str, str, Options]]
+Derived = list[tuple[str, str, ProgramOptions]]
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
     begun: Derived = []
     derivation = deriving._derivation
 
-    def watched(mechanism: Any, function: str, method: str, options: Options, longest: int) -> Any:
+    def watched(mechanism: Any, function: str, method: str, options: ProgramOptions, longest: int) -> Any:
         begun.append((function, method, options))
         return derivation(mechanism, function, method, options, longest)
 
@@ -49,7 +49,7 @@ def test_what_only_changes_the_text_derives_nothing(derived: Derived) -> None:
     single = symgen.program(scara, "forward_dynamics", real="float", trig="inline", frame=tip(scara))
     assert derived == []
     assert (single.rows, single.real, double.real) == (double.rows, "float", "double")
-    making.programs(scara, ["forward_dynamics"], Options(checked=True))
+    symgen.compile(scara, ["forward_dynamics"], trig="inline", checked=True, optimize=0)
     assert derived == []
 
 

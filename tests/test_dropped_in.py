@@ -17,6 +17,7 @@ from symgen.cli import main
 from symgen.delivery.folder import texts, write
 from symgen.errors import DescriptionError, RequestError
 from symgen.machine import targets
+from symgen.options import TextOptions
 from tests.c_programs import arm
 from tests.test_c99 import WARNINGS
 from tests.test_folder import cases, content, mechanism, run
@@ -26,12 +27,12 @@ TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 WAYS: dict[str, dict[str, Any]] = {
     "plain": {},
     "target": {"target": "cortex-m4f"},
-    "wrapped": {"wrap": ["cpp17"]},
+    "wrapped": {"wrap": ("cpp17",)},
     "checked": {"checked": True, "target": "rv32imafc"},
     "own sine": {"trig": "inline"},
     "macros": {"trig": "macro"},
 }
-"""Options of a folder, one at a time."""
+"""ProgramOptions of a folder, one at a time."""
 
 
 def link(place: Path, *folders: str, compiler: str = "gcc") -> subprocess.CompletedProcess[str]:
@@ -45,7 +46,7 @@ def link(place: Path, *folders: str, compiler: str = "gcc") -> subprocess.Comple
 @pytest.mark.parametrize("way", WAYS)
 def test_one_line_links_a_program_with_the_folder(way: str, real: str, tmp_path: Path) -> None:
     programs = {"mass_matrix": arm(real)["mass_matrix"]}
-    write(tmp_path / "arm", mechanism(), programs, options=WAYS[way], cases=cases(programs))
+    write(tmp_path / "arm", mechanism(), programs, text=TextOptions(**WAYS[way]), cases=cases(programs))
     (tmp_path / "main.c").write_text(MAIN)
     done = link(tmp_path, "arm")
     assert done.returncode == 0, done.stderr
@@ -63,7 +64,7 @@ def test_all_options_at_once_link_for_two_robots(alone: bool, tmp_path: Path) ->
 
 
 def test_without_its_macro_the_self_test_takes_nothing(tmp_path: Path) -> None:
-    write(tmp_path / "arm", mechanism(), arm(), options={"target": "host"}, cases=cases(arm()))
+    write(tmp_path / "arm", mechanism(), arm(), text=TextOptions(target="host"), cases=cases(arm()))
     for file in ("arm_selftest.c", "firmware/main.c"):
         done = run("gcc", "-std=c99", *WARNINGS, "-c", tmp_path / "arm" / file, "-o", "x.o", cwd=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -24,9 +24,9 @@ from symgen.description.tip import tip
 from symgen.errors import BuildError, RequestError
 from symgen.ir import Port, Program
 from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.programs.deriving import models
-from symgen.programs.options import Options
 from symgen.proof import eva
 from symgen.proof.multipliers import ROUND_OFF, carried, multiplier_sizes
 from symgen.readback.rows import compare
@@ -75,7 +75,7 @@ def own(mechanism: Mechanism) -> c99.Target:
 @cache
 def made(robot: str, real: str) -> dict[str, Program]:
     mechanism = load(robot)
-    return making.programs(mechanism, None if REQUIRED or robot != "panda" else SOME, Options(real, frame=tip(mechanism)))
+    return making.programs(mechanism, None if REQUIRED or robot != "panda" else SOME, ProgramOptions(real, frame=tip(mechanism)))
 
 
 @cache
@@ -83,7 +83,7 @@ def proofs(robot: str, real: str) -> dict[str, eva.Proof]:
     tool("frama-c")
     mechanism, programs, spans = load(robot), made(robot, real), ranges(load(robot))
     lowest = {f: floors(program, mechanism) for f, program in programs.items()}
-    options = Options(real, frame=tip(mechanism))
+    options = ProgramOptions(real, frame=tip(mechanism))
     sizes = {f: multiplier_sizes(Recognition(mechanism, program, options), spans, lowest[f]) for f, program in programs.items()}
     return eva.prove(programs, own(mechanism), spans, lowest, sizes)
 
@@ -111,7 +111,7 @@ def test_panda_in_float_takes_one_multiplier_on_trust_besides_the_divisors() -> 
 def test_an_own_sine_is_admitted_to_be_one_and_looked_through_for_the_rest() -> None:
     tool("frama-c")
     mechanism, programs, spans = load("scara"), made("scara", "double"), ranges(load("scara"))
-    target = c99.Target("scara", mechanism.nq, mechanism.nv, "inline")
+    target = c99.Target("scara", mechanism.nq, mechanism.nv, TextOptions("inline"))
     lowest = {f: floors(program, mechanism) for f, program in programs.items()}
     found = eva.prove(programs, target, spans, lowest)
     assert all(proof.proved for proof in found.values())
@@ -140,7 +140,7 @@ def test_every_admitted_line_is_printed() -> None:
 @pytest.mark.parametrize("name", [*BUILT_IN, "chain5", "tree8"])
 def test_multipliers_keep_to_their_sizes(name: str, function: str, method: str) -> None:
     mechanism, program = robot(name), robots_for_tests.program(name, function, method)
-    sizes = multiplier_sizes(Recognition(mechanism, program, Options()), ranges(mechanism), floors(program, mechanism))
+    sizes = multiplier_sizes(Recognition(mechanism, program, ProgramOptions()), ranges(mechanism), floors(program, mechanism))
     found = values(program, mechanism, sizes)
     for row, seen in found.items():
         assert np.abs(seen).max() <= float(sizes[row])/ROUND_OFF
@@ -162,7 +162,7 @@ def alarms(robot: str, pattern: str, spoilt: str, admit: bool = True) -> tuple[e
     """Eva's on forward dynamics in float, one match of a pattern replaced in the text."""
     tool("frama-c")
     mechanism, function = load(robot), "forward_dynamics"
-    programs = making.programs(mechanism, [function], Options("float"))
+    programs = making.programs(mechanism, [function], ProgramOptions("float"))
     lowest = {function: floors(programs[function], mechanism)} if admit else {}
     texts, _ = eva.sources(programs, own(mechanism), lowest, {})
     file = own(mechanism).file(function)

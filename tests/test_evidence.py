@@ -14,8 +14,8 @@ from symgen import proof
 from symgen.cli import main
 from symgen.delivery.evidence import context
 from symgen.description.tip import tip
+from symgen.options import ProgramOptions
 from symgen.programs.making import programs
-from symgen.programs.options import Options
 from symgen.proof import eva
 from tests.robots_for_tests import robot
 from tests.test_firmware import need
@@ -55,7 +55,7 @@ def readme(folder: Path) -> str:
 
 
 def test_the_manifest_holds_what_the_proof_found(made: Path) -> None:
-    mechanism, options = robot("ur5"), Options("float", frame=tip(robot("ur5")))
+    mechanism, options = robot("ur5"), ProgramOptions("float", frame=tip(robot("ur5")))
     found = proof.prove_programs(mechanism, programs(mechanism, ASKED, options), options, compiled=False).facts()
     held = manifest(made)["proof"]
     assert {key: held[key] for key in found} == json.loads(json.dumps(found))

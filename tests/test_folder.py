@@ -21,6 +21,7 @@ from symgen.delivery.folder import SelfTestCase, texts, write
 from symgen.errors import RequestError
 from symgen.ir import Program, evaluate
 from symgen.mechanism import X_AXIS, Body, Frame, Joint, Mechanism, Part, Shift
+from symgen.options import ProgramOptions, TextOptions
 from symgen.readback.rows import compare
 from tests.c_programs import DOUBLES, arm, gravity
 from tests.test_c99 import WARNINGS
@@ -49,9 +50,10 @@ def cases(programs: dict[str, Program], tolerance: float = 1e-12) -> list[SelfTe
     return found
 
 
-def put(folder: Path, real: str = "double", **options: Any) -> dict[str, Any]:
+def put(folder: Path, real: str = "double", trig: str = "libm", frame: str | None = None) -> dict[str, Any]:
     programs = arm(real)
-    return write(folder, mechanism(), programs, options=options, cases=cases(programs, 1e-12 if real == "double" else 1e-4))
+    return write(folder, mechanism(), programs, options=ProgramOptions(real, frame=frame), text=TextOptions(trig),
+                 cases=cases(programs, 1e-12 if real == "double" else 1e-4))
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -72,7 +74,7 @@ def selftest(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_files_are_those_of_the_contract(tmp_path: Path) -> None:
-    manifest = put(tmp_path / "out" / "arm", frame="lower", snap="off")
+    manifest = put(tmp_path / "out" / "arm", frame="lower")
     found = tmp_path / "out" / "arm"
     assert sorted(p.name for p in found.iterdir()) == sorted(
         [f"arm_{f}.c" for f in arm()] + ["arm.h", "arm.toml", "arm_selftest.c", "CMakeLists.txt", "manifest.json", "README.md"]
@@ -90,7 +92,7 @@ def test_the_files_are_those_of_the_contract(tmp_path: Path) -> None:
     assert dynamics["result"] == {"name": "a", "shape": [2]}
     assert [r["name"] for r in manifest["functions"]["mass_matrix_and_bias"]["result"]] == ["M", "c"]
     assert manifest["functions"]["mass_matrix_determinant"]["result"] == {"name": "det", "shape": []}
-    assert manifest["options"] == {"name": "arm", "frame": "lower", "snap": "off"}
+    assert manifest["options"] == {"name": "arm", "frame": "lower", "payload": None, "trig": "libm"}
     readme = (found / "README.md").read_text()
     assert "| 1 | `elbow` | revolute | `upper` → `lower` | rad |" in readme
     assert "arm_forward_dynamics(q, v, tau, a);" in readme
@@ -151,7 +153,7 @@ def test_the_self_test_fails(tmp_path: Path, old: str, new: str) -> None:
 
 def test_payload_and_few_functions(tmp_path: Path) -> None:
     programs = {"gravity_force": gravity(payload=True)}
-    write(tmp_path / "arm", mechanism(), programs, name="my arm", cases=cases(programs), options={"payload": "lower"})
+    write(tmp_path / "arm", mechanism(), programs, name="my arm", cases=cases(programs), options=ProgramOptions(payload="lower"))
     assert (tmp_path / "arm" / "my_arm.h").is_file()
     assert selftest(tmp_path / "arm").stdout.splitlines()[-1] == "1 passed, 0 failed"
     write(tmp_path / "none", mechanism(), programs)

@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 
 from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
 from symgen.programs import deriving
 from symgen.programs.deriving import derive
-from symgen.programs.options import Options
 from tests.robots_for_tests import random_mechanism
 
 PAIRS = [("inverse_dynamics", "newton_euler"), ("forward_dynamics", "riccati")]
@@ -28,13 +28,13 @@ def seconds(n: int, function: str, method: str) -> float:
     """One derivation of a whole chain, its frames chosen anew as for a user."""
     deriving._models.cache_clear()
     start = time.process_time()
-    derive(chain(n), function, method, Options(), BUDGET)
+    derive(chain(n), function, method, ProgramOptions(), BUDGET)
     return time.process_time() - start
 
 
 @pytest.mark.parametrize(("function", "method"), LINEAR)
 def test_rows_grow_linearly(function: str, method: str) -> None:
-    few, some, many = (len(derive(chain(n), function, method, Options(), BUDGET).rows) for n in (12, 24, 48))
+    few, some, many = (len(derive(chain(n), function, method, ProgramOptions(), BUDGET).rows) for n in (12, 24, 48))
     assert many - some <= 2.1 * (some - few)
 
 

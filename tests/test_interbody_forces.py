@@ -18,9 +18,9 @@ from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, X_AXIS, Z_AXIS, Body, Frame, Joint, Mechanism, Part, pose
 from symgen.methods.constraint_force import forces as by_constraints
 from symgen.methods.riccati import forces as by_recursion
+from symgen.options import ProgramOptions
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive, models
-from symgen.programs.options import Options
 from symgen.reference.precision import Array
 from symgen.verification.report import Report
 from symgen.verification.verify import verify_programs
@@ -137,7 +137,7 @@ def test_regrouping_takes_the_mass_off_a_turning_link() -> None:
 def test_regrouped_inertias_would_lose_the_weight() -> None:
     """And only forces of the reference can tell: along the joints, and in the accelerations, nothing changes."""
     arm = two_links((10, 0, 0))
-    made = derive(arm, "interbody_forces", "riccati", Options())
+    made = derive(arm, "interbody_forces", "riccati", ProgramOptions())
     still = {"q": np.zeros((1, 2)), "v": np.zeros((1, 2)), "tau": np.zeros((1, 2))}
     assert np.abs(run(made, still)["F"][0, 1, 3:]).max() < 1e-12
     report = checked(arm, lambda: made)
@@ -172,10 +172,10 @@ def checked(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Repo
 
 def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = random_tree(21, 4, branching=0.5)
-    assert checked(tree, lambda: derive(tree, "interbody_forces", "riccati", Options())).passed
+    assert checked(tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions())).passed
     monkeypatch.setattr(by_recursion, "wrench_outward",
                         lambda rotation, shift, n, f: wrench_outward(rotation, shift * rotation.factors[0][0][0].home.zero, n, f))
-    report = checked(tree, lambda: derive(tree, "interbody_forces", "riccati", Options()))
+    report = checked(tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions()))
     assert {check.kind for check in report.failures} == {"algebra", "floating", "identities"}
 
 
@@ -183,7 +183,7 @@ def test_forces_in_the_axes_of_the_wrong_link_are_caught(monkeypatch: pytest.Mon
     tree = random_tree(21, 4, branching=0.5)
     straight = by_constraints.axes_by_sweep
     monkeypatch.setattr(by_constraints, "axes_by_sweep", lambda linkage: [straight(linkage)[0]] * len(linkage))
-    report = checked(tree, lambda: derive(tree, "interbody_forces", "constraint_force", Options()))
+    report = checked(tree, lambda: derive(tree, "interbody_forces", "constraint_force", ProgramOptions()))
     assert {check.kind for check in report.failures} >= {"algebra", "identities"}
 
 
@@ -191,7 +191,8 @@ def test_forces_in_the_axes_of_the_wrong_link_are_caught(monkeypatch: pytest.Mon
 
 @cache
 def depth(n: int, method: str) -> int:
-    return derive(random_mechanism(n, seed=1, joints=PURE, general=False), "interbody_forces", method, Options(), 10**7).depth
+    mechanism = random_mechanism(n, seed=1, joints=PURE, general=False)
+    return derive(mechanism, "interbody_forces", method, ProgramOptions(), 10**7).depth
 
 
 def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling() -> None:

@@ -24,8 +24,9 @@ ROOMS: dict[str, str] = {
     "errors": "",
     "tables": "",
     "functions": "",
-    "reals": "",
+    "reals": "errors",
     "names": "errors functions",
+    "options": "functions names reals",
     "ir": "errors tables",
     "joints": "errors",
     "mechanism": "errors joints names tables",
@@ -38,29 +39,29 @@ ROOMS: dict[str, str] = {
     "derivation": "errors ir joints mechanism",
     "methods": "derivation errors mechanism names",
     "passes": "ir",
-    "programs": "derivation description errors functions ir mechanism methods names passes reals reference shelf",
-    # Program → text, and back
-    "backends": "errors functions ir names version",
-    "readback": "backends errors ir",
+    "programs": "derivation description errors functions ir mechanism methods names options passes reals reference shelf",
+    # the text back into rows, which asks nothing of what printed it; and Program → text
+    "readback": "errors functions ir reals",
+    "backends": "errors functions ir names options reals version",
     # what is known of it, and what a machine makes of it
-    "certificate": "backends derivation description errors ir mechanism programs reference",
-    "machine": "backends certificate description errors functions ir mechanism names programs reference shelf",
-    "verification": "backends certificate description errors functions ir joints machine mechanism methods names programs "
-                    "readback reals reference tables",
-    "proof": "backends certificate derivation description errors functions ir machine mechanism programs reference tables "
-             "verification",
+    "certificate": "backends derivation description errors ir mechanism options programs reals reference",
+    "machine": "backends certificate description errors functions ir mechanism names options programs reals reference shelf",
+    "verification": "backends certificate description errors functions ir joints machine mechanism methods names options "
+                    "programs readback reals reference tables",
+    "proof": "backends certificate derivation description errors functions ir machine mechanism options programs reals "
+             "reference tables verification",
     "inspection": "backends derivation description errors functions ir joints mechanism methods names passes programs "
                   "reference tables",
     "measuring": "backends description errors functions ir joints machine mechanism methods names programs reals reference "
                  "tables verification version",
     "pictures": "errors inspection measuring",
     "report": "backends derivation errors functions joints mechanism methods programs reference tables verification version",
-    "delivery": "backends certificate description errors functions ir machine mechanism names programs proof reals reference "
-                "tables verification version",
+    "delivery": "backends certificate description errors functions ir machine mechanism names options programs proof reals "
+                "reference tables verification version",
     # what a user types
-    "reproduce": "description errors machine measuring mechanism names pictures programs reference version",
-    "commands": "certificate delivery description errors functions inspection ir machine measuring mechanism names pictures "
-                "programs proof report reproduce tables verification",
+    "reproduce": "description errors machine measuring mechanism names options pictures programs reference version",
+    "commands": "certificate delivery description errors functions inspection ir machine measuring mechanism names options "
+                "pictures programs proof report reproduce tables verification",
     "cli": "commands errors machine names version",
     "__main__": "cli",
     "symgen": "delivery description errors inspection ir machine mechanism programs verification version",
@@ -68,7 +69,7 @@ ROOMS: dict[str, str] = {
 
 # folders whose leaves, each a file or a folder, do not know each other; the file named here, and any that starts with _, is
 # what they share.
-LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "passes": "rewrite", "backends": "c99", "commands": "",
+LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "passes": "rewrite", "backends": "", "commands": "",
                           "reproduce": "", "machine/targets": ""}
 
 # third-party package: the rooms, or the files or folders of one, that may know it

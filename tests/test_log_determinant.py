@@ -25,14 +25,15 @@ from symgen.joints import kinds
 from symgen.machine.solver import Solver
 from symgen.mechanism import X_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Turn, pose
 from symgen.methods.fixman import geometry
+from symgen.options import ProgramOptions, TextOptions
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive
-from symgen.programs.options import Options
+from symgen.reals import REALS
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
-from symgen.verification.floating import EPS, check_floating
+from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.c_programs import Builder, vector
@@ -68,7 +69,7 @@ def atoms(n: int) -> Mechanism:
 
 
 def compiled(mechanism: Mechanism, method: str, real: str = "double", functions: tuple[str, ...] = (VALUE, SLOPE)) -> Solver:
-    programs = {f: derive(mechanism, f, method, Options(real=real)) for f in functions}
+    programs = {f: derive(mechanism, f, method, ProgramOptions(real=real)) for f in functions}
     return Solver.from_programs(mechanism.name, programs, mechanism.nq, mechanism.nv, optimize=1)
 
 
@@ -186,7 +187,7 @@ def test_c_calls_the_logarithm_of_its_real_type(tmp_path: Path) -> None:
     for real, call in (("double", " log("), ("float", " logf(")):
         b = Builder("bias_force", [vector("q", 1)], real)
         derived = b.program([symgen.ir.Port("c", (1,), (b.op("log", b.input(0, 0)),))])
-        assert call in c99.source(derived, c99.Target("arm", 1, 1, trig="macro"))
+        assert call in c99.source(derived, c99.Target("arm", 1, 1, TextOptions("macro")))
         assert derived.operations["log"] == 1
 
 
@@ -221,8 +222,8 @@ def test_four_hundred_light_points_stay_finite_in_either_real() -> None:
         logdet, grad = (getattr(solver, f)(q.astype(kind)) for f in (VALUE, SLOPE))
         slopes = grad if slopes is None else slopes
         # n roundings of partial sums no larger than three times the result; M's own condition costs the reference 1e-6
-        assert np.abs(logdet - expected).max() < 400 * EPS[real] * 3 * np.abs(expected).max() + 1e-6
-        assert np.abs(grad - slopes).max() <= 400 * EPS[real] * np.abs(slopes).max()
+        assert np.abs(logdet - expected).max() < 400 * REALS[real].eps * 3 * np.abs(expected).max() + 1e-6
+        assert np.abs(grad - slopes).max() <= 400 * REALS[real].eps * np.abs(slopes).max()
 
 
 def test_what_is_constant_is_one_logarithm_of_exact_numbers() -> None:
@@ -239,7 +240,7 @@ def test_what_is_constant_is_one_logarithm_of_exact_numbers() -> None:
             with pytest.raises(MechanismError, match="no logarithm of"):
                 home.log(home.constant(bad))
     for n in (2, 5, 30):
-        derived = derive(atoms(n), VALUE, "fixman:planar", Options())
+        derived = derive(atoms(n), VALUE, "fixman:planar", ProgramOptions())
         assert derived.operations["log"] == n - 1   # the pivot at the tip is 1/m
 
 
@@ -319,7 +320,7 @@ def test_every_method_passes_its_round_off_bound_with_a_payload(method: str, rea
     loaded = Truth(made, 4, payload="panda_hand")
     for function in (VALUE, SLOPE):
         if method in methods.providers(function):
-            derived = derive(made, function, method, Options(real=real, payload="panda_hand"))
+            derived = derive(made, function, method, ProgramOptions(real=real, payload="panda_hand"))
             assert check_algebra(derived, loaded, function).passed
             found = check_floating(derived, in_machine_reals(derived), loaded, function)
             assert found.error <= found.bound

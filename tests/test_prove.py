@@ -10,8 +10,8 @@ import pytest
 
 from symgen import generate
 from symgen.cli import main
+from symgen.options import ProgramOptions
 from symgen.programs.making import programs, refusal
-from symgen.programs.options import Options
 from symgen.proof import FUNCTIONS, divisor_floors, prove, prove_programs
 from tests.robots_for_tests import ROBOTS, robot
 
@@ -32,7 +32,7 @@ def test_the_tables_say_what_is_proved_where(capsys: pytest.CaptureFixture[str])
 def test_facts_are_what_the_library_gives(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", "ur5", "--real", "float", "-f", "forward_dynamics", "--json", *FEW_STATES]) == 0
     found = json.loads(capsys.readouterr().out)
-    options = Options("float", frame=None)
+    options = ProgramOptions("float", frame=None)
     made = programs(robot("ur5"), ["forward_dynamics"], options)
     floors = divisor_floors(robot("ur5"), made["forward_dynamics"], options)
     divisors = found["functions"]["forward_dynamics"]["divisors"]
@@ -48,7 +48,7 @@ def test_facts_are_what_the_library_gives(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_robot_is_answered_for(name: str) -> None:
     wanted = [function for function in FUNCTIONS if refusal(robot(name), function, None) is None]
-    proof = prove(robot(name), wanted, Options("float"), states=100)
+    proof = prove(robot(name), wanted, ProgramOptions("float"), states=100)
     assert proof.holds
     assert str(proof)
     for one in proof.functions:
@@ -88,7 +88,7 @@ def test_what_cannot_be_asked_for_is_one_sentence(words: list[str], said: str, c
 
 def test_wider_ranges_and_worse_sines_give_larger_bounds() -> None:
     def bound(**options: object) -> float:
-        proof = prove(robot("puma560"), ["inverse_dynamics"], Options("float"), states=10, compiled=False, **options)  # type: ignore[arg-type]
+        proof = prove(robot("puma560"), ["inverse_dynamics"], ProgramOptions("float"), states=10, compiled=False, **options)  # type: ignore[arg-type]
         return proof.functions[0].round_off.most("tau")
 
     assert bound() < bound(acceleration=Fraction(100))

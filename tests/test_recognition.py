@@ -23,8 +23,8 @@ from symgen.certificate.recognition import Gain, Multiplier, Recognition, propos
 from symgen.certificate.rounding import needs, propagate
 from symgen.ir import Port, Program, Row
 from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
 from symgen.programs.making import program as derive
-from symgen.programs.options import Options
 from symgen.proof import eva, multipliers
 from symgen.proof.finite import finite
 from symgen.proof.multipliers import ROUND_OFF, multiplier_sizes
@@ -35,7 +35,7 @@ from tests.robots_for_tests import robot, run
 from tests.rounded_rows import Coarse
 from tests.test_certificate import pivots, states
 
-FLOAT = Options("float")
+FLOAT = ProgramOptions("float")
 CASES = [("puma560", "composite_body"), ("puma560", "riccati"), ("tree4", "riccati"), ("square_chain4", "composite_body")]
 NAMED = {("puma560", "composite_body"): 12, ("puma560", "riccati"): 15, ("tree4", "riccati"): 6,
          ("square_chain4", "composite_body"): 6}
@@ -117,7 +117,7 @@ def test_names_that_lie_certify_nothing(name: str, method: str, lie: Callable[[P
         assert len(found.multipliers) < len(honest.multipliers)
 
 
-def _all_are_bounded(mechanism: Mechanism, program: Program, bounds: Mapping[int, Fraction], options: Options = FLOAT,
+def _all_are_bounded(mechanism: Mechanism, program: Program, bounds: Mapping[int, Fraction], options: ProgramOptions = FLOAT,
                      given: Mapping[str, Array] | None = None) -> float:
     """How near a row comes to its bound."""
     if not bounds:
@@ -169,7 +169,7 @@ def test_only_the_floor_of_its_own_divisor_bounds_a_multiplier() -> None:
 def test_multipliers_keep_to_their_sizes_with_the_heaviest_load(name: str, method: str) -> None:
     mechanism = robot(name)
     link = mechanism.bodies[-1].name
-    options = Options("float", payload=link)
+    options = ProgramOptions("float", payload=link)
     program = derive(mechanism, "forward_dynamics", method, "float", payload=link)
     given = states(mechanism, 400)
     arm = np.array([[0.14, 0.14, 0.0], [-0.14, 0.14, 0.0], [0.14, -0.14, 0.14], [0.0, 0.0, 0.2]])[np.arange(400) % 4]
@@ -189,7 +189,7 @@ def test_multipliers_keep_to_their_sizes_with_the_heaviest_load(name: str, metho
 
 def test_what_eva_is_told_counts_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = robot("scara")
-    options = Options("float", payload="link4")
+    options = ProgramOptions("float", payload="link4")
     program = derive(mechanism, "forward_dynamics", "riccati", "float", payload="link4")
     certified, ranges = floors(mechanism, program, options), declared_ranges(mechanism)
     told: list[Any] = []

@@ -20,8 +20,8 @@ from symgen.derivation.constants import LostDigits
 from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.joints import kinds
 from symgen.mechanism import Angle, Body, Mechanism, Turn, pose
+from symgen.options import ProgramOptions
 from symgen.programs import choosing, deriving, making
-from symgen.programs.options import Options
 from symgen.reference import regularity
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
@@ -158,7 +158,7 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(monkeypatch: pyt
 
 def test_a_ball_too_wide_to_tell_is_no_zero_of_the_elimination() -> None:
     arm = symgen.load("planar_arm")
-    samples = Samples.drawn(arm, symgen.program(arm, "forward_dynamics"), Options())
+    samples = Samples.drawn(arm, symgen.program(arm, "forward_dynamics"), ProgramOptions())
     wide, narrow = flint.arb(0, 1e-20), flint.arb(0, 1e-60)
     assert samples.is_zero((narrow,) * 3)
     assert not samples.is_zero((narrow, wide, narrow))

@@ -23,9 +23,9 @@ from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program, Row, check
 from symgen.mechanism import Limits, Mechanism
+from symgen.options import ProgramOptions, TextOptions
 from symgen.programs.making import program as derive
 from symgen.programs.making import refusal
-from symgen.programs.options import Options
 from symgen.proof import prove
 from symgen.proof.round_off import at_states, bounded
 from symgen.reference.mechanics import Reference
@@ -143,7 +143,7 @@ def test_a_bound_for_a_smaller_unit_is_exceeded(make: Callable[[list[Row]], int]
 # -- robots ----------------------------------------------------------------------------------------------------------------
 
 def given_states(mechanism: Mechanism, count: int, seed: int = 0) -> dict[str, Array]:
-    return drawn(mechanism, declared_ranges(mechanism), Options("float"), count, seed)
+    return drawn(mechanism, declared_ranges(mechanism), ProgramOptions("float"), count, seed)
 
 
 @pytest.mark.parametrize("seed", [None, 1])
@@ -191,7 +191,7 @@ def test_random_robots_keep_their_bounds_and_points_lie_in_boxes(n: int, seed: i
 @pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize("name", FOUR)
 def test_the_c_keeps_to_its_bounds_and_they_are_not_absurd(name: str, real: str) -> None:
-    proof = prove(robot(name), None, Options(real), states=STATES)
+    proof = prove(robot(name), None, ProgramOptions(real), states=STATES)
     assert proof.holds
     most = {"inverse_dynamics": 300, "mass_matrix": 50, "forward_dynamics": 1500}
     for one in proof.functions:
@@ -222,7 +222,9 @@ def test_what_is_exact_at_a_point_is_what_the_reference_says() -> None:
 
 @pytest.mark.parametrize("options", [{"payload": "link4"}, {"wrench": "link4"}, {"trig": "macro"}])
 def test_run_time_arguments_and_trigonometry_are_taken_along(options: dict[str, str]) -> None:
-    proof = prove(robot("scara"), None, Options("float", **options), states=500)
+    text = TextOptions(options.get("trig", "libm"))
+    links = {name: link for name, link in options.items() if name != "trig"}
+    proof = prove(robot("scara"), None, ProgramOptions("float", **links), text, states=500)
     assert proof.holds
     assert all(name in " ".join(proof.assumptions) for name in options if name != "trig")
 

@@ -11,8 +11,8 @@ from symgen import methods
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
 from symgen.programs import choosing, deriving, making
-from symgen.programs.options import Options
 from tests.robots_for_tests import FEW, ROBOTS, flat_chain, planar_rods, point_mass_arm, program, robot
 
 STANDING = [m for m in methods.names() if methods.find(m).stands_for is not None]
@@ -35,7 +35,7 @@ def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(name: s
     for function in FUNCTIONS:
         if {method, variant} <= set(choosing.methods_for(robot(name), function)):
             assert methods.alike(method, function, robot(name)) == methods.alike(variant, function, robot(name))
-            derived = deriving.derive(robot(name), function, variant, Options())
+            derived = deriving.derive(robot(name), function, variant, ProgramOptions())
             assert program(name, function, method).rows == derived.rows
 
 
@@ -63,7 +63,7 @@ def test_the_search_for_the_cheapest_derives_nothing_twice(made: str, monkeypatc
     for function in FUNCTIONS:
         if making.refusal(mechanism, function, None) is None:
             found.clear()
-            choosing.best(mechanism, function, Options())
+            choosing.best(mechanism, function, ProgramOptions())
             assert found or FUNCTIONS[function].ranked_as
             for i, one in enumerate(found):
                 for other in found[i + 1:]:
@@ -76,7 +76,7 @@ def test_what_shares_a_derivation_would_have_been_derived_alike() -> None:
     for function, shared in (("forward_dynamics", {"riccati:fd4", "riccati:fd2"}), ("link_accelerations", {"riccati:fd2"})):
         assert shared <= {m for m in methods.providers(function) if methods.alike(m, function, scara) != m}
         for method in shared:
-            assert program("scara", function, method) == deriving.derive(scara, function, method, Options())
+            assert program("scara", function, method) == deriving.derive(scara, function, method, ProgramOptions())
 
 
 @pytest.mark.parametrize("made", [planar_rods(4), point_mass_arm(1, 2), flat_chain(4), *(robot(name) for name in FEW)],

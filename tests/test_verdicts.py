@@ -22,9 +22,9 @@ from symgen.functions import FUNCTIONS
 from symgen.machine.footprint import Footprint
 from symgen.measuring import compare
 from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
 from symgen.programs import choosing, deriving, making
-from symgen.programs.options import Options
-from symgen.reals import EPS, LOST, loses
+from symgen.reals import DOUBLE, LOST, loses
 from symgen.reference.free_bodies import freedom
 from symgen.verification import verify
 from symgen.verification.compiled import LONG
@@ -55,7 +55,7 @@ def test_digits_that_are_lost_are_not_verified() -> None:
     """Such a chain was "verified" against 1e20 round-offs and more."""
     found = report()
     floating, = found.of("floating")
-    assert floating.bound * EPS["double"] > LOST
+    assert floating.bound * DOUBLE.eps > LOST
     assert floating.verdict == "not judged"
     assert f"not judged floating point, {HARD}: loses its digits here ({floating.bound:.2g} round-offs)" in str(found)
     assert "verified" not in str(found)
@@ -92,19 +92,19 @@ def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.Monke
     """Even where the method that does so needs the fewest operations."""
     made = light("1e-20", 3)
     for function in ("forward_dynamics", "mass_matrix_determinant", "mass_matrix_log_determinant"):
-        chosen = choosing.best(made, function, Options(real))
+        chosen = choosing.best(made, function, ProgramOptions(real))
         assert not loses(allowance(chosen, Truth(made, 1)), real), function
     alone = ("constraint_force", "riccati")   # of which the first has fewer operations, as if it were so here
     monkeypatch.setattr(choosing, "methods_for", lambda *_: alone)
-    derived = deriving._once
+    derived = choosing.once
 
     def cheap(mechanism: Mechanism, function: str, method: str, *rest: object) -> object:
-        found = derived(mechanism, function, method, Options(real))
+        found = derived(mechanism, function, method, ProgramOptions(real))
         return replace(found, rows=(), outputs=()) if method == "constraint_force" else found
 
-    monkeypatch.setattr(deriving, "_once", cheap)
-    assert choosing.best(made, "mass_matrix_solve", Options(real)).method == "riccati"
-    assert choosing.best(light("1"), "mass_matrix_solve", Options("double")).method == "constraint_force"
+    monkeypatch.setattr(choosing, "once", cheap)
+    assert choosing.best(made, "mass_matrix_solve", ProgramOptions(real)).method == "riccati"
+    assert choosing.best(light("1"), "mass_matrix_solve", ProgramOptions("double")).method == "constraint_force"
 
 
 def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None:
@@ -124,7 +124,7 @@ def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
     truth = Truth(made, 2, frame=tip(made))
     for function in ("forward_dynamics", "mass_matrix_solve", "inverse_mass_matrix", "mass_matrix_determinant",
                      "operational_inertia_inverse", "link_accelerations"):
-        program = choosing.best(made, function, Options("float"))
+        program = choosing.best(made, function, ProgramOptions("float"))
         honest = in_machine_reals(program)
         assert check_floating(program, honest, truth, function).passed, function
 
@@ -138,7 +138,7 @@ def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
 def test_what_was_seen_to_lose_its_digits_is_not_judged_either() -> None:
     """A bound that is below 1e-3 of the terms, but not of what they leave over, and an answer that is off by as much."""
     made = symgen.load("planar_point_mass:6")
-    program = choosing.best(made, "interbody_forces", Options("float"))
+    program = choosing.best(made, "interbody_forces", ProgramOptions("float"))
     truth, honest = Truth(made, 2), in_machine_reals(program)
     answers = honest(truth.arguments(program.function, truth.floats))
 
@@ -214,8 +214,8 @@ def test_a_singular_robot_s_reason_is_said_once() -> None:
 
 def test_a_self_test_says_what_its_tolerance_leaves_open() -> None:
     made = light("1e-20", 2)
-    programs = {"forward_dynamics": deriving.derive(made, "forward_dynamics", "constraint_force", Options())}
-    printed = {name: folder.texts(made, derived, cases=cases(made, derived, frame=None))[f"{made.name}_selftest.c"]
+    programs = {"forward_dynamics": deriving.derive(made, "forward_dynamics", "constraint_force", ProgramOptions())}
+    printed = {name: folder.texts(made, derived, cases=cases(made, derived, ProgramOptions()))[f"{made.name}_selftest.c"]
                for name, derived in (("hard", programs), ("easy", making.programs(made, ["forward_dynamics"])))}
     assert 'report("forward_dynamics (to within ' in printed["hard"]
     assert 'report("forward_dynamics", 3' in printed["easy"]

@@ -18,9 +18,9 @@ from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, WRENCH
 from symgen.ir import Program
 from symgen.mechanism import BASE, X_AXIS, Z_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Turn, pose
+from symgen.options import ProgramOptions
 from symgen.programs import deriving
 from symgen.programs.choosing import methods_for
-from symgen.programs.options import Options
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.verification.algebra import check_algebra
@@ -341,7 +341,7 @@ def _at_the_origin_of_the_body(right: Loads, linkage: Linkage, frame: Any, wrenc
                                                   ("forward_dynamics", "riccati:fd1"), ("forward_dynamics", "riccati:fd3"),
                                                   ("forward_dynamics", "constraint_force"), ("link_accelerations", "riccati")])
 def test_a_wrench_laid_out_wrongly_is_caught(monkeypatch: pytest.MonkeyPatch, plant: Any, function: str, method: str) -> None:
-    options = Options(frame="tool", wrench="tool")
+    options = ProgramOptions(frame="tool", wrench="tool")
     others = ("inverse_dynamics" if function == "forward_dynamics" else "forward_dynamics", "jacobian")
     helpers = {name: deriving.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others}
     right = Linkage._exerted

@@ -1,8 +1,8 @@
 """Target languages, one file each; a backend is found by its presence in this folder.
 
-A backend is a module with `source(program, target)` and `header(programs, target)`, both returning text. One without
-`source` is a wrapper: its header, NAME.`SUFFIX`, calls the C of `c99`. The layout of a backend lives in
-`templates/<backend>/`; what is shared between backends lives in modules that start with an underscore.
+Its file declares `BACKEND`: a `Printer` (functions in a language) or a `Wrapper` (one header over what a printer prints). The
+layout of a backend lives in `templates/<backend>/`; what is shared between backends lives in modules that start with an
+underscore.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from symgen.backends._backend import Printer, Wrapper
 from symgen.names import nearest
+
+PRINTED = "c99"
+"""The language of what is compiled, measured, proved and delivered."""
 
 
 def names() -> tuple[str, ...]:
@@ -23,19 +26,30 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
 
 
-def find(name: str) -> ModuleType:
-    """The backend module called `name`; RequestError suggests the nearest when there is none."""
-    return import_module(f"{__name__}.{nearest(name, names(), 'backend')}")
+def find(name: str) -> Printer | Wrapper:
+    """The backend called `name`; RequestError suggests the nearest when there is none."""
+    found: Printer | Wrapper = import_module(f"{__name__}.{nearest(name, names(), 'backend')}").BACKEND
+    return found
+
+
+@cache
+def printer() -> Printer:
+    """The backend of PRINTED: whoever needs the text of a function asks it."""
+    found = find(PRINTED)
+    assert isinstance(found, Printer)
+    return found
 
 
 def wrappers() -> tuple[str, ...]:
-    """The backends that only call the C, in alphabetical order."""
-    return tuple(name for name in names() if not hasattr(find(name), "source"))
+    """The backends that only call what another one prints, in alphabetical order."""
+    return tuple(name for name in names() if isinstance(find(name), Wrapper))
 
 
-def wrapper(name: str) -> ModuleType:
+def wrapper(name: str) -> Wrapper:
     """The wrapper called `name`; RequestError suggests the nearest when there is none."""
-    return find(nearest(name, wrappers(), "wrapper of the C"))
+    found = find(nearest(name, wrappers(), "wrapper of the C"))
+    assert isinstance(found, Wrapper)
+    return found
 
 
 @cache

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
-import sys
-from collections.abc import Container
 from fractions import Fraction
 
 from symgen.backends._ascii import ascii_text
-from symgen.errors import RequestError
+from symgen.backends._language import PRODUCT, SUM, Language
+from symgen.reals import Real
 
 
 def _set(text: str) -> frozenset[str]:
@@ -70,7 +68,6 @@ _SYSTEM = _set(
     """
 )
 
-LARGEST_FLOAT = 2.0**128 - 2.0**104
 WIDTH = 110
 """Columns that a generated line stays within."""
 
@@ -84,16 +81,6 @@ def identifier(name: str) -> str:
     if text[0].isdigit():
         return f"robot_{text}"
     return f"{text}_robot" if text in KEYWORDS or text in MATH or text in _SYSTEM or text.lower() in _TAKEN_FILES else text
-
-
-def local(name: str, taken: Container[str]) -> str:
-    """A name for a local variable near `name` that is no keyword, hides nothing of <math.h> and is not in `taken`."""
-    text = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    if text[:1].isdigit() or re.match(r"_([A-Z_]|$)", text) or not text:
-        text = f"x{text}"
-    while text in KEYWORDS or text in MATH or text in taken:
-        text += "_"
-    return text
 
 
 def comment(text: str) -> str:
@@ -110,36 +97,19 @@ def one_line(text: str) -> str:
     return " ".join(plain.replace("??", "? ?").split())
 
 
-def rounded(value: Fraction, real: str) -> float:
-    """`value` rounded once, to nearest even, to double or to float; RequestError when it is too large.
-
-    A float32 comes back as the Python float of the same value. It is rounded from the fraction itself: through
-    double it would be rounded twice.
-    """
-    try:
-        nearest = float(value) if real == "double" else float(_single(value))
-    except OverflowError:
-        nearest = math.inf
-    if abs(nearest) > (LARGEST_FLOAT if real == "float" else sys.float_info.max):
-        size = f"of about 1e{round((abs(value.numerator).bit_length() - value.denominator.bit_length()) * math.log10(2))}"
-        raise RequestError(f"a constant {size} does not fit into a {real}; use other units or --real double")
-    return -abs(nearest) if value < 0 else abs(nearest)   # the numerator alone may be too large for a float
-
-
-def _single(value: Fraction) -> Fraction:
-    """`value` rounded to 24 bits, or to a subnormal of float; what is too large stays too large."""
-    magnitude = abs(value)
-    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-    if magnitude < Fraction(2) ** exponent:
-        exponent -= 1
-    unit = Fraction(2) ** (max(exponent, -126) - 23)
-    return round(value / unit) * unit  # round() of a Fraction is half to even
-
-
-def literal(value: Fraction, real: str) -> str:
+def literal(value: Fraction, real: Real) -> str:
     """The shortest decimal that reads back as `value` rounded once to `real`, suffixed f for float: '0.1', '2.0f'."""
-    number = rounded(value, real)
-    if real == "double":
-        return repr(number)
-    text = next(t for t in (f"{number:.{digits}e}" for digits in range(9)) if _single(Fraction(t)) == number)
-    return f"{float(text)!r}f"  # at most nine digits, so that Python's layout is the same decimal
+    return f"{real.shortest(value)}{real.suffix}"
+
+
+C = Language(
+    reserved=KEYWORDS | MATH,
+    operators={"mul": ("*", PRODUCT), "div": ("/", PRODUCT), "add": (" + ", SUM), "sub": (" - ", SUM)},
+    literal=literal,
+    call=lambda name, real: real.libm(name),
+    comment=comment,
+    declaration="    const {kind} {name} = {value};",
+    apart=frozenset([(SUM, PRODUCT)]),
+    width=WIDTH,
+)
+"""Parentheses around a product in a sum are MISRA C:2012's, rule 12.1; nothing of <math.h> is hidden by a local."""

@@ -8,10 +8,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from symgen.backends._c_text import WIDTH, literal
+from symgen.backends import _sincos
+from symgen.backends._c_text import WIDTH
+from symgen.backends._language import Language
+from symgen.backends._target import Target
+from symgen.backends._writer import live_rows
 from symgen.ir import Program
+from symgen.reals import REALS
 
 STATUSES = {
     "OK": "the results are stored",
@@ -20,8 +25,6 @@ STATUSES = {
     "DIVISOR": "a divisor, or what a logarithm or a root is taken of, is too small",
 }
 """What a function returns, from 0 on: NAME_OK …; the C stands in their order."""
-LEAST = {"float": Fraction(1, 2**126), "double": Fraction(1, 2**1022)}
-"""The smallest normal number: a divisor without a certified bound has this magnitude at least."""
 
 
 class Guard(NamedTuple):
@@ -33,13 +36,16 @@ class Guard(NamedTuple):
 
 
 def guards(program: Program, live: Sequence[int], floors: Mapping[int, Fraction]) -> list[Guard]:
-    """Of every divisor, logarithm and root, each row once; `floors` are certified bounds of rows."""
+    """Of every divisor, logarithm and root, each row once; `floors` are certified bounds of rows.
+
+    A divisor without such a bound has at least the magnitude of the smallest normal number.
+    """
     asked: dict[int, set[str]] = {}
     for i in live:
         op, args = program.rows[i].op, program.rows[i].args
         if op in ("div", "log", "sqrt") and program.rows[args[-1]].op != "const":
             asked.setdefault(args[-1], set()).add(op)
-    least = LEAST[program.real]
+    least = REALS[program.real].least
     return [Guard(row, row not in floors and ops == {"div"}, floors.get(row, Fraction(0) if ops == {"sqrt"} else least))
             for row, ops in asked.items()]
 
@@ -61,14 +67,31 @@ def ancestors(program: Program, rows: Iterable[int]) -> set[int]:
     return found
 
 
-def at_least(text: str, guard: Guard, real: str) -> str:
-    """The condition of a guard, `text` being its row."""
-    return f"{_magnitude(text, real) if guard.magnitude else text} >= {literal(guard.bound, real)}"
+def conditions(program: Program, language: Language, inputs: Sequence[str], text: Mapping[int, str], angles: Iterable[int],
+               guards: Iterable[Guard]) -> dict[str, str]:
+    """What a checked function compares, `text` being how its rows are written."""
+    real = REALS[program.real]
+
+    def number(value: Fraction | int) -> str:
+        return language.literal(Fraction(value), real)
+
+    def size(row: int) -> str:
+        return f"{language.call('fabs', real)}({text[row]})"
+
+    zeros = [f"{number(0)}*{language.at(name, k)}" for name, port in zip(inputs, program.inputs, strict=True)
+             for k in range(port.size)]
+    ranges = [f"{size(row)} <= {number(_sincos.RANGE)}" for row in angles]
+    divisors = [f"{size(g.row) if g.magnitude else text[g.row]} >= {number(g.bound)}" for g in guards]
+    return {"zero": number(0), "zeros": lines(zeros, "+", 8), "ranges": lines(ranges, "&&", 8),
+            "divisors": lines(divisors, "&&", 12)}
 
 
-def within(text: str, bound: int, real: str) -> str:
-    """The condition that the magnitude of an angle is at most `bound`."""
-    return f"{_magnitude(text, real)} <= {literal(Fraction(bound), real)}"
+def statuses(programs: Iterable[Program], target: Target) -> list[dict[str, Any]]:
+    """What checked functions return, by `name`, `value` and meaning (`what`): those that some of the programs can return."""
+    divides = any(guards(program, live_rows(program), {}) for program in programs)
+    known = {"OK", "NOT_FINITE", *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []), *(["DIVISOR"] if divides else [])}
+    return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(STATUSES.items())
+            if name in known and target.checked]
 
 
 def lines(parts: Sequence[str], operator: str, indent: int) -> str:
@@ -76,7 +99,3 @@ def lines(parts: Sequence[str], operator: str, indent: int) -> str:
     grouped = [f"({part})" for part in parts] if len(parts) > 1 else parts
     joined = f" {operator} ".join(part.replace(" ", "\0") for part in grouped)   # a line ends between parts only
     return f"\n{' '*indent}".join(textwrap.wrap(joined, WIDTH - indent, break_long_words=False)).replace("\0", " ")
-
-
-def _magnitude(text: str, real: str) -> str:
-    return f"{'fabsf' if real == 'float' else 'fabs'}({text})"

@@ -10,7 +10,11 @@ the printed text.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, NamedTuple
+
+from symgen.backends._c_text import literal
+from symgen.reals import REALS
 
 RANGE = 2**15
 """The largest |x| (rad) for which the bound holds."""
@@ -55,11 +59,10 @@ CONSTANTS = {
 def context(real: str) -> dict[str, Any]:
     """What the template says about one real type."""
     known = CONSTANTS[real]
-    mark = "f" if real == "float" else ""
-    numbers = {name: f"{value}{mark}" for name, value in
-               (("zero", "0.0"), ("one", "1.0"), ("four", "4.0"), ("half", "0.5"), ("quarter", "0.25"))}
+    numbers = {name: literal(Fraction(value), REALS[real]) for name, value in
+               (("zero", "0"), ("one", "1"), ("four", "4"), ("half", "1/2"), ("quarter", "1/4"))}
     return numbers | known._asdict() | {
-        "fabs": f"fabs{mark}",
+        "fabs": REALS[real].libm("fabs"),
         "short": len(known.parts) > 3,
         "sine": _horner("s", known.sine),
         "cosine": _horner("c", known.cosine),

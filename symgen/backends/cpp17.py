@@ -9,27 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from symgen.backends import c99, render
+from symgen.backends import _checks, printer, render
+from symgen.backends._backend import Wrapper
 from symgen.backends._c_text import comment
+from symgen.backends._ports import describe, single_real
+from symgen.backends._target import Target
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
 
-TEMPLATES = "cpp17"
-SUFFIX = "hpp"
+NAME = "cpp17"
 
 
-def header(programs: Mapping[str, Program], target: c99.Target) -> str:
+def header(programs: Mapping[str, Program], target: Target) -> str:
     """The text of NAME.hpp: one namespace, one function (and one over spans) for every one of `programs`."""
-    real = c99.single_real(programs.values())
+    real = single_real(programs.values())
     returned = _outcome if target.checked else _returned
     functions = [_function(program, target, returned) for program in programs.values()]
-    return render(TEMPLATES, "header.hpp.j2", **target.context, real=real, functions=functions,
-                  statuses=c99.statuses(programs.values(), target))
+    return render(NAME, "header.hpp.j2", **target.context, real=real, functions=functions,
+                  statuses=_checks.statuses(programs.values(), target))
 
 
-def _function(program: Program, target: c99.Target, returned: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    names = c99.parameters(program, target)
-    arguments, results = c99.describe(program)
+def _function(program: Program, target: Target, returned: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    names = printer().parameters(program, target)
+    arguments, results = describe(program)
     declared = FUNCTIONS.get(program.function)
 
     def described(port: Port, array: Array) -> dict[str, str]:
@@ -73,8 +75,11 @@ def _outcome(program: Program, results: list[dict[str, str]]) -> dict[str, Any]:
     return plain | held | {"returned": kind}
 
 
-def _size(array: Array, port: Port, target: c99.Target) -> str:
+def _size(array: Array, port: Port, target: Target) -> str:
     """The size of a port: NV * NV, and a plain number where the table of functions does not know better."""
     if array.sizes(target.nq, target.nv) != port.shape or not any(isinstance(s, str) for s in array.shape):
         return str(port.size)
     return " * ".join(str(s) for s in array.shape)
+
+
+BACKEND = Wrapper(name=NAME, suffix="hpp", header=header)

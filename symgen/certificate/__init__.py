@@ -12,11 +12,11 @@ from fractions import Fraction
 from symgen.certificate.divisors import divisor_floors
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions, TextOptions
 
 __all__ = ["checked_floors", "divisor_floors"]
 
 
-def checked_floors(mechanism: Mechanism, program: Program, options: Options) -> dict[int, Fraction]:
-    """What checked functions compare their divisors with; nothing where `options` do not ask for checks."""
-    return divisor_floors(mechanism, program, options) if options.checked else {}
+def checked_floors(mechanism: Mechanism, program: Program, options: ProgramOptions, text: TextOptions) -> dict[int, Fraction]:
+    """What checked functions compare their divisors with; nothing where `text` does not ask for checks."""
+    return divisor_floors(mechanism, program, options, text) if text.checked else {}

@@ -10,7 +10,8 @@ from symgen.certificate.intervals import Interval, down, up
 from symgen.certificate.ranges import Range, Ranges
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions
+from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 
@@ -53,13 +54,13 @@ def _cut(one: Range, each: int, place: Array | None) -> Interval:
     return Interval(ends[place], ends[place + 1])
 
 
-def drawn(mechanism: Mechanism, ranges: Ranges, options: Options, count: int, seed: int = 0) -> dict[str, Array]:
+def drawn(mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: int, seed: int = 0) -> dict[str, Array]:
     """`count` states in the box by argument name, numbers of the type `options.real` as float64; one in eight is a corner.
 
     A run-time load is one that a body can be (`symgen.reference.states`), not any ten numbers of its box.
     """
     random = np.random.default_rng([seed, count, mechanism.nv])
-    real = np.float32 if options.real == "float" else np.float64
+    real = np.dtype(REALS[options.real].numpy).type
     found = {}
     for name, elements in ranges.of.items():
         low, high = (np.array([float(one[end]) for one in elements]) for end in (0, 1))

@@ -16,7 +16,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.backends import c99
+from symgen.backends import printer
 from symgen.certificate.backward import Backward, Roots, backward, closed_root, constant_roots, share
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
@@ -27,7 +27,7 @@ from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
 from symgen.derivation import constants as k
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import PLAIN, ProgramOptions, TextOptions
 
 _DIGITS = 6
 """Of a bound, so that it prints exactly and does not hang on a library's last digit."""
@@ -63,9 +63,9 @@ class Floor:
         return self.floor is not None
 
 
-def arithmetic_of(real: str, trig: str) -> Arithmetic:
+def arithmetic_of(real: str, text: TextOptions = PLAIN) -> Arithmetic:
     """The arithmetic of C with these options."""
-    return Arithmetic(real, c99.TRIG[trig])
+    return Arithmetic(real, printer().ulps[text.trig])
 
 
 def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own]:
@@ -104,23 +104,24 @@ def upper_bound(value: Any) -> Fraction:
         return -lower_bound(-flint.arb(value))
 
 
-def divisor_floors(mechanism: Mechanism, program: Program, options: Options) -> dict[int, Fraction]:
+def divisor_floors(mechanism: Mechanism, program: Program, options: ProgramOptions,
+                   text: TextOptions = PLAIN) -> dict[int, Fraction]:
     """{row: bound} of every certified divisor of `program`: over the box of `declared_ranges`, the number that C computes for
     that row in `program.real` is no less than the bound (kg m² or kg), which is positive.
 
     Proved but for what stands in `samples` (rows are told by value at random states) and `Arithmetic` (the assumptions about the
     machine). Divisors without a certificate, and those that are constants, are absent.
     """
-    return {floor.row: floor.floor for floor in floors(mechanism, program, options) if floor.floor is not None}
+    return {floor.row: floor.floor for floor in floors(mechanism, program, options, text) if floor.floor is not None}
 
 
-def floors(mechanism: Mechanism, program: Program, options: Options, ranges: Ranges | None = None,
-           arithmetic: Arithmetic | None = None) -> list[Floor]:
+def floors(mechanism: Mechanism, program: Program, options: ProgramOptions, text: TextOptions = PLAIN, *,
+           ranges: Ranges | None = None, arithmetic: Arithmetic | None = None) -> list[Floor]:
     """The certificate of every divisor that is no constant, by row; see `divisor_floors`."""
     if all(row.op not in POSITIVE for row in program.rows):
         return []
     ranges = ranges or declared_ranges(mechanism)
-    arithmetic = arithmetic or arithmetic_of(program.real, options.trig)
+    arithmetic = arithmetic or arithmetic_of(program.real, text)
     recognised = Recognition(mechanism, program, options)
     bodies = Bodies(mechanism, ranges, options.payload)
     owns = own_inertias(mechanism, bodies)

@@ -16,8 +16,8 @@ from typing import TypeVar
 from symgen.certificate.samples import Samples, Values
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
 from symgen.programs import deriving
-from symgen.programs.options import Options
 
 POSITIVE = ("div", "log", "sqrt")
 """Operations whose last operand must not vanish, or change its sign."""
@@ -54,7 +54,7 @@ Meaning = TypeVar("Meaning", Pivot, Multiplier | Gain)
 class Recognition:
     """What the rows of `program` are. The sign is left open: a row may hold the negative of a multiplier or a gain."""
 
-    def __init__(self, mechanism: Mechanism, program: Program, options: Options) -> None:
+    def __init__(self, mechanism: Mechanism, program: Program, options: ProgramOptions) -> None:
         self.mechanism, self.rows = mechanism, program.rows
         self.samples = Samples.drawn(mechanism, program, options)
 

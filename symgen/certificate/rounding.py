@@ -14,9 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from symgen.backends._c_text import rounded
 from symgen.certificate.intervals import Interval, down, hypotenuse, summed, times, up
 from symgen.ir import Program, Row
+from symgen.reals import REALS
 from symgen.reference.precision import Array
 
 
@@ -35,16 +35,16 @@ class Arithmetic:
     @property
     def unit(self) -> float:
         """u, the unit round-off: half the distance from 1 to the next number."""
-        return {"double": 2.0**-53, "float": 2.0**-24}[self.real]
+        return REALS[self.real].unit
 
     @property
     def underflow(self) -> float:
         """The least normal number: no result, gradual or flushed to zero, misses by more below it."""
-        return {"double": 2.0**-1022, "float": 2.0**-126}[self.real]
+        return float(REALS[self.real].least)
 
     def rounded(self, value: Fraction) -> float:
         """The constant as it stands in C, as a float64."""
-        return rounded(value, self.real)
+        return REALS[self.real].rounded(value)
 
     @property
     def assumptions(self) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from symgen.derivation.constants import Mat3, Vec3
 from symgen.ir import Numbers, Port, Program, evaluate
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions
 from symgen.reference.arrays import added, cross, times, transposed
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars, arb
@@ -53,7 +53,7 @@ class Samples:
     states: dict[str, Array]
 
     @classmethod
-    def drawn(cls, mechanism: Mechanism, program: Program, options: Options) -> Samples:
+    def drawn(cls, mechanism: Mechanism, program: Program, options: ProgramOptions) -> Samples:
         scalars = arb(DIGITS + 5 * mechanism.longest // 4)   # an elimination over balls loses about a digit a joint
         links = {"payload": options.payload, "wrench": options.wrench}
         states = {name: scalars.array(x) for name, x in draw_states(mechanism, STATES, SEED, **links).items()}

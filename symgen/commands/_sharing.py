@@ -19,6 +19,7 @@ from symgen.tables import table
 
 if TYPE_CHECKING:
     from symgen.mechanism import Mechanism
+    from symgen.options import ProgramOptions
 
 WARNED = ("warning", "mimic", "snap", "unapplied")
 """Kinds of notes that a user should see without asking."""
@@ -110,6 +111,13 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
     parser.add_argument("--wrench", metavar="LINK",
                         help="what pushes this link from outside at run time, in its frame's axes, as one more argument "
                              "wrench[6]: moment (N·m) about its frame's origin, then force (N)")
+
+
+def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
+    """What the options of `program_arguments` ask of a Program; `real` is the type where none was asked for."""
+    from symgen.options import ProgramOptions
+
+    return ProgramOptions(options.real or real, frame=options.frame, payload=options.payload, wrench=options.wrench)
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:

@@ -8,7 +8,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from symgen.commands import Parser
-from symgen.commands._sharing import LINE, as_json, functions, program_arguments, read, robot_arguments, warn
+from symgen.commands._sharing import LINE, as_json, functions, program_arguments, program_options, read, robot_arguments, warn
 from symgen.errors import RequestError
 from symgen.machine import targets
 from symgen.tables import span, table
@@ -39,19 +39,19 @@ def run(options: Namespace) -> int:
     from symgen.certificate import checked_floors
     from symgen.machine.cost import OPTIMIZE, STATES, measure
     from symgen.machine.cycles import TIMINGS
+    from symgen.options import TextOptions
     from symgen.programs.making import programs
-    from symgen.programs.options import Options
 
     clock = _clock(options.clock)
-    real = options.real or targets.real(options.target)
+    chosen = program_options(options, targets.real(options.target))
+    real, text = chosen.real, TextOptions(options.trig, checked=options.checked)
     slow, why = targets.slow(options.target, real), targets.why(options.target, options.real)
     timing = TIMINGS.get(targets.find(options.target).core)
     mechanism = read(options)
     warn(mechanism, options.robot, ("warning",))
-    chosen = Options(real, options.frame, options.payload, options.trig, options.wrench, options.checked)
     made = programs(mechanism, functions(options.functions), chosen)
-    floors = {name: checked_floors(mechanism, program, chosen) for name, program in made.items()} if options.checked else None
-    measured = measure(mechanism, made.values(), options.target, at_run_time=chosen.at_run_time, trig=options.trig, floors=floors)
+    floors = {name: checked_floors(mechanism, program, chosen, text) for name, program in made.items()}
+    measured = measure(mechanism, made.values(), options.target, options=chosen, text=text, floors=floors)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
     if why is not None:

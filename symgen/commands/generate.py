@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, costs, functions, name_frame, program_arguments, read, robot_arguments, warn
+from symgen.commands._sharing import (
+    Progress,
+    costs,
+    functions,
+    name_frame,
+    program_arguments,
+    program_options,
+    read,
+    robot_arguments,
+    warn,
+)
 from symgen.errors import RequestError
 from symgen.machine import targets
 
@@ -41,28 +51,25 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next."""
-    from symgen.delivery.writing import generate, left_out, wrappers
-    from symgen.description.tip import tip
+    from symgen.delivery.writing import deliver, left_out, wrappers
+    from symgen.options import TextOptions
     from symgen.programs import making
-    from symgen.programs.options import Options
 
     if options.output == "" or options.name == "":
         raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
-    wrap = wrappers(options.wrap)
-    real = options.real or targets.real(options.target)
-    slow, why = None if options.target is None else targets.slow(options.target, real), targets.why(options.target, options.real)
+    wrap = tuple(wrappers(options.wrap))
+    chosen = program_options(options, targets.real(options.target))
+    text = TextOptions(options.trig, checked=options.checked, wrap=wrap, target=options.target)
+    slow = None if options.target is None else targets.slow(options.target, chosen.real)
+    why = targets.why(options.target, options.real)
     mechanism = read(options)
     wanted = functions(options.functions)
     with Progress() as progress:
         out = Path(options.output or _folder(options.name or mechanism.name))
-        manifest = generate(mechanism, out, functions=wanted, real=real, name=options.name, frame=options.frame,
-                            payload=options.payload, trig=options.trig, wrench=options.wrench, wrap=wrap, target=options.target,
-                            evidence=not options.no_evidence, checked=options.checked,
-                            functions_only=options.functions_only, progress=progress)
+        manifest = deliver(mechanism, out, wanted, chosen, text, name=options.name, evidence=not options.no_evidence,
+                           functions_only=options.functions_only, progress=progress)
     warn(mechanism, options.robot)
-    frame = options.frame or tip(mechanism)   # `generate` has made these, so they are only looked up
-    of_program = Options(real, frame, options.payload, options.trig, options.wrench, options.checked)
-    made, refused = making.programs_and_refusals(mechanism, wanted, of_program)
+    made, refused = making.programs_and_refusals(mechanism, wanted, chosen)   # made by `generate`, and only looked up
     for line in _remarks(mechanism, made.values(), options.payload):
         print(f"symgen: note: {line}", file=sys.stderr)
     if slow is not None:

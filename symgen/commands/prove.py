@@ -14,6 +14,7 @@ from symgen.commands._sharing import (
     generated_folder,
     name_frame,
     program_arguments,
+    program_options,
     read,
     robot_arguments,
     warn,
@@ -44,18 +45,18 @@ def arguments(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Run the proofs, and print them."""
     from symgen.mechanism import Mechanism
-    from symgen.programs.options import Options
+    from symgen.options import PLAIN, TextOptions
     from symgen.proof import prove
 
     acceleration, ulps = _positive(options.acceleration, "acceleration"), _positive(options.ulps, "ulps")
     robot: Mechanism | Path | None = generated_folder(options, "proved")
-    chosen = None
+    chosen, text = None, PLAIN
     if robot is None:
         robot = read(options)
         warn(robot, options.robot)
-        chosen = Options(options.real, options.frame, options.payload, options.trig, options.wrench)
+        chosen, text = program_options(options), TextOptions(options.trig)
     with Progress() as progress:
-        proof = prove(robot, options.functions and functions(options.functions), chosen, states=options.states,
+        proof = prove(robot, options.functions and functions(options.functions), chosen, text, states=options.states,
                       acceleration=acceleration or Fraction(10), trig_ulps=None if ulps is None else float(ulps),
                       with_eva=options.eva, progress=progress)
     name_frame(robot, options.functions, options.frame)

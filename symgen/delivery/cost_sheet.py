@@ -6,7 +6,7 @@ The same compiler and emulator give the same sheet. It names both, since the fol
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ from symgen.machine.cost import OPTIMIZE, STATES, Floors, measure
 from symgen.machine.cycles import TIMINGS
 from symgen.machine.emulation import Toolchain
 from symgen.mechanism import Mechanism
+from symgen.options import PLAIN, ProgramOptions, TextOptions
 
 
-def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, at_run_time: Mapping[str, str],
-               trig: str = "libm", floors: Floors | None = None) -> dict[str, Any]:
+def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, options: ProgramOptions,
+               text: TextOptions = PLAIN, floors: Floors | None = None) -> dict[str, Any]:
     """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is not installed.
 
     Functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is the sum of theirs in bytes. "flash_with_libm" and
@@ -35,7 +36,7 @@ def cost_sheet(mechanism: Mechanism, programs: Iterable[Program], target: str, a
     try:
         with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
             compiler, emulator = Toolchain(machine, Path(folder)).versions()
-        measured = measure(mechanism, programs, target, at_run_time=at_run_time, trig=trig, floors=floors)
+        measured = measure(mechanism, programs, target, options=options, text=text, floors=floors)
     except ToolMissing as missing:
         return sheet | {"missing": str(missing)}
     found = [cost.facts(None) for cost in measured.costs]

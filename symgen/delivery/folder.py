@@ -17,10 +17,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from symgen.backends import c99, render, wrapper
-from symgen.backends._c_text import WIDTH, literal
+from symgen.backends import printer, render, wrapper
+from symgen.backends._c_text import WIDTH
+from symgen.backends._checks import statuses
 from symgen.backends._legend import legend
 from symgen.backends._markdown import cell, code, prose
+from symgen.backends._ports import describe, operations_text, single_real
+from symgen.backends._target import Target
 from symgen.delivery import again
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
@@ -30,7 +33,8 @@ from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
-from symgen.reals import LOST
+from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.reals import LOST, REALS
 from symgen.version import __version__
 
 Number = float | Fraction
@@ -56,7 +60,8 @@ def write(
     programs: Mapping[str, Program],
     *,
     name: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: ProgramOptions | None = None,
+    text: TextOptions = PLAIN,
     cases: Iterable[SelfTestCase] = (),
     evidence: Mapping[str, Any] | None = None,
     floors: Mapping[str, Mapping[int, Fraction]] | None = None,
@@ -65,20 +70,19 @@ def write(
 ) -> dict[str, Any]:
     """Write the folder of `mechanism` and its `programs` (by function); returns the manifest.
 
-    `name` replaces the robot's as the C name. `options` are recorded in the manifest (frame, payload, wrench, trig …). Of them
-    `trig`, `checked`, `target` and `wrap` (the wrappers of the C that are wanted too) change the texts here. `evidence` is what
-    is known of the C, plain data for the manifest and the README ("cost": `symgen.delivery.cost_sheet`, "proof":
-    `symgen.delivery.proof_sheet`). `floors` are certified bounds of divisors by function and row (`c99.source`). `left_out` says
+    `name` replaces the robot's as the C name. `options` are those of the programs, which the manifest records. `evidence` is
+    what is known of the C, plain data for the manifest and the README ("cost": `symgen.delivery.cost_sheet`, "proof":
+    `symgen.delivery.proof_sheet`). `floors` are certified bounds of divisors by function and row (`Source`). `left_out` says
     why other functions are not in it. An existing folder is replaced when symgen wrote it; files in it that symgen did not write
     are kept. With `functions_only` it holds the functions and their headers, nothing else, not even the manifest. Raises
     RequestError when something else is at that place, or when the disk refuses.
     """
-    files = texts(mechanism, programs, name=name, options=options, cases=cases, evidence=evidence, floors=floors,
+    files = texts(mechanism, programs, name=name, options=options, text=text, cases=cases, evidence=evidence, floors=floors,
                   left_out=left_out)
     manifest: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
         functions = {entry["file"] for entry in manifest["functions"].values()}
-        files = {name: text for name, text in files.items() if name in functions or name.endswith((".h", ".hpp"))}
+        files = {name: content for name, content in files.items() if name in functions or name.endswith((".h", ".hpp"))}
         manifest["files"] = sorted(files)
     replace_folder(Path(folder), files, manifest["robot"])
     return manifest
@@ -89,7 +93,8 @@ def texts(
     programs: Mapping[str, Program],
     *,
     name: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: ProgramOptions | None = None,
+    text: TextOptions = PLAIN,
     cases: Iterable[SelfTestCase] = (),
     evidence: Mapping[str, Any] | None = None,
     floors: Mapping[str, Mapping[int, Fraction]] | None = None,
@@ -98,46 +103,42 @@ def texts(
     """Every file of the folder by name. The same arguments give the same texts."""
     from symgen.description.canonical import to_toml
 
-    chosen = dict(options or {})
-    trig = chosen.get("trig", "libm")
-    checked = bool(chosen.get("checked"))
-    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, trig, mechanism.source_sha256, checked,
-                        chosen.get("frame") or "")
-    described = _manifest(mechanism, programs, target, chosen)
+    options = options or ProgramOptions()
+    target = Target(name or mechanism.name, mechanism.nq, mechanism.nv, text, mechanism.source_sha256, options.frame or "")
+    described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
     described |= {"command": shlex.join(words), "not_modelled": omissions(mechanism, left_out)}
-    common = target.context | {"real": described["real"], "cpp": "cpp17" in chosen.get("wrap", ()),
-                               "statuses": c99.statuses(programs.values(), target)}
-    files = c99.headers(programs, target)
-    wraps = [wrapper(backend) for backend in chosen.get("wrap", ())]
-    headers = [f"{target.name}.h", *(f"{target.name}.{module.SUFFIX}" for module in wraps)]
-    files |= {f"{target.name}.{module.SUFFIX}": module.header(programs, target) for module in wraps}
-    bounds = floors or {}
-    files |= {target.file(name): c99.source(program, target, bounds.get(name)) for name, program in programs.items()}
+    common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap,
+                               "statuses": statuses(programs.values(), target)}
+    backend = printer()
+    wraps = [wrapper(name) for name in text.wrap]
+    headers = [f"{target.name}.h", *(one.file(target) for one in wraps)]
+    files = backend.texts(programs, target, floors=floors) | {one.file(target): one.header(programs, target) for one in wraps}
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = _tests(programs, target, list(cases))
-    spelt = {"float": {"fabs": "fabsf", "spoilt": "1e30f", "infinity": "HUGE_VALF", "zero": "0.0f"},
-             "double": {"fabs": "fabs", "spoilt": "1e300", "infinity": "HUGE_VAL", "zero": "0.0"}}[described["real"]]
+    real = REALS[described["real"]]
+    zero = backend.literal(Fraction(0), real.name)
+    spelt = {"fabs": real.libm("fabs"), "spoilt": real.spoilt, "infinity": real.infinity, "zero": zero}
     filled = common | spelt | {"tests": tests, "total": len(tests)}
-    files[f"{target.name}_selftest.c"] = render(c99.TEMPLATES, "selftest.c.j2", **filled)
+    files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **filled)
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
     sources = [target.file(function) for function in programs]
     built = {"release": release, "files": sources, "headers": headers}
-    files["CMakeLists.txt"] = render(c99.TEMPLATES, "CMakeLists.txt.j2", **common, **built)
+    files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built)
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known
-    said = _readme(mechanism, programs, described) | {"machine": chosen.get("target"), "command": again.lines(words)}
+    said = _readme(mechanism, programs, described) | {"machine": text.target, "command": again.lines(words)}
     said |= legend(programs.values()) | context(known)
-    files["README.md"] = render(c99.TEMPLATES, "README.md.j2", **common, **said)
-    if "target" in chosen:
-        files |= firmware.texts(target, chosen["target"], programs)
+    files["README.md"] = render(backend.name, "README.md.j2", **common, **said)
+    if text.target is not None:
+        files |= firmware.texts(target, text.target, programs)
     described["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return files
 
 
 def _manifest(
-    mechanism: Mechanism, programs: Mapping[str, Program], target: c99.Target, options: Mapping[str, Any]
+    mechanism: Mechanism, programs: Mapping[str, Program], target: Target, options: ProgramOptions
 ) -> dict[str, Any]:
     def ports(found: Sequence[Port]) -> list[dict[str, Any]]:
         return [{"name": port.name, "shape": list(port.shape)} for port in found]
@@ -159,7 +160,7 @@ def _manifest(
         "symgen": __version__,
         "robot": target.name,
         "source_sha256": mechanism.source_sha256,
-        "real": c99.single_real(programs.values()),
+        "real": single_real(programs.values()),
         "nq": mechanism.nq,
         "nv": mechanism.nv,
         "gravity": [float(g) for g in mechanism.gravity],
@@ -169,8 +170,16 @@ def _manifest(
             for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
         ],
         "functions": functions,
-        "options": {"name": mechanism.name} | {k: options[k] for k in sorted(options)},
+        "options": {"name": mechanism.name} | _recorded(options, target.text),
     }
+
+
+def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
+    """What was chosen, as the manifest holds it: what is not asked for is absent, but for a frame and a load."""
+    chosen: dict[str, Any] = {"frame": options.frame, "payload": options.payload, "trig": text.trig} | options.at_run_time
+    asked = {"checked": text.checked, "target": text.target, "wrap": list(text.wrap)}
+    chosen |= {key: value for key, value in asked.items() if value}
+    return {key: chosen[key] for key in sorted(chosen)}
 
 
 def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:
@@ -181,7 +190,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
     ]
     functions, meanings = [], {}
     for function, program in programs.items():
-        arguments, results = c99.describe(program)
+        arguments, results = describe(program)
         meanings.update({a.name: a.what for a in (*arguments, *results)})
         functions.append(
             {
@@ -189,7 +198,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
                 "method": program.method,
                 "arguments": ", ".join(a.name for a in arguments),
                 "results": ", ".join(a.name for a in results),
-                "operations": c99.operations_text(program),
+                "operations": operations_text(program),
                 "depth": program.depth,
             }
         )
@@ -219,7 +228,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
     }
 
 
-def _tests(programs: Mapping[str, Program], target: c99.Target, cases: list[SelfTestCase]) -> list[dict[str, Any]]:
+def _tests(programs: Mapping[str, Program], target: Target, cases: list[SelfTestCase]) -> list[dict[str, Any]]:
     """What the self-test's template repeats, for each function that has a case."""
     return [
         _test(program, target, own)
@@ -228,14 +237,14 @@ def _tests(programs: Mapping[str, Program], target: c99.Target, cases: list[Self
     ]
 
 
-def _test(program: Program, target: c99.Target, cases: list[SelfTestCase]) -> dict[str, Any]:
+def _test(program: Program, target: Target, cases: list[SelfTestCase]) -> dict[str, Any]:
     """Data and calls of one function's self-test: the plain call, and each result stored over each argument."""
     for case in cases:
         _check_case(program, case)
-    names = c99.parameters(program, target)
+    names = printer().parameters(program, target)
 
     def numbers(values: Sequence[Number]) -> list[str]:
-        return _wrapped([literal(Fraction(x), program.real) for x in values])
+        return _wrapped([printer().literal(Fraction(x), program.real) for x in values])
 
     def data(port: Port, values: list[Sequence[Number]]) -> dict[str, Any]:
         table = f"{program.function}_{port.name}"

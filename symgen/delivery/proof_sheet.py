@@ -8,16 +8,18 @@ from typing import Any
 from symgen.errors import ToolMissing
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions, TextOptions
 from symgen.proof import prove_programs
 
 
-def proof_sheet(mechanism: Mechanism, programs: Mapping[str, Program], options: Options, name: str = "") -> dict[str, Any]:
+def proof_sheet(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, text: TextOptions,
+                name: str = "") -> dict[str, Any]:
     """`Proof.facts` with Frama-C's verdict under "eva", or with "eva_missing", a sentence, where Frama-C is not installed.
 
     It holds no observations, since these depend on the machine's library. `name` is the NAME in the C.
     """
     try:
-        return prove_programs(mechanism, programs, options, compiled=False, with_eva=True, name=name).facts()
+        return prove_programs(mechanism, programs, options, text, compiled=False, with_eva=True, name=name).facts()
     except ToolMissing as missing:
-        return prove_programs(mechanism, programs, options, compiled=False, name=name).facts() | {"eva_missing": str(missing)}
+        without = prove_programs(mechanism, programs, options, text, compiled=False, name=name)
+        return without.facts() | {"eva_missing": str(missing)}

@@ -16,7 +16,8 @@ import numpy as np
 from symgen.delivery.folder import SelfTestCase
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.reals import EPS
+from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.verification.floating import allowance
 from symgen.verification.residuals import RESIDUALS
@@ -28,15 +29,15 @@ SEED = 7
 ROUNDING = 1   # unit more: the answer itself is printed in the real type
 
 
-def cases(mechanism: Mechanism, programs: Mapping[str, Program], *, frame: str | None, payload: str | None = None,
-          wrench: str | None = None, trig: str = "libm") -> list[SelfTestCase]:
+def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions,
+          text: TextOptions = PLAIN) -> list[SelfTestCase]:
     """Three states for every program; deterministic."""
-    truth = Truth(mechanism, STATES, SEED, frame=frame, payload=payload, wrench=wrench)
+    truth = Truth(mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench)
     found = []
     for function, program in programs.items():
         exact = truth.results(function)
         arguments = truth.arguments(function, truth.states)
-        bounds = _bounds(program, exact, truth, trig)
+        bounds = _bounds(program, exact, truth, text)
         for state in range(STATES):
             found.append(SelfTestCase(
                 function,
@@ -52,9 +53,9 @@ def _fraction(ball: Any) -> Fraction:
     return Fraction(ball.str(40, radius=False))
 
 
-def _bounds(program: Program, exact: Mapping[str, Array], truth: Truth, trig: str) -> dict[str, Array]:
+def _bounds(program: Program, exact: Mapping[str, Array], truth: Truth, text: TextOptions) -> dict[str, Array]:
     """Absolute error allowed to each result at each state, one number for all its elements."""
-    unit = EPS[program.real] * (allowance(program, truth, trig) + ROUNDING)
+    unit = REALS[program.real].eps * (allowance(program, truth, text) + ROUNDING)
     if program.function in RESIDUALS:
         with truth.scalars.working():
             size = RESIDUALS[program.function](exact, truth).size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -17,8 +18,8 @@ from symgen.functions import FUNCTIONS
 from symgen.machine import targets
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
+from symgen.options import ProgramOptions, TextOptions
 from symgen.programs.making import INVERSE_ON_REQUEST_ABOVE, Progress, programs_and_refusals, refusal
-from symgen.programs.options import Options
 
 
 def wrappers(asked: Iterable[str]) -> list[str]:
@@ -55,32 +56,35 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     headers and nothing else: no self-test, description or manifest, nothing for the target. Raises a SymgenError subclass, one
     sentence, for whatever cannot be carried out.
     """
-    tell = progress or (lambda what, done, total: None)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
-    wraps = wrappers(wrap)
-    frame = frame or tip(mechanism)
+    wraps = tuple(wrappers(wrap))
     machine = None if target is None else nearest(target, targets.names(), "target")
-    options = Options(real or targets.real(machine), frame, payload, trig, wrench, checked)
-    device = {} if machine is None or functions_only else {"target": machine}
+    options = ProgramOptions(real or targets.real(machine), frame=frame, payload=payload, wrench=wrench)
+    text = TextOptions(trig, checked=checked, wrap=wraps, target=machine)
+    return deliver(mechanism, out, functions, options, text, name=name, evidence=evidence, functions_only=functions_only,
+                   progress=progress)
+
+
+def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[str] | None, options: ProgramOptions,
+            text: TextOptions, *, name: str | None = None, evidence: bool = True, functions_only: bool = False,
+            progress: Progress | None = None) -> dict[str, Any]:
+    """`generate` of a mechanism, with what is chosen in two pieces."""
+    tell = progress or (lambda what, done, total: None)
+    options = replace(options, frame=options.frame or tip(mechanism))
+    text = replace(text, target=None) if functions_only else text
     found, refused = programs_and_refusals(mechanism, functions, options, tell)      # → model → derivation → Programs
-    chosen: dict[str, Any] = {"frame": frame, "payload": payload, "trig": trig, **options.at_run_time, **device}
-    if wraps:
-        chosen["wrap"] = wraps
-    if checked:
-        chosen["checked"] = True
     tell("answers for the self-test", 1, 3)
-    cases = ([] if functions_only else                                              # the reference's answers
-             selftest.cases(mechanism, found, frame=frame, trig=trig, **options.at_run_time))
-    if checked:
+    cases = [] if functions_only else selftest.cases(mechanism, found, options, text)   # the reference's answers
+    if text.checked:
         tell("certifying divisors", 2, 3)
-    bounds = {function: checked_floors(mechanism, program, options) for function, program in found.items()}
+    bounds = {function: checked_floors(mechanism, program, options, text) for function, program in found.items()}
     known = {}
-    if machine is not None and evidence and not functions_only:
-        tell(f"measuring on {machine}", 0, 2)
-        known["cost"] = cost_sheet(mechanism, found.values(), machine, options.at_run_time, trig, bounds if checked else None)
+    if text.target is not None and evidence:
+        tell(f"measuring on {text.target}", 0, 2)
+        known["cost"] = cost_sheet(mechanism, found.values(), text.target, options, text, bounds)
         tell("proving", 1, 2)
-        known["proof"] = proof_sheet(mechanism, found, options, name or mechanism.name)
+        known["proof"] = proof_sheet(mechanism, found, options, text, name or mechanism.name)
     tell("writing the folder", 3, 3)
-    missing = left_out(mechanism, found, payload, refused)
-    return folder.write(out, mechanism, found, name=name, options=chosen, cases=cases, evidence=known, floors=bounds,
+    missing = left_out(mechanism, found, options.payload, refused)
+    return folder.write(out, mechanism, found, name=name, options=options, text=text, cases=cases, evidence=known, floors=bounds,
                         functions_only=functions_only, left_out=missing)            # → C

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from symgen import methods
-from symgen.backends import c99
+from symgen.backends import printer
+from symgen.backends._target import Target
 from symgen.derivation import constants as k
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
@@ -22,7 +23,6 @@ from symgen.programs.deriving import models
 from symgen.programs.making import program
 
 COUNTS = "these lines are the C's, whose names count links, rows and columns from 1 and whose arrays count from 0"
-_LOCAL = re.compile(r"\s*const (?:double|float) (\w+) = ")
 _STORE = re.compile(r"\s*(\w+\[\d+\]) = (.*);")
 
 
@@ -63,21 +63,23 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
 def _stored(mechanism: Mechanism, found: Answer, result: Result) -> set[str]:
     """The stores of the rows asked for: M[5]."""
     port = found.program.outputs[result.place]
-    name = c99.parameters(found.program, _target(mechanism))[port.name]
+    name = printer().parameters(found.program, _target(mechanism))[port.name]
     return {f"{name}[{element}]" for element, row in enumerate(port.rows) if row in found.rows}
 
 
-def _target(mechanism: Mechanism) -> c99.Target:
-    return c99.Target(mechanism.name, mechanism.nq, mechanism.nv, source_sha256=mechanism.source_sha256)
+def _target(mechanism: Mechanism) -> Target:
+    return Target(mechanism.name, mechanism.nq, mechanism.nv, source_sha256=mechanism.source_sha256)
 
 
 def _lines(mechanism: Mechanism, made: Program, found: set[str]) -> str:
     """`FILE:FIRST-LAST:` and the lines, run by run: the stores and the locals in `found`, and what the stores store."""
     target = _target(mechanism)
-    text = c99.source(made, target).splitlines()
+    backend = printer()
+    text = backend.source(made, target).splitlines()
+    local = re.compile(backend.language.declared(made.real, r"(\w+)", ".*"))
     stores = {n: m[2] for n, line in enumerate(text, 1) if (m := _STORE.fullmatch(line)) is not None and m[1] in found}
     names = found | set(stores.values())
-    hits = sorted({*stores, *(n for n, line in enumerate(text, 1) if (m := _LOCAL.match(line)) is not None and m[1] in names)})
+    hits = sorted({*stores, *(n for n, line in enumerate(text, 1) if (m := local.match(line)) is not None and m[1] in names)})
     printed = []
     for first, last in _runs(hits):
         place = str(first) if first == last else f"{first}-{last}"

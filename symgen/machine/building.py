@@ -26,8 +26,9 @@ from time import perf_counter
 from types import ModuleType
 from typing import Any
 
-from symgen.backends import c99, render
-from symgen.backends._checks import STATUSES
+from symgen.backends import printer, render
+from symgen.backends._ports import single_real
+from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
 from symgen.ir import Program
 from symgen.machine.compilers import WAY_OUT, find_compiler
@@ -53,7 +54,7 @@ class Build:
 
 
 def load(
-    programs: Mapping[str, Program], target: c99.Target, build: Build, sources: Mapping[str, str] | None = None,
+    programs: Mapping[str, Program], target: Target, build: Build, sources: Mapping[str, str] | None = None,
     floors: Mapping[str, Mapping[int, Fraction]] | None = None,
 ) -> ModuleType:
     """The compiled functions as a module with `lib` and `ffi`.
@@ -62,17 +63,15 @@ def load(
     where one of them is not aligned, else 0 (or the status of a checked function); `lib.NAME_<function>_batch` takes a count, a
     pointer and a step (in elements) per argument, and a pointer per result; `lib.NAME_<function>_chain` takes a count,
     a share and the same, and adds that share of each call's first result to the first argument of the next. `sources`
-    replaces the text of functions, by name; `floors` are those of `c99.source`. Of checked functions the first two return 0,
+    replaces the text of functions, by name; `floors` are those of `Source`. Of checked functions the first two return 0,
     or the status of the first state that is refused plus their number times its place. Raises BuildError when there is no
     compiler, no Python header, no place for the result, or when the compiler refuses the text.
     """
-    files = c99.headers(programs, target)
-    given = sources or {}
-    bounds = floors or {}
-    files |= {target.file(f): given.get(f) or c99.source(program, target, bounds.get(f)) for f, program in programs.items()}
-    context = {"name": target.name, "real": c99.single_real(programs.values()), "functions": _functions(programs, target)}
-    returns = {"checked": target.checked, "returns": target.context["returns"], "statuses": len(STATUSES)}
-    loops, declarations = (render(c99.TEMPLATES, name, **context, **returns) for name in ("batch.c.j2", "batch.h.j2"))
+    backend = printer()
+    files = backend.texts(programs, target, sources, floors)
+    context = {"name": target.name, "real": single_real(programs.values()), "functions": _functions(programs, target)}
+    returns = {"checked": target.checked, "returns": target.context["returns"], "statuses": len(backend.statuses)}
+    loops, declarations = (render(backend.name, name, **context, **returns) for name in ("batch.c.j2", "batch.h.j2"))
     digest = hashlib.sha256()
     for part in (*depends(build), *(t for item in files.items() for t in item), loops, declarations):
         digest.update(f"{len(part)}:{part}".encode())
@@ -102,10 +101,10 @@ def _place(module: str) -> Path:
     return cache_folder() / (module + str(sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
 
 
-def _functions(programs: Mapping[str, Program], target: c99.Target) -> list[dict[str, Any]]:
+def _functions(programs: Mapping[str, Program], target: Target) -> list[dict[str, Any]]:
     found = []
     for name, program in programs.items():
-        names = c99.parameters(program, target)
+        names = printer().parameters(program, target)
         ports = [[{"name": names[p.name], "size": p.size} for p in ports] for ports in (program.inputs, program.outputs)]
         found.append({"symbol": target.symbol(name), "arguments": ports[0], "results": ports[1]})
     return found

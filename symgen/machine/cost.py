@@ -22,8 +22,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from symgen.backends import c99, render
-from symgen.backends._c_text import literal
+from symgen.backends import printer, render
+from symgen.backends._target import Target
 from symgen.errors import RequestError
 from symgen.ir import Program
 from symgen.machine import targets
@@ -32,6 +32,8 @@ from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, TEMPLATES
 from symgen.machine.image import Image, Unreadable, read
 from symgen.mechanism import Mechanism
+from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.reals import REALS
 from symgen.reference.states import draw_states
 
 STATES = 64
@@ -101,11 +103,11 @@ class Measured:
 
 
 def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, states: int = STATES,
-            at_run_time: Mapping[str, str] | None = None, trig: str = "libm", floors: Floors | None = None) -> Measured:
+            options: ProgramOptions | None = None, text: TextOptions = PLAIN, floors: Floors | None = None) -> Measured:
     """The cost of every one of the robot's programs over seeded random states.
 
-    `at_run_time` are the links of the arguments that are given at run time, by the argument's name; `trig` is as in
-    `symgen.backends.c99.Target`; `floors` are the certified bounds that checked functions compare with (None: unchecked).
+    `options` name the links of the arguments that are given at run time; `floors` are the certified bounds that checked
+    functions compare with.
 
     Raises RequestError for a target that does not count instructions or cannot hold the functions, ToolMissing (a
     BuildError) when a tool is missing.
@@ -114,15 +116,15 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
     if not machine.counter:
         counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
         raise RequestError(f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine")
-    drawn = draw_states(mechanism, states, SEED, **(at_run_time or {}))
-    own = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, trig, checked=floors is not None)
+    drawn = draw_states(mechanism, states, SEED, **(options.at_run_time if options else {}))
+    own = Target(mechanism.name, mechanism.nq, mechanism.nv, text)
 
     with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:
         folder = Path(name)
 
         def one(program: Program) -> tuple[Cost, str]:
             (folder / program.function).mkdir()
-            source = c99.source(program, own, (floors or {}).get(program.function))
+            source = printer().source(program, own, (floors or {}).get(program.function))
             return _cost(program, source, own, drawn, Toolchain(machine, folder / program.function))
 
         with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each thread waits for compilers and emulators
@@ -150,10 +152,10 @@ def _size(count: int) -> str:
     return f"{count / 1024:.0f} KiB" if count >= 1024 else f"{count} bytes"
 
 
-def _cost(program: Program, source: str, target: c99.Target, drawn: Mapping[str, Any], tools: Toolchain) -> tuple[Cost, str]:
+def _cost(program: Program, source: str, target: Target, drawn: Mapping[str, Any], tools: Toolchain) -> tuple[Cost, str]:
     """The cost, and why a part of it could not be found out ("": nothing is missing)."""
     symbol = target.symbol(program.function)
-    texts = c99.headers({program.function: program}, target) | {"one.c": source}
+    texts = printer().headers({program.function: program}, target) | {"one.c": source}
     for name, text in texts.items():
         (tools.folder / name).write_text(text, encoding="utf-8")
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE, "-fstack-usage")
@@ -164,7 +166,7 @@ def _cost(program: Program, source: str, target: c99.Target, drawn: Mapping[str,
                            f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints")
     sections = _sections(tools, "one.o")
     undefined = tuple(sorted(line.split()[-1] for line in tools.tool("nm", "-u", "one.o").splitlines() if line.strip()))
-    calls = [name for op in LIBM if (name := c99.calls(program.real, target)[op]) in undefined]
+    calls = [name for op in LIBM if (name := printer().calls(program.real, target)[op]) in undefined]
     renamed = [f"--redefine-sym={name}=tape_{name}" for name in calls]
     tools.tool("objcopy", *renamed, f"--redefine-sym={symbol}={symbol}_on_tape", "one.o", "tape.o")
     (tools.folder / "cost.c").write_text(_measuring(program, target, drawn, calls, tools), encoding="utf-8")
@@ -200,7 +202,7 @@ def _cycles(real: str, symbol: str, undefined: tuple[str, ...], image: Image, to
         return {}
     if not timing.table:
         return {"cycles": (-(-min(whole) // timing.issues), None), "cycles_alone": (-(-min(alone) // timing.issues), None)}
-    if real == "double" and tools.machine.double_in_software:
+    if REALS[real].size > REALS[tools.machine.real].size:
         raise Unreadable(f"the FPU of {tools.machine.title} has no double, whose cycles in software are not estimated")
     entry, tape = image.symbols[symbol], image.symbols[f"{symbol}_on_tape"]
     called = [image.symbols[name] for name in undefined if name in image.symbols]
@@ -242,13 +244,13 @@ def _sections(tools: Toolchain, file: str) -> dict[str, int]:
     return found
 
 
-def _measuring(program: Program, target: c99.Target, drawn: Mapping[str, Any], calls: list[str], tools: Toolchain) -> str:
+def _measuring(program: Program, target: Target, drawn: Mapping[str, Any], calls: list[str], tools: Toolchain) -> str:
     """The measuring program."""
     inputs = [f"in_{port.name}" for port in program.inputs]
     results = [f"out_{port.name}" for port in program.outputs]
 
     def rows(name: str) -> list[str]:
-        return [", ".join(literal(Fraction(x), program.real) for x in state) for state in drawn[name]]
+        return [", ".join(printer().literal(Fraction(x), program.real) for x in state) for state in drawn[name]]
 
     return render(
         TEMPLATES, "cost.c.j2", **target.context, real=program.real, symbol=target.symbol(program.function), calls=calls,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from symgen.backends import c99, render
+from symgen.backends import render
+from symgen.backends._target import Target
 from symgen.ir import Program
 from symgen.machine import targets
 
@@ -13,7 +14,7 @@ BASE_FLAGS = ("-std=c99", "-ffp-contract=off")
 """C99, and no fused a*b + c: the answers of the self-test hold either way, equal bits at every -O only so."""
 
 
-def texts(target: c99.Target, machine: str, programs: Mapping[str, Program]) -> dict[str, str]:
+def texts(target: Target, machine: str, programs: Mapping[str, Program]) -> dict[str, str]:
     """Every file of `firmware/` by its path in the robot's folder."""
     chosen = targets.find(machine)
     frames = (chosen.frame(p.real, target.nv, sum(port.size for port in p.outputs)) for p in programs.values())

@@ -7,7 +7,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from symgen.backends import c99
+from symgen.backends import printer
+from symgen.backends._target import Target
 from symgen.errors import BuildError
 from symgen.ir import Program
 from symgen.machine.building import Build
@@ -27,12 +28,12 @@ class Footprint:
     missing: dict[str, str] = field(default_factory=dict)
 
 
-def footprint(program: Program, target: c99.Target, build: Build) -> Footprint:
+def footprint(program: Program, target: Target, build: Build) -> Footprint:
     """Compile one function by itself and read off what it takes. Raises BuildError where there is no compiler."""
     missing: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="symgen-size-") as name:
         folder, file = Path(name), target.file(program.function)
-        texts = c99.headers({program.function: program}, target) | {file: c99.source(program, target)}
+        texts = printer().texts({program.function: program}, target)
         for name_of_text, text in texts.items():
             (folder / name_of_text).write_text(text, encoding="utf-8")
         flags = [flag for flag in build.flags if flag not in ("-fPIC", "-fvisibility=hidden")]

@@ -14,11 +14,12 @@ from keyword import iskeyword
 from time import perf_counter
 from typing import Any
 
-from symgen.backends import c99, render
-from symgen.backends._checks import STATUSES
+from symgen.backends import printer, render
+from symgen.backends._ports import describe, operations_text
 from symgen.errors import ArgumentError, StateError
 from symgen.functions import Array
 from symgen.ir import Outline, Port
+from symgen.reals import REALS
 
 Call = Callable[..., Any]
 
@@ -30,7 +31,7 @@ FIRST_SHARE = 2_000_000
 _REFUSED = (
     "",
     "an argument is infinite or not a number; give finite ones",
-    f"an angle is beyond {c99.RANGE} rad, where the own sine and cosine are not proved; take whole turns off",
+    "an angle is beyond {farthest} rad, where the own sine and cosine are not proved; take whole turns off",
     "a divisor is too small at this state; look at the inertias, a payload among them",
 )
 """Reasons by status."""
@@ -47,15 +48,16 @@ class Kernel:
         self.one, self.batch = getattr(library.lib, symbol), getattr(library.lib, f"{symbol}_batch")
         self.aligned, self.in_turn = getattr(library.lib, f"{symbol}_aligned"), getattr(library.lib, f"{symbol}_chain")
         self.ffi = library.ffi
-        self.real = numpy.dtype(numpy.float32 if program.real == "float" else numpy.float64)
+        self.real = numpy.dtype(REALS[program.real].numpy)
         self.inputs, self.outputs = program.inputs, program.outputs
 
     def _heed(self, code: int | None, first: int | None = None) -> None:
         """The status of a checked function: StateError where it refuses a state, counted from `first` in a batch."""
         if code:
-            state, status = divmod(code, len(STATUSES))
+            state, status = divmod(code, len(printer().statuses))
+            why = _REFUSED[status].format(farthest=printer().farthest)
             place = "" if first is None else f" at state {first + state}"
-            raise StateError(f"{self.function} refuses its arguments{place}: {_REFUSED[status]}")
+            raise StateError(f"{self.function} refuses its arguments{place}: {why}")
 
     def call(self) -> Call:
         """The function as the user calls it.
@@ -246,7 +248,7 @@ class Kernel:
         return states > 1 and any(self.np.may_share_memory(x, r) and not same(r) for r in results)
 
     def _doc(self) -> str:
-        arguments, results = c99.describe(self.program)
+        arguments, results = describe(self.program)
         out = "a tuple of arrays" if len(results) > 1 else "an array"
 
         def line(array: Array, port: Port) -> str:
@@ -262,7 +264,7 @@ class Kernel:
                 *map(line, results, self.outputs),
                 "",
                 f"Leading dimensions broadcast together; out is {out} to write to.",
-                f"Method {self.program.method}: {c99.operations_text(self.program)}.",
+                f"Method {self.program.method}: {operations_text(self.program)}.",
                 "Raises ArgumentError, a ValueError, on a wrong shape or type.",
             ]
         )

@@ -10,27 +10,28 @@ What arrays a function takes stands in `symgen.machine.kernels`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple
+from dataclasses import asdict
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from symgen import shelf
-from symgen.backends import c99
+from symgen.backends._ports import single_real
+from symgen.backends._target import Target
 from symgen.errors import ArgumentError, UnknownName
 from symgen.ir import Outline, Program
 from symgen.machine.building import Build, depends, opened
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
 from symgen.names import nearest
+from symgen.options import PLAIN, ProgramOptions, TextOptions
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from symgen.mechanism import Mechanism
-    from symgen.programs.options import Options
 
-    Recipe = tuple[Mechanism, list[str] | None, Build, Options]
+    Recipe = tuple[Mechanism, list[str] | None, Build, ProgramOptions, TextOptions]
 
 
 def compile(
@@ -58,12 +59,11 @@ def compile(
     """
     from symgen.description.loading import load
     from symgen.mechanism import Mechanism
-    from symgen.programs.options import Options
 
     wanted = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    build, chosen = Build(optimize, native, contract), Options(real, frame, payload, trig, wrench, checked)
-    recipe = (mechanism, wanted, build, chosen)
+    options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench)
+    recipe = (mechanism, wanted, Build(optimize, native, contract), options, TextOptions(trig, checked=checked))
     return _found(recipe) or _made(recipe)
 
 
@@ -77,9 +77,9 @@ def _found(recipe: Recipe) -> Solver | None:
     if library is None or outlines is None:
         return None
     solver = Solver.__new__(Solver)
-    mechanism, _, build, chosen = recipe
+    mechanism, _, build, _, text = recipe
     solver._hold(mechanism.name, {one.function: one for one in outlines if one is not None}, mechanism.nq, mechanism.nv, build,
-                 chosen.trig, chosen.checked, library)
+                 text, library)
     solver.mechanism, solver._recipe = mechanism, recipe
     return solver
 
@@ -89,11 +89,11 @@ def _made(recipe: Recipe) -> Solver:
     from symgen.programs.making import programs
     from symgen.programs.plain import outline_to_plain
 
-    mechanism, wanted, build, chosen = recipe
-    derived = programs(mechanism, wanted, chosen)
-    bounds = {function: checked_floors(mechanism, program, chosen) for function, program in derived.items()}
-    solver = Solver(mechanism.name, derived, mechanism.nq, mechanism.nv, build=build, trig=chosen.trig, mechanism=mechanism,
-                    checked=chosen.checked, floors=bounds)
+    mechanism, wanted, build, options, text = recipe
+    derived = programs(mechanism, wanted, options)
+    bounds = {function: checked_floors(mechanism, program, options, text) for function, program in derived.items()}
+    solver = Solver(mechanism.name, derived, mechanism.nq, mechanism.nv, build=build, text=text, mechanism=mechanism,
+                    floors=bounds)
     solver._recipe = recipe
     plain = [outline_to_plain(program.outline) for program in derived.values()]
     shelf.keep({"library": solver._library, "functions": plain}, "solver", *_key(recipe))
@@ -101,21 +101,17 @@ def _made(recipe: Recipe) -> Solver:
 
 
 def _key(recipe: Recipe) -> tuple[Any, ...]:
-    mechanism, wanted, build, chosen = recipe
-    return mechanism.content, mechanism.source_sha256, wanted, astuple(chosen), depends(build)
+    mechanism, wanted, build, options, text = recipe
+    return mechanism.content, mechanism.source_sha256, wanted, asdict(options), asdict(text), depends(build)
 
 
 def _compile_again(recipe: Recipe) -> Solver:
-    robot, functions, build, chosen = recipe
-    return compile(robot, functions, chosen.real, optimize=build.optimize, native=build.native, contract=build.contract,
-                   frame=chosen.frame, payload=chosen.payload, wrench=chosen.wrench, trig=chosen.trig, checked=chosen.checked)
+    return _found(recipe) or _made(recipe)
 
 
-def _from_programs(
-    name: str, programs: Mapping[str, Program], nq: int, nv: int, build: Build, trig: str, sources: Mapping[str, str] | None,
-    checked: bool,
-) -> Solver:
-    return Solver(name, programs, nq, nv, build=build, trig=trig, sources=sources, checked=checked)
+def _from_programs(name: str, programs: Mapping[str, Program], nq: int, nv: int, build: Build, text: TextOptions,
+                   sources: Mapping[str, str] | None) -> Solver:
+    return Solver(name, programs, nq, nv, build=build, text=text, sources=sources)
 
 
 class Solver:
@@ -139,32 +135,31 @@ class Solver:
         nv: int,
         *,
         build: Build | None = None,
-        trig: str = "libm",
+        text: TextOptions = PLAIN,
         mechanism: Mechanism | None = None,
         sources: Mapping[str, str] | None = None,
-        checked: bool = False,
         floors: Mapping[str, Mapping[int, Fraction]] | None = None,
     ) -> None:
         if not programs:
             raise ArgumentError("there is no function to compile; name at least one")
-        target = c99.Target(name, nq, nv, trig, mechanism.source_sha256 if mechanism else "", checked)
-        c99.single_real(programs.values())
+        target = Target(name, nq, nv, text, mechanism.source_sha256 if mechanism else "")
+        single_real(programs.values())
         library = load_library(programs, target, build or Build(), sources, floors)
         outlines = {function: program.outline for function, program in programs.items()}
-        self._hold(name, outlines, nq, nv, build or Build(), trig, checked, library)
+        self._hold(name, outlines, nq, nv, build or Build(), text, library)
         self.mechanism, self._sources, self._programs = mechanism, dict(sources) if sources else None, dict(programs)
 
-    def _hold(self, name: str, outlines: Mapping[str, Outline], nq: int, nv: int, build: Build, trig: str, checked: bool,
+    def _hold(self, name: str, outlines: Mapping[str, Outline], nq: int, nv: int, build: Build, text: TextOptions,
               library: ModuleType) -> None:
         """Set everything except where the C came from."""
         self.name, self.nq, self.nv = name, nq, nv
         self.mechanism = None
         self.functions = tuple(outlines)
         self.real = next(iter(outlines.values())).real
-        self._build, self._trig, self._checked, self._library = build, trig, checked, library.__name__
+        self._build, self._text, self._library = build, text, library.__name__
         self._recipe = self._sources = self._programs = None
-        symbol = c99.Target(name, nq, nv, trig, "", checked).symbol
-        self._kernels = {f: Kernel(one, library, symbol(f), checked) for f, one in outlines.items()}
+        symbol = Target(name, nq, nv, text).symbol
+        self._kernels = {f: Kernel(one, library, symbol(f), text.checked) for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
             setattr(self, function, kernel.call())
 
@@ -175,8 +170,8 @@ class Solver:
             from symgen.programs.making import programs
 
             assert self._recipe is not None
-            mechanism, wanted, _, chosen = self._recipe
-            self._programs = programs(mechanism, wanted, chosen)
+            mechanism, wanted, _, options, _ = self._recipe
+            self._programs = programs(mechanism, wanted, options)
         return self._programs
 
     @classmethod
@@ -198,7 +193,8 @@ class Solver:
 
         `sources` replaces the C that would be printed, by function: the files of a generated folder, for example.
         """
-        return cls(name, programs, nq, nv, build=Build(optimize, native, contract), trig=trig, sources=sources, checked=checked)
+        build, text = Build(optimize, native, contract), TextOptions(trig, checked=checked)
+        return cls(name, programs, nq, nv, build=build, text=text, sources=sources)
 
     def bind(self, function: str, *arrays: Any) -> Call:
         """`call()` that computes `function` from its argument arrays into its result arrays, all named here once.
@@ -231,5 +227,4 @@ class Solver:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._recipe is not None:
             return _compile_again, (self._recipe,)
-        return _from_programs, (self.name, self.programs, self.nq, self.nv, self._build, self._trig, self._sources,
-                                self._checked)
+        return _from_programs, (self.name, self.programs, self.nq, self.nv, self._build, self._text, self._sources)

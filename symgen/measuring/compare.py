@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from symgen import methods
-from symgen.backends import c99
+from symgen.backends._target import Target
 from symgen.description.tip import tip
 from symgen.errors import OutOfReach, RequestError, SymgenError
 from symgen.functions import FUNCTIONS
@@ -29,7 +29,7 @@ from symgen.measuring.bench import ROUNDS, STATES, machine_facts, race
 from symgen.mechanism import Mechanism
 from symgen.names import named
 from symgen.programs import making
-from symgen.reals import EPS
+from symgen.reals import DOUBLE, REALS
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.tables import table
@@ -253,13 +253,13 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         compiled = {method: program for method, program in measured.items() if len(program.rows) <= COMPILED_ROWS}
         tell(f"compiling {function} by every method", done, total)
         with ThreadPoolExecutor(os.cpu_count()) as at_once:   # the C compiler takes long, in a process of its own
-            building = {real: at_once.submit(_solver, mechanism, compiled, real) for real in EPS if compiled}
+            building = {real: at_once.submit(_solver, mechanism, compiled, real) for real in REALS if compiled}
             weighing = {method: at_once.submit(_one, mechanism, program, build) for method, program in measured.items()}
             rows |= {method: weighed.result() for method, weighed in weighing.items()}
             solvers = {real: built.result() for real, built in building.items()}
         if solvers:
             tell(f"timing {function}", done, total)
-            for method, time in _times(compiled, solvers["double"], mechanism).items():
+            for method, time in _times(compiled, solvers[DOUBLE.name], mechanism).items():
                 rows[method].figures["nanoseconds"] = time
                 _judge(rows[method], compiled[method], solvers, truth)
         done += 1
@@ -326,7 +326,7 @@ def _one(mechanism: Mechanism, program: Program, build: Build) -> Row:
     if len(program.rows) > COMPILED_ROWS:
         why = f"not compiled, since {len(program.rows)} rows are more than a C compiler takes at ease"
         return Row(program.method, figures, dict.fromkeys(MEASURED, why))
-    size = footprint(program, c99.Target(mechanism.name, mechanism.nq, mechanism.nv), build)
+    size = footprint(program, Target(mechanism.name, mechanism.nq, mechanism.nv), build)
     missing = {f"{key}_bytes": why for key, why in size.missing.items()}
     figures |= {f"{key}_bytes": value for key, value in (("code", size.code), ("stack", size.stack)) if value is not None}
     return Row(program.method, figures, missing)
@@ -347,7 +347,7 @@ def _solver(mechanism: Mechanism, programs: Mapping[str, Program], real: str) ->
     Only double is timed. float is compiled without optimisation, which gives the same bits.
     """
     named = {_name(p): replace(p, real=real, function=_name(p)) for p in programs.values()}
-    level = 2 if real == "double" else 0
+    level = 2 if real == DOUBLE.name else 0
     return Solver.from_programs(mechanism.name, named, mechanism.nq, mechanism.nv, optimize=level)
 
 
@@ -358,7 +358,7 @@ def _name(program: Program) -> str:
 
 def _round_off(program: Program, solver: Solver, truth: Truth) -> Check:
     """The worst error in the units of `symgen.verification.floating`."""
-    real = np.dtype(np.float32 if program.real == "float" else np.float64)
+    real = np.dtype(REALS[program.real].numpy)
 
     def run(arguments: Mapping[str, Array]) -> Results:
         found = getattr(solver, _name(program))(*(arguments[port.name].astype(real) for port in program.inputs))

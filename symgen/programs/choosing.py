@@ -12,9 +12,9 @@ from symgen.errors import MethodRefusal, OutOfReach
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
+from symgen.options import ProgramOptions
 from symgen.programs import deriving
 from symgen.programs.deriving import once
-from symgen.programs.options import Options
 from symgen.reals import loses
 
 OF_A_CALL = 5
@@ -28,7 +28,7 @@ def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
     return tuple(m for m in methods.providers(function) if methods.find(m).refusal(mechanism) is None)
 
 
-def best(mechanism: Mechanism, function: str, options: Options) -> Program:
+def best(mechanism: Mechanism, function: str, options: ProgramOptions) -> Program:
     """By the method with the fewest operations for this robot (mul + add + div; ties by name) that does not lose its digits."""
     found: Program | None = None
     lost: dict[str, str] = {}
@@ -84,7 +84,7 @@ def best(mechanism: Mechanism, function: str, options: Options) -> Program:
     return replace(found, passed_over=tuple(lost.items()))
 
 
-def _loses(mechanism: Mechanism, method: str, options: Options, depth: int) -> bool:
+def _loses(mechanism: Mechanism, method: str, options: ProgramOptions, depth: int) -> bool:
     """Whether a method that takes constraints away loses the digits of its answer in `depth` operations, by the rule of
     `verify`.
     """
@@ -97,4 +97,4 @@ def _loses(mechanism: Mechanism, method: str, options: Options, depth: int) -> b
 
 def loses_digits(mechanism: Mechanism, made: Program, payload: str | None) -> bool:
     """Whether a Program's method takes so many of this robot's constraints away that no digit of the answer can be relied on."""
-    return _loses(mechanism, made.method, Options(real=made.real, payload=payload), made.depth)
+    return _loses(mechanism, made.method, ProgramOptions(made.real, payload=payload), made.depth)

@@ -20,7 +20,7 @@ from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions
 
 ROW_BUDGET = 50_000
 """Most rows of a Program. A C compiler takes a minute and more beyond. A derivation may have four times as many."""
@@ -39,7 +39,7 @@ def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
         return plain, regroup(plain)
 
 
-def derive(mechanism: Mechanism, function: str, method: str, options: Options, budget: int = ROW_BUDGET,
+def derive(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, budget: int = ROW_BUDGET,
            longest: int | None = None, dearest: float | None = None) -> Program:
     """The Program of one function by one method.
 
@@ -55,7 +55,7 @@ class Attempt:
     The answer does not depend on earlier calls: new limits are compared with the same figures.
     """
 
-    def __init__(self, mechanism: Mechanism, function: str, method: str, options: Options) -> None:
+    def __init__(self, mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> None:
         self.mechanism, self.function, self.method, self.options = mechanism, function, method, options
         self.length = self.cost = 0
         """Rows of the derivation, or a number that it exceeded; operations once nothing is repeated."""
@@ -117,20 +117,27 @@ def _collector_at_rest() -> Iterator[None]:
 _attempt = lru_cache(maxsize=256)(Attempt)
 
 
-def once(mechanism: Mechanism, function: str, method: str, options: Options, longest: int | None = None,
+def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> ProgramOptions:
+    """The options as far as they change the rows of a function's Program, so that what is alike is derived once."""
+    what = FUNCTIONS[function]
+    links = {a.name: getattr(options, a.name) for a in what.feels}
+    return ProgramOptions(frame=options.frame or tip(mechanism) if what.needs_frame else None, **links)
+
+
+def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int | None = None,
           dearest: float | None = None) -> Program:
     """`derive`, with each derivation done once in a process: for every real type, and for all methods that share it."""
     shared = methods.alike(method, function, mechanism)
-    made = _attempt(mechanism, function, shared, options.of_program(mechanism, function))
+    made = _attempt(mechanism, function, shared, felt(mechanism, function, options))
     return replace(made.program(longest=longest, dearest=dearest), method=method, real=options.real)
 
 
-def _derivation(mechanism: Mechanism, function: str, method: str, options: Options, longest: int) -> Program:
+def _derivation(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int) -> Program:
     """The rows of one method, as it records them. The constants have as many digits as they need."""
     return constants.sharpened(lambda: _recorded(mechanism, function, method, options, longest))
 
 
-def _recorded(mechanism: Mechanism, function: str, method: str, options: Options, longest: int) -> Program:
+def _recorded(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int) -> Program:
     what = FUNCTIONS[function]
     build = methods.derivation(method, function)
     plain, regrouped = models(mechanism)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from functools import lru_cache
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symgen import methods, shelf
 from symgen.derivation.scalars import TooManyRows
@@ -20,10 +20,11 @@ from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
+from symgen.options import ProgramOptions, TextOptions
 from symgen.programs import choosing, deriving
-from symgen.programs.deriving import once
-from symgen.programs.options import Options
+from symgen.programs.deriving import felt, once
 from symgen.programs.plain import from_plain, to_plain
+from symgen.reals import DOUBLE
 
 if TYPE_CHECKING:
     from symgen.reference.regularity import Loss
@@ -62,20 +63,22 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    return _program(mechanism, named(function), method, Options(real, frame, payload, trig, wrench))
+    TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
+    return made(mechanism, named(function), method, ProgramOptions(real, frame=frame, payload=payload, wrench=wrench))
 
 
-def _program(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program:
+def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
+    """`program` of a mechanism, with all that changes it in one piece."""
     for link in options.at_run_time.values():
         mechanism.frame(link)
-    found = _asked(mechanism, function, method, replace(options.of_program(mechanism, function), real=options.real))
+    found = _asked(mechanism, function, method, replace(felt(mechanism, function, options), real=options.real))
     if isinstance(found, str):
         raise OutOfReach(found)
     return found
 
 
 @lru_cache(maxsize=256)
-def _asked(mechanism: Mechanism, function: str, method: str | None, options: Options) -> Program | str:
+def _asked(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program | str:
     """The Program, or why no method makes it. Both are worked out once."""
     refused = refusal(mechanism, function, options.payload)
     if refused is not None:
@@ -84,7 +87,7 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Opt
         alike = FUNCTIONS[function].ranked_as
         if not alike:
             return _chosen(mechanism, function, options)
-        method = _program(mechanism, alike, None, options).method
+        method = made(mechanism, alike, None, options).method
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
@@ -102,11 +105,11 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Opt
                    "take another method or lock joints that do not matter with --lock")
         shelf.keep({"refused": refused}, "program", *key)
         raise RequestError(refused) from None
-    shelf.keep({"program": to_plain(replace(derived, real="double"))}, "program", *key)
+    shelf.keep({"program": to_plain(replace(derived, real=DOUBLE.name))}, "program", *key)
     return derived
 
 
-def _chosen(mechanism: Mechanism, function: str, options: Options) -> Program | str:
+def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Program | str:
     """What `best` gives, kept: the method, and with it the Program. A sentence where no method is left."""
     key = (*_key(mechanism, function, None, options), options.real)
     known = shelf.find("choice", *key)
@@ -117,17 +120,18 @@ def _chosen(mechanism: Mechanism, function: str, options: Options) -> Program | 
             shelf.keep({"refused": str(error)}, "choice", *key)
             return str(error)
         shelf.keep({"method": found.method, "passed_over": found.passed_over}, "choice", *key)
-        plain = to_plain(replace(found, real="double", passed_over=()))
+        plain = to_plain(replace(found, real=DOUBLE.name, passed_over=()))
         shelf.keep({"program": plain}, "program", *_key(mechanism, function, found.method, options))
         return found
     if "refused" in known:
         return str(known["refused"])
     passed_over = tuple((method, why) for method, why in known["passed_over"])
-    return replace(_program(mechanism, function, known["method"], options), passed_over=passed_over)
+    return replace(made(mechanism, function, known["method"], options), passed_over=passed_over)
 
 
-def _key(mechanism: Mechanism, function: str, method: str | None, options: Options) -> tuple[str | None, ...]:
-    return mechanism.content, function, method, options.frame, options.payload, options.wrench
+def _key(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> tuple[Any, ...]:
+    """Of the rows, which are the same in every real type."""
+    return mechanism.content, function, method, asdict(replace(options, real=DOUBLE.name))
 
 
 def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:
@@ -150,28 +154,29 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     return chosen
 
 
-def programs(mechanism: Mechanism, functions: Iterable[str] | None = None, options: Options | None = None) -> dict[str, Program]:
+def programs(mechanism: Mechanism, functions: Iterable[str] | None = None,
+             options: ProgramOptions | None = None) -> dict[str, Program]:
     """The Programs of the requested functions, in the order of `symgen.functions`; with None, those within reach."""
     return programs_and_refusals(mechanism, functions, options)[0]
 
 
-def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None, options: Options | None = None,
+def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions | None = None,
                           progress: Progress | None = None) -> tuple[dict[str, Program], dict[str, str]]:
     """(Programs, and with functions None those that no method makes, each with its sentence).
 
     Raises OutOfReach where nothing is left, or where a function that was named is out of reach.
     """
-    options = options or Options()
+    options = options or ProgramOptions()
     wanted = requested(mechanism, functions, options.payload)
-    made: dict[str, Program] = {}
+    found: dict[str, Program] = {}
     refused: dict[str, str] = {}
     for name in (name for name in FUNCTIONS if name in wanted):
         if progress is not None:
-            progress(f"deriving {name}", len(made) + len(refused), len(wanted))
+            progress(f"deriving {name}", len(found) + len(refused), len(wanted))
         try:
-            made[name] = _program(mechanism, name, wanted[name], options)
+            found[name] = made(mechanism, name, wanted[name], options)
         except OutOfReach as error:
             if functions is not None or (len(refused) + 1 == len(wanted)):
                 raise
             refused[name] = str(error)
-    return made, refused
+    return found, refused

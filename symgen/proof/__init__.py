@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from symgen.backends import c99
+from symgen.backends._target import Target
 from symgen.certificate.boxes import drawn
 from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias
 from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, stated
@@ -28,8 +28,8 @@ from symgen.errors import ArgumentError
 from symgen.ir import Port, Program
 from symgen.machine.solver import Solver
 from symgen.mechanism import Mechanism
+from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.programs import making
-from symgen.programs.options import Options
 from symgen.proof.finite import finite
 from symgen.proof.report import Divisor, Proof, Proved
 from symgen.proof.round_off import bounded, observe
@@ -46,35 +46,35 @@ Progress = Callable[[str, int, int], None]
 __all__ = ["Proof", "divisor_floors", "prove", "prove_programs"]
 
 
-def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, options: Options | None = None, *,
-          states: int = STATES, acceleration: Fraction = ACCELERATION, trig_ulps: float | None = None, compiled: bool = True,
-          with_eva: bool = False, progress: Progress | None = None) -> Proof:
-    """Prove bounds for functions of a mechanism, or for the C in a folder that `symgen generate` wrote (`options` are then the
-    folder's).
+def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, options: ProgramOptions | None = None,
+          text: TextOptions = PLAIN, *, states: int = STATES, acceleration: Fraction = ACCELERATION,
+          trig_ulps: float | None = None, compiled: bool = True, with_eva: bool = False,
+          progress: Progress | None = None) -> Proof:
+    """Prove bounds for functions of a mechanism, or for the C in a folder that `symgen generate` wrote (`options` and `text` are
+    then the folder's).
 
     `functions` as for `symgen.generate`; None: those of FUNCTIONS that the robot can have, or all in the folder. `trig_ulps` is
-    the assumed error of sines and cosines (None: `c99.TRIG`). `with_eva` also runs Frama-C (`finite`). Raises RequestError for
-    what cannot be asked for. Raises BuildError with `with_eva` where there is no Frama-C, and without a C compiler unless
+    the assumed error of sines and cosines (None: `Printer.ulps`). `with_eva` also runs Frama-C (`finite`). Raises RequestError
+    for what cannot be asked for. Raises BuildError with `with_eva` where there is no Frama-C, and without a C compiler unless
     `compiled` is False.
     """
     if not isinstance(robot, Mechanism):
         folder = read_folder(robot, functions)
-        made = {name: making.program(folder.mechanism, name, method, folder.options.real, folder.options.frame,
-                                         folder.options.payload, folder.options.trig, folder.options.wrench)
-                for name, method in folder.methods.items()}
-        return prove_programs(folder.mechanism, made, folder.options, states=states, acceleration=acceleration,
+        made = {name: making.made(folder.mechanism, name, method, folder.options) for name, method in folder.methods.items()}
+        return prove_programs(folder.mechanism, made, folder.options, folder.text, states=states, acceleration=acceleration,
                               trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, name=folder.name, sources=folder.sources,
                               progress=progress)
-    options = options or Options()
+    options = options or ProgramOptions()
     if functions is None:
         functions = [name for name in FUNCTIONS if making.refusal(robot, name, options.payload) is None]
     _tell(progress, "deriving", 0, 1)
     options = replace(options, frame=options.frame or (tip(robot) if robot.frames else None))
-    return prove_programs(robot, making.programs(robot, functions, options), options, states=states,
+    return prove_programs(robot, making.programs(robot, functions, options), options, text, states=states,
                           acceleration=acceleration, trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, progress=progress)
 
 
-def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], options: Options, *, states: int = STATES,
+def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, text: TextOptions = PLAIN, *,
+                   states: int = STATES,
                    acceleration: Fraction = ACCELERATION, trig_ulps: float | None = None, compiled: bool = True,
                    with_eva: bool = False, name: str = "", sources: Mapping[str, str] | None = None,
                    progress: Progress | None = None) -> Proof:
@@ -82,20 +82,20 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     if states < 1:
         raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")
     ranges = declared_ranges(mechanism, acceleration)
-    arithmetic = arithmetic_of(options.real, options.trig)
+    arithmetic = arithmetic_of(options.real, text)
     if trig_ulps is not None:
         arithmetic = replace(arithmetic, trig=trig_ulps)
     total = 2 * len(programs) + 1 + with_eva
     solver = None
     if compiled and programs:
         _tell(progress, "compiling", 0, total)
-        solver = Solver.from_programs(name or mechanism.name, programs, mechanism.nq, mechanism.nv, trig=options.trig,
-                                      sources=sources, checked=options.checked)
+        solver = Solver.from_programs(name or mechanism.name, programs, mechanism.nq, mechanism.nv, trig=text.trig,
+                                      sources=sources, checked=text.checked)
     given = drawn(mechanism, ranges, options, states)
     found, floored = [], {}
     for done, (function, program) in enumerate(programs.items()):
         _tell(progress, f"divisors of {function}", 2 * done + 1, total)
-        floored[function] = certified = floors(mechanism, program, options, ranges, arithmetic)
+        floored[function] = certified = floors(mechanism, program, options, text, ranges=ranges, arithmetic=arithmetic)
         divisors = tuple(_seen(program, certified, given, compiled))
         _tell(progress, f"round-off of {function}", 2 * done + 2, total)
         round_off = bounded(program, ranges, given, arithmetic)
@@ -105,14 +105,14 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     shown = None
     if with_eva:
         _tell(progress, "every operation, by Frama-C", total - 1, total)
-        target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, options.trig)
+        target = Target(name or mechanism.name, mechanism.nq, mechanism.nv, TextOptions(text.trig))
         shown = finite(mechanism, programs, options, floored, ranges, target)
     units = tuple(velocity.inertia_unit for joint in mechanism.joints for velocity in joint.type.velocities)
     return Proof(mechanism.name, options.real, states, tuple(own_inertias(mechanism)), units, tuple(found),
                  ranges, _assumptions(ranges, arithmetic, options), shown)
 
 
-def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: Options) -> tuple[str, ...]:
+def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: ProgramOptions) -> tuple[str, ...]:
     return (*ranges.assumed, *stated(list(options.at_run_time)), *arithmetic.assumptions)
 
 

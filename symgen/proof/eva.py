@@ -23,10 +23,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from symgen.backends import c99, render
-from symgen.backends._c_text import rounded
+from symgen.backends import printer, render
+from symgen.backends._ports import single_real
+from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError, ToolMissing
 from symgen.ir import Program
+from symgen.reals import REALS
 
 TEMPLATES = "eva"
 PACKAGE = "frama-c-base"
@@ -35,8 +37,6 @@ _OPTIONS = ("-eva", "-eva-precision", "0", "-warn-special-float", "non-finite", 
 _PROVED = ("Valid", "Considered valid")
 TURNS = "-1.000001 <= found.sine <= 1.000001 && -1.000001 <= found.cosine <= 1.000001"
 """The range of a sine and cosine within two units in the last place of the exact ones, in either type."""
-_FORMAT = {"float": (24, -149), "double": (53, -1074)}
-"""Binary digits, and the exponent of the smallest number."""
 _TIMEOUT = 600
 SHOWN = 3
 """Alarms that are printed. Most of the later ones follow from the first."""
@@ -76,7 +76,7 @@ class Proof:
         return asdict(self) | {"proved": self.proved}
 
 
-def prove(programs: Mapping[str, Program], target: c99.Target, ranges: Mapping[str, Sequence[Range]],
+def prove(programs: Mapping[str, Program], target: Target, ranges: Mapping[str, Sequence[Range]],
           floors: Bounds | None = None, sizes: Bounds | None = None) -> dict[str, Proof]:
     """What Eva proves of each function's C, with each element of each argument anywhere in its range.
 
@@ -95,7 +95,7 @@ def prove(programs: Mapping[str, Program], target: c99.Target, ranges: Mapping[s
     return found
 
 
-def _attempt(programs: Mapping[str, Program], target: c99.Target, ranges: Mapping[str, Sequence[Range]], floors: Bounds,
+def _attempt(programs: Mapping[str, Program], target: Target, ranges: Mapping[str, Sequence[Range]], floors: Bounds,
              sizes: Bounds) -> dict[str, Proof]:
     texts, admitted = sources(programs, target, floors, sizes)
     alarms = analyse(texts, programs, target, ranges)
@@ -117,15 +117,15 @@ def lines(proofs: Mapping[str, Proof]) -> list[str]:
     return found
 
 
-def sources(programs: Mapping[str, Program], target: c99.Target, floors: Bounds,
+def sources(programs: Mapping[str, Program], target: Target, floors: Bounds,
             sizes: Bounds) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """({file: text}, {function: admitted lines}): the header, and the C with annotations behind the locals that are bounded.
 
     A bounded row that is no local becomes one in this copy. The operations stay the same. A sine and cosine of the folder's own
-    (`c99`'s "inline") are admitted to lie in the range of one, since intervals forget that x and its quarter turns belong
-    together.
+    (`TextOptions.trig` "inline") are admitted to lie in the range of one, since intervals forget that x and its quarter turns
+    belong together.
     """
-    texts = dict(c99.headers(programs, target))
+    texts = dict(printer().headers(programs, target))
     for file in [file for file in texts if file.endswith("_sincos.h")]:
         texts[file] = texts[file].replace("    return found;\n", f"    //@ admit {TURNS};\n    return found;\n")
     admitted = {}
@@ -145,9 +145,9 @@ def sources(programs: Mapping[str, Program], target: c99.Target, floors: Bounds,
     return texts, admitted
 
 
-def _with_locals(program: Program, target: c99.Target, wanted: Container[int]) -> tuple[str, dict[int, str]]:
+def _with_locals(program: Program, target: Target, wanted: Container[int]) -> tuple[str, dict[int, str]]:
     """The C in which every row that is wanted is a local, and the names of these locals."""
-    text, rows, names = c99.source(program, target), list(program.rows), {}
+    text, rows, names = printer().source(program, target), list(program.rows), {}
     for index in range(len(rows)):
         if index in wanted:
             names[index] = rows[index].name
@@ -155,12 +155,12 @@ def _with_locals(program: Program, target: c99.Target, wanted: Container[int]) -
             if not re.search(_declaration(program, rows[index].name), text, re.MULTILINE):
                 names[index] = f"bounded_{index}"
                 rows[index] = rows[index]._replace(name=names[index])
-    return c99.source(replace(program, rows=tuple(rows)), target), names
+    return printer().source(replace(program, rows=tuple(rows)), target), names
 
 
 def _declaration(program: Program, name: str) -> str:
     """A pattern for the line that declares a local."""
-    return rf"^    const {program.real} {name} = .*;$"
+    return f"^{printer().language.declared(program.real, name, '.*')}$"
 
 
 def decimal(bound: Fraction, rounding: str = ROUND_FLOOR) -> str:
@@ -168,10 +168,10 @@ def decimal(bound: Fraction, rounding: str = ROUND_FLOOR) -> str:
     return str(Context(prec=6, rounding=rounding).divide(Decimal(bound.numerator), Decimal(bound.denominator)))
 
 
-def analyse(texts: Mapping[str, str], programs: Mapping[str, Program], target: c99.Target,
+def analyse(texts: Mapping[str, str], programs: Mapping[str, Program], target: Target,
             ranges: Mapping[str, Sequence[Range]]) -> dict[str, tuple[Alarm, ...]]:
     """Eva's alarms on `texts` by function; `programs` say how each function is called."""
-    real = c99.single_real(programs.values())
+    real = single_real(programs.values())
     calls = [_call(program, target, ranges) for program in programs.values()]
     texts = dict(texts) | {DRIVER: render(TEMPLATES, "driver.c.j2", **target.context, real=real, calls=calls)}
     with tempfile.TemporaryDirectory(prefix="symgen-eva-") as name:
@@ -197,9 +197,9 @@ def analyse(texts: Mapping[str, str], programs: Mapping[str, Program], target: c
     return {function: tuple(rows) for function, rows in alarms.items()}
 
 
-def _call(program: Program, target: c99.Target, ranges: Mapping[str, Sequence[Range]]) -> dict[str, Any]:
+def _call(program: Program, target: Target, ranges: Mapping[str, Sequence[Range]]) -> dict[str, Any]:
     """What the driver's template says of one function."""
-    names = c99.parameters(program, target)
+    names = printer().parameters(program, target)
     elements = []
     for port in program.inputs:
         given = ranges.get(port.name, ())
@@ -222,13 +222,11 @@ def _call(program: Program, target: c99.Target, ranges: Mapping[str, Sequence[Ra
 
 def outward(bound: Fraction | float, sign: int, real: str) -> str:
     """The literal of the type that is nearest to `bound` without being less (`sign` 1) or more (-1)."""
-    exact = Fraction(bound)
-    number = rounded(exact, real)
+    exact, kind = Fraction(bound), REALS[real]
+    number = kind.rounded(exact)
     if sign*Fraction(number) < sign*exact:
-        digits, smallest = _FORMAT[real]
-        step = Fraction(2)**max(math.frexp(number)[1] - digits, smallest) if number else Fraction(2)**smallest
-        number = rounded(Fraction(number) + sign*step, real)
-    return f"{number.hex()}{'f' if real == 'float' else ''}"
+        number = kind.rounded(Fraction(number) + sign*kind.spacing(number))
+    return f"{number.hex()}{kind.suffix}"
 
 
 def _run(folder: Path, files: Sequence[str]) -> list[dict[str, str]]:

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from symgen.backends import c99
+from symgen.backends._target import Target
 from symgen.certificate.divisors import Floor
 from symgen.certificate.ranges import Ranges
 from symgen.certificate.recognition import Recognition
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions
 from symgen.proof import eva
 from symgen.proof.multipliers import multiplier_sizes
 
 
-def finite(mechanism: Mechanism, programs: Mapping[str, Program], options: Options, certified: Mapping[str, Iterable[Floor]],
-           ranges: Ranges, target: c99.Target) -> dict[str, eva.Proof]:
+def finite(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions,
+           certified: Mapping[str, Iterable[Floor]], ranges: Ranges, target: Target) -> dict[str, eva.Proof]:
     """What Eva proves of the C of each function over `ranges`; `certified` are the certificates of its divisors.
 
     Raises ToolMissing without Frama-C.

@@ -19,15 +19,17 @@ from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions
+from symgen.reals import DOUBLE, FLOAT, REALS
+from symgen.reference import precision
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
-from symgen.reference.precision import FLOAT, Array, arb
+from symgen.reference.precision import Array, arb
 
 DIGITS, KNOWN = 40, 31
 IN_BALLS = 64
 """States at which a double is compared. Balls are slow."""
-REFERENCE = {"float": 1e-11, "double": 1e-30}
+REFERENCE = {FLOAT.name: 1e-11, DOUBLE.name: 1e-30}
 """Share of the largest answer at a state: the error that the reference for a float (double) may itself have. It is subtracted
 from what is observed.
 """
@@ -113,14 +115,14 @@ def _errors(program: Program, rows: Mapping[int, Rounded], count: int) -> Result
     return found
 
 
-def observe(mechanism: Mechanism, program: Program, options: Options, states: Mapping[str, Array], run: Any,
+def observe(mechanism: Mechanism, program: Program, options: ProgramOptions, states: Mapping[str, Array], run: Any,
             found: RoundOff) -> RoundOff:
     """`found` with the observed error of the compiled `run`: at `states` for float, at the first IN_BALLS of them for double."""
-    balls = options.real == "double"
-    scalars = arb(DIGITS) if balls else FLOAT
+    balls = options.real == DOUBLE.name
+    scalars = arb(DIGITS) if balls else precision.FLOAT
     count = len(next(iter(states.values())))
     taken = {name: values[:IN_BALLS] if balls else values for name, values in states.items()}
-    real = np.float64 if balls else np.float32
+    real = np.dtype(REALS[options.real].numpy)
     computed = run(*(taken[port.name].astype(real) for port in program.inputs))
     computed = computed if isinstance(computed, tuple) else (computed,)
     frame = options.frame if FUNCTIONS[program.function].needs_frame else None

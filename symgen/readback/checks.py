@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
-from symgen.backends._c_text import rounded
-from symgen.backends._checks import Guard, angles, guards
-from symgen.backends._sincos import RANGE
-from symgen.backends.c99 import live_rows
 from symgen.errors import ProgramError
 from symgen.ir import Program
+from symgen.readback.literals import Number, nearest
+from symgen.readback.owed import FARTHEST, bounds, computed, turned
+from symgen.reals import REALS
 
-Bound = tuple[bool, int, Fraction]
+Condition = tuple[bool, int, Number]
 """Of a magnitude?, the number of the expression's structure, the bound."""
 
 
@@ -56,16 +55,18 @@ def unfold(items: list[Any]) -> tuple[list[Any], Checks]:
 
 def differences(checks: Checks, program: Program, name: str, inline: bool, floors: Mapping[int, Fraction], first_store: int,
                 zeros: str, number: Callable[[Any], int], of_row: Mapping[int, int],
-                literal: Callable[[str], Fraction]) -> list[str]:
+                literal: Callable[[str], Number]) -> list[str]:
     """What the conditions lack; `zeros` is the local that is zero when all arguments are finite.
 
     `number` is that of an expression's structure, `of_row` that of a row, `literal` the value of a literal.
     """
-    live = live_rows(program)
-    wanted: list[tuple[str, set[Bound]]] = [("OK", set()), ("NOT_FINITE", set())]
-    turned: set[Bound] = {(True, of_row[row], Fraction(RANGE)) for row in angles(program, live)} if inline else set()
-    kept = {_guard(guard, of_row, program.real) for guard in guards(program, live, floors)}
-    wanted += [(status, bounds) for status, bounds in (("OUT_OF_RANGE", turned), ("DIVISOR", kept)) if bounds]
+    rows, real = computed(program), REALS[program.real]
+    wanted: list[tuple[str, set[Condition]]] = [("OK", set()), ("NOT_FINITE", set())]
+    farthest = nearest(FARTHEST, real)
+    angles: set[Condition] = {(True, of_row[row], farthest) for row in turned(program, rows)} if inline else set()
+    kept: set[Condition] = {(bound.magnitude, of_row[row], nearest(bound.least, real))
+                            for row, bound in bounds(program, rows, floors).items()}
+    wanted += [(status, asked) for status, asked in (("OUT_OF_RANGE", angles), ("DIVISOR", kept)) if asked]
     if [macro for macro, _, _ in checks.conditions[1:]] != [f"{name}_{status}" for status, _ in wanted[1:]]:
         return [f"the checks are not those of {', '.join(status for status, _ in wanted[1:])}, in this order"]
     found = []
@@ -73,20 +74,20 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
         found.append(f"the status does not begin as {name}_OK")
     if checks.conditions[-1][2] > first_store:
         found.append("a result is stored before the last check")
-    for (macro, condition, _), (status, bounds) in zip(checks.conditions[1:], wanted[1:], strict=True):
+    for (macro, condition, _), (status, asked) in zip(checks.conditions[1:], wanted[1:], strict=True):
         sign = "<=" if status == "OUT_OF_RANGE" else ">="
         if status == "NOT_FINITE":
             right = isinstance(condition, c_ast.BinaryOp) and condition.op == ">=" and _name(condition.left) == zeros \
-                and isinstance(condition.right, c_ast.Constant) and literal(condition.right.value) == 0
+                and isinstance(condition.right, c_ast.Constant) and literal(condition.right.value)[1] == 0
         else:
-            read = [_bound(part, sign, number, literal) for part in _conjunction(condition)]
-            right = len(read) == len(bounds) and set(read) == bounds
+            read = [_condition(part, sign, real.libm("fabs"), number, literal) for part in _conjunction(condition)]
+            right = len(read) == len(asked) and set(read) == asked
         if not right:
             found.append(f"the condition of {macro} is not the one that the Program asks for")
     return found
 
 
-def zeros(program: Program, node: Any, inputs: Mapping[str, int], literal: Callable[[str], Fraction]) -> bool:
+def zeros(program: Program, node: Any, inputs: Mapping[str, int], literal: Callable[[str], Number]) -> bool:
     """Whether an expression is the sum of zero times every element of every argument, in order."""
     parts: list[Any] = []
     while isinstance(node, c_ast.BinaryOp) and node.op == "+":
@@ -96,14 +97,10 @@ def zeros(program: Program, node: Any, inputs: Mapping[str, int], literal: Calla
     for part in (node, *reversed(parts)):
         product = isinstance(part, c_ast.BinaryOp) and part.op == "*" and isinstance(part.left, c_ast.Constant) \
             and isinstance(part.right, c_ast.ArrayRef) and isinstance(part.right.subscript, c_ast.Constant)
-        if not product or literal(part.left.value) != 0 or _name(part.right.name) not in inputs:
+        if not product or literal(part.left.value)[1] != 0 or _name(part.right.name) not in inputs:
             return False
         read.append((inputs[part.right.name.name], part.right.subscript.value))
     return read == [(i, str(k)) for i, port in enumerate(program.inputs) for k in range(port.size)]
-
-
-def _guard(guard: Guard, of_row: Mapping[int, int], real: str) -> Bound:
-    return guard.magnitude, of_row[guard.row], Fraction(rounded(guard.bound, real))
 
 
 def _conjunction(node: Any) -> list[Any]:
@@ -112,12 +109,13 @@ def _conjunction(node: Any) -> list[Any]:
     return [node]
 
 
-def _bound(node: Any, sign: str, number: Callable[[Any], int], literal: Callable[[str], Fraction]) -> Bound | None:
+def _condition(node: Any, sign: str, fabs: str, number: Callable[[Any], int],
+               literal: Callable[[str], Number]) -> Condition | None:
     if not isinstance(node, c_ast.BinaryOp) or node.op != sign or not isinstance(node.right, c_ast.Constant):
         return None
     value, magnitude = node.left, isinstance(node.left, c_ast.FuncCall)
     if magnitude:
-        if _name(value.name) not in ("fabs", "fabsf") or len(value.args.exprs) != 1:
+        if _name(value.name) != fabs or len(value.args.exprs) != 1:
             return None
         value = value.args.exprs[0]
     if not isinstance(value, c_ast.ID | c_ast.ArrayRef):

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 
-from symgen.backends._checks import STATUSES
-from symgen.backends.c99 import describe
 from symgen.ir import Program
-
-
-def words(text: str) -> list[str]:
-    """The words of a text without its comments."""
-    return re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()
+from symgen.readback.owed import STATUSES, shapes
+from symgen.reals import REALS
 
 
 def directives(text: str, name: str, symbol: str) -> list[str]:
@@ -30,11 +24,11 @@ def directives(text: str, name: str, symbol: str) -> list[str]:
 def macros(program: Program, header: str, name: str, checked: bool) -> list[str]:
     """The header's macros are the sizes, the statuses of checked functions and, with trig macros, sine and cosine, no more."""
     header = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
-    suffix = "f" if program.real == "float" else ""
-    wanted = {f"{name}_SIN(x)": f"sin{suffix}(x)", f"{name}_COS(x)": f"cos{suffix}(x)", f"{name}_H": ""}
+    libm = REALS[program.real].libm
+    wanted = {f"{name}_SIN(x)": f"{libm('sin')}(x)", f"{name}_COS(x)": f"{libm('cos')}(x)", f"{name}_H": ""}
     wanted |= {f"{name}_{status}": str(value) for value, status in enumerate(STATUSES)} if checked else {}
-    for port, array in zip((*program.inputs, *program.outputs), chain(*describe(program)), strict=True):
-        for size, symbol in zip(port.shape, array.shape, strict=True):
+    for port, shape in zip((*program.inputs, *program.outputs), shapes(program), strict=True):
+        for size, symbol in zip(port.shape, shape, strict=True):
             if isinstance(symbol, str):
                 wanted[f"{name}_{symbol}"] = str(size)
     found = []

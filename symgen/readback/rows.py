@@ -8,25 +8,23 @@ Nothing else may stand in the text: no other statement, no other directive, no s
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import chain
 from typing import Any, NamedTuple
 
 from pycparser import c_ast, c_parser
 
-from symgen.backends._c_text import rounded
-from symgen.backends.c99 import Target, describe, live_rows, sincos
 from symgen.errors import ProgramError
 from symgen.ir import Port, Program
 from symgen.readback import directives
 from symgen.readback.checks import Checks, differences, unfold, zeros
+from symgen.readback.literals import Number, literal, nearest, opposite
+from symgen.readback.owed import computed, shapes
+from symgen.reals import REALS
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 _PAIR = {"sine": "sin", "cosine": "cos"}
-_LITERAL = re.compile(r"(?:\d+\.\d+|\d+(?=e))(?:e[+-]?\d+)?")
 _INDEX = re.compile(r"0|[1-9]\d*")  # 010 is eight
 _UNKNOWN = -1
 """The value of an expression that was already reported, so that what depends on it is not reported again."""
@@ -54,14 +52,12 @@ class Text(NamedTuple):
     """Of a function that returns a status."""
 
 
-def compare(program: Program, text: str, header: str = "", turns: str = "",
-            checked: Mapping[int, Fraction] | None = None) -> list[str]:
+def compare(program: Program, text: str, header: str = "", checked: Mapping[int, Fraction] | None = None) -> list[str]:
     """What keeps the C from being the Program; [] when it is.
 
-    `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well; `turns`, when given,
-    is NAME_sincos.h, which must be what the backend prints. `checked` is None for a function that returns nothing, and for one
-    that returns a status the bounds of its divisors, by row, as they were certified. A result has one sentence per
-    difference, with the line of the C it stands on.
+    `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well. `checked` is None for a
+    function that returns nothing, and for one that returns a status the bounds of its divisors, by row, as they were certified.
+    A result has one sentence per difference, with the line of the C it stands on.
     """
     try:
         parsed = parse(text)
@@ -73,9 +69,6 @@ def compare(program: Program, text: str, header: str = "", turns: str = "",
         found.append(f"the function is called {parsed.symbol}, which does not end in _{program.function}")
     if header:
         found += directives.macros(program, header, name, checked is not None)
-    printed = sincos(program.real, Target(name, 1, 1, "inline"))
-    if turns and directives.words(turns) != directives.words(printed):
-        found.append(f"{name}_sincos.h is not the sine and cosine that symgen prints")
     if (checked is None) != (parsed.checks is None):
         returned = "nothing" if parsed.checks is None else "a status"
         return [*found, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
@@ -156,14 +149,13 @@ class _Matcher:
 
     def __init__(self, program: Program, text: Text, name: str) -> None:
         self.program, self.text = program, text
-        suffix = "f" if program.real == "float" else ""
-        self.calls = {f"sin{suffix}": "sin", f"cos{suffix}": "cos", f"sqrt{suffix}": "sqrt", f"log{suffix}": "log"}
+        self.real = REALS[program.real]
+        self.calls = {self.real.libm(op): op for op in ("sin", "cos", "sqrt", "log")}
         self.calls |= {f"{name}_SIN": "sin", f"{name}_COS": "cos"}
-        self.suffix = suffix
         self.name = name
         self.number: dict[Key, int] = {}
         self.of_row: dict[int, int] = {}
-        self.constants: dict[int, str] = {}
+        self.constants: dict[int, Number] = {}
         self.found: list[str] = []
         self.values: dict[str, int] = {}
         self.turns: dict[str, int] = {}
@@ -174,9 +166,8 @@ class _Matcher:
         self.done = 0
 
     def differences(self) -> list[str]:
-        live = live_rows(self.program)
         expected = 0
-        for i in live:
+        for i in computed(self.program):
             key = self._key(i)
             self.of_row[i] = self.number.setdefault(key, len(self.number))
             if key[0] == "const":
@@ -205,7 +196,7 @@ class _Matcher:
         try:
             return differences(
                 self.text.checks, self.program, self.name, inline, floors, min(stores, default=0), self.zeros, self._number,
-                self.of_row, self._fraction)
+                self.of_row, self._literal)
         except _Difference as difference:
             return [f"a check: {difference}"]
 
@@ -214,7 +205,7 @@ class _Matcher:
         kind, target, _, expression, line = statements[0] if statements else Statement("", "", 0, None, 0)
         try:
             if kind == "local" and expression[0] == f"const {self.program.real}" \
-                    and zeros(self.program, expression[1], self.inputs, self._fraction):
+                    and zeros(self.program, expression[1], self.inputs, self._literal):
                 self.read.update(self.inputs)
                 return target
         except _Difference:
@@ -222,29 +213,25 @@ class _Matcher:
         self.found.append(f"line {line}: this is not the sum of zero times every element of every argument")
         return ""
 
-    def _fraction(self, text: str) -> Fraction:
-        return Fraction(float(self._literal(text)))
-
     def _key(self, i: int) -> Key:
         op, args, value, _, _ = self.program.rows[i]
         if op == "const":
-            return ("const", repr(rounded(value, self.program.real)))
+            return ("const", nearest(value, self.real))
         if op == "input":
             return ("input", *value)
         if op == "neg" and self.of_row[args[0]] in self.constants:
             # C has no negative literals, so a sign in front of a literal is no operation.
-            return ("const", _opposite(self.constants[self.of_row[args[0]]]))
+            return ("const", opposite(self.constants[self.of_row[args[0]]]))
         return (op, *(self.of_row[a] for a in args))
 
     def _signature(self) -> None:
         ports = [(True, p) for p in self.program.inputs] + [(False, p) for p in self.program.outputs]
         if len(ports) != len(self.text.parameters):
             self.found.append(f"{self.text.symbol} has {len(self.text.parameters)} parameters, not {len(ports)}")
-        arrays = chain(*describe(self.program))
-        for index, ((given, port), array, (const, real, name, size)) in enumerate(
-            zip(ports, arrays, self.text.parameters, strict=False)
+        for index, ((given, port), shape, (const, real, name, size)) in enumerate(
+            zip(ports, shapes(self.program), self.text.parameters, strict=False)
         ):
-            symbolic = "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in array.shape)
+            symbolic = "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape)
             right = const == given and real == self.program.real and name.rstrip("_") == port.name
             if not right or size not in (str(port.size), symbolic):
                 self.found.append(f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the Program's {port.name}")
@@ -317,10 +304,10 @@ class _Matcher:
             key = (_BINARY[node.op], self._number(node.left), self._number(node.right))
         elif isinstance(node, c_ast.UnaryOp) and node.op == "-":
             if isinstance(node.expr, c_ast.Constant):
-                return self._look_up(("const", _opposite(self._literal(node.expr.value))), f"the literal -{node.expr.value}")
+                return self._look_up(("const", opposite(self._literal(node.expr.value))), f"the literal -{node.expr.value}")
             inner = self._number(node.expr)
             if inner in self.constants:
-                return self._look_up(("const", _opposite(self.constants[inner])), "the opposite of that constant")
+                return self._look_up(("const", opposite(self.constants[inner])), "the opposite of that constant")
             key = ("neg", inner)
         elif isinstance(node, c_ast.Constant):
             return self._look_up(("const", self._literal(node.value)), f"the literal {node.value}")
@@ -351,17 +338,13 @@ class _Matcher:
         self.read.add(name)
         return self._look_up(("input", self.inputs[name], int(index)), f"{name}[{index}]")
 
-    def _literal(self, text: str) -> str:
+    def _literal(self, text: str) -> Number:
         """The value of a literal as the compiler reads it; its type must be the Program's real."""
-        digits = text.removesuffix("f") if self.suffix else text
-        if (self.suffix and not text.endswith("f")) or not _LITERAL.fullmatch(digits):
+        number = literal(text, self.real)
+        if number is None:
             raise _Difference(f"the literal {text} is not of the type {self.program.real}")
-        return repr(rounded(Fraction(digits), self.program.real))
+        return number
 
 
 class _Difference(Exception):
     """What is wrong with one expression."""
-
-
-def _opposite(number: str) -> str:
-    return repr(math.copysign(float(number), -math.copysign(1.0, float(number))))

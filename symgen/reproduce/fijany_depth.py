@@ -9,8 +9,8 @@ from itertools import pairwise
 from math import log2
 from typing import Any
 
+from symgen.options import ProgramOptions
 from symgen.programs.deriving import derive
-from symgen.programs.options import Options
 from symgen.reproduce import Progress
 from symgen.reproduce._chains import dh_chain
 from symgen.reproduce._page import Page, doubling_ticks, label_ends, legend_below, slope
@@ -31,7 +31,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS, functions: Sequence[
     depths: dict[tuple[str, str], list[int]] = {}
     for done, (function, method) in enumerate(cases):
         tell(f"deriving {function} by {method}", done, len(cases))
-        depths[function, method] = [derive(dh_chain(n, "right"), function, method, Options(), BUDGET).depth for n in links]
+        depths[function, method] = [derive(dh_chain(n, "right"), function, method, ProgramOptions(), BUDGET).depth for n in links]
     fits = {case: _fit(case[1], links, found) for case, found in depths.items()}
     grown = "; ".join(f"{function}: {fits[function, PARALLEL][1]:.1f} a doubling, {_steps(links, depths[function, PARALLEL])}"
                       for function in functions)

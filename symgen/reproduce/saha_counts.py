@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from symgen.options import ProgramOptions
 from symgen.programs.deriving import derive
-from symgen.programs.options import Options
 from symgen.reproduce import Progress
 from symgen.reproduce._chains import dh_chain
 from symgen.reproduce._page import Page, legend_below
@@ -29,7 +29,7 @@ def printed(n: int) -> tuple[int, int]:
 
 def counted(n: int, method: str) -> tuple[int, int]:
     """The same of our Program on a chain with general twists."""
-    ops = derive(dh_chain(n), "mass_matrix_solve", method, Options(), BUDGET).operations
+    ops = derive(dh_chain(n), "mass_matrix_solve", method, ProgramOptions(), BUDGET).operations
     return ops["mul"] + ops["div"], ops["add"]
 
 

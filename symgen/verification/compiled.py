@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from symgen.backends import c99
+from symgen.backends import printer
+from symgen.backends._target import Target
 from symgen.errors import BuildError
 from symgen.ir import Program
 from symgen.machine.compilers import find_compiler
+from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Results, Runner
 
@@ -35,13 +37,13 @@ def require_compiler() -> None:
     find_compiler()
 
 
-def texts(programs: Mapping[str, Program], target: c99.Target, floors: Mapping[str, Mapping[int, Fraction]]) -> dict[str, str]:
+def texts(programs: Mapping[str, Program], target: Target, floors: Mapping[str, Mapping[int, Fraction]]) -> dict[str, str]:
     """The C of every Program by function, as the backend prints it."""
-    return {name: c99.source(program, target, floors[name]) for name, program in programs.items()}
+    return {name: printer().source(program, target, floors[name]) for name, program in programs.items()}
 
 
 def compiled_runners(
-    programs: Mapping[str, Program], printed: Mapping[str, str], headers: Mapping[str, str], target: c99.Target
+    programs: Mapping[str, Program], printed: Mapping[str, str], headers: Mapping[str, str], target: Target
 ) -> dict[str, Runner]:
     """One callable per function, from the texts `printed`.
 
@@ -77,7 +79,7 @@ def _run(folder: Path, arguments: list[str], made: str) -> str:
 
 
 def _runner(program: Program, call: Any) -> Runner:
-    real = {"double": np.float64, "float": np.float32}[program.real]
+    real = np.dtype(REALS[program.real].numpy)
     call.restype = None
 
     def run(arguments: Mapping[str, Array]) -> Results:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgen.ir import Numbers, Program, evaluate
+from symgen.reals import REALS
 from symgen.reference.precision import Array, Scalars
 
 Results = dict[str, Array]
@@ -34,7 +35,7 @@ def over(scalars: Scalars, program: Program) -> Runner:
 
 def in_machine_reals(program: Program) -> Runner:
     """The Program in NumPy's float64 or float32: the same operations, in the same order, as its C."""
-    real = {"double": np.float64, "float": np.float32}[program.real]
+    real = np.dtype(REALS[program.real].numpy).type
 
     def run(arguments: Mapping[str, Array]) -> Results:
         rounded = {name: np.asarray(values, dtype=real) for name, values in arguments.items()}

@@ -14,9 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from symgen import methods
-from symgen.backends import c99
+from symgen.backends import printer
 from symgen.ir import Program
-from symgen.reals import EPS, LOST, loses
+from symgen.options import PLAIN, TextOptions
+from symgen.reals import LOST, REALS, loses
 from symgen.reference.free_bodies import freedom
 from symgen.verification.evaluating import Runner
 from symgen.verification.report import Check, lost_digits
@@ -24,7 +25,7 @@ from symgen.verification.residuals import distances, worst
 from symgen.verification.truth import Truth
 
 
-def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
+def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> float:
     """The bound in units: `depth`, one for the constants, and those of a sine, whose last place is a unit or less.
 
     Where a method's answer is a difference of larger terms, it may lose digits in proportion: `symgen.reference.free_bodies`.
@@ -32,10 +33,10 @@ def allowance(program: Program, truth: Truth, trig: str = "libm") -> float:
     terms = 1.0
     if methods.find(program.method).differs(truth.mechanism):
         terms = max(terms, freedom(truth.mechanism, truth.links["payload"]))
-    return float(program.depth + 1 + c99.TRIG[trig]) * terms
+    return float(program.depth + 1 + printer().ulps[text.trig]) * terms
 
 
-def check_floating(program: Program, run: Runner, truth: Truth, label: str, trig: str = "libm") -> Check:
+def check_floating(program: Program, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
 
     An answer that loses its digits is not judged. There are two cases. The bound is more than `symgen.reals.LOST` of the terms,
@@ -43,7 +44,7 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, trig
     by as much.
     """
     results = run(truth.arguments(program.function, truth.floats))
-    units, where, allowed = 0.0, "", allowance(program, truth, trig)
+    units, where, allowed = 0.0, "", allowance(program, truth, text)
     none = loses(allowed, program.real)
     lost = allowed if none else 0.0
     broken = next((name for name, values in results.items() if not np.isfinite(values).all()), None)
@@ -52,7 +53,7 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, trig
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
     with truth.scalars.working():
         for name, found in distances(program.function, entered, truth).items():
-            error, state = worst(found.difference, found.size * EPS[program.real])
+            error, state = worst(found.difference, found.size * REALS[program.real].eps)
             if error >= units:
                 units, where = error, f"largest in {name}, state {state}"
             if not none and loses(allowed * found.loss, program.real) and found.seen > LOST:

@@ -12,7 +12,7 @@ from symgen.description.loading import load
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
-from symgen.programs.options import Options
+from symgen.options import ProgramOptions, TextOptions
 
 _HINT = "generate it again"
 
@@ -24,7 +24,8 @@ class Folder(NamedTuple):
 
     mechanism: Mechanism
     name: str
-    options: Options
+    options: ProgramOptions
+    text: TextOptions
     methods: dict[str, str]
     sources: dict[str, str]
     header: str
@@ -43,7 +44,9 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         name, made = str(manifest["robot"]), dict(manifest["functions"])
         chosen = dict(manifest["options"])
         links = {key: chosen.get(key) for key in ("frame", "payload", "wrench")}
-        options = Options(str(manifest["real"]), trig=chosen.get("trig") or "libm", checked=bool(chosen.get("checked")), **links)
+        options = ProgramOptions(str(manifest["real"]), **links)
+        printed = TextOptions(chosen.get("trig") or TextOptions.trig, checked=bool(chosen.get("checked")),
+                              wrap=tuple(chosen.get("wrap", ())), target=chosen.get("target"))
         methods = {function: str(entry["method"]) for function, entry in made.items()}
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)
@@ -51,15 +54,15 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         header = (path / f"{name}.h").read_text(encoding="utf-8")
         turns = path / f"{name}_sincos.h"
         sincos = turns.read_text(encoding="utf-8") if turns.is_file() else ""
-        wanted = chosen.get("wrap", ()) if set(methods) == set(made) else ()
-        wraps = {backend: (path / f"{name}.{wrapper(backend).SUFFIX}").read_text(encoding="utf-8") for backend in wanted}
+        wanted = printed.wrap if set(methods) == set(made) else ()
+        wraps = {backend: (path / f"{name}.{wrapper(backend).suffix}").read_text(encoding="utf-8") for backend in wanted}
     except OSError as error:
         raise DescriptionError(f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT) from None
     except SymgenError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
-    return Folder(mechanism, name, options, methods, sources, header, sincos, wraps)
+    return Folder(mechanism, name, options, printed, methods, sources, header, sincos, wraps)
 
 
 def _wanted(request: str, made: dict[str, str], path: Path) -> tuple[str, str]:

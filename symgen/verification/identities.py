@@ -14,7 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.ir import Program
-from symgen.reals import EPS, loses
+from symgen.options import PLAIN, TextOptions
+from symgen.reals import REALS, loses
 from symgen.reference.precision import Array
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.elimination import determinant, is_positive
@@ -222,7 +223,7 @@ def companions(function: str) -> tuple[str, ...]:
 
 
 def check_identities(programs: Mapping[str, Program], compiled: Mapping[str, Runner] | None, truth: Truth,
-                     trig: str = "libm", lost: Collection[str] = ()) -> Iterator[Check]:
+                     text: TextOptions = PLAIN, lost: Collection[str] = ()) -> Iterator[Check]:
     """Every identity whose functions are there, over the balls and then, where it makes sense, over the compiled C.
 
     In the compiled C an identity is not judged when one of its functions is in `lost`.
@@ -241,9 +242,9 @@ def check_identities(programs: Mapping[str, Program], compiled: Mapping[str, Run
         yield found
         if over_floats is not None and not identity.exact_only:
             real = next(iter(programs.values())).real
-            units = sum(allowance(programs[function], truth, trig) for function in identity.needs)
-            found, _ = _check(identity, over_floats, units, " eps", EPS[real])
-            open_ = next((f for f in identity.needs if f in lost or loses(allowance(programs[f], truth, trig), real)), "")
+            units = sum(allowance(programs[function], truth, text) for function in identity.needs)
+            found, _ = _check(identity, over_floats, units, " eps", REALS[real].eps)
+            open_ = next((f for f in identity.needs if f in lost or loses(allowance(programs[f], truth, text), real)), "")
             yield replace(found, unjudged=f"{open_} loses its digits here", lost=loses(units, real)) if open_ else found
 
 

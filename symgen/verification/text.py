@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-from symgen.backends import c99, wrapper
+from symgen.backends import printer, wrapper
+from symgen.backends._target import Target
 from symgen.ir import Program
 from symgen.verification.report import LINES, Check
 
 
-def check_text(program: Program, text: str, label: str, header: str = "", sincos: str = "",
+def check_text(program: Program, text: str, label: str, target: Target, header: str = "", sincos: str = "",
                checked: Mapping[int, Fraction] | None = None) -> Check:
     """Counts the differences that `symgen.readback.rows.compare` finds; the first one is the detail.
 
     `text` is NAME_<function>.c; `header` and `sincos`, when given, are NAME.h and NAME_sincos.h; `checked` as
-    `symgen.readback.rows.compare` has it.
+    `symgen.readback.rows.compare` has it. NAME_sincos.h is no Program: its words must be those that are printed now.
     """
     from symgen.readback.rows import compare
 
-    differences = [str(difference) for difference in compare(program, text, header, sincos, checked)]
+    differences = compare(program, text, header, checked)
+    if sincos and _words(sincos) != _words(printer().sincos(program.real, target)):
+        differences.append(f"{target.sincos} is not the sine and cosine that symgen prints")
     return Check("text", label, float(len(differences)), 0.0, " row(s) that differ", "; ".join(differences[:1]))
 
 
-def check_wrapper(backend: str, text: str, programs: Mapping[str, Program], target: c99.Target) -> Check:
+def check_wrapper(backend: str, text: str, programs: Mapping[str, Program], target: Target) -> Check:
     """Counts the lines of a wrapper's header that differ from what is printed now. Comments may differ."""
-    module = wrapper(backend)
-    expected, found = _lines(module.header(programs, target)), _lines(text)
+    found_in = wrapper(backend)
+    expected, found = _lines(found_in.header(programs, target)), _lines(text)
     wrong = [f"line {n}: {line.strip()}" for (n, line), (_, other) in zip(found, expected, strict=False) if line != other]
     missed = len(wrong) + abs(len(found) - len(expected))
-    return Check("text", f"{target.name}.{module.SUFFIX}", float(missed), 0.0, LINES, "; ".join(wrong[:1]))
+    return Check("text", found_in.file(target), float(missed), 0.0, LINES, "; ".join(wrong[:1]))
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text without its comments."""
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()
 
 
 def _lines(text: str) -> list[tuple[int, str]]:

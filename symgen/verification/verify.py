@@ -14,7 +14,8 @@ from math import inf
 from os import PathLike
 from pathlib import Path
 
-from symgen.backends import c99
+from symgen.backends import printer
+from symgen.backends._target import Target
 from symgen.certificate import checked_floors
 from symgen.description.loading import is_text, load
 from symgen.description.tip import tip
@@ -22,9 +23,9 @@ from symgen.errors import ArgumentError, BuildError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
+from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.programs.making import Progress
-from symgen.programs.options import Options
 from symgen.verification.algebra import check_algebra
 from symgen.verification.compiled import compiled_runners, require_compiler, texts
 from symgen.verification.evaluating import Runner, in_machine_reals
@@ -70,8 +71,9 @@ def verify(
     if not isinstance(robot, Mechanism) and not is_text(robot) and Path(robot).is_dir():
         return _verify_folder(read_folder(Path(robot), functions), states, seed, compiled, progress)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench)
+    text = TextOptions(trig, checked=checked)
     wanted = making.requested(mechanism, functions, payload)
-    options = Options(real, frame, payload, trig, wrench, checked)
     why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
     refused = {name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
                for name in FUNCTIONS if functions is None and name not in wanted}
@@ -82,22 +84,19 @@ def verify(
     if functions is not None:   # so that a function alone is checked by an identity too
         for other in dict.fromkeys(other for name in programs for other in companions(name)):
             if other not in programs and why[other] is None:
-                helpers[other] = making.program(mechanism, other, None, real, frame, payload, trig, wrench)
-    report = verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, helpers=helpers,
+                helpers[other] = making.made(mechanism, other, None, options)
+    report = verify_programs(mechanism, programs, options, text, states=states, seed=seed, compiled=compiled, helpers=helpers,
                              progress=progress)
     return replace(report, refused=refused)
 
 
 def _verify_folder(folder: Folder, states: int, seed: int, compiled: bool, progress: Progress | None) -> Report:
     mechanism, options = folder.mechanism, folder.options
-    programs = {
-        function: making.program(mechanism, function, method, options.real, options.frame, options.payload, options.trig,
-                                     options.wrench)
-        for function, method in folder.methods.items()
-    }
-    report = verify_programs(mechanism, programs, options, states=states, seed=seed, compiled=compiled, sources=folder.sources,
-                             header=folder.header, sincos=folder.sincos, name=folder.name, progress=progress)
-    target = c99.Target(folder.name, mechanism.nq, mechanism.nv, options.trig, checked=options.checked)
+    programs = {function: making.made(mechanism, function, method, options) for function, method in folder.methods.items()}
+    report = verify_programs(mechanism, programs, options, folder.text, states=states, seed=seed, compiled=compiled,
+                             sources=folder.sources, header=folder.header, sincos=folder.sincos, name=folder.name,
+                             progress=progress)
+    target = Target(folder.name, mechanism.nq, mechanism.nv, folder.text)
     wraps = (check_wrapper(backend, text, programs, target) for backend, text in folder.wraps.items())
     return replace(report, checks=(*report.checks, *wraps))
 
@@ -105,7 +104,8 @@ def _verify_folder(folder: Folder, states: int, seed: int, compiled: bool, progr
 def verify_programs(
     mechanism: Mechanism,
     programs: Mapping[str, Program],
-    options: Options | None = None,
+    options: ProgramOptions | None = None,
+    text: TextOptions = PLAIN,
     *,
     states: int = 16,
     seed: int = 0,
@@ -123,7 +123,7 @@ def verify_programs(
     NAME_sincos.h and `name` the NAME in them (C that does not compile has failed); `helpers` are Programs that only stand in
     for the functions that an identity needs.
     """
-    options = options or Options()
+    options = options or ProgramOptions()
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
     truth = Truth(mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench)
     everything = {**(helpers or {}), **programs}
@@ -139,13 +139,13 @@ def verify_programs(
         _tell(progress, f"algebra of {function}", len(checks), total)
         checks.append(check_algebra(program, truth, labels[function]))
 
-    target = c99.Target(name or mechanism.name, mechanism.nq, mechanism.nv, options.trig, checked=options.checked)
-    floors = {f: checked_floors(mechanism, program, options) for f, program in everything.items()}
+    target = Target(name or mechanism.name, mechanism.nq, mechanism.nv, text)
+    floors = {f: checked_floors(mechanism, program, options, text) for f, program in everything.items()}
     printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
     for function, program in programs.items():
         _tell(progress, f"text of {function}", len(checks), total)
-        checks.append(check_text(program, printed[function], labels[function], header, sincos,
-                                 floors[function] if options.checked else None))
+        checks.append(check_text(program, printed[function], labels[function], target, header, sincos,
+                                 floors[function] if text.checked else None))
 
     _tell(progress, "compiling", len(checks), total)
     runners: dict[str, Runner] = {}
@@ -153,7 +153,7 @@ def verify_programs(
     if compiled:
         require_compiler()
         try:
-            headers = c99.headers(everything, target) | ({target.sincos: sincos} if sincos else {})
+            headers = printer().headers(everything, target) | ({target.sincos: sincos} if sincos else {})
             runners = compiled_runners(everything, printed, headers, target)
         except BuildError as error:   # a folder's text may be broken; the backend's own compiles
             if not sources:
@@ -166,12 +166,12 @@ def verify_programs(
         if broken:
             checks.append(Check("floating", labels[function], inf, 0.0, " eps", broken))
         else:
-            found = check_floating(program, runners[function], truth, labels[function], options.trig)
+            found = check_floating(program, runners[function], truth, labels[function], text)
             checks.append(found if compiled or found.unjudged else replace(found, unjudged=UNCOMPILED))
 
     _tell(progress, "identities", len(checks), total)
     lost = {check.subject.partition("=")[0] for check in checks if check.lost}
-    for found in check_identities(everything, runners or None, truth, options.trig, lost):
+    for found in check_identities(everything, runners or None, truth, text, lost):
         checks.append(found if compiled or found.unjudged or not found.unit else replace(found, unjudged=UNCOMPILED))
     _tell(progress, "done", total, total)
     return Report(

@@ -11,6 +11,7 @@ from importlib import import_module
 
 from symgen.machine.targets._machine import Machine
 from symgen.names import nearest
+from symgen.reals import DOUBLE, REALS
 
 __all__ = ["Machine", "find", "names", "real", "slow", "why"]
 
@@ -29,19 +30,20 @@ def find(name: str) -> Machine:
 
 def real(name: str | None) -> str:
     """The default real type: 'float' where the target's FPU has single precision only, else 'double'."""
-    return "float" if name is not None and find(name).double_in_software else "double"
+    return DOUBLE.name if name is None else find(name).real
 
 
 def why(name: str | None, asked: str | None) -> str | None:
     """Why the real type is float although nobody asked for it, in one sentence; None where it is not so."""
-    if asked is not None or real(name) == "double":
+    if asked is not None or real(name) == DOUBLE.name:
         return None
     return f"in float, since the FPU of {name} has single precision only; --real double asks for the other"
 
 
 def slow(name: str, asked: str) -> str | None:
     """Why the real type `asked` for is a bad choice on a target, in one sentence; None when its FPU computes in it."""
-    times = find(name).double_in_software
-    if asked == "float" or not times:
+    machine = find(name)
+    if REALS[asked].size <= REALS[machine.real].size:
         return None
-    return f"the FPU of {name} has single precision only: --real double runs in software, about {times} times slower than float"
+    times = f"about {machine.double_in_software} times slower than float"
+    return f"the FPU of {name} has single precision only: --real double runs in software, {times}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from symgen.reals import DOUBLE, FLOAT, REALS
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -35,14 +37,19 @@ class Machine:
         """The name of the C compiler."""
         return f"{self.prefix}gcc"
 
+    @property
+    def real(self) -> str:
+        """The widest real type that the FPU computes in."""
+        return FLOAT.name if self.double_in_software else DOUBLE.name
+
     def frame(self, real: str, joints: int, results: int) -> int:
         """Bytes of stack that a function may take at -O2 with `results` numbers for answers.
 
         Beyond Panda's seven joints each brings a seventh of `panda_frame` more; a double is twice a float. An answer waits on the
         stack until every argument is read, so those beyond one a joint come on top.
         """
-        numbers = self.panda_frame * max(joints, _PANDA) // (4 * _PANDA) + max(results - joints, 0)
-        return numbers * (4 if real == "float" else 8)
+        numbers = self.panda_frame * max(joints, _PANDA) // (FLOAT.size * _PANDA) + max(results - joints, 0)
+        return numbers * REALS[real].size
 
 
 _PANDA = 7

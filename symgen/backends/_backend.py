@@ -1,0 +1,68 @@
+"""What a backend is: a printer of functions, or a wrapper of what a printer prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from symgen.backends._language import Language
+from symgen.backends._target import Target
+from symgen.ir import Program
+from symgen.reals import REALS
+
+
+class Source(Protocol):
+    """The text of one function; `floors` are certified bounds of divisors by row, for a checked one."""
+
+    def __call__(self, program: Program, target: Target, floors: Mapping[int, Fraction] | None = None) -> str: ...
+
+
+@dataclass(frozen=True)
+class Printer:
+    """A language that functions are printed in.
+
+    `name` is also that of its folder of templates. `headers` are the files that the functions include, by name; `sincos` is the
+    text of that with a sine and cosine of one's own. `parameters` gives the parameter of each argument and result of a Program,
+    `calls` the names of the functions that it may call. `ulps` says by `TextOptions.trig` how many units in the last place sines
+    and cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for; `statuses` are what a
+    checked function returns, from 0 on, with their meaning.
+    """
+
+    name: str
+    language: Language
+    source: Source
+    headers: Callable[[Mapping[str, Program], Target], dict[str, str]]
+    sincos: Callable[[str, Target], str]
+    parameters: Callable[[Program, Target], dict[str, str]]
+    calls: Callable[[str, Target], dict[str, str]]
+    ulps: Mapping[str, int]
+    farthest: int
+    statuses: Mapping[str, str]
+
+    def texts(self, programs: Mapping[str, Program], target: Target, given: Mapping[str, str] | None = None,
+              floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]:
+        """Every file of the functions by name, headers first; `given` replaces functions, `floors` are by function."""
+        files = self.headers(programs, target)
+        for function, program in programs.items():
+            text = (given or {}).get(function)
+            files[target.file(function)] = text or self.source(program, target, (floors or {}).get(function))
+        return files
+
+    def literal(self, value: Fraction, real: str) -> str:
+        """A number in a real type."""
+        return self.language.literal(value, REALS[real])
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """A language whose functions call those of a printer, and compute nothing: one header, NAME.`suffix`."""
+
+    name: str
+    suffix: str
+    header: Callable[[Mapping[str, Program], Target], str]
+
+    def file(self, target: Target) -> str:
+        """The name of the header."""
+        return f"{target.name}.{self.suffix}"

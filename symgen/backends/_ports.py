@@ -1,0 +1,33 @@
+"""What Programs share, and what their arguments and results are, as every text says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from symgen.errors import ArgumentError
+from symgen.functions import FUNCTIONS, Array
+from symgen.ir import Outline, Program
+from symgen.reals import DOUBLE, REALS
+
+
+def single_real(programs: Iterable[Program]) -> str:
+    """The real type that the programs share; RequestError when they mix double and float."""
+    reals = sorted({program.real for program in programs})
+    if len(reals) > 1:
+        raise ArgumentError("the functions mix double and float; one header declares one real type, so ask for either")
+    if reals and reals[0] not in REALS:
+        raise ArgumentError(f"real is '{reals[0]}'; it can be double or float")
+    return reals[0] if reals else DOUBLE.name
+
+
+def describe(program: Program | Outline) -> tuple[list[Array], list[Array]]:
+    """Arguments and results of a Program with their symbolic shapes, where the table of functions knows them."""
+    declared = FUNCTIONS.get(program.function)
+    known = {a.name: a for a in (*declared.arguments, *declared.results, *declared.feels)} if declared else {}
+    plain = [[known.get(p.name, Array(p.name, p.shape, p.name)) for p in ports] for ports in (program.inputs, program.outputs)]
+    return plain[0], plain[1]
+
+
+def operations_text(program: Program | Outline) -> str:
+    """The operations of a Program in words, those that do not occur left out: '480 mul, 350 add, 7 sin'."""
+    return ", ".join(f"{count} {op}" for op, count in program.operations.items() if count) or "no operation"

@@ -1,0 +1,66 @@
+"""What the texts of one robot share, whichever backend prints them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from symgen.backends import _sincos
+from symgen.backends._c_text import identifier
+from symgen.options import PLAIN, TextOptions
+from symgen.version import __version__
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the text of one robot shares: its C name, its sizes, and where it came from.
+
+    `name` becomes a C identifier (`identifier`). `text` says where sine and cosine come from (`_sincos` has those of one's own),
+    and whether the functions return a status (`_checks`).
+    """
+
+    name: str
+    nq: int
+    nv: int
+    text: TextOptions = PLAIN
+    source_sha256: str = ""
+    frame: str = ""
+    """The link whose frame the functions speak of, where one of them does and it is known."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
+
+    @property
+    def checked(self) -> bool:
+        """Whether the functions return a status."""
+        return self.text.checked
+
+    def symbol(self, function: str) -> str:
+        """The C name of a function."""
+        return f"{self.name}_{function}"
+
+    def file(self, function: str) -> str:
+        """The name of the file that holds a function."""
+        return f"{self.symbol(function)}.c"
+
+    @property
+    def sincos(self) -> str:
+        """The name of the file with a sine and cosine of one's own."""
+        return f"{self.name}_sincos.h"
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What every template may say about the robot."""
+        return {
+            "name": self.name,
+            "nq": self.nq,
+            "nv": self.nv,
+            "macro_trig": self.text.trig == "macro",
+            "inline_trig": self.text.trig == "inline",
+            "ulps": _sincos.ULPS,
+            "range": _sincos.RANGE,
+            "returns": "int" if self.checked else "void",
+            "checked": self.checked,
+            "version": __version__,
+            "source_sha256": self.source_sha256 or "unknown",
+        }

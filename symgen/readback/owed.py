@@ -1,0 +1,72 @@
+"""What the Program asks of its C: the rows that are computed, the sizes of its arguments, and what a checked function checks.
+
+All of it follows from the rows and from the certified bounds of the divisors. What a printer thinks of it is not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from symgen.functions import FUNCTIONS, Size
+from symgen.ir import Program
+from symgen.reals import REALS
+
+STATUSES = ("OK", "NOT_FINITE", "OUT_OF_RANGE", "DIVISOR")
+"""What a checked function returns, from 0 on, behind NAME_."""
+FARTHEST = Fraction(2**15)
+"""The largest angle (rad) that an own sine and cosine (NAME_sincos.h) may be given."""
+
+
+class Bound(NamedTuple):
+    """What a row must be at least: its magnitude, or the row itself with its sign."""
+
+    magnitude: bool
+    least: Fraction
+
+
+def computed(program: Program) -> list[int]:
+    """The rows that some result needs, ascending."""
+    found: set[int] = set()
+    open_ = [row for port in program.outputs for row in port.rows]
+    while open_:
+        row = open_.pop()
+        if row not in found:
+            found.add(row)
+            open_ += program.rows[row].args
+    return sorted(found)
+
+
+def shapes(program: Program) -> list[tuple[Size, ...]]:
+    """The shape of every argument, then of every result, in NQ and NV where the table of functions has it so."""
+    known = FUNCTIONS.get(program.function)
+    named = {array.name: array.shape for array in (*known.arguments, *known.results, *known.feels)} if known else {}
+    return [named.get(port.name, port.shape) for port in (*program.inputs, *program.outputs)]
+
+
+def turned(program: Program, rows: Sequence[int]) -> set[int]:
+    """The rows whose sine or cosine is taken."""
+    return {program.rows[i].args[0] for i in rows if program.rows[i].op in ("sin", "cos")}
+
+
+def bounds(program: Program, rows: Sequence[int], floors: Mapping[int, Fraction]) -> dict[int, Bound]:
+    """What every divisor, and everything that a logarithm or a root is taken of, must keep to.
+
+    A certified divisor keeps to its floor. Any other has at least the magnitude of a normal number. What a logarithm is taken
+    of is at least as large, and positive; what a root is taken of is not negative.
+    """
+    least = REALS[program.real].least
+    found: dict[int, Bound] = {}
+    for i in rows:
+        op, args = program.rows[i].op, program.rows[i].args
+        if op not in ("div", "log", "sqrt") or program.rows[args[-1]].op == "const":
+            continue
+        row = args[-1]
+        if row in floors:
+            found[row] = Bound(False, floors[row])
+            continue
+        own = Bound(op == "div", Fraction(0) if op == "sqrt" else least)
+        other = found.get(row, own)
+        found[row] = Bound(own.magnitude and other.magnitude, max(own.least, other.least))
+    return found
