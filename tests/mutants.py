@@ -55,14 +55,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "machine": ("tests/test_image.py tests/test_cost.py", "tests/test_solver.py -k 'not ctrl'", "tests/test_solver_builds.py"),
     "measuring": ("tests/test_bench.py", "tests/test_compare.py"),
     "methods": (f"{FORTY}'", "tests/test_variants.py", "tests/test_inspection_quantities.py"),
-    **{f"methods/{name}": (f"{FORTY} and {name}'", f"tests/test_inspection_quantities.py -k {name}", *more) for name, more in {
+    **{f"methods/{name}": (f"{FORTY} and {name}'", *more, f"tests/test_inspection_quantities.py -k {name}") for name, more in {
         "composite_body": (), "newton_euler": (), "riccati": (),
         "constraint_force": ("tests/test_constraint_force.py -k 'not 3'",),
         "fixman": ("tests/test_fixman.py -k 'not 3'", "tests/test_variants.py"),
         "udut": ("tests/test_udut_matrices.py",),
     }.items()},
     "methods/kinematics": (f"{FORTY} and kinematics'", "tests/test_payload_and_frames.py -k frame"),
-    "methods/udut_matrices": ("tests/test_udut_matrices.py",),
     "passes": ("tests/test_passes.py",),
     "pictures": ("tests/test_inspection_requests.py -k picture", "tests/test_compare.py -k picture"),
     "programs": ("tests/test_derived_once.py tests/test_variants.py", "tests/test_shelf.py"),
