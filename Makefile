@@ -40,7 +40,7 @@ demo: $(VENV)/demo.stamp
 	@$(BIN)/symgen verify $(DEMO)/panda
 
 test: $(VENV)/test.stamp
-	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 $(TESTS)
+	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 --dist worksteal $(TESTS)
 
 check: $(VENV)/test.stamp
 	@$(BIN)/ruff check .

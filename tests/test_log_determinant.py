@@ -69,7 +69,7 @@ def atoms(n: int) -> Mechanism:
 
 def compiled(mechanism: Mechanism, method: str, real: str = "double", functions: tuple[str, ...] = (VALUE, SLOPE)) -> Solver:
     programs = {f: derive(mechanism, f, method, Options(real=real)) for f in functions}
-    return Solver.from_programs(mechanism.name, programs, mechanism.nq, mechanism.nv, optimize=1)
+    return Solver.from_programs(mechanism.name, programs, mechanism.nq, mechanism.nv, optimize=0)
 
 
 def bends(n: int, count: int = 1) -> Array:
@@ -168,11 +168,11 @@ def test_bodies_may_be_points_or_rigid_and_axes_may_point_back(bodies: str, back
 
 # -- the compiled C ------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("name", ["panda", "scara", "planar_point_mass", "chain9", "tree8"])
+@pytest.mark.parametrize("name", ["panda", "planar_point_mass", "tree8"])
 def test_the_gradient_is_the_difference_of_the_compiled_value(name: str) -> None:
     """Central differences with h = 1e-5: an error of order h² and of 1e-16/h."""
     made = robot(name)
-    solver = Solver.from_programs(made.name, {f: symgen.program(made, f) for f in (VALUE, SLOPE)}, made.nq, made.nv, optimize=1)
+    solver = Solver.from_programs(made.name, {f: symgen.program(made, f) for f in (VALUE, SLOPE)}, made.nq, made.nv, optimize=0)
     q, h = states(name, 8)["q"], 1e-5
     steps = h * np.eye(made.nv)
     value = solver.mass_matrix_log_determinant
@@ -209,9 +209,10 @@ def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> N
         assert np.abs((value(q + step) - value(q - step)) / (2 * h) - grad[:, i]).max() < 1e-6   # 1e4 eps / h
 
 
-def test_four_hundred_light_points_stay_finite_in_either_real() -> None:
+def test_two_hundred_light_points_stay_finite_in_either_real() -> None:
     """1e-26 kg: fixman's pivots are 1/m, which a float holds, and all that is constant is one logarithm of exact numbers."""
-    chain, q = points(400, Fraction(1, 10**26), Fraction(1)), bends(400)
+    n = 200
+    chain, q = points(n, Fraction(1, 10**26), Fraction(1)), bends(n)
     mass = Reference(chain).mass_matrix(q)
     assert not np.linalg.det(mass).any()
     expected, slopes = FLOAT.log_determinant(mass), None
@@ -220,8 +221,8 @@ def test_four_hundred_light_points_stay_finite_in_either_real() -> None:
         logdet, grad = (getattr(solver, f)(q.astype(kind)) for f in (VALUE, SLOPE))
         slopes = grad if slopes is None else slopes
         # n roundings of partial sums no larger than three times the result; M's own condition costs the reference 1e-6
-        assert np.abs(logdet - expected).max() < 400 * EPS[real] * 3 * np.abs(expected).max() + 1e-6
-        assert np.abs(grad - slopes).max() <= 400 * EPS[real] * np.abs(slopes).max()
+        assert np.abs(logdet - expected).max() < n * EPS[real] * 3 * np.abs(expected).max() + 1e-6
+        assert np.abs(grad - slopes).max() <= n * EPS[real] * np.abs(slopes).max()
 
 
 def test_what_is_constant_is_one_logarithm_of_exact_numbers() -> None:
@@ -270,8 +271,8 @@ def test_the_logarithm_costs_what_the_determinant_does(name: str, method: str) -
 # -- what verification sees ----------------------------------------------------------------------------------------------
 
 @cache
-def truth() -> Truth:
-    return Truth(robot("panda"), 4)
+def loaded() -> Truth:
+    return Truth(robot("panda"), 4, payload="panda_hand")
 
 
 def planted(derived: Program, change: Any) -> Program:
@@ -315,11 +316,10 @@ def test_every_method_passes_its_round_off_bound_with_a_payload(method: str, rea
     made = robot("panda")
     if methods.refusal(method, made) is not None:
         pytest.skip("the method refuses this robot by name")
-    loaded = Truth(made, 4, payload="panda_hand")
     for function in (VALUE, SLOPE):
         if method in methods.providers(function):
             derived = derive(made, function, method, Options(real=real, payload="panda_hand"))
-            assert check_algebra(derived, loaded, function).passed
-            found = check_floating(derived, in_machine_reals(derived), loaded, function)
+            assert check_algebra(derived, loaded(), function).passed
+            found = check_floating(derived, in_machine_reals(derived), loaded(), function)
             assert found.error <= found.bound
             assert found.passed or not (real == "double" or method in ("composite_body", "riccati", "udut", "udut:links"))
