@@ -36,7 +36,7 @@ from symgen.verification.floating import EPS, check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.c_programs import Builder, vector
-from tests.robots_for_tests import BALLS, FEW, ROBOTS, draw, largest, program, robot, run, states
+from tests.robots_for_tests import BALLS, FEW, TELLING, draw, largest, program, robot, run, states
 
 VALUE, SLOPE = "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient"
 ATOM, BOND = Fraction(2, 10**26), Fraction(15, 10**11)   # kg, m: a carbon atom, a bond of 1.5 Å
@@ -101,7 +101,7 @@ def test_a_planar_2r_arm_of_point_masses(method: str) -> None:
             assert largest(run(symgen.program(arm, SLOPE, method), at, BALLS)["grad"] - grad) < 1e-60
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", TELLING)
 def test_a_joint_on_the_base_turns_everything_and_changes_nothing(name: str) -> None:
     for method in methods_for(robot(name), SLOPE):
         derived = program(name, SLOPE, method)
@@ -110,7 +110,7 @@ def test_a_joint_on_the_base_turns_everything_and_changes_nothing(name: str) -> 
                 assert (derived.rows[row].op, derived.rows[row].value) == ("const", 0)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", TELLING)
 def test_the_gradient_does_not_know_the_joints_that_come_before(name: str) -> None:
     """M depends on no coordinate of a joint on the base, and neither does anything made of it."""
     roots = {i for i, joint in enumerate(robot(name).joints) if joint.parent < 0}
