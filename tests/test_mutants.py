@@ -22,6 +22,9 @@ def f(x: int = 5) -> list[1]:
         raise ValueError(f"{x + 8}" + "9")
     return -x[0] + g(x, maxsize=10, strict=True)
 
+def h() -> float:
+    return random.uniform(-12, 13)
+
 class C:
     def __repr__(self) -> str:
         return "a" * 11
@@ -41,7 +44,7 @@ def test_each_kind_of_slip_is_made_and_what_no_test_sees_is_left_alone() -> None
     ]
     for edit in found:
         assert ast.dump(ast.parse(edit.applied(SAMPLE))) != ast.dump(ast.parse(SAMPLE))
-    assert lines_of_code(SAMPLE) == 9
+    assert lines_of_code(SAMPLE) == 11
 
 
 def test_the_first_edits_are_spread_by_lines_and_stay_where_another_file_changes(tmp_path: Path) -> None:
@@ -70,15 +73,16 @@ def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> No
     tree = Tree(tmp_path)
     source = (ROOT / "symgen" / "tables.py").read_bytes()
     edit = next(edit for edit in edits_of("tables.py", source) if edit.kind == "condition")
-    (tree.root / "tests" / "test_planted.py").write_text(
+    (tree.root / "planted").mkdir()
+    (tree.root / "planted" / "test_planted.py").write_text(
         f"from symgen import tables\ndef test_it():\n    assert len(open(tables.__file__).read()) == {len(source.decode())}\n",
         encoding="utf-8")
     with_error = edit.applied(source)
-    assert not tree.tested("tests/test_planted.py").killed
+    assert not tree.tested("planted/test_planted.py").killed
     (tree.root / "symgen" / "tables.py").write_bytes(with_error)
-    found = tree.tested("tests/test_planted.py")
-    assert (found.killed, found.by) == (True, "tests/test_planted.py::test_it")
+    found = tree.tested("planted/test_planted.py")
+    assert (found.killed, found.by) == (True, "planted/test_planted.py::test_it")
     assert tree.has(found.by)
-    assert not tree.has("tests/test_planted.py::test_no_more")
+    assert not tree.has("planted/test_planted.py::test_no_more")
     assert tree.planted(edit, source, found.by).by == found.by
     assert (tree.root / "symgen" / "tables.py").read_bytes() == source == (ROOT / "symgen" / "tables.py").read_bytes()
