@@ -21,7 +21,7 @@ help:
 	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
 	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (six minutes)"
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
-	@echo "make reproduce  rewrite docs/reproduce/, the papers' results measured on this machine (five minutes)"
+	@echo "make reproduce  prove the papers' identities, then rewrite docs/reproduce/, their results measured here (six minutes)"
 	@echo "make judge   rewrite the table of Pinocchio's verdicts on what generate gives by default for example-robot-data"
 	@echo "             (an hour and more; JOBS=N processes; goes on where it was stopped)"
 	@echo "make docs    the book under docs/, as HTML into build/docs"
@@ -40,7 +40,7 @@ demo: $(VENV)/demo.stamp
 	@$(BIN)/symgen verify $(DEMO)/panda
 
 test: $(VENV)/test.stamp
-	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 $(TESTS)
+	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 --dist worksteal $(TESTS)
 
 check: $(VENV)/test.stamp
 	@$(BIN)/ruff check .
@@ -80,6 +80,7 @@ judge: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.judges.example_robot_data --write --jobs $(or $(JOBS),1)
 
 reproduce: $(VENV)/test.stamp
+	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 tests/proofs
 	@for name in $$($(BIN)/symgen reproduce | cut -d' ' -f1); do $(BIN)/symgen reproduce $$name -o docs/reproduce || exit 1; done
 
 docs: $(VENV)/docs.stamp

@@ -128,6 +128,10 @@ _MADE: dict[str, dict[str, Any]] = {
 MADE = tuple(_MADE)
 ROBOTS = BUILT_IN + MADE
 FEW = ("scara", "puma560", "chain5", "tree8")
+TELLING = ("one", "planar_arm", "planar_point_mass", "scara", "puma560", "panda", "chain5", "tree8", "square_tree6")
+"""One of each sort: in a plane, of points, with a slide, six joints with zeros, the largest that is built in, axes anyhow with
+every joint type, branches with axes anyhow, and branches at right angles from two roots."""
+PAIRS = tuple(f"{a}_{b}" for a in kinds() for b in kinds())
 PROVIDED = tuple((function, method) for function in FUNCTIONS for method in methods.providers(function))
 """Every function by every method that computes it."""
 

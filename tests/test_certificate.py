@@ -28,7 +28,7 @@ from symgen.programs.choosing import methods_for
 from symgen.programs.making import program as derive
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
-from tests.robots_for_tests import BUILT_IN, FEW, ROBOTS, point_mass_arm, random_mechanism, robot
+from tests.robots_for_tests import BUILT_IN, FEW, TELLING, point_mass_arm, random_mechanism, robot
 from tests.rounded_rows import Coarse, rows
 
 FOUR = ("panda", "ur5", "puma560", "scara")
@@ -68,7 +68,7 @@ def certified(name: str, function: str, method: str | None, real: str) -> tuple[
     return mechanism, made, floors(mechanism, made, ProgramOptions(real))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", TELLING)
 def test_the_exact_pivot_is_no_less_than_the_links_own_inertia(name: str) -> None:
     mechanism = robot(name)
     found = pivots(mechanism, states(mechanism, 400)["q"])
@@ -120,7 +120,7 @@ def test_random_robots_keep_their_certificates(n: int, seed: int, kind: str, gen
                 assert rows(made, given, arithmetic, adversary)[floor.row].min() >= float(floor.floor)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", TELLING)
 def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: str) -> None:
     mechanism = robot(name)
     bodies = Bodies(mechanism, declared_ranges(mechanism))

@@ -37,7 +37,7 @@ from symgen.methods.constraint_force.operator import bodies, operator
 from symgen.methods.constraint_force.partition import partition
 from symgen.programs.deriving import models
 from tests.rational_functions import Functions
-from tests.robots_for_tests import PURE, ROBOTS, program, random_mechanism, robot, run, states
+from tests.robots_for_tests import PURE, TELLING, program, random_mechanism, robot, run, states
 
 SQUARE = {f"{kind}{n}": random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
           for kind, n in (("chain", 1), ("chain", 2), ("chain", 3), ("chain", 5), ("chain", 8), ("tree", 5), ("tree", 8))}
@@ -335,7 +335,7 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, how: str
 
 # -- the operational inertia -------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("name", [name for name in ROBOTS if methods.find("constraint_force").refusal(robot(name)) is None])
+@pytest.mark.parametrize("name", [name for name in TELLING if methods.find("constraint_force").refusal(robot(name)) is None])
 def test_the_operational_inertias_inverse_is_j_m_inverse_j(name: str) -> None:
     """Λ⁻¹ = J M⁻¹ Jᵀ at every frame of the robot; 1e-9 is cond M, at most 1e6 here, times a few roundings."""
     mechanism, at = robot(name), states(name, 2)

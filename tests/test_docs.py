@@ -211,7 +211,8 @@ def test_every_file_and_every_test_that_is_cited_exists(page: Path) -> None:
     for path in re.findall(r"`((?:symgen|tests|templates|generated|docs)/[\w./-]+)`", text(page)):
         assert (ROOT / path).exists(), path
     for file, function in re.findall(r"`(?:tests/)?(test_\w+)(?:\.py)?::(\w+)`", text(page)):
-        assert function in functions_in(f"tests/{file}.py"), f"{file}::{function}"
+        place = "tests/proofs" if (ROOT / "tests" / "proofs" / f"{file}.py").is_file() else "tests"
+        assert function in functions_in(f"{place}/{file}.py"), f"{file}::{function}"
 
 
 # -- Sphinx ---------------------------------------------------------------------------------------------------------------

@@ -127,6 +127,7 @@ def test_a_branch_that_is_taken_refills_the_pipeline() -> None:
     assert cycles(text, (0, 100)) == (2 + 2, 4 + 4)
 
 
-def test_an_instruction_without_known_cycles_is_refused() -> None:
+@pytest.mark.parametrize("text", ["0 vadd.f64 d0, d1, d2", "0 vrintz.f32 s0, s1"])
+def test_an_instruction_without_known_cycles_is_refused(text: str) -> None:
     with pytest.raises(Unreadable, match="no cycles are known"):
-        cycles("0 vadd.f64 d0, d1, d2")
+        cycles(text)

@@ -25,7 +25,7 @@ from symgen.reference.precision import Array
 from symgen.verification.report import Report
 from symgen.verification.verify import verify_programs
 from tests.oracles import random_tree
-from tests.robots_for_tests import BALLS, FEW, PURE, ROBOTS, draw, largest, program, random_mechanism, robot, run, states
+from tests.robots_for_tests import BALLS, FEW, PURE, TELLING, draw, largest, program, random_mechanism, robot, run, states
 
 METHODS = ("constraint_force", "constraint_force:parallel", "riccati")
 ROUND = (Fraction(1), Fraction(0), Fraction(0), Fraction(1), Fraction(0), Fraction(1))
@@ -144,7 +144,7 @@ def test_regrouped_inertias_would_lose_the_weight() -> None:
     assert {check.kind for check in report.failures} == {"algebra", "floating"}
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", TELLING)
 def test_the_methods_agree_on_every_force(name: str) -> None:
     """One inverts every link's inertia, the other sums them up; what they share is the robot."""
     at, suited = states(name, 1, BALLS), methods_for(robot(name), "interbody_forces")

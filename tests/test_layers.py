@@ -146,13 +146,13 @@ def within_folder(name: str, folder: str) -> str:
     return name.removeprefix(f"{folder}/").partition("/")[0]
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_imports_keep_to_the_table(path: Path) -> None:
-    name = name_of(path)
-    room = room_of(name)
-    assert room in ROOMS, f"{room} is a new room: say in tests/test_layers.py what it may import"
-    beyond = sorted(other for other in own(path) if room_of(other) not in {room, *ROOMS[room].split()})
-    assert not beyond, f"{name} imports {', '.join(beyond)}, which the table of rooms does not allow"
+def test_imports_keep_to_the_table() -> None:
+    for path in FILES:
+        name = name_of(path)
+        room = room_of(name)
+        assert room in ROOMS, f"{room} is a new room: say in tests/test_layers.py what it may import"
+        beyond = sorted(other for other in own(path) if room_of(other) not in {room, *ROOMS[room].split()})
+        assert not beyond, f"{name} imports {', '.join(beyond)}, which the table of rooms does not allow"
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -171,23 +171,22 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
     order.prepare()   # CycleError names the files
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_leaves_do_not_know_each_other(path: Path) -> None:
-    name = name_of(path)
-    folder = next((folder for folder in LEAVES if within(name, folder)), None)
-    if folder is None:
-        return
-    leaf, *siblings = (within_folder(other, folder) for other in (name, *own(path)) if within(other, folder))
-    others = [other for other in siblings if other != leaf]
-    assert leaf == "__init__" or not [s for s in others if not s.startswith("_") and s != LEAVES[folder]]
+def test_leaves_do_not_know_each_other() -> None:
+    for name, path in ((name_of(path), path) for path in FILES):
+        folder = next((folder for folder in LEAVES if within(name, folder)), None)
+        if folder is None:
+            continue
+        leaf, *siblings = (within_folder(other, folder) for other in (name, *own(path)) if within(other, folder))
+        others = [other for other in siblings if other != leaf]
+        assert leaf == "__init__" or not [s for s in others if not s.startswith("_") and s != LEAVES[folder]], name
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_packages_stay_in_their_rooms(path: Path) -> None:
-    used = {module.partition(".")[0] for module in imports(path)} - {"symgen"} - set(sys.stdlib_module_names)
-    unknown = used - set(PACKAGES)
-    assert not unknown, f"{', '.join(sorted(unknown))}: say in tests/test_layers.py who may know it"
-    assert not [p for p in used if not any(within(name_of(path), place) for place in PACKAGES[p].split())]
+def test_packages_stay_in_their_rooms() -> None:
+    for path in FILES:
+        used = {module.partition(".")[0] for module in imports(path)} - {"symgen"} - set(sys.stdlib_module_names)
+        unknown = used - set(PACKAGES)
+        assert not unknown, f"{', '.join(sorted(unknown))}: say in tests/test_layers.py who may know it"
+        assert not [p for p in used if not any(within(name_of(path), place) for place in PACKAGES[p].split())], name_of(path)
 
 
 def test_the_tables_name_what_there_is() -> None:
@@ -196,18 +195,18 @@ def test_the_tables_name_what_there_is() -> None:
     assert all(any(within(name, place) for name in names) for place in [*LEAVES, *" ".join(PACKAGES.values()).split()])
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_nothing_evaluates_text_and_nothing_expands(path: Path) -> None:
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Call):
-            called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-            allowed = called not in FORBIDDEN_CALLS or (name_of(path), called) in WRITTEN_OUT
-            assert allowed, f"{name_of(path)}:{node.lineno} calls {called}"
+def test_nothing_evaluates_text_and_nothing_expands() -> None:
+    for path in FILES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Call):
+                called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                allowed = called not in FORBIDDEN_CALLS or (name_of(path), called) in WRITTEN_OUT
+                assert allowed, f"{name_of(path)}:{node.lineno} calls {called}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_files_stay_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+def test_files_stay_short() -> None:
+    for path in FILES:
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST, name_of(path)
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: f"{p.parent.name}/{p.name}")

@@ -37,7 +37,7 @@ from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.c_programs import Builder, vector
-from tests.robots_for_tests import BALLS, FEW, ROBOTS, draw, largest, program, robot, run, states
+from tests.robots_for_tests import BALLS, FEW, TELLING, draw, largest, program, robot, run, states
 
 VALUE, SLOPE = "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient"
 ATOM, BOND = Fraction(2, 10**26), Fraction(15, 10**11)   # kg, m: a carbon atom, a bond of 1.5 Å
@@ -70,7 +70,7 @@ def atoms(n: int) -> Mechanism:
 
 def compiled(mechanism: Mechanism, method: str, real: str = "double", functions: tuple[str, ...] = (VALUE, SLOPE)) -> Solver:
     programs = {f: derive(mechanism, f, method, ProgramOptions(real=real)) for f in functions}
-    return Solver.from_programs(mechanism.name, programs, mechanism.nq, mechanism.nv, optimize=1)
+    return Solver.from_programs(mechanism.name, programs, mechanism.nq, mechanism.nv, optimize=0)
 
 
 def bends(n: int, count: int = 1) -> Array:
@@ -102,7 +102,7 @@ def test_a_planar_2r_arm_of_point_masses(method: str) -> None:
             assert largest(run(symgen.program(arm, SLOPE, method), at, BALLS)["grad"] - grad) < 1e-60
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", TELLING)
 def test_a_joint_on_the_base_turns_everything_and_changes_nothing(name: str) -> None:
     for method in methods_for(robot(name), SLOPE):
         derived = program(name, SLOPE, method)
@@ -111,7 +111,7 @@ def test_a_joint_on_the_base_turns_everything_and_changes_nothing(name: str) -> 
                 assert (derived.rows[row].op, derived.rows[row].value) == ("const", 0)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", TELLING)
 def test_the_gradient_does_not_know_the_joints_that_come_before(name: str) -> None:
     """M depends on no coordinate of a joint on the base, and neither does anything made of it."""
     roots = {i for i, joint in enumerate(robot(name).joints) if joint.parent < 0}
@@ -170,11 +170,11 @@ def test_bodies_may_be_points_or_rigid_and_axes_may_point_back(bodies: str, back
 
 # -- the compiled C ------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("name", ["panda", "scara", "planar_point_mass", "chain9", "tree8"])
+@pytest.mark.parametrize("name", ["panda", "planar_point_mass", "tree8"])
 def test_the_gradient_is_the_difference_of_the_compiled_value(name: str) -> None:
     """Central differences with h = 1e-5: an error of order h² and of 1e-16/h."""
     made = robot(name)
-    solver = Solver.from_programs(made.name, {f: symgen.program(made, f) for f in (VALUE, SLOPE)}, made.nq, made.nv, optimize=1)
+    solver = Solver.from_programs(made.name, {f: symgen.program(made, f) for f in (VALUE, SLOPE)}, made.nq, made.nv, optimize=0)
     q, h = states(name, 8)["q"], 1e-5
     steps = h * np.eye(made.nv)
     value = solver.mass_matrix_log_determinant
@@ -211,9 +211,10 @@ def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> N
         assert np.abs((value(q + step) - value(q - step)) / (2 * h) - grad[:, i]).max() < 1e-6   # 1e4 eps / h
 
 
-def test_four_hundred_light_points_stay_finite_in_either_real() -> None:
+def test_two_hundred_light_points_stay_finite_in_either_real() -> None:
     """1e-26 kg: fixman's pivots are 1/m, which a float holds, and all that is constant is one logarithm of exact numbers."""
-    chain, q = points(400, Fraction(1, 10**26), Fraction(1)), bends(400)
+    n = 200
+    chain, q = points(n, Fraction(1, 10**26), Fraction(1)), bends(n)
     mass = Reference(chain).mass_matrix(q)
     assert not np.linalg.det(mass).any()
     expected, slopes = FLOAT.log_determinant(mass), None
@@ -222,8 +223,8 @@ def test_four_hundred_light_points_stay_finite_in_either_real() -> None:
         logdet, grad = (getattr(solver, f)(q.astype(kind)) for f in (VALUE, SLOPE))
         slopes = grad if slopes is None else slopes
         # n roundings of partial sums no larger than three times the result; M's own condition costs the reference 1e-6
-        assert np.abs(logdet - expected).max() < 400 * REALS[real].eps * 3 * np.abs(expected).max() + 1e-6
-        assert np.abs(grad - slopes).max() <= 400 * REALS[real].eps * np.abs(slopes).max()
+        assert np.abs(logdet - expected).max() < n * REALS[real].eps * 3 * np.abs(expected).max() + 1e-6
+        assert np.abs(grad - slopes).max() <= n * REALS[real].eps * np.abs(slopes).max()
 
 
 def test_what_is_constant_is_one_logarithm_of_exact_numbers() -> None:
@@ -272,8 +273,8 @@ def test_the_logarithm_costs_what_the_determinant_does(name: str, method: str) -
 # -- what verification sees ----------------------------------------------------------------------------------------------
 
 @cache
-def truth() -> Truth:
-    return Truth(robot("panda"), 4)
+def loaded() -> Truth:
+    return Truth(robot("panda"), 4, payload="panda_hand")
 
 
 def planted(derived: Program, change: Any) -> Program:
@@ -317,11 +318,10 @@ def test_every_method_passes_its_round_off_bound_with_a_payload(method: str, rea
     made = robot("panda")
     if methods.find(method).refusal(made) is not None:
         pytest.skip("the method refuses this robot by name")
-    loaded = Truth(made, 4, payload="panda_hand")
     for function in (VALUE, SLOPE):
         if method in methods.providers(function):
             derived = derive(made, function, method, ProgramOptions(real=real, payload="panda_hand"))
-            assert check_algebra(derived, loaded, function).passed
-            found = check_floating(derived, in_machine_reals(derived), loaded, function)
+            assert check_algebra(derived, loaded(), function).passed
+            found = check_floating(derived, in_machine_reals(derived), loaded(), function)
             assert found.error <= found.bound
             assert found.passed or not (real == "double" or method in ("composite_body", "riccati", "udut", "udut:links"))

@@ -19,7 +19,7 @@ from symgen.functions import FUNCTIONS
 from symgen.mechanism import Z_AXIS, Angle, Body, Joint, Mechanism, Shift, pose
 from symgen.programs.deriving import models
 from symgen.reference.mechanics import Reference
-from tests.robots_for_tests import BALLS, ROBOTS, largest, random_mechanism, robot, run, states, truth
+from tests.robots_for_tests import BALLS, PAIRS, TELLING, largest, random_mechanism, robot, run, states, truth
 
 
 def model_of(what: str, mechanism: Mechanism) -> Model:
@@ -33,7 +33,7 @@ def model_of(what: str, mechanism: Mechanism) -> Model:
 
 
 MODELS = ("declared", "declared and regrouped", "reframed", "reframed and regrouped")
-ANY_ROBOT = pytest.mark.parametrize("name", ROBOTS)
+ANY_ROBOT = pytest.mark.parametrize("name", [*TELLING, *PAIRS])
 
 
 def same(a: object, b: object) -> bool:
@@ -58,7 +58,7 @@ FELT = {"mass_matrix": "composite_body", "bias_force": "newton_euler", "gravity_
 
 
 @pytest.mark.parametrize("what", MODELS)
-@pytest.mark.parametrize("name", [n for n in ROBOTS if n not in ("panda", "chain9")])   # enough of the larger ones
+@pytest.mark.parametrize("name", [name for name in TELLING if name != "panda"])   # enough of the larger ones
 def test_no_model_changes_mass_matrix_bias_or_gravity(name: str, what: str) -> None:
     mechanism, at = robot(name), states(name, 2, BALLS)
     model = model_of(what, mechanism)

@@ -20,7 +20,7 @@ from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from tests.oracles import random_tree
-from tests.robots_for_tests import BALLS, MADE, draw, largest, rationals, robot, run
+from tests.robots_for_tests import BALLS, TELLING, draw, largest, rationals, robot, run
 
 TREE = random_tree(21, 5, branching=0.5)
 """Frames on the base ("world", displaced), on each body, and displaced on the last ("tool")."""
@@ -168,7 +168,7 @@ def series(program: Program, q: list[flint.arb], rate: list[flint.arb]) -> dict[
     return evaluate(program, {"q": [power([x, d]) for x, d in zip(q, rate, strict=True)]}, numbers)
 
 
-@pytest.mark.parametrize("name", ["panda", "puma560", "scara", *MADE])
+@pytest.mark.parametrize("name", TELLING)
 def test_the_jacobian_times_v_is_the_rate_of_the_pose(name: str) -> None:
     mechanism = robot(name)
     at = draw(mechanism, 1, BALLS)

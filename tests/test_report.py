@@ -90,8 +90,9 @@ def test_a_failed_check_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert 'class="failed">FAILED<' in page
 
 
-def test_the_same_robot_gives_the_same_bytes(pages: dict[str, str], tmp_path: Path) -> None:
-    assert report(robot("scara"), tmp_path / "b.html", states=2).read_text(encoding="utf-8") == pages["scara"]
+def test_the_same_robot_gives_the_same_bytes(tmp_path: Path) -> None:
+    one, other = (report(point_mass_arm(1, 1), tmp_path / f"{name}.html", states=1).read_bytes() for name in "ab")
+    assert one == other
 
 
 def test_a_name_is_data_and_not_html(tmp_path: Path) -> None:
