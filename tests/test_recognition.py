@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from symgen.backends import c99
+from symgen.certificate import elimination
 from symgen.certificate.backward import Backward, backward, closed_root, constant_roots, open_root, share
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
@@ -303,6 +304,37 @@ def test_an_entry_that_is_computed_twice_is_no_elimination() -> None:
     assert len(twice) > 1
     args = tuple(row if a == one.entry_row else a for a in program.rows[row].args)
     assert why("puma560", edited(program, row, Row("mul", args), entry._replace(name=""))).endswith("computed twice")
+
+
+def test_a_multiplier_by_another_copy_of_the_pivot_is_no_elimination() -> None:
+    program = made("puma560", "composite_body")
+    found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
+    pivot = found.pivots[3]
+    inverse = next(i for i, row in enumerate(program.rows) if row.op == "div" and row.args[1] == pivot)
+    one = program.rows[inverse].args[0]
+    row = next(i for i, r in enumerate(program.rows) if r.op == "mul" and inverse in r.args and r.name.startswith("alpha"))
+    other = sum(program.rows[row].args) - inverse
+    copied = edited(program, row, Row("mul", (other, row + 1)), program.rows[pivot]._replace(name=""),
+                    Row("div", (one, row)))
+    assert list(Recognition(robot("puma560"), copied, FLOAT).divisors.values()).count(3) == 2
+    assert why("puma560", copied) != ""
+
+
+def test_an_entry_that_was_not_read_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reading is held against the exact elimination once more: no entry may be dropped, no kept joint called merged."""
+    program, every, constants = made("puma560", "composite_body"), elimination._all_sums, elimination._constants
+
+    def fewer(reader: Any) -> Any:
+        place, sums = every(reader)
+        return place, {pair: one for pair, one in sums.items() if pair != (1, 2)}
+
+    monkeypatch.setattr(elimination, "_all_sums", fewer)
+    assert why("puma560", program) == "entry (2,3) is left out although it has products"
+    monkeypatch.setattr(elimination, "_all_sums", every)
+    monkeypatch.setattr(elimination, "_constants", lambda *given: (constants(*given)[0], frozenset({5})))
+    assert why("puma560", program) == "a constant pivot is merged only in part"
+    monkeypatch.setattr(elimination, "_constants", constants)
+    assert why("puma560", program) == ""
 
 
 @pytest.mark.parametrize("name", ["puma560", "tree4"])
