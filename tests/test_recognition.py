@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 from symgen.backends import c99
-from symgen.certificate.backward import backward, closed_root, constant_roots, open_root, share
+from symgen.certificate import elimination
+from symgen.certificate.backward import Backward, backward, closed_root, constant_roots, open_root, share
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
 from symgen.certificate.divisors import arithmetic_of, divisor_floors, floors, own_inertias
 from symgen.certificate.elimination import NoElimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Gain, Multiplier, Recognition, proposal
-from symgen.certificate.rounding import needs, propagate
+from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
 from symgen.ir import Port, Program, Row
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
@@ -305,6 +306,37 @@ def test_an_entry_that_is_computed_twice_is_no_elimination() -> None:
     assert why("puma560", edited(program, row, Row("mul", args), entry._replace(name=""))).endswith("computed twice")
 
 
+def test_a_multiplier_by_another_copy_of_the_pivot_is_no_elimination() -> None:
+    program = made("puma560", "composite_body")
+    found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
+    pivot = found.pivots[3]
+    inverse = next(i for i, row in enumerate(program.rows) if row.op == "div" and row.args[1] == pivot)
+    one = program.rows[inverse].args[0]
+    row = next(i for i, r in enumerate(program.rows) if r.op == "mul" and inverse in r.args and r.name.startswith("alpha"))
+    other = sum(program.rows[row].args) - inverse
+    copied = edited(program, row, Row("mul", (other, row + 1)), program.rows[pivot]._replace(name=""),
+                    Row("div", (one, row)))
+    assert list(Recognition(robot("puma560"), copied, FLOAT).divisors.values()).count(3) == 2
+    assert why("puma560", copied) != ""
+
+
+def test_an_entry_that_was_not_read_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reading is held against the exact elimination once more: no entry may be dropped, no kept joint called merged."""
+    program, every, constants = made("puma560", "composite_body"), elimination._all_sums, elimination._constants
+
+    def fewer(reader: Any) -> Any:
+        place, sums = every(reader)
+        return place, {pair: one for pair, one in sums.items() if pair != (1, 2)}
+
+    monkeypatch.setattr(elimination, "_all_sums", fewer)
+    assert why("puma560", program) == "entry (2,3) is left out although it has products"
+    monkeypatch.setattr(elimination, "_all_sums", every)
+    monkeypatch.setattr(elimination, "_constants", lambda *given: (constants(*given)[0], frozenset({5})))
+    assert why("puma560", program) == "a constant pivot is merged only in part"
+    monkeypatch.setattr(elimination, "_constants", constants)
+    assert why("puma560", program) == ""
+
+
 @pytest.mark.parametrize("name", ["puma560", "tree4"])
 def test_a_slip_in_any_sum_or_product_takes_the_pivot_that_depends_on_it(name: str) -> None:
     """Every operation of the elimination done wrong in turn: no pivot is certified whose value it changes."""
@@ -328,37 +360,44 @@ def samples_agree(one: Recognition, other: Recognition, row: int) -> bool:
 
 # -- the backward error ----------------------------------------------------------------------------------------------------
 
+def analysed(name: str, arithmetic: Arithmetic) -> tuple[Bodies, dict[int, Rounded], Backward]:
+    mechanism, program = robot(name), made(name, "composite_body")
+    ranges, recognised = declared_ranges(mechanism), Recognition(mechanism, program, FLOAT)
+    bodies = Bodies(mechanism, ranges)
+    rows = propagate(program, boxes(program, ranges), arithmetic, wanted=needs(program, recognised.divisors))
+    return bodies, rows, backward(read_elimination(recognised), bodies, rows, arithmetic)
+
+
 @pytest.mark.parametrize(("name", "bits"), [("puma560", 24), ("panda", 24), ("tree4", 22), ("tree8", 24), ("chain5", 22),
                                             ("square_tree6", 24)])
 def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str, bits: int) -> None:
     """M + E with the signs of E that hurt a pivot most, at its own rates: D falls by its share at most, and t is kept."""
-    mechanism, arithmetic = robot(name), Coarse("float", bits=bits)
-    program, ranges = made(name, "composite_body"), declared_ranges(robot(name))
-    recognised, bodies = Recognition(mechanism, program, FLOAT), Bodies(mechanism, declared_ranges(mechanism))
-    rows = propagate(program, boxes(program, ranges), arithmetic, wanted=needs(program, recognised.divisors))
-    error = backward(read_elimination(recognised), bodies, rows, arithmetic)
+    mechanism = robot(name)
+    bodies, _, error = analysed(name, Coarse("float", bits=bits))
     M = Reference(mechanism, EXACT).mass_matrix(states(mechanism, 300)["q"])
     roots, nearest, looked = constant_roots(error), 0.0, 0
     for joint in reversed(range(mechanism.nv)):
         inside = [b for b in bodies.outward(joint) if b in error.elimination.joints]
-        eta = share(error, joint, roots)
         if joint not in inside:
             continue
+        eta, rates = share(error, joint, roots), bodies.rates(joint)
         assert not isinstance(eta, str)
+        assert not isinstance(rates, str)
         assert eta < 1
-        looked += 1
-        t = {**roots, joint: open_root(error, joint, bodies.rates(joint), roots)}
-        E = np.array([[float((error.data[pair] + error.gamma[pair] * t[i] * t[b]).upper())
-                       if (pair := (min(i, b), max(i, b))) in error.elimination.sums else 0.0 for b in inside] for i in inside])
+        looked, at = looked + 1, inside.index(joint)
+        root = open_root(error, joint, rates, roots)
+        assert root is not None
+        t = {**roots, joint: root}
+        E, C = dense(error, inside, t), np.array([[float(rates[b].get(c, 0)) for c in bodies.outward(joint)] for b in inside])
+        assert float(eta) == pytest.approx((C.T @ E @ C).sum(axis=1).max(), rel=1e-9)
         A = M[:, inside][:, :, inside]
-        x = np.linalg.inv(A)[:, :, inside.index(joint)]
+        x = np.linalg.inv(A)[:, :, at]
         hurt = A - np.sign(x)[:, :, None] * np.sign(x)[:, None, :] * E
-        at = inside.index(joint)
         before, after = (1 / np.linalg.inv(B)[:, at, at] for B in (A, hurt))
         assert (after >= before * (1 - float(eta.upper())) - 1e-12).all()
         nearest = max(nearest, float(((before - after) / before).max() / float(eta.upper())))
         # t² is M + E less the pivot
-        assert (hurt[:, at, at] - after <= float((t[joint] ** 2).upper()) * (1 + 1e-9)).all()
+        assert (hurt[:, at, at] - after <= float((root**2).upper()) * (1 + 1e-9)).all()
         if joint in error.elimination.pivots:
             closed = closed_root(error, joint)
             assert closed is not None
@@ -368,16 +407,46 @@ def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str, b
     assert nearest > 0.01
 
 
+def dense(error: Backward, inside: list[int], t: Mapping[int, Any]) -> Array:
+    """|E| of these joints."""
+    E = np.zeros((len(inside), len(inside)))
+    for a, i in enumerate(inside):
+        for b, k in enumerate(inside):
+            if (pair := (min(i, k), max(i, k))) in error.elimination.sums:
+                E[a, b] = float((error.data[pair] + error.gamma[pair] * t[i] * t[k]).upper())
+    return E
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda", "tree8"])
+def test_every_rounding_of_an_entry_is_counted(name: str) -> None:
+    """Each summand goes through the additions above it. A product has besides: 1/D, the multiplier, itself, and a constant."""
+    arithmetic = arithmetic_of("float", "libm")
+    _, rows, error = analysed(name, arithmetic)
+    found, program, u = error.elimination, made(name, "composite_body"), arithmetic.unit
+    deepest = 0
+    for pair, one in found.sums.items():
+        stops = {*one.leaves, *(i for i, row in enumerate(program.rows) if row.op == "mul")}
+        depth = 0 if pair in found.exact else _additions(program, found.place[pair], stops)
+        deepest = max(deepest, depth)
+        assert float(error.gamma[pair]) == pytest.approx((depth + 4) * u, rel=1e-4)
+        leaves = sum(float(rows[leaf].error.max()) + depth * u * float(rows[leaf].size.max()) for leaf in one.leaves)
+        assert float(error.data[pair]) == pytest.approx(leaves, rel=1e-4, abs=1e-30)
+        assert float(error.data[pair]) >= leaves
+    assert deepest >= 2
+
+
+def _additions(program: Program, row: int, stops: set[int]) -> int:
+    if row in stops:
+        return 0
+    here = program.rows[row]
+    return (here.op != "neg") + max(_additions(program, a, stops) for a in here.args)
+
+
 def test_a_share_needs_the_pivots_further_out() -> None:
-    name = "puma560"
-    mechanism, arithmetic = robot(name), arithmetic_of("float", "libm")
-    program, ranges = made(name, "composite_body"), declared_ranges(robot(name))
-    recognised, bodies = Recognition(mechanism, program, FLOAT), Bodies(mechanism, declared_ranges(mechanism))
-    rows = propagate(program, boxes(program, ranges), arithmetic, wanted=needs(program, recognised.divisors))
-    error = backward(read_elimination(recognised), bodies, rows, arithmetic)
-    said = share(error, 3, {})
+    _, _, error = analysed("puma560", arithmetic_of("float", "libm"))
+    said = share(error, 2, {})
     assert isinstance(said, str)
-    assert said == f"the pivot of joint '{mechanism.joints[4].name}' has none"
+    assert said == f"the pivot of joint '{robot('puma560').joints[3].name}' has none"
 
 
 @pytest.mark.parametrize("name", ["puma560", "tree4", "chain5"])
