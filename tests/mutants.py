@@ -47,7 +47,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "delivery": ("tests/test_golden.py tests/test_left_out.py tests/test_folder.py",
                  "tests/test_evidence.py tests/test_dropped_in.py"),
     "derivation": ("tests/test_spatial.py tests/test_derivation.py tests/test_constants.py", f"{FORTY}'",
-                   "tests/test_model.py -k 'not panda and not chain9'", "tests/test_closed_forms.py"),
+                   "tests/test_operations.py", "tests/test_model.py -k 'not panda'", "tests/test_closed_forms.py"),
     "description": ("tests/test_quantities.py -k 'not no_text'", "tests/test_toml.py tests/test_urdf.py tests/test_tip.py",
                     "tests/test_bad_input.py tests/test_lumping.py"),
     "inspection": ("tests/test_inspection.py", "tests/test_inspection_requests.py", "tests/test_inspection_parameters.py -k arm",

@@ -114,6 +114,7 @@ def cycles(text: str, taken: tuple[int, ...] = ()) -> tuple[int, int]:
     ("0 bl 100 -> 100", (2, 4)),
     ("0 beq.n 100 -> 100\n2 bx lr", (1 + 2, 1 + 4)),                              # not taken
     ("0 add r3, r1, r2\n4 ldr r0, [r3]", (1 + 3, 1 + 3)),                         # the address waits
+    ("0 add r3, r1, r2\n4 ldrd r0, r1, [r3]", (1 + 3, 1 + 3)),                    # that of several at once does not
     ("0 itt lt\n4 vldrlt s15, [r0]\n8 addlt r0, r1", (0 + 1 + 1, 1 + 2 + 1)),     # may be passed over
     ("0 ite eq\n4 moveq r0, r1\n8 movne r0, r2", (2, 3)),
     ("0 ldrd r0, r1, [r2]\n4 vmov r0, r1, d0", (3 + 2, 3 + 2)),

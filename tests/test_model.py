@@ -230,3 +230,15 @@ def test_axes_that_are_nearly_parallel_are_told_from_those_that_are() -> None:
     assert same(axis["straight"], k.IDENTITY[2])
     assert not any(k.is_zero(x) for x in axis["tilted"][1:])
     assert abs(k.as_float(axis["tilted"][1])) == pytest.approx(1e-9)
+
+
+def test_a_quarter_turn_in_a_joints_angle_is_left_to_its_sine_and_cosine() -> None:
+    """All four of them; any other angle is added."""
+    with k.precision():
+        home = Derivation({"q": 1})
+        linkage = Linkage(declared(random_mechanism(1)), home)
+        (q,) = home.inputs["q"]
+        turns = [(k.rational(Fraction(c)), k.rational(Fraction(s))) for c, s in ((1, 0), (0, 1), (-1, 0), (0, -1))]
+        assert [linkage._angle(q, turn) for turn in turns] == [(q, quarter) for quarter in range(4)]
+        moved, quarter = linkage._angle(q, (k.rational(Fraction(3, 5)), k.rational(Fraction(4, 5))))
+        assert (moved != q, quarter) == (True, 0)
