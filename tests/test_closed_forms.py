@@ -36,7 +36,7 @@ from symgen.options import ProgramOptions
 from symgen.programs import deriving
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
-from tests.robots_for_tests import PAIRS, TELLING, random_mechanism, rationals, robot
+from tests.robots_for_tests import PAIRS, TELLING, of_kind, random_mechanism, rationals, robot
 
 KINDS = joints.kinds()
 
@@ -194,11 +194,16 @@ def test_changing_the_declared_centre_or_axis_changes_p_as_e_cross_d(
     kind: str, axis: tuple[int, int, int], centre: tuple[Fraction, Fraction, Fraction]
 ) -> None:
     given = tuple(Fraction(x) for x in axis)
-    mechanism = with_joint(with_centre(random_mechanism(3, seed=8, general=False), 1, centre), 1, kind=kind, axis=given)
+    chain = with_centre(random_mechanism(3, seed=8, general=False), 1, centre)
+    joint = of_kind(chain.joints[1], kind)
+    mechanism = with_joint(chain, 1, kind=kind, axis=given, parameters=joint.parameters)
     e, d = exact(given) / sp.sqrt(exact(given).dot(exact(given))), exact(centre)
-    turns = kind != "prismatic"
-    expected = sp.Matrix.vstack(e, e.cross(d)) if turns else sp.Matrix.vstack(sp.zeros(3, 1), e)
-    assert symgen.inspect(mechanism, "p[1]") == expected
+    turning, sliding = sp.Integer(0), sp.Integer(0)
+    for step in joint.motions:
+        rate = sp.Rational(step.rate.numerator, step.rate.denominator)
+        turning, sliding = (turning + rate, sliding) if isinstance(step, joints.Turning) else (turning, sliding + rate)
+    expected = sp.Matrix.vstack(turning * e, turning * e.cross(d) + sliding * e)
+    assert (symgen.inspect(mechanism, "p[1]") - expected).applyfunc(sp.simplify).is_zero_matrix
 
 
 def test_p_of_several_parts_is_taken_at_their_common_centre() -> None:
