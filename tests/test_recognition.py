@@ -149,6 +149,16 @@ def test_a_row_that_holds_half_of_what_its_name_says_is_no_multiplier() -> None:
     assert b != a
 
 
+def test_the_negative_of_a_pivot_is_none() -> None:
+    """−D divides as well, and is not above any floor."""
+    program, mechanism = made("puma560", "composite_body"), robot("puma560")
+    pivot = min(Recognition(mechanism, program, FLOAT).divisors)
+    at = next(i for i, row in enumerate(program.rows) if row.op == "div" and row.args[1] == pivot)
+    negative = edited(program, at, program.rows[at]._replace(args=(program.rows[at].args[0], at)), Row("neg", (pivot,)))
+    assert Recognition(mechanism, negative, FLOAT).divisors[at] is None
+    assert at not in divisor_floors(mechanism, negative, FLOAT)
+
+
 def test_only_the_floor_of_its_own_divisor_bounds_a_multiplier() -> None:
     program, floor = made("puma560", "composite_body"), lowest("puma560", "composite_body")
     recognised = Recognition(robot("puma560"), program, FLOAT)
