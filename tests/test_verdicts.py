@@ -96,13 +96,13 @@ def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.Monke
         assert not loses(allowance(chosen, Truth(made, 1)), real), function
     alone = ("constraint_force", "riccati")   # of which the first has fewer operations, as if it were so here
     monkeypatch.setattr(choosing, "methods_for", lambda *_: alone)
-    derived = deriving._once
+    derived = choosing.once
 
     def cheap(mechanism: Mechanism, function: str, method: str, *rest: object) -> object:
         found = derived(mechanism, function, method, Options(real))
         return replace(found, rows=(), outputs=()) if method == "constraint_force" else found
 
-    monkeypatch.setattr(deriving, "_once", cheap)
+    monkeypatch.setattr(choosing, "once", cheap)
     assert choosing.best(made, "mass_matrix_solve", Options(real)).method == "riccati"
     assert choosing.best(light("1"), "mass_matrix_solve", Options("double")).method == "constraint_force"
 
