@@ -211,6 +211,11 @@ class Joint:
         return joint_type(self.kind)
 
     @property
+    def described(self) -> str:
+        """Its type, and the numbers that it declares."""
+        return ", ".join([self.kind, *(f"{name} {float(value):g}" for name, value in self.parameters)])
+
+    @property
     def motions(self) -> tuple[Elementary, ...]:
         """What it does about its axis, in the words that the reference reads."""
         return self.type.oracle(dict(self.parameters))
@@ -365,7 +370,7 @@ class Mechanism:
             name = "\u2003" * min(indents[i], 12) + joint.name
             on = self.bodies[joint.parent].name if joint.parent >= 0 else self.base
             links = ", ".join(part.link for part in self.bodies[i].parts) or self.bodies[i].name
-            rows.append((i, name, joint.kind, on, links, f"{float(self.bodies[i].mass):g}", joint.limits.text))
+            rows.append((i, name, joint.described, on, links, f"{float(self.bodies[i].mass):g}", joint.limits.text))
         warnings = [f"{note.kind}: {note.text}" for note in self.notes if note.kind == "warning"]
         return html_table(self._summary, rows, texts=(1, 2, 3, 4, 6), below=warnings)
 

@@ -231,12 +231,12 @@ def test_a_divisor_whose_floor_is_not_admitted_is_caught() -> None:
 def test_the_copy_with_annotations_is_the_program(real: str) -> None:
     for seed in range(8):
         program = scrambled(seed, real=real)
-        rows = sorted({row.args[-1] for row in program.rows if row.op in ("div", "log", "sqrt")} & set(c99.live_rows(program)))
-        lowest = {row: Fraction(k - 2, 7) for k, row in enumerate(rows)}
+        guarded = sorted({row.args[-1] for row in program.rows if row.op in ("div", "log", "sqrt")} & set(c99.live_rows(program)))
+        lowest = {row: Fraction(k - 2, 7) for k, row in enumerate(guarded)}
         texts, admitted = eva.sources({"inverse_dynamics": program}, c99.Target("arm", 3, 3), {"inverse_dynamics": lowest}, {})
         text = texts["arm_inverse_dynamics.c"]
         said = re.findall(r"^    const \w+ (\w+) = .*;\n    //@ admit ((\w+) [<>]= \S+);$", text, re.MULTILINE)
-        assert len(said) == len(rows) > 0
+        assert len(said) == len(guarded) > 0
         assert all(declared == bounded for declared, _, bounded in said)
         assert sorted(line for _, line, _ in said) == sorted(admitted["inverse_dynamics"])
         for line, bound in zip(admitted["inverse_dynamics"], lowest.values(), strict=True):

@@ -63,10 +63,9 @@ def waves(program: Program, target: int, angles: Sequence[Input], exact: bool, e
         polynomial = rounded(polynomial, NOISE)
     by_monomial: dict[Monomial, dict[Pairs, Any]] = {}
     for powers, x in polynomial.items():
-        if any(powers[2 * n:3 * n]):
-            raise ProgramError(f"{entry} holds an angle outside a sine or cosine")
         pairs = tuple((int(powers[i]), int(powers[n + i])) for i in range(n))
-        by_monomial.setdefault(tuple(int(p) for p in powers[3 * n:3 * n + len(others)]), {})[pairs] = x
+        monomial = (*powers[3 * n:3 * n + len(others)], *powers[2 * n:3 * n])   # a screw's angle is a length as well
+        by_monomial.setdefault(tuple(int(p) for p in monomial), {})[pairs] = x
     places = [angles.index(x) for x in turned]
     found: dict[Wave, Any] = {}
     for monomial, part in by_monomial.items():
@@ -77,7 +76,7 @@ def waves(program: Program, target: int, angles: Sequence[Input], exact: bool, e
             for kind, x in ((False, cosine), (True, sine)):
                 if x != 0:
                     found[kind, tuple(index), monomial] = x
-    return others, found
+    return others + turned, found
 
 
 def rounded(coefficients: dict[Any, Any], digits: int) -> dict[Any, Any]:

@@ -102,6 +102,7 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
             {
                 "name": joint.name,
                 "type": joint.kind,
+                "parameters": {name: float(value) for name, value in joint.parameters},
                 "parent": parent,
                 "child": body.name,
                 "q": first_and_count(mechanism.q_slices[i]),
@@ -142,7 +143,8 @@ def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
     digits = len(str(mechanism.nq - 1))
     for prefix, index in _branches(mechanism):
         joint, body = mechanism.joints[index], mechanism.bodies[index]
-        rows.append((f"{prefix}{index:>{digits}} {joint.name} → {body.name}", f"{joint.kind} {_axis(joint.axis)}", _range(joint),
+        what = f"{joint.kind} {_axis(joint.axis)}{_numbers(joint)}"
+        rows.append((f"{prefix}{index:>{digits}} {joint.name} → {body.name}", what, _range(joint),
                      f"{_figure(float(body.mass))} kg"))
     room = [max(len(row[i]) for row in rows) for i in range(4)]
     room[0] = max(20, room[0] if whole else min(room[0], WIDTH - sum(room[1:]) - 6))
@@ -205,6 +207,11 @@ def _vector(values: Iterable[Any]) -> str:
 
 def _figure(value: float) -> str:
     return f"{value:.6g}"
+
+
+def _numbers(joint: Joint) -> str:
+    """What its type declares besides the axis."""
+    return "".join(f", {name} {_figure(float(value))}" for name, value in joint.parameters)
 
 
 def _range(joint: Joint) -> str:

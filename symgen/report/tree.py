@@ -59,4 +59,4 @@ def _words(mechanism: Mechanism, i: int) -> tuple[str, str]:
     if i == BASE:
         return mechanism.base, "base"
     body, joint = mechanism.bodies[i], mechanism.joints[i]
-    return body.name, f"{float(body.mass):.4g} kg, by {i} {joint.name}, {joint.kind}"
+    return body.name, f"{float(body.mass):.4g} kg, by {i} {joint.name}, {joint.described}"
