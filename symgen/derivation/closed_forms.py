@@ -145,11 +145,11 @@ class MobilityForm:
 
 
 @cache
-def mobility_form(kind: str) -> MobilityForm:
-    """The step of Ω over a joint type: H from `joint_form`, X and G symbolic."""
+def mobility_form(kind: str, column: int = 0) -> MobilityForm:
+    """The step of Ω over one degree of freedom of a joint type: H from `joint_form`, X and G symbolic."""
     X = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"X_{min(i, j)}{max(i, j)}", real=True))
     w = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"w_{i}{j}", real=True))
-    H = joint_form(kind).motion_subspace.T
+    H = joint_form(kind).motion_subspace[:, column].T
     d, g = sp.Symbol("d", real=True), sp.symbols("g:6", real=True)
     pinned = next(i for i in range(6) if H[i] != 0)
     G = sp.Matrix(g).subs(g[pinned], (1 - sum(H[i] * g[i] for i in range(6) if i != pinned)) / H[pinned])
@@ -175,19 +175,22 @@ def wrench_rate(H: Any) -> Any:
 
 
 @cache
-def trace_form(kind: str) -> TraceForm:
-    """The trace of a joint type, term by term: H from `joint_form`, X and P symbolic."""
+def trace_form(kind: str, column: int = 0) -> TraceForm:
+    """The trace of one degree of freedom of a joint type, term by term: H from `joint_form`, X and P symbolic."""
     X, P = (sp.Matrix(6, 6, lambda i, j, s=s: sp.Symbol(f"{s}_{min(i, j)}{max(i, j)}", real=True)) for s in "XP")
-    rate = wrench_rate(joint_form(kind).motion_subspace)
+    rate = wrench_rate(joint_form(kind).motion_subspace[:, column])
     terms = [X[c, a] * rate[a, b] * P[b, c] for a in range(6) for b in range(6) if rate[a, b] != 0 for c in range(6)]
     return TraceForm(X, P, sp.Add(*terms))
 
 
 @cache
-def riccati_form(kind: str) -> RiccatiForm:
-    """The Riccati step of a joint type: H from `joint_form`, P symbolic."""
+def riccati_form(kind: str, column: int = 0) -> RiccatiForm:
+    """The Riccati step of one degree of freedom of a joint type: H from `joint_form`, P symbolic.
+
+    Of a joint with several, one step after the other does what the step of their block does: Π D is the block's determinant.
+    """
     P = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"P_{min(i, j)}{max(i, j)}", real=True))
-    H = joint_form(kind).motion_subspace.T
+    H = joint_form(kind).motion_subspace[:, column].T
     d = sp.Symbol("d", real=True)
     g = sp.symbols("g:6", real=True)
     D = (H * P * H.T)[0, 0]

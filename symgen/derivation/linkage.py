@@ -24,6 +24,7 @@ class Dof:
 
     index: int
     link: int
+    column: int
     H_angular: Vector
     H_linear: Vector
 
@@ -45,26 +46,24 @@ class LinkGeometry:
 
     @property
     def dof(self) -> Dof:
-        """That of a joint which has one."""
+        """That of a joint which has one, for papers of joints of one degree."""
         (only,) = self.dofs
         return only
 
-    @property
-    def H_angular(self) -> Vector:
-        return self.dof.H_angular
+    def turning(self, v: Sequence[Scalar]) -> Vector:
+        """Angular part of H v: of the link against its parent, in the link's axes."""
+        return _sum([dof.H_angular * v[dof.index] for dof in self.dofs])
 
-    @property
-    def H_linear(self) -> Vector:
-        return self.dof.H_linear
-
-    def project(self, n: Vector, f: Vector) -> Scalar:
-        return self.dof.project(n, f)
+    def sliding(self, v: Sequence[Scalar]) -> Vector:
+        """Linear part of H v."""
+        return _sum([dof.H_linear * v[dof.index] for dof in self.dofs])
 
 
 class Linkage:
     """A model and a derivation, laid out for the methods.
 
-    `links[i]`, `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in its base frame),
+    `links[i]`, `dofs[k]` (of entry k of v), `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in
+    its base frame),
     `loads[i]` (the run-time wrench on link i as (moment, force) at its origin in its axes, zeros elsewhere),
     `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1.
     """
@@ -76,6 +75,7 @@ class Linkage:
         self.zero, self.one = home.zero, home.one
         home.step("joint angles: sines and cosines")
         self.links = [self._geometry(i) for i in range(len(model.links))]
+        self.dofs = [dof for link in self.links for dof in link.dofs]
         self.inertia = [self._inertia(i) for i in range(len(model.links))]
         self.gravity = [self.vector(link.gravity) for link in model.links]
         if payload is not None and payload.link >= 0:
@@ -86,6 +86,12 @@ class Linkage:
 
     def __len__(self) -> int:
         return len(self.links)
+
+    def carriers(self, k: int) -> list[int]:
+        """The degrees of freedom that move the one of index k with them, from the nearest to the root's."""
+        link = self.dofs[k].link
+        inner = [dof.index for j in (link, *self.model.ancestors(link)) for dof in reversed(self.links[j].dofs)]
+        return inner[inner.index(k) + 1:]
 
     @property
     def zeros(self) -> Vector:
@@ -180,7 +186,7 @@ class Linkage:
         dofs = []
         for column, index in enumerate(range(link.v.start, link.v.stop)):
             H = [lower(form.motion_subspace[r, column], bindings, self.home) for r in range(6)]
-            dofs.append(Dof(index, i, Vector(H[:3]), Vector(H[3:])))
+            dofs.append(Dof(index, i, column, Vector(H[:3]), Vector(H[3:])))
         shift = self._shift(link, self._offset(i) + constant.outward(slide), slide)
         return LinkGeometry(link.parent, self.model.children(i), turning, shift, tuple(dofs), link.name)
 
@@ -249,6 +255,13 @@ class Linkage:
             return Rotation([self.matrix(rotation)])
         gamma, alpha, beta = k.zxz(rotation)
         return Rotation([self.matrix(m) for m in (_about(2, gamma), _about(0, alpha), _about(2, beta))])
+
+
+def _sum(vectors: Sequence[Vector]) -> Vector:
+    total = vectors[0]
+    for one in vectors[1:]:
+        total = total + one
+    return total
 
 
 def _lowered(m: object, bindings: dict[object, Scalar], home: Derivation) -> Matrix:

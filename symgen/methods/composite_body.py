@@ -29,29 +29,29 @@ def composite_inertias(linkage: Linkage) -> list[RigidInertia]:
 
 
 def lower_triangle(linkage: Linkage) -> list[dict[int, Scalar]]:
-    """Row i of the GIM as {j: i_ij} for j = i and the ancestors of i (SA 16)."""
+    """Row i of the GIM as {j: i_ij} for j = i and what carries it (SA 16), i and j being degrees of freedom."""
     composite = composite_inertias(linkage)
     rows: list[dict[int, Scalar]] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "row of the mass matrix, SA (16)")
-        n, f = composite[i].momentum(link.H_angular, link.H_linear)     # M̃_i p_i
-        row = {i: link.project(n, f)}
-        inner = i
-        for j in linkage.model.ancestors(i):
-            carried = linkage.links[inner]
-            n, f = wrench_outward(carried.rotation, carried.shift, n, f)    # B_ijᵀ M̃_i p_i
-            row[j] = linkage.links[j].project(n, f)
-            inner = j
-        for j, entry in row.items():
-            linkage.home.name(f"M_{i + 1}_{j + 1}", entry)
-        rows.append(row)
+        for dof in link.dofs:
+            n, f = composite[i].momentum(dof.H_angular, dof.H_linear)       # M̃_i p_i
+            row = {own.index: own.project(n, f) for own in link.dofs[:dof.column + 1]}
+            inner = link
+            for j in linkage.model.ancestors(i):
+                n, f = wrench_outward(inner.rotation, inner.shift, n, f)    # B_ijᵀ M̃_i p_i
+                inner = linkage.links[j]
+                row |= {outer.index: outer.project(n, f) for outer in inner.dofs}
+            for k, entry in row.items():
+                linkage.home.name(f"M_{dof.index + 1}_{k + 1}", entry)
+            rows.append(row)
     return rows
 
 
 def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """M, row-major and full."""
     rows = lower_triangle(linkage)
-    n = len(linkage)
+    n = len(rows)
     return ([rows[max(i, j)].get(min(i, j), linkage.zero) for i in range(n) for j in range(n)],)
 
 
@@ -65,19 +65,20 @@ def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
         outer = -linkage.gravity[i] if link.parent < 0 else pull[link.parent]
         pull.append(link.rotation.inward(outer))
         linkage.name("g", i, pull[i])
-        result.append(link.project(*composite[i].momentum(linkage.zeros, pull[i])))
+        wrench = composite[i].momentum(linkage.zeros, pull[i])
+        result += [dof.project(*wrench) for dof in link.dofs]
     return (result,)
 
 
 def eliminate(linkage: Linkage, rows: list[dict[int, Scalar]]) -> tuple[list[dict[int, Scalar]], list[Scalar], list[Scalar]]:
     """Reverse Gaussian elimination, k = n … 2 (SA 30): returns α_ik as alpha[k][i], the pivots m̂_k and their inverses."""
-    n = len(linkage)
+    n = len(rows)
     alpha: list[dict[int, Scalar]] = [{} for _ in range(n)]
     pivots: list[Scalar] = [linkage.zero] * n
     inverses: list[Scalar] = [linkage.zero] * n
     rows = [dict(row) for row in rows]
     for k in reversed(range(n)):
-        linkage.step(k, "reverse Gaussian elimination, SA (26)-(30)")
+        linkage.step(linkage.dofs[k].link, "reverse Gaussian elimination, SA (26)-(30)")
         pivots[k] = rows[k][k]
         inverses[k] = linkage.one / pivots[k]
         above = sorted((i for i in rows[k] if i != k), reverse=True)
@@ -108,7 +109,7 @@ class Elimination(Factor):
         """U⁻¹ b = E_2 … E_n b (SA 24)."""
         x = list(b)
         for k in reversed(range(len(x))):
-            self.linkage.step(k, "elimination applied to the right-hand side, SA (24)")
+            self.linkage.step(self.linkage.dofs[k].link, "elimination applied to the right-hand side, SA (24)")
             for i, factor in self.alpha[k].items():
                 x[i] = x[i] - factor * x[k]
         return x
@@ -117,7 +118,7 @@ class Elimination(Factor):
         """U⁻ᵀ D⁻¹ U⁻¹ b (SA 24)."""
         x = self.eliminated(b)
         for k in range(len(x)):
-            self.linkage.step(k, "back substitution, SA (24)")
+            self.linkage.step(self.linkage.dofs[k].link, "back substitution, SA (24)")
             x[k] = x[k] * self.inverses[k]
             for i in sorted(self.alpha[k]):
                 x[k] = x[k] - self.alpha[k][i] * x[i]
@@ -130,14 +131,14 @@ class Elimination(Factor):
 
     def inverse(self) -> list[Scalar]:
         """M⁻¹ = U⁻ᵀ D⁻¹ U⁻¹ (SA 17-19); only where it can be nonzero is anything computed."""
-        n, linkage, alpha = len(self.linkage), self.linkage, self.alpha
+        n, linkage, alpha = len(self.alpha), self.linkage, self.alpha
         columns: list[list[Scalar]] = []
         for j in range(n):
             linkage.home.step(f"column {j} of the inverse")
-            # The right-hand side e_j touches only the ancestors of j on the way in; entries above row j follow by symmetry.
+            # The right-hand side e_j touches only what carries j on the way in; entries above row j follow by symmetry.
             x = [linkage.zero] * n
             x[j] = linkage.one
-            for k in (j, *linkage.model.ancestors(j)):
+            for k in (j, *linkage.carriers(j)):
                 for i, factor in alpha[k].items():
                     x[i] = x[i] - factor * x[k]
             for k in range(j + 1):

@@ -72,13 +72,14 @@ def jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
     two points in the base they would lose what both are away from it.
     """
     poses, (_, lever) = _poses(linkage)
-    columns = [[linkage.zero] * 6 for _ in range(len(linkage))]
+    columns = [[linkage.zero] * 6 for _ in linkage.dofs]
     for i, (rotation, step) in reversed(poses.items()):
         linkage.step(i, "column of the Jacobian, RK (3.13)")
         link = linkage.links[i]
         linkage.name("l", i, lever)
-        w = rotation.outward(link.H_angular)
-        columns[i] = [*w, *(rotation.outward(link.H_linear) + w.cross(lever))]
+        for dof in link.dofs:
+            w = rotation.outward(dof.H_angular)
+            columns[dof.index] = [*w, *(rotation.outward(dof.H_linear) + w.cross(lever))]
         lever = step + lever
     return ([column[r] for r in range(6) for column in columns],)
 

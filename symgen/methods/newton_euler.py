@@ -65,16 +65,18 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
             parent = motions[link.parent]
         linkage.step(i, "velocity and acceleration, RK (2.2)-(2.5)")
         carried = link.rotation.inward(parent.omega)
-        turn = link.H_angular * v[i]
+        turn = link.turning(v)
         omega = carried + turn                                                                      # (2.2)
-        alpha = link.rotation.inward(parent.alpha) + link.H_angular * a[i] + carried.cross(turn)    # (2.4)
+        alpha = link.rotation.inward(parent.alpha) + link.turning(a) + carried.cross(turn)          # (2.4)
         U, squares = acceleration_field(omega, alpha)
         outer, inner = link.shift, zeros
-        if isinstance(link.shift, SplitShift) and link.H_linear.is_zero and not any(x.is_zero for x in link.shift):
+        still = all(dof.H_linear.is_zero for dof in link.dofs)
+        if isinstance(link.shift, SplitShift) and still and not any(x.is_zero for x in link.shift):
             outer, inner = link.shift.outer, link.shift.inner   # a point on the joint's axis moves with either link
         accel = link.rotation.inward(parent.accel + times(parent.U, outer)) + times(U, inner)       # (2.5)
-        slide = link.H_linear * v[i]
-        accel = accel + link.H_linear * a[i] + carried.cross(slide + slide)                         # (2.32) corrected
+        slide = link.sliding(v)
+        # (2.32) corrected; a joint that turns and slides in several directions turns its own slide
+        accel = accel + link.sliding(a) + carried.cross(slide + slide) + turn.cross(slide)
         linkage.name("omega", i, omega)
         linkage.name("omegadot", i, alpha)
         linkage.name("vdot", i, accel)
@@ -88,7 +90,7 @@ def inward_sweep(linkage: Linkage, motions: Sequence[Motion], loads: Sequence[tu
     n = len(linkage)
     moments: list[Vector] = [linkage.zeros] * n
     forces: list[Vector] = [linkage.zeros] * n
-    tau: list[Scalar] = [linkage.zero] * n
+    tau = _zeros(linkage)
     for i in reversed(range(n)):
         link = linkage.links[i]
         linkage.step(i, "force and moment, RK (2.6), (2.9)-(2.13)")
@@ -102,13 +104,14 @@ def inward_sweep(linkage: Linkage, motions: Sequence[Motion], loads: Sequence[tu
         linkage.name("N", i, moment)
         linkage.name("F", i, force)
         moments[i], forces[i] = moment, force
-        tau[i] = link.project(moment, force)                                                        # (2.13)
-        linkage.name("tau", i, tau[i])
+        for dof in link.dofs:
+            tau[dof.index] = dof.project(moment, force)                                             # (2.13)
+            linkage.name("tau", dof.index, tau[dof.index])
     return tau
 
 
 def _zeros(linkage: Linkage) -> list[Scalar]:
-    return [linkage.zero] * len(linkage)
+    return [linkage.zero] * len(linkage.dofs)
 
 
 def inverse_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -128,7 +131,7 @@ def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """M, column by column: the torques of a unit acceleration at rest and without gravity, M = H φ 𝓜 φᵀ Hᵀ (3.20)."""
-    n = len(linkage)
+    n = len(linkage.dofs)
     columns = []
     for j in range(n):
         unit = [linkage.one if i == j else linkage.zero for i in range(n)]

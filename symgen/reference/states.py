@@ -34,10 +34,14 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
         first, last = -(-low * GRID // 1), high * GRID // 1
         return Fraction(random.randint(int(first), int(last)), GRID) if first <= last else Fraction(round(low * GRID), GRID)
 
+    def positions(joint: Joint) -> list[Fraction]:
+        if joint.type.nq > 1:   # no description limits one of several coordinates
+            return [between(*coordinate.usual) for coordinate in joint.type.positions]
+        return [position(joint)]
+
     def position(joint: Joint) -> Fraction:
         low, high = joint.limits.lower, joint.limits.upper
-        (coordinate,) = joint.type.positions
-        default = coordinate.usual
+        default = joint.type.positions[0].usual
         if not joint.type.limited or low is None or high is None or not low < high:
             return between(*default)
         return between(max(low, 4 * default[0]), min(high, 4 * default[1])) if low < 4 * default[1] and high > 4 * default[0] \
@@ -45,7 +49,7 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
 
     states: dict[str, list[list[Fraction]]] = {name: [] for name in ("q", "v", "a", "tau", "b")}
     for _ in range(count):
-        states["q"].append([position(joint) for joint in mechanism.joints])
+        states["q"].append([entry for joint in mechanism.joints for entry in positions(joint)])
         for name, span in (("v", _RATE), ("a", _RATE), ("tau", _FORCE), ("b", _RATE)):
             states[name].append([between(*span) for _ in range(mechanism.nv)])
     if payload is not None:

@@ -63,6 +63,7 @@ METHOD = Method(
         ),
     },
     refusal=refusal,
+    one_degree=True,
     differs=differs,
     regroups=False,   # every link's own inertia is inverted
     quantities=QUANTITIES,

@@ -24,7 +24,7 @@ def by_sweep(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
     for i, link in enumerate(linkage.links):
         linkage.step(i, "angular velocity")
         carried = link.rotation.inward(found[link.parent]) if link.parent >= 0 else linkage.zeros
-        found.append(carried + link.H_angular * rates[i])
+        found.append(carried + link.dof.H_angular * rates[i])
         linkage.name("omega", i, found[i])
     return found
 
@@ -37,7 +37,7 @@ def by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
     """The same ω by a prefix scan."""
     def own(i: int) -> Step:
         link = linkage.links[i]
-        return transposed(link.rotation.matrix(linkage.one, linkage.zero)), link.H_angular * rates[i]
+        return transposed(link.rotation.matrix(linkage.one, linkage.zero)), link.dof.H_angular * rates[i]
 
     def ended(run: Step, before: Vector | None) -> Vector:
         E, w = run
@@ -164,7 +164,7 @@ def eta(linkage: Linkage, bodies: Sequence[Body], omega: Sequence[Vector], rates
     for i, link in enumerate(linkage.links):
         linkage.step(i, "acceleration across the joint that velocities and gravity ask for")
         gamma, U = fields[i]
-        turn, slide = link.H_angular * rates[i], link.H_linear * rates[i]
+        turn, slide = link.dof.H_angular * rates[i], link.dof.H_linear * rates[i]
         angular = omega[i].cross(turn) - gamma
         linear = (omega[i] - turn).cross(slide + slide) + times(U, bodies[i].s) - pushed[i]
         if link.parent < 0:

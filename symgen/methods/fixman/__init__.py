@@ -53,6 +53,7 @@ METHOD = Method(
     },
     stands_for=stands_for,
     refusal=refusal,
+    one_degree=True,
     differs=differs,
     sweeps=True,
     regroups=False,   # H needs inertias that links have, one by one

@@ -169,7 +169,7 @@ def _across(linkage: Linkage, r: Vector) -> Vector:
 
 def _turning(linkage: Linkage, i: int, m: list[list[Scalar]]) -> list[list[Scalar]]:
     """d(Rᵀ m)/dq_i = −H_i × (Rᵀ m), given what has been turned into the axes of link i."""
-    columns = [Vector((*column, linkage.zero)).cross(linkage.links[i].H_angular) for column in zip(*m, strict=True)]
+    columns = [Vector((*column, linkage.zero)).cross(linkage.links[i].dof.H_angular) for column in zip(*m, strict=True)]
     return [[column[r] for column in columns] for r in (0, 1)]
 
 

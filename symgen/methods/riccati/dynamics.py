@@ -31,22 +31,23 @@ def velocities(linkage: Linkage) -> list[Spatial]:
     for i, link in enumerate(linkage.links):
         linkage.step(i, "angular velocity, RK (2.2), (5.13)")
         carried = link.rotation.inward(found[link.parent][0]) if link.parent >= 0 else linkage.zeros
-        omega = carried + link.H_angular * rates[i]                                         # (2.2), (5.13)
+        omega = carried + link.turning(rates)                                               # (2.2), (5.13)
         linkage.name("omega", i, omega)
         found.append((omega, carried))
     return found
 
 
-def bias_acceleration(linkage: Linkage, i: int, omega_parent: Vector, carried: Vector, rate: Scalar) -> Spatial:
+def bias_acceleration(linkage: Linkage, i: int, omega_parent: Vector, carried: Vector, rates: Sequence[Scalar]) -> Spatial:
     """a(k) of (2.19), or of (2.32) corrected for a sliding joint, in the link's axes; the base adds gravity (3.21)."""
     link = linkage.links[i]
-    angular = carried.cross(link.H_angular * rate)
+    turn = link.turning(rates)
+    angular = carried.cross(turn)
     if link.parent < 0:
         linear = link.rotation.inward(-linkage.gravity[i])                                  # (3.21)
     else:
         linear = link.rotation.inward(omega_parent.cross(omega_parent.cross(link.shift)))   # (2.19)
-    slide = link.H_linear * rate
-    return angular, linear + carried.cross(slide + slide)                                   # (2.32) corrected
+    slide = link.sliding(rates)
+    return angular, linear + carried.cross(slide + slide) + turn.cross(slide)               # (2.32) corrected
 
 
 def bias_wrench(inertia: RigidInertia, omega: Vector) -> Spatial:
@@ -60,7 +61,7 @@ def biases(linkage: Linkage, omega: Sequence[Spatial]) -> tuple[list[Spatial], l
     for i, link in enumerate(linkage.links):
         linkage.step(i, "bias acceleration and bias force, RK (2.19), (2.23), (3.21)")
         outer = omega[link.parent][0] if link.parent >= 0 else linkage.zeros
-        a.append(bias_acceleration(linkage, i, outer, omega[i][1], rates[i]))
+        a.append(bias_acceleration(linkage, i, outer, omega[i][1], rates))
         linkage.name("a", i, Vector([*a[i][0], *a[i][1]]))
         (n, f), (n_0, f_0) = bias_wrench(linkage.inertia[i], omega[i][0]), linkage.loads[i]
         b.append((n - n_0, f - f_0))                                                        # (3.16), f(0) of (2.28)
@@ -84,16 +85,17 @@ def spread(linkage: Linkage, a: Sequence[Spatial]) -> list[Spatial]:
 
 def bias_free(linkage: Linkage, zeta: Sequence[Spatial], b: Sequence[Spatial]) -> list[Scalar]:
     """T' = T − H φ [M ζ + b], tip → base (4.17), (3.23)."""
-    n, T = len(linkage), linkage.inputs["tau"]
-    f: list[Spatial] = [(linkage.zeros, linkage.zeros)] * n
-    rest = [linkage.zero] * n
-    for i in reversed(range(n)):
+    T = linkage.inputs["tau"]
+    f: list[Spatial] = [(linkage.zeros, linkage.zeros)] * len(linkage)
+    rest = [linkage.zero] * len(linkage.dofs)
+    for i in reversed(range(len(linkage))):
         link = linkage.links[i]
         linkage.step(i, "bias-free joint moment, RK (4.17)")
         f[i] = plus(f[i], plus(linkage.inertia[i].momentum(*zeta[i]), b[i]))                # φ [M φᵀ a + b]
         linkage.name("f", i, Vector([*f[i][0], *f[i][1]]))
-        rest[i] = T[i] - link.project(*f[i])                                                # (4.17)
-        linkage.name("Tprime", i, rest[i])
+        for dof in link.dofs:
+            rest[dof.index] = T[dof.index] - dof.project(*f[i])                             # (4.17)
+            linkage.name("Tprime", dof.index, rest[dof.index])
         if link.parent >= 0:
             f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.shift, *f[i]))
     return rest
@@ -140,24 +142,27 @@ def fd4(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def three_sweeps(linkage: Linkage) -> tuple[list[Scalar], list[Spatial], list[Spatial]]:
     """θ̈ of FD4, with α(k) of (2.26), −gravity in it (3.21), and b(k) of every link."""
-    n, tau = len(linkage), linkage.inputs["tau"]
+    tau = linkage.inputs["tau"]
     omega = velocities(linkage)                                                             # (5.13)
     filters = riccati_sweep(linkage)
     a, b = biases(linkage, omega)
     z = list(b)
-    nu = [linkage.zero] * n
-    for i in reversed(range(n)):
-        link, gain = linkage.links[i], filters[i]
+    nu = [linkage.zero] * len(filters)
+    for i in reversed(range(len(linkage))):
+        link = linkage.links[i]
         linkage.step(i, "filter, RK (5.16)")
         linkage.name("z", i, Vector([*z[i][0], *z[i][1]]))
-        epsilon = tau[i] - link.project(*z[i])                                              # (5.16)
-        linkage.name("epsilon", i, epsilon)
-        nu[i] = gain.inverse * epsilon
-        linkage.name("nu", i, nu[i])
+        for dof in reversed(link.dofs):
+            k, gain = dof.index, filters[dof.index]
+            epsilon = tau[k] - dof.project(*z[i])                                           # (5.16)
+            linkage.name("epsilon", k, epsilon)
+            nu[k] = gain.inverse * epsilon
+            linkage.name("nu", k, nu[k])
+            if link.parent >= 0 or dof.column > 0:
+                z[i] = plus(z[i], (gain.G[0] * epsilon, gain.G[1] * epsilon))
         if link.parent >= 0:
             # ψ z + L T + ψ P a = φ (z + G ε + (1 − G H) P a)
-            innovation = gain.G[0] * epsilon, gain.G[1] * epsilon
-            carried = plus(plus(z[i], innovation), gain.after.apply(*a[i]))
+            carried = plus(z[i], filters[link.dofs[0].index].after.apply(*a[i]))
             z[link.parent] = plus(z[link.parent], wrench_outward(link.rotation, link.shift, *carried))
     result: list[Scalar] = []
     motion: list[Spatial] = []
@@ -166,9 +171,11 @@ def three_sweeps(linkage: Linkage) -> tuple[list[Scalar], list[Spatial], list[Sp
         w, v = a[i]
         if link.parent >= 0:
             w, v = plus((w, v), twist_inward(link.rotation, link.shift, *motion[link.parent]))
-        G_n, G_f = filters[i].G
-        rate = nu[i] - (G_n.dot(w) + G_f.dot(v))                                            # (5.17)
-        linkage.name("thetaddot", i, rate)
-        motion.append((w + link.H_angular * rate, v + link.H_linear * rate))
-        result.append(rate)
+        for dof in link.dofs:
+            G_n, G_f = filters[dof.index].G
+            rate = nu[dof.index] - (G_n.dot(w) + G_f.dot(v))                                # (5.17)
+            linkage.name("thetaddot", dof.index, rate)
+            w, v = w + dof.H_angular * rate, v + dof.H_linear * rate
+            result.append(rate)
+        motion.append((w, v))
     return result, motion, b

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from symgen.derivation.closed_forms import riccati_form
-from symgen.derivation.linkage import Linkage
+from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import ArticulatedInertia, Symmetric, Vector, twist_inward, wrench_outward
 from symgen.methods._factor import Factor
@@ -19,7 +19,7 @@ from symgen.methods._factor import Factor
 
 @dataclass(frozen=True)
 class Filter:
-    """Of one joint: P of its link, 1/D, D, and G = P Hᵀ D⁻¹ as a wrench (moment, force)."""
+    """Of one degree of freedom: P of its link, 1/D, D, and G = P Hᵀ D⁻¹ as a wrench (moment, force)."""
 
     P: ArticulatedInertia
     after: ArticulatedInertia
@@ -28,10 +28,10 @@ class Filter:
     G: tuple[Vector, Vector]
 
 
-def riccati_step(linkage: Linkage, i: int, P: ArticulatedInertia) -> Filter:
-    """One step across joint i by SymPy's closed form of its type: (4.6), (5.12), and (1 − G H) P of (4.5)."""
-    form, home = riccati_form(linkage.model.links[i].kind), linkage.home
-    bindings = {**linkage.declared(i), **{form.P[r, c]: P.entry(r, c) for r in range(6) for c in range(r, 6)}}
+def riccati_step(linkage: Linkage, dof: Dof, P: ArticulatedInertia) -> Filter:
+    """One step across a joint by SymPy's closed form of its type: (4.6), (5.12), and (1 − G H) P of (4.5)."""
+    form, home, i = riccati_form(linkage.model.links[dof.link].kind, dof.column), linkage.home, dof.index
+    bindings = {**linkage.declared(dof.link), **{form.P[r, c]: P.entry(r, c) for r in range(6) for c in range(r, 6)}}
     D = lower(form.D, bindings, home)
     linkage.name("D", i, D)
     inverse = linkage.one / D
@@ -53,38 +53,42 @@ UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 def riccati_sweep(linkage: Linkage) -> list[Filter]:
     """Tip → base: (4.4)-(4.6)."""
-    filters: dict[int, Filter] = {}
+    filters: dict[int, Filter] = {}   # by degree of freedom: of a joint's several, the first one's is taken last
     for i in reversed(range(len(linkage))):
         link = linkage.links[i]
         linkage.step(i, "articulated inertia and gain, RK (4.4)-(4.6), (5.12)")
         P = linkage.inertia[i].articulated()
         for c in link.children:
             child = linkage.links[c]
-            P = P + filters[c].after.outward(child.rotation, child.shift)                   # (4.5)
+            P = P + filters[child.dofs[0].index].after.outward(child.rotation, child.shift)     # (4.5)
         linkage.name("P", i, P.A)
         linkage.name("PB", i, P.B)
         linkage.name("PC", i, P.C)
-        filters[i] = riccati_step(linkage, i, P)                                            # (4.6)
-    return [filters[i] for i in range(len(linkage))]
+        for dof in reversed(link.dofs):
+            filters[dof.index] = riccati_step(linkage, dof, P)                              # (4.6)
+            P = filters[dof.index].after
+    return [filters[k] for k in range(len(filters))]
 
 
 def filtered(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
              loads: Sequence[tuple[Vector, Vector]] | None = None) -> tuple[list[Scalar], list[Scalar]]:
     """ε and ν = D⁻¹ ε of (4.20); with the wrench `loads` on each link besides, that of (5.9)."""
-    n = len(linkage)
-    z = list(loads) if loads is not None else [(linkage.zeros, linkage.zeros)] * n
-    innovations, nu = [linkage.zero] * n, [linkage.zero] * n
-    for i in reversed(range(n)):
-        link, gain = linkage.links[i], filters[i]
+    z = list(loads) if loads is not None else [(linkage.zeros, linkage.zeros)] * len(linkage)
+    innovations, nu = [linkage.zero] * len(filters), [linkage.zero] * len(filters)
+    for i in reversed(range(len(linkage))):
+        link = linkage.links[i]
         linkage.step(i, f"filtered joint moments, RK {'(4.20)' if loads is None else '(5.9)'}")
-        epsilon = T[i] - link.project(*z[i])                                                # (4.20), T' for T
-        linkage.name("epsilon", i, epsilon)
-        innovations[i], nu[i] = epsilon, gain.inverse * epsilon
-        linkage.name("nu", i, nu[i])
+        for dof in reversed(link.dofs):
+            k, gain = dof.index, filters[dof.index]
+            epsilon = T[k] - dof.project(*z[i])                                             # (4.20), T' for T
+            linkage.name("epsilon", k, epsilon)
+            innovations[k], nu[k] = epsilon, gain.inverse * epsilon
+            linkage.name("nu", k, nu[k])
+            if link.parent >= 0 or dof.column > 0:
+                # ψ z + L T = φ (z + G ε)
+                z[i] = z[i][0] + gain.G[0] * epsilon, z[i][1] + gain.G[1] * epsilon
         if link.parent >= 0:
-            # ψ z + L T = φ (z + G ε)
-            moment, force = z[i][0] + gain.G[0] * epsilon, z[i][1] + gain.G[1] * epsilon
-            n_p, f_p = wrench_outward(link.rotation, link.shift, moment, force)
+            n_p, f_p = wrench_outward(link.rotation, link.shift, *z[i])
             z[link.parent] = (z[link.parent][0] + n_p, z[link.parent][1] + f_p)
     return innovations, nu
 
@@ -98,13 +102,14 @@ def smoothed(linkage: Linkage, filters: list[Filter], nu: Sequence[Scalar]) -> t
         w, v = linkage.zeros, linkage.zeros
         if link.parent >= 0:
             w, v = twist_inward(link.rotation, link.shift, *accelerations[link.parent])
-        G_n, G_f = filters[i].G
-        rate = nu[i] - (G_n.dot(w) + G_f.dot(v))                                            # (4.22)
-        linkage.name("thetaddot", i, rate)
-        w, v = w + link.H_angular * rate, v + link.H_linear * rate
+        for dof in link.dofs:
+            G_n, G_f = filters[dof.index].G
+            rate = nu[dof.index] - (G_n.dot(w) + G_f.dot(v))                                # (4.22)
+            linkage.name("thetaddot", dof.index, rate)
+            w, v = w + dof.H_angular * rate, v + dof.H_linear * rate
+            result.append(rate)
         linkage.name("lambda", i, Vector([*w, *v]))
         accelerations.append((w, v))
-        result.append(rate)
     return result, accelerations
 
 

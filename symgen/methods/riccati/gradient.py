@@ -11,16 +11,17 @@ with φ⁻¹ dφ/dq_i = [[ω×, v×], [0, ω×]] of the joint's motion subspace 
 from __future__ import annotations
 
 from symgen.derivation.closed_forms import trace_form
-from symgen.derivation.linkage import Linkage
+from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Mobility, Symmetric
 from symgen.methods.riccati.filter import Filter, riccati_sweep
 from symgen.methods.riccati.operational import mobility_step
 
 
-def slope(linkage: Linkage, i: int, X: Mobility, gain: Filter) -> Scalar:
+def slope(linkage: Linkage, dof: Dof, X: Mobility, gain: Filter) -> Scalar:
     """2 tr(X (φ⁻¹ dφ/dq_i) P⁺), by SymPy's closed form of the joint's type."""
-    form = trace_form(linkage.model.links[i].kind)
+    i = dof.link
+    form = trace_form(linkage.model.links[i].kind, dof.column)
     places = [(r, c) for r in range(6) for c in range(r, 6)]
     bindings = {form.X[at]: X.entry(*at) for at in places} | {form.P[at]: gain.after.entry(*at) for at in places}
     half = lower(form.trace, {**linkage.declared(i), **bindings}, linkage.home)
@@ -39,9 +40,10 @@ def mass_matrix_log_determinant_gradient(linkage: Linkage) -> tuple[list[Scalar]
         X = Mobility(still, (zeros, zeros, zeros), still)
         if link.parent >= 0:
             X = Omega[link.parent].inward(link.rotation, link.shift)
-        result.append(slope(linkage, i, X, filters[i]))
-        linkage.name("slope", i, result[-1])
-        Omega.append(mobility_step(linkage, i, X, filters[i]) if link.children else X)          # ψᵀ Ω ψ + Hᵀ D⁻¹ H
+        for dof in link.dofs:
+            result.append(slope(linkage, dof, X, filters[link.dofs[0].index]))
+            linkage.name("slope", dof.index, result[-1])
+        Omega.append(mobility_step(linkage, i, X, filters) if link.children else X)          # ψᵀ Ω ψ + Hᵀ D⁻¹ H
         if link.children:
             linkage.name("Omega", i, Omega[-1].A)
             linkage.name("OmegaB", i, Omega[-1].B)

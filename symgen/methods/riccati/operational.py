@@ -9,16 +9,26 @@ where only the links between the base and the frame take part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from symgen.derivation.closed_forms import mobility_form
-from symgen.derivation.linkage import Linkage
+from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import Mobility, Symmetric, Vector
 from symgen.methods.riccati.filter import UPPER, Filter, riccati_sweep
 
 
-def mobility_step(linkage: Linkage, i: int, X: Mobility, gain: Filter) -> Mobility:
-    """Ω of link i from X = φᵀ Ω φ of its parent, by SymPy's closed form of the joint's type."""
-    form, home = mobility_form(linkage.model.links[i].kind), linkage.home
+def mobility_step(linkage: Linkage, i: int, X: Mobility, filters: Sequence[Filter]) -> Mobility:
+    """Ω of link i from X = φᵀ Ω φ of its parent, one degree of freedom after the other from the base outwards."""
+    for dof in linkage.links[i].dofs:
+        X = _across(linkage, dof, X, filters[dof.index])
+    return X
+
+
+def _across(linkage: Linkage, dof: Dof, X: Mobility, gain: Filter) -> Mobility:
+    """One of them, by SymPy's closed form of the joint's type."""
+    i, home = dof.link, linkage.home
+    form = mobility_form(linkage.model.links[i].kind, dof.column)
     bindings = {**linkage.declared(i), **{form.X[r, c]: X.entry(r, c) for r in range(6) for c in range(r, 6)}}
     bindings[form.d] = gain.inverse
     bindings.update(zip(form.g, (*gain.G[0], *gain.G[1]), strict=True))
@@ -42,7 +52,7 @@ def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
         link = linkage.links[i]
         linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
         X = Omega.inward(link.rotation, link.shift)
-        Omega = mobility_step(linkage, i, X, filters[i])                                    # ψᵀ Ω ψ + Hᵀ D⁻¹ H
+        Omega = mobility_step(linkage, i, X, filters)                                    # ψᵀ Ω ψ + Hᵀ D⁻¹ H
         linkage.name("Omega", i, Omega.A)
         linkage.name("OmegaB", i, Omega.B)
         linkage.name("OmegaC", i, Omega.C)

@@ -57,7 +57,7 @@ def _transitions(linkage: Linkage, name: str, gains: list[Wrench] | None) -> Ent
 
 
 def _without(linkage: Linkage, i: int, G: Wrench, wrench: Wrench) -> Wrench:
-    felt = linkage.links[i].project(*wrench)
+    felt = linkage.links[i].dof.project(*wrench)
     return wrench[0] - G[0] * felt, wrench[1] - G[1] * felt
 
 
@@ -97,18 +97,18 @@ def _L(linkage: Linkage) -> Entries:
 
 
 def _H(linkage: Linkage) -> Entries:
-    return {(i,): column((link.H_angular, link.H_linear), i).transposed() for i, link in enumerate(linkage.links)}
+    return {(i,): column((link.dof.H_angular, link.dof.H_linear), i).transposed() for i, link in enumerate(linkage.links)}
 
 
 def _Omega(linkage: Linkage) -> Entries:
     zero, zeros = linkage.zero, linkage.zeros
     still = Symmetric(zero, zero, zero, zero, zero, zero)
     found: list[Mobility] = []
-    for i, gain in enumerate(riccati_sweep(linkage)):
-        link = linkage.links[i]
+    filters = riccati_sweep(linkage)
+    for i, link in enumerate(linkage.links):
         linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
         before = found[link.parent] if link.parent >= 0 else Mobility(still, (zeros, zeros, zeros), still)
-        found.append(mobility_step(linkage, i, before.inward(link.rotation, link.shift), gain))
+        found.append(mobility_step(linkage, i, before.inward(link.rotation, link.shift), filters))
         named(linkage, f"Omega_{i + 1}", _full(found[i]))
     return {(i,): Block(_full(one), i, i) for i, one in enumerate(found)}
 

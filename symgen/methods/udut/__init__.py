@@ -20,5 +20,6 @@ METHOD = Method(
     factor=at_centres,                                                                      # (32)-(39)
     variants={"links": Variant(factor=at_origins)},
     regroups=False,   # a moved inertia has no mass centre of its own
+    one_degree=True,
     quantities=QUANTITIES,
 )
