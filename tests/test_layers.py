@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment, nodes
 
+from symgen.joints import kinds
+
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ROOT / "symgen"
 LONGEST = 400
@@ -202,6 +204,16 @@ def test_nothing_evaluates_text_and_nothing_expands() -> None:
                 called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
                 allowed = called not in FORBIDDEN_CALLS or (name_of(path), called) in WRITTEN_OUT
                 assert allowed, f"{name_of(path)}:{node.lineno} calls {called}"
+
+
+def test_nobody_asks_for_a_joint_by_its_name() -> None:
+    """A joint's own file answers. A reader may know the words of its format."""
+    for name, path in ((name_of(path), path) for path in FILES):
+        if within(name, "joints") or within(name, "description/readers"):
+            continue
+        for node in ast.walk(tree_of(path)):
+            words = [c.value for c in ast.walk(node) if isinstance(c, ast.Constant)] if isinstance(node, ast.Compare) else []
+            assert not {*words} & {*kinds()}, f"{name}:{node.lineno} compares the name of a joint type"
 
 
 def test_files_stay_short() -> None:

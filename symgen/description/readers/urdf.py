@@ -22,6 +22,7 @@ from symgen.description.readers._xml import alike, is_xacro, parse, tag
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.errors import DescriptionError
+from symgen.joints import joint_type, kinds
 from symgen.mechanism import X_AXIS, ZERO3, Angle, Limits, Mimic, Note, Pose, Vector3, pose
 
 SUFFIXES = (".urdf", ".xml")
@@ -226,12 +227,13 @@ def _connection(element: Any, elements: _Elements, transmissions: dict[str, list
 
 def _limits(element: Any, kind: str, place: Place, elements: _Elements) -> Limits:
     declared = elements.first(element, "limit", place)
+    of_type = joint_type(kind) if kind in kinds() else None
+    ranged = of_type is None or of_type.limited
     if declared is None:
-        if kind in ("revolute", "prismatic"):
+        if of_type is not None and ranged:
             elements.note("info", place, "declares no <limit>; read without limits")
         return Limits()
     here = place.at(f"{place.element}: limit", declared.sourceline)
-    ranged = kind != "continuous"
 
     def limit(attribute: str) -> Fraction | None:
         token = declared.get(attribute)
@@ -244,7 +246,8 @@ def _limits(element: Any, kind: str, place: Place, elements: _Elements) -> Limit
     span = shown(f"{declared.get('lower')} … {declared.get('upper')}")
     if ranged and lower is not None and upper is not None and lower > upper:
         elements.note("warning", here, f"in {span} the lower limit is above the upper one")
-    if kind == "revolute" and any(v is not None and 2 * _FULL_TURN < abs(v) <= 720 for v in (lower, upper)):
+    far = any(v is not None and 2 * _FULL_TURN < abs(v) <= 720 for v in (lower, upper))
+    if of_type is not None and ranged and of_type.turns and far:
         elements.note("warning", here, f"{span} exceeds two full turns: are these degrees? URDF means radians")
     return Limits(lower, upper, velocity, effort)
 
