@@ -16,6 +16,7 @@ import numpy as np
 from symgen.inspection.catalogue import choose
 from symgen.inspection.entries import answer
 from symgen.ir import Port
+from symgen.joints import Sliding
 from symgen.mechanism import Mechanism
 from symgen.reference.arrays import axial, skew, transposed
 from symgen.reference.mechanics import Reference
@@ -99,9 +100,11 @@ class Seen:
 
     def axis(self, i: int) -> Array:
         """The twist of a unit rate of joint i at O_i, 6x1."""
-        e, nothing = self.reference.axes[i], 0 * self.o[i]
-        slides = self.mechanism.joints[i].kind == "prismatic"
-        return np.concatenate([nothing, e] if slides else [e, nothing])[:, None]
+        e, turning, sliding = self.reference.axes[i], 0 * self.o[i], 0 * self.o[i]
+        for step in self.mechanism.joints[i].motions:
+            along = e * self.reference.scalars.constant(step.rate)
+            turning, sliding = (turning, sliding + along) if isinstance(step, Sliding) else (turning + along, sliding)
+        return np.concatenate([turning, sliding])[:, None]
 
     def jacobian(self, i: int, at: list[Array] | None = None) -> Array:
         """6 x n: twist of link i at a point of it, in its axes."""

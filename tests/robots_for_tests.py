@@ -56,8 +56,6 @@ def random_mechanism(
         slanted = vector(1) if general and random.random() < 0.3 else None
         return slanted if slanted and any(slanted) else random.choice((X_AXIS, Y_AXIS, Z_AXIS))
 
-    chosen = [random.choice(list(joints)) for _ in range(n)]
-
     def inertia(link: str) -> Part:
         # Moments of a box of matter: each is a sum of two squares, so that the triangle inequality holds; then turned.
         xx, yy, zz = (decimal(0.01, 0.2) for _ in range(3))
@@ -65,11 +63,12 @@ def random_mechanism(
         zero = Fraction(0)
         return Part(link, pose(vector(0.2)) + turned, decimal(0.5, 5), (yy + zz, zero, zero, xx + zz, zero, xx + yy))
 
-    made = tuple(
-        of_kind(Joint(f"joint{i}", "revolute", i - 1 if kind == "chain" else random.randint(-1, i - 1),
-                      pose(vector(0.5), (angle(), angle(), angle())), axis()), chosen[i])
-        for i in range(n)
-    )
+    def joint(i: int) -> Joint:
+        of = random.choice(list(joints))
+        parent = i - 1 if kind == "chain" else random.randint(-1, i - 1)
+        return of_kind(Joint(f"joint{i}", "revolute", parent, pose(vector(0.5), (angle(), angle(), angle())), axis()), of)
+
+    made = tuple(joint(i) for i in range(n))
     bodies = tuple(Body(f"link{i}", (inertia(f"link{i}"),)) for i in range(n))
     frames = tuple(Frame(body.name, i) for i, body in enumerate(bodies))
     return Mechanism(f"random_{kind}_{n}", made, bodies, frames)

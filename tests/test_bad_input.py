@@ -79,7 +79,7 @@ URDF: dict[str, tuple[str, str]] = {
     "unknown type": (robot(A, B, joint("j", "a", "b", "rotary")),
                      "r.urdf:4: joint 'j': its type 'rotary' is not supported (supported: "),
     "floating": (robot(A, B, joint("j", "a", "b", "floating")),
-                 "'floating' is not supported (supported: continuous, prismatic, revolute, fixed); give it the six joints"),
+                 "'floating' is not supported (supported: continuous, helical, prismatic, revolute, fixed); give it the six"),
     "a large letter": (robot(A, B, joint("j", "a", "b", "Revolute")), "revolute, fixed); write 'revolute', or lock the joint"),
     "ball": (robot(A, B, joint("j", "a", "b", "spherical")), "; write it as joints of one coordinate with massless links"),
     "no type": (robot(A, B, J.replace('type="revolute"', "")),

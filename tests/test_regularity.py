@@ -37,7 +37,7 @@ from tests.robots_for_tests import random_mechanism, robot, states
 def test_the_recursion_gives_the_pivots_of_the_elimination_and_the_diagonal(name: str) -> None:
     reference, q = Reference(robot(name), FLOAT), states(name, 3)["q"]
     found = list(pivots(reference, q))
-    assert [felt.joint for felt in found] == list(reversed(range(robot(name).nv)))
+    assert [felt.dof for felt in found] == list(reversed(range(robot(name).nv)))
     for state, matrix in enumerate(reference.mass_matrix(q)):
         free, held, spread = (np.array([felt[i][state] for felt in reversed(found)]) for i in (1, 2, 3))
         # two orders of summation of the same terms in doubles

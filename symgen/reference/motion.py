@@ -152,7 +152,7 @@ class Motion:
     def _scaled(self, step: Elementary, coordinates: Array) -> Array:
         """What an elementary motion takes of a joint's coordinates, or of their rates."""
         value = coordinates[..., step.of]
-        return value if step.rate == 1 else value * self.scalars.constant(step.rate)
+        return value if step.rate == 1 else np.asarray(value * self.scalars.constant(step.rate))   # of one state as well
 
     def _slide(self, axis: Array, along: Sequence[Array]) -> list[Array]:
         """A displacement along an axis as a power series, from its value and, where given, its rates."""
@@ -193,8 +193,9 @@ class Motion:
         angular, linear = [], []
         for j in dict.fromkeys(self.mechanism.dofs[entry][0] for entry in self.supports[body]):
             for turning, sliding in self.twists(j, times(placed[j].turn[0], self.axes[j])):
-                angular.append(turning)
-                linear.append(sliding + cross(turning, point - placed[j].shift[0]))
+                both = np.broadcast_arrays(turning, sliding + cross(turning, point - placed[j].shift[0]))
+                angular.append(both[0])
+                linear.append(both[1])
         return stack(angular), stack(linear)
 
     def frame_placement(self, placed: Sequence[Placement], q: Array) -> tuple[Array, Array]:
