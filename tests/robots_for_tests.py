@@ -120,7 +120,8 @@ _MADE: dict[str, dict[str, Any]] = {
     "one": {"n": 1},
     **{f"chain{n}": {"n": n, "joints": kinds()} for n in (3, 5, 9)},
     **{f"square_chain{n}": {"n": n, "joints": kinds(), "general": False} for n in (4, 7)},
-    **{f"tree{n}": {"n": n, "kind": "tree", "joints": kinds()} for n in (4, 8)},
+    "tree4": {"n": 4, "kind": "tree", "joints": kinds()},
+    "tree8": {"n": 8, "kind": "tree", "joints": kinds(), "seed": 6},   # from one root
     **{f"square_tree{n}": {"n": n, "kind": "tree", "joints": kinds(), "general": False} for n in (6, 9)},
     **{f"{a}_{b}": {"n": 2, "joints": (a, b)} for a in kinds() for b in kinds()},   # every type behind every type
 }

@@ -63,7 +63,7 @@ def test_a_long_general_chain_is_regular_with_a_payload_as_well() -> None:
 
 def coaxial(chain: Mechanism, k: int, mass: Fraction) -> Mechanism:
     """Joint k + 1 turns about the axis of joint k; the link between them has next to nothing."""
-    turning = replace(chain.joints[k], kind="revolute")
+    turning = replace(chain.joints[k], kind="revolute", parameters=())
     joints = (*chain.joints[:k], turning, replace(turning, name=chain.joints[k + 1].name, parent=k, pose=(Turn(
         turning.axis, Angle(Fraction(7, 10))),)), *chain.joints[k + 2:])
     parts = tuple(replace(part, mass=mass, moments=(mass, Fraction(0), Fraction(0), mass, Fraction(0), mass))
