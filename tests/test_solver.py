@@ -175,7 +175,7 @@ import signal
 import time
 import numpy as np
 from symgen.ir import Port
-from symgen.solver import Solver
+from symgen.machine.solver import Solver
 from tests.c_programs import Builder
 
 signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell's background jobs are deaf to it
