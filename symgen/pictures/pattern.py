@@ -33,7 +33,7 @@ POINT = 72.0
 
 
 def drawer(file: str) -> Callable[[str, Pattern], None]:
-    """What draws a pattern of a robot into `file`; raises as `plotting.canvas`."""
+    """What draws a pattern of a robot into `file`; raises as `symgen.pictures.comparison.canvas`."""
     paint = canvas(file)
     return lambda robot, found: paint(lambda figure_type: _draw(figure_type, robot, found))
 

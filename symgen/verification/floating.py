@@ -1,12 +1,12 @@
 """(c) The compiled C against the exact answer, in units of round-off scaled by the problem.
 
-The unit is eps times the natural size of the answer: the sum of its terms' absolute values (`truth.Sizes`), and for
-what solves with M the norms that a residual is relative to. A straight-line program without divisions returns the
-exact sum of its terms, each multiplied by at most `depth` factors 1 + δ with |δ| ≤ eps/2 (Higham, Accuracy and
-Stability of Numerical Algorithms, lemma 3.1), and its constants and its sines carry one more each: the error is at
-most about `depth` units, and far less in the mean. The states are exact in both real types, so no unit is spent on
-them. An elimination of a positive definite matrix lets nothing grow, so its backward error is as small (theorem 10.4
-there); the determinant inherits cond M times the relative error of M.
+The unit is eps times the natural size of the answer: the sum of its terms' absolute values (`symgen.verification.sizes`). For
+functions that solve with M it is the size that a residual is relative to. A straight-line program without divisions returns the
+exact sum of its terms, each multiplied by at most `depth` factors 1 + δ with |δ| ≤ eps/2 (Higham, Accuracy and Stability of
+Numerical Algorithms, lemma 3.1). Its constants and its sines carry one more each. So the error is at most about `depth` units,
+and far less in the mean. The states are exact in both real types, so they bring no error. An elimination of a positive definite
+matrix lets nothing grow, so its backward error is as small (theorem 10.4 there). The determinant inherits cond M times the
+relative error of M.
 """
 
 from __future__ import annotations
