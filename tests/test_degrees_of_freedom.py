@@ -41,7 +41,7 @@ def cylindrical() -> JointType:
         return rotation, sp.Matrix([0, 0, q[1]])
 
     return JointType((ANGLE, LENGTH), (ANGLE, LENGTH), pose, lambda p: (Turning(0), Sliding(1)),
-                     what="turns about its axis and slides along it", drawn="hinge", limited=False)
+                     drawn="hinge", limited=False)
 
 
 @pytest.fixture

@@ -141,7 +141,7 @@ def test_a_screw_that_is_locked_stands_where_its_angle_says() -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "why"), [
-    ("pitch = 0.02, ", "", "the key 'pitch' is missing"),
+    ("pitch = 0.02, ", "", "the key 'pitch' of a helical joint is missing; add pitch = …, advance along the axis in m per rad"),
     ("pitch = 0.02", "pitch = 0", "a helical joint with a pitch of zero is of another type"),
     ('type = "revolute"', 'type = "revolute", pitch = 0.1', "pitch"),
 ])

@@ -22,7 +22,8 @@ from symgen.methods._factor import Half, TakeApart
 from symgen.methods._method import Method, Variant
 from symgen.methods.composite_body import Elimination, mass_matrix
 from symgen.methods.udut.solutions import Decomposition, at_origins
-from symgen.programs.deriving import models
+from symgen.options import ProgramOptions
+from symgen.programs.deriving import Attempt, models
 from tests.robots_for_tests import BALLS, FEW, ROBOTS, largest, program, robot, run, states
 
 FOLLOWS = ("mass_matrix_solve", "inverse_mass_matrix", "mass_matrix_determinant", "mass_matrix_log_determinant",
@@ -244,3 +245,10 @@ def test_a_method_imports_the_shared_vocabulary_and_no_other_method(stem: str) -
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_method_cites_equations_line_by_line(stem: str) -> None:
     assert any(re.search(r"(?:# *|[A-Z]{2} )\(\d", part.read_text(encoding="utf-8")) for part in files(stem))
+
+
+def test_the_operational_inertia_takes_m_apart_once() -> None:
+    """As often as there are rows of J, it was 12315 rows on UR5."""
+    attempt = Attempt(robot("ur5"), "operational_inertia_inverse", "fixman:spatial", ProgramOptions())
+    attempt.program()
+    assert attempt.length == 5795

@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -54,16 +55,16 @@ def test_the_untouched_robot_passes() -> None:
 
 # ---- in the description: the derivation sees another robot than the reference ---------------------------------------------
 
-def _joint(mechanism: Mechanism, index: int, **changes: object) -> Mechanism:
+def _joint(mechanism: Mechanism, index: int, **changes: Any) -> Mechanism:
     joints = list(mechanism.joints)
-    joints[index] = replace(joints[index], **changes)  # type: ignore[arg-type]
+    joints[index] = replace(joints[index], **changes)
     return replace(mechanism, joints=tuple(joints))
 
 
-def _part(mechanism: Mechanism, index: int, **changes: object) -> Mechanism:
+def _part(mechanism: Mechanism, index: int, **changes: Any) -> Mechanism:
     bodies = list(mechanism.bodies)
     first, *rest = bodies[index].parts
-    bodies[index] = replace(bodies[index], parts=(replace(first, **changes), *rest))  # type: ignore[arg-type]
+    bodies[index] = replace(bodies[index], parts=(replace(first, **changes), *rest))
     return replace(mechanism, bodies=tuple(bodies))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,8 +88,8 @@ def test_what_cannot_be_asked_for_is_one_sentence(words: list[str], said: str, c
 
 
 def test_wider_ranges_and_worse_sines_give_larger_bounds() -> None:
-    def bound(**options: object) -> float:
-        proof = prove(robot("puma560"), ["inverse_dynamics"], ProgramOptions("float"), states=10, compiled=False, **options)  # type: ignore[arg-type]
+    def bound(**options: Any) -> float:
+        proof = prove(robot("puma560"), ["inverse_dynamics"], ProgramOptions("float"), states=10, compiled=False, **options)
         return proof.functions[0].round_off.most("tau")
 
     assert bound() < bound(acceleration=Fraction(100))

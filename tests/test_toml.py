@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,10 +27,10 @@ def bare(m: Mechanism) -> Mechanism:
     return replace(m, source="", source_sha256="", notes=())
 
 
-def read(folder: Path, text: str, **options: object) -> Mechanism:
+def read(folder: Path, text: str, **options: Any) -> Mechanism:
     path = folder / "r.toml"
     path.write_text(text, encoding="utf-8")
-    return load(path, **options)  # type: ignore[arg-type]
+    return load(path, **options)
 
 
 def test_the_built_in_robots_are_listed_and_load() -> None:
@@ -74,7 +75,7 @@ def test_rows_place_their_frames_as_the_conventions_say(tmp_path: Path, conventi
     q = [0.4, 0.5, -0.6, 0.7]
     total = np.eye(4)
     for i in range(4):
-        alpha, theta = ({"pi/2": np.pi / 2}.get(DH[k][i]) or float(DH[k][i]) for k in ("alpha", "theta"))  # type: ignore[arg-type]
+        alpha, theta = ({"pi/2": np.pi / 2}.get(DH[k][i]) or float(DH[k][i]) for k in ("alpha", "theta"))
         slides = DH["type"][i] == "prismatic"
         about_z = transform(2, theta + (0 if slides else q[i]), float(DH["d"][i]) + (q[i] if slides else 0))
         along_x = transform(0, alpha, float(DH["a"][i]))

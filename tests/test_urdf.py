@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +14,10 @@ from symgen.mechanism import X_AXIS, Z_AXIS, Angle, Mechanism, Note, Turn
 from tests.descriptions import INERTIAL, joint, link, public_urdfs, robot
 
 
-def read(folder: Path, *elements: str, **options: object) -> Mechanism:
+def read(folder: Path, *elements: str, **options: Any) -> Mechanism:
     path = folder / "r.urdf"
     path.write_text(robot(*elements), encoding="utf-8")
-    return load(path, **options)  # type: ignore[arg-type]
+    return load(path, **options)
 
 
 def kinds(mechanism: Mechanism, kind: str) -> list[str]:

@@ -42,9 +42,8 @@ ANGLE = Coordinate("rad", (Fraction(-3217, 1024), Fraction(3217, 1024)))    # ±
 LENGTH = Coordinate("m", (Fraction(-1), Fraction(1)))
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A number that a joint of this type declares besides its axis, by the name that descriptions give it."""
+class Parameter(NamedTuple):
+    """A number other than zero that a joint of this type declares besides its axis, by the name that descriptions give it."""
 
     name: str
     what: str
@@ -82,14 +81,13 @@ class JointType:
     `pose(q, p)` → (R, r) in SymPy, about the joint's own z axis: axes and origin of the moved frame in the joint's frame.
     `oracle(p)` says the same motion to the reference, which shares nothing with the derivation: a product of elementary motions
     about the declared axis, from left to right. `limited` is False where a description's range means nothing. `drawn` is the
-    sign that a picture has for it, `what` a phrase for a person.
+    sign that a picture has for it.
     """
 
     positions: tuple[Coordinate, ...]
     velocities: tuple[Coordinate, ...]
     pose: Callable[[Sequence[Any], Mapping[str, Any]], tuple[Any, Any]]
     oracle: Callable[[Numbers], tuple[Elementary, ...]]
-    what: str
     drawn: Literal["hinge", "slider"]
     parameters: tuple[Parameter, ...] = ()
     limited: bool = True

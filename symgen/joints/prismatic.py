@@ -20,4 +20,4 @@ def oracle(p: Numbers) -> tuple[Elementary, ...]:
     return (Sliding(0),)
 
 
-JOINT = JointType((LENGTH,), (LENGTH,), pose, oracle, what="slides along its axis", drawn="slider")
+JOINT = JointType((LENGTH,), (LENGTH,), pose, oracle, drawn="slider")

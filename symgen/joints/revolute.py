@@ -5,4 +5,4 @@ from __future__ import annotations
 from symgen.joints._hinge import oracle, pose
 from symgen.joints._joint import ANGLE, JointType
 
-JOINT = JointType((ANGLE,), (ANGLE,), pose, oracle, what="turns about its axis", drawn="hinge")
+JOINT = JointType((ANGLE,), (ANGLE,), pose, oracle, drawn="hinge")

@@ -144,13 +144,13 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
     # Regrouping changes nothing that a joint feels, but it changes the wrench across it, which bears the link's own weight.
     model = regrouped if methods.find(method).regroups and not what.own_inertia else plain
     with constants.precision():
-        felt = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
-        arguments = [*what.arguments, *felt]
+        loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
+        arguments = [*what.arguments, *loaded]
         shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         frame = model.frame(mechanism, options.frame or tip(mechanism)) if what.needs_frame else None
         try:
-            linkage = Linkage(model, home, frame, **{a.name: model.frame(mechanism, link) for a, link in felt.items()})
+            linkage = Linkage(model, home, frame, **{a.name: model.frame(mechanism, link) for a, link in loaded.items()})
             results = build(linkage)
             named = [(r.name, r.sizes(mechanism.nq, mechanism.nv), atoms) for r, atoms in zip(what.results, results, strict=True)]
             return home.freeze(function, method, named, shapes)

@@ -58,7 +58,7 @@ from symgen.description.quantities import Place, shown
 from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper, tolerance
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
-from symgen.joints import joint_type, kinds
+from symgen.joints import Parameter, joint_type, kinds
 from symgen.mechanism import X_AXIS, Z_AXIS, Limits, Mimic, Note, Pose, Shift, Turn, compose
 
 SUFFIXES = (".toml",)
@@ -155,7 +155,7 @@ def _joint(table: Table) -> Connection:
         raise table.place.error("the key 'joint' is missing", 'add joint = { name = "…", type = "revolute", axis = [0, 0, 1] }')
     joint = table.table("joint")
     kind = joint.text("type")
-    joint.allow("name", "type", "axis", "limits", "mimic", "unapplied", *_asked(kind), *_POSE)
+    joint.allow("name", "type", "axis", "limits", "mimic", "unapplied", *(name for name, _ in _asked(kind)), *_POSE)
     axis = joint.vector("axis", X_AXIS if kind == "fixed" else None)
     if not any(axis):
         raise joint.at("axis").error("the axis is zero", "give it a direction, such as [0, 0, 1]")
@@ -164,14 +164,16 @@ def _joint(table: Table) -> Connection:
                       _limits(joint), _mimic(joint), tuple(joint.entries("unapplied")), joint.place, _parameters(joint, kind))
 
 
-def _asked(kind: str) -> list[str]:
-    """The keys of the numbers that a joint of this type declares; none of a type that there is not."""
-    return [parameter.name for parameter in joint_type(kind).parameters] if kind in kinds() else []
+def _asked(kind: str) -> tuple[Parameter, ...]:
+    """The numbers that a joint of this type declares; none of a type that there is not."""
+    return joint_type(kind).parameters if kind in kinds() else ()
 
 
 def _parameters(table: Table, kind: str) -> tuple[tuple[str, Fraction], ...]:
     found = []
-    for name in _asked(kind):
+    for name, what in _asked(kind):
+        if name not in table:
+            raise table.place.error(f"the key '{name}' of a {kind} joint is missing", f"add {name} = …, {what}")
         value = table.number(name)
         if not value:
             raise table.at(name).error(f"a {kind} joint with a {name} of zero is of another type", "declare that type")
@@ -205,7 +207,7 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
     for row in rows:
         kind = row.text("type", "revolute")
         row.allow("name", "joint", "parent", "type", "a", "alpha", "d", "theta", "limits", "mimic", "unapplied", "repeat",
-                  *_asked(kind), *_INERTIA)
+                  *(name for name, _ in _asked(kind)), *_INERTIA)
         for _ in range(row.count("repeat", LARGEST_REPEAT)):
             number = str(len(links) + 1)
             repeated = "repeat" in row
