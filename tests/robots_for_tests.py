@@ -119,19 +119,22 @@ BUILT_IN = tuple(builtin_robots())
 _MADE: dict[str, dict[str, Any]] = {
     "one": {"n": 1},
     **{f"chain{n}": {"n": n, "joints": kinds()} for n in (3, 5, 9)},
+    "tree3": {"n": 3, "kind": "tree", "joints": kinds(), "seed": 149},   # branches; winds, slides and turns
     **{f"square_chain{n}": {"n": n, "joints": kinds(), "general": False} for n in (4, 7)},
     "tree4": {"n": 4, "kind": "tree", "joints": kinds()},
-    "tree8": {"n": 8, "kind": "tree", "joints": kinds(), "seed": 6},   # from one root
+    "tree6": {"n": 6, "kind": "tree", "joints": kinds(), "seed": 84},   # every type, from one root, branching twice
     **{f"square_tree{n}": {"n": n, "kind": "tree", "joints": kinds(), "general": False} for n in (6, 9)},
     **{f"{a}_{b}": {"n": 2, "joints": (a, b)} for a in kinds() for b in kinds()},   # every type behind every type
 }
 MADE = tuple(_MADE)
 ROBOTS = BUILT_IN + MADE
-FEW = ("scara", "puma560", "chain5", "tree8")
-TELLING = ("one", "planar_arm", "planar_point_mass", "scara", "puma560", "panda", "chain5", "tree8", "square_tree6")
+FEW = ("scara", "puma560", "chain5", "tree6")
+TELLING = ("one", "planar_arm", "planar_point_mass", "scara", "puma560", "panda", "chain5", "tree6", "square_tree6")
 """One of each sort: in a plane, of points, with a slide, six joints with zeros, the largest that is built in, axes anyhow with
 every joint type, branches with axes anyhow, and branches at right angles from two roots."""
-PAIRS = tuple(f"{a}_{b}" for a in kinds() for b in kinds())
+_MOVES = {joint_type(kind).pose: kind for kind in kinds()}.values()
+PAIRS = tuple(f"{a}_{b}" for a in _MOVES for b in _MOVES)
+"""Every way to move behind every way to move; a type that moves as another does is in the chains."""
 PROVIDED = tuple((function, method) for function in FUNCTIONS for method in methods.providers(function))
 """Every function by every method that computes it."""
 

@@ -29,8 +29,6 @@ from tests.test_firmware import make, need
 from tests.test_folder import run as command
 from tests.test_folder import selftest, with_main
 
-pytestmark = pytest.mark.firmware
-
 REALS = ("double", "float")
 OK, NOT_FINITE, OUT_OF_RANGE, DIVISOR = range(4)
 UNTOUCHED = b"\xa5"
@@ -188,6 +186,7 @@ def test_the_self_test_sees_checks_that_the_compiler_took_away(generated: Path) 
     assert " 0 failed" not in command(folder.parent / "fast").stdout
 
 
+@pytest.mark.firmware
 def test_the_self_test_passes_on_a_target(generated: Path, tmp_path: Path) -> None:
     need("cortex-m4f")
     done = make(generated / "panda", "run", f"BUILD={tmp_path}")
@@ -202,6 +201,7 @@ def test_without_the_option_nothing_changes(tmp_path: Path) -> None:
         assert "status" not in path.read_text() or path.suffix == ".toml"
 
 
+@pytest.mark.firmware
 @pytest.mark.parametrize("robot", ["panda", "scara"])
 def test_compilers_and_analysers_are_silent(generated: Path, tmp_path: Path, robot: str) -> None:
     files = sorted((generated / robot).glob("*.c"))
@@ -217,6 +217,7 @@ def test_compilers_and_analysers_are_silent(generated: Path, tmp_path: Path, rob
         assert misra(*(file for file in files if re.search(r"forward_dynamics|selftest", file.name))) == {"Rule 21.6"}
 
 
+@pytest.mark.firmware
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
 def test_sanitizers_are_silent(generated: Path, tmp_path: Path, sanitizer: str) -> None:
     compiler, *flags = SANITIZERS[sanitizer]
@@ -249,6 +250,7 @@ int main()
 """
 
 
+@pytest.mark.firmware
 @pytest.mark.parametrize("standard", ["-std=c++17", "-std=c++20"])
 def test_the_wrapper_passes_the_status_on(generated: Path, tmp_path: Path, standard: str) -> None:
     (tmp_path / "main.cpp").write_text(MAIN)

@@ -13,8 +13,8 @@ from symgen.programs import deriving
 from symgen.programs.deriving import derive
 from tests.robots_for_tests import random_mechanism
 
-PAIRS = [("inverse_dynamics", "newton_euler"), ("forward_dynamics", "riccati")]
-LINEAR = [*PAIRS, ("operational_inertia_inverse", "riccati"), ("link_accelerations", "riccati"),
+LINEAR = [("inverse_dynamics", "newton_euler"), ("forward_dynamics", "riccati"),
+          ("operational_inertia_inverse", "riccati"), ("link_accelerations", "riccati"),
           ("interbody_forces", "riccati"), ("mass_matrix_log_determinant_gradient", "riccati")]
 BUDGET = 1_000_000
 
@@ -34,11 +34,11 @@ def seconds(n: int, function: str, method: str) -> float:
 
 @pytest.mark.parametrize(("function", "method"), LINEAR)
 def test_rows_grow_linearly(function: str, method: str) -> None:
-    few, some, many = (len(derive(chain(n), function, method, ProgramOptions(), BUDGET).rows) for n in (12, 24, 48))
+    few, some, many = (len(derive(chain(n), function, method, ProgramOptions(), BUDGET).rows) for n in (8, 16, 32))
     assert many - some <= 2.1 * (some - few)
 
 
-@pytest.mark.parametrize(("function", "method"), PAIRS)
+@pytest.mark.parametrize(("function", "method"), [("forward_dynamics", "riccati")])
 def test_time_grows_linearly(function: str, method: str) -> None:
     """T(200)/T(100) ≤ 2.3, of the shortest runs: whatever else the machine does only adds, so more are taken until it holds."""
     shortest = {100: float("inf"), 200: float("inf")}

@@ -19,7 +19,7 @@ from tests.descriptions import public_urdf
 NAMES = ("panda.urdf", "ur5_robot.urdf", "double_pendulum.urdf", "so100.urdf", "finger_edu.urdf", "TwoDofs.urdf", "bolt.urdf",
          "z1.urdf")
 TEXTS = {name: path.read_text(encoding="utf-8") for name in NAMES if (path := public_urdf(name)) is not None}
-EXAMPLES = 300
+EXAMPLES = 150
 
 _VALUES = re.compile(r'="([^"]*)"')
 _NUMBERS = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:[eE][-+]?\d+)?(?![\w.])")
@@ -95,5 +95,5 @@ def test_damaged_descriptions_are_read_or_refused(tmp_path: Path) -> None:
 
     check()
     total = sum(tally.values())
-    assert total >= 250
+    assert total >= 0.8 * EXAMPLES
     assert tally["read"] >= total / 5, tally

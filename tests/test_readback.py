@@ -29,7 +29,7 @@ def test_the_text_is_the_program(real: str, trig: str) -> None:
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_scrambled_programs_come_back(seed: int, real: str) -> None:
     program = scrambled(seed, 200, real)
     for trig in TRIG:
@@ -111,7 +111,7 @@ def test_any_slip_of_a_finger_is_reported(program: Program) -> None:
     pick = random.Random(11)
     text = c99.source(program, c99.Target("arm", program.inputs[0].size, program.inputs[0].size))
     start = text.index("#include")
-    for _ in range(400):
+    for _ in range(250):
         at = pick.randrange(start, len(text))
         slip = pick.choice(["", *"+-*/()[];=,.0123456789efqvstau_ {}#\\\"'<&?\n"])
         broken = text[:at] + slip + text[at + pick.randrange(2) :]

@@ -1,6 +1,6 @@
-"""What WC differentiate on SO(3) and SE(3): body Jacobians and differential operators, derived by SymPy, never emitted.
+"""What WC differentiate on SO(3) and SE(3): body Jacobians and differential operators, derived by SymPy.
 
-The emitted form needs no coordinates of a free body: it works with twists (`fixman.spatial`). This is WC's own
+symgen needs no coordinates of a free body: it works with twists (`methods/fixman/spatial.py`). This is WC's own
 route to it, with ZXZ Euler angles (α, β, γ) and Cartesian places, singular where sin β = 0. Rotations stand first in
 every six-vector, in the Jacobian and in the inertia alike (WC put them in different orders).
 """

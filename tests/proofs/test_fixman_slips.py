@@ -13,8 +13,8 @@ import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
 from symgen.methods.fixman import geometry
-from symgen.methods.fixman import rotations as wc
 from tests.point_mass_chains import Blocks, Chain, corner, exact, schur
+from tests.proofs import rotations as wc
 
 
 def missed(found: Any, expected: Any) -> float:
