@@ -28,7 +28,7 @@ from symgen.machine.compilers import compiler_version
 from symgen.names import nearest
 from symgen.version import __version__
 
-NO, REFUSED = 1, 2
+REFUSED = 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -15,7 +15,7 @@ import pytest
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
-from symgen.methods.fixman import geometry
+from tests import lee_chirikjian
 
 Rows = list[dict[int, Any]]
 Blocks = tuple[DomainMatrix, DomainMatrix, DomainMatrix]
@@ -39,7 +39,7 @@ class Chain:
         """Points, masses and lengths, and sin θ_i by way of θ_i (see `settled`)."""
         found = {}
         for i in range(self.n):
-            found.update(zip(geometry.points(self.n)[i + 1], self.x[i], strict=True))
+            found.update(zip(lee_chirikjian.points(self.n)[i + 1], self.x[i], strict=True))
             found[sp.Symbol(f"m{i + 1}", positive=True)] = self.mass[i]
             found[sp.Symbol(f"L{i + 1}", positive=True)] = self.length[i]
             c, s = (self.cosine[i - 1], self.sine[i - 1]) if i else (1, 0)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import symgen
+from symgen.backends import _markdown
 from symgen.backends._ascii import ascii_text
 from symgen.backends._c_text import comment
 from symgen.cli import main
@@ -95,6 +96,13 @@ def test_what_a_compiler_reads_is_ascii_whatever_the_names_are(tmp_path: Path) -
         for path in seen:
             assert path.read_bytes().isascii(), path.name
             assert re.fullmatch(r"Roboter_1_f_r_mega\w*\.\w+|main\.c", path.name)
+
+
+@pytest.mark.parametrize(("name", "code"), [
+    ("a", "`a`"), ("a`b", "``a`b``"), ("`a", "`` `a ``"), ("a`", "`` a` ``"), ("", "`  `"), ("a```b`c", "````a```b`c````"),
+])
+def test_a_name_is_code_in_markdown_whatever_it_holds(name: str, code: str) -> None:
+    assert _markdown.code(name) == code
 
 
 def test_no_template_of_c_brings_a_sign_that_is_not_ascii() -> None:

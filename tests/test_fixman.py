@@ -32,6 +32,7 @@ from symgen.methods.fixman import geometry
 from symgen.methods.fixman.held import HeldInAPlane
 from symgen.methods.fixman.planar import point_masses
 from symgen.methods.fixman.spatial import directions
+from tests import lee_chirikjian
 from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
 from tests.rational_functions import Functions, determinant
 from tests.robots_for_tests import PURE, draw, planar_rods, point_mass_arm, random_mechanism, rationals, robot, run
@@ -45,7 +46,7 @@ Rows = list[dict[int, Any]]
 def test_the_blocks_of_h_are_banded(n: int) -> None:
     """LC (24), with H^θL where the exact rows put it: diagonals −2 … 1."""
     bands = {"theta theta": (-2, 2), "theta L": (-2, 1), "L L": (-1, 1)}
-    for (low, high), entries in zip(bands.values(), geometry.theta_blocks(n), strict=True):
+    for (low, high), entries in zip(bands.values(), lee_chirikjian.theta_blocks(n), strict=True):
         band = {(i, j) for i in range(n) for j in range(n) if low <= j - i <= high}
         assert set(entries) == band - ({(0, 0)} if low + high < 0 else set())   # ∂θ_1 and ∂L_1 share one point, at right angles
 
@@ -53,17 +54,17 @@ def test_the_blocks_of_h_are_banded(n: int) -> None:
 @pytest.mark.parametrize("case", [c for c in CHAINS if c[1] > 1], ids=[name for name, n in CHAINS if n > 1])
 def test_the_derived_rows_are_those_of_the_inverse_jacobian(case: tuple[str, int]) -> None:
     made = chain(case)
-    soft, hard = geometry.exact_rows(made.n)
+    soft, hard = lee_chirikjian.exact_rows(made.n)
     rows = made.rows(soft).vstack(made.rows(hard))
     assert (rows * made.jacobian()).to_Matrix() == sp.eye(2 * made.n)
 
 
 def test_the_points_of_the_declared_geometry_are_those_of_14() -> None:
     made = symbolic(2)
-    found = geometry.places(2)
+    found = lee_chirikjian.places(2)
     phi = {sp.Symbol(f"theta{i + 1}", real=True): a for i, a in enumerate((sp.S.Zero, sp.Rational(1, 2)))}
     values = {sp.Symbol("t2", real=True): sp.tan(sp.Rational(1, 4))}
-    for i, x in enumerate(geometry.points(2)[1:]):
+    for i, x in enumerate(lee_chirikjian.points(2)[1:]):
         for symbol, by_hand in zip(x, made.x[i], strict=True):
             gap = (found[symbol].subs(phi) - by_hand.subs(values)).subs(dict.fromkeys(made.length, 2))
             assert abs(sp.N(gap, 40)) < 1e-35
@@ -79,7 +80,7 @@ def test_a_replaced_geometry_changes_the_blocks() -> None:
 
     usual = geometry.PLANAR
     by_square, by_twice = replace(usual, length=squared), replace(usual, direction=twice)
-    plain, changed = (geometry.theta_blocks(3, g) for g in (usual, by_square))
+    plain, changed = (lee_chirikjian.theta_blocks(3, g) for g in (usual, by_square))
     assert plain[0] == changed[0]
     assert plain[1] != changed[1]
     assert plain[2] != changed[2]
@@ -120,7 +121,7 @@ def test_one_mass_gives_a_tridiagonal_block_and_an_empty_diagonal() -> None:
 def test_fixmans_theorem(case: tuple[str, int]) -> None:
     """det G · det H^bb = det G^aa, LC (8), with det G = Π m² L²; and H^aa − H^ab (H^bb)⁻¹ H^ba = (G^aa)⁻¹, LC (12)."""
     made = chain(case)
-    soft, hard = geometry.exact_rows(made.n)
+    soft, hard = lee_chirikjian.exact_rows(made.n)
     aa, ab, bb = made.gram(made.rows(soft), made.rows(hard))
     mass = made.mass_matrix()
     weight = made.field(sp.Matrix([[sp.Mul(*(m * m * L * L for m, L in zip(made.mass, made.length, strict=True)))]]))
@@ -132,7 +133,7 @@ def test_fixmans_theorem(case: tuple[str, int]) -> None:
 def test_the_schur_complement_does_not_see_hard_gradients_in_the_soft_rows(case: tuple[str, int]) -> None:
     """Any multiples of ∂L added to ∂θ: other blocks, the same solution; LC's own rows (20)-(21) are of that kind."""
     made = chain(case)
-    soft, hard = (made.rows(rows) for rows in geometry.exact_rows(made.n))
+    soft, hard = (made.rows(rows) for rows in lee_chirikjian.exact_rows(made.n))
     plain = made.gram(soft, hard)
     random = Random(made.n)
     shift = sp.zeros(made.n, made.n)
@@ -141,7 +142,7 @@ def test_the_schur_complement_does_not_see_hard_gradients_in_the_soft_rows(case:
         shift = sp.Matrix(made.n, made.n, [sp.Rational(x.numerator, x.denominator) for x in rationals(random, made.n**2)])
     others = [soft + made.field(shift) * hard]
     if case[0].startswith("rationals"):
-        others.append(made.rows(geometry.published_rows(made.n)))
+        others.append(made.rows(lee_chirikjian.published_rows(made.n)))
         assert hard.vstack(others[-1] - soft).rank() == hard.rank()
     for other in others:
         blocks = made.gram(other, hard)

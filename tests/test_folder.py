@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import symgen
 from symgen.delivery import replacing as rooms
 from symgen.delivery.folder import SelfTestCase, texts, write
 from symgen.errors import RequestError
@@ -131,6 +132,22 @@ def test_the_self_test_passes(tmp_path: Path, real: str) -> None:
     if real == "double":
         source = run("gcc", "-E", "-P", "-Darm_SELFTEST", "-Darm_NO_STDIO", tmp_path / "arm" / "arm_selftest.c").stdout
         assert "printf" not in source
+
+
+class Reached(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", ["arm", None])
+def test_what_is_proved_has_the_name_that_is_written(name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def proved(*given: object) -> None:
+        assert given[-1] == (name or "scara")
+        raise Reached
+
+    monkeypatch.setattr("symgen.delivery.writing.cost_sheet", lambda *_: {})
+    monkeypatch.setattr("symgen.delivery.writing.proof_sheet", proved)
+    with pytest.raises(Reached):
+        symgen.generate("scara", tmp_path / "out", ["mass_matrix"], target="cortex-m4f", name=name)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from symgen.inspection.at import values
 from symgen.inspection.catalogue import owners, results
 from symgen.inspection.multiangle import MOST
 from symgen.inspection.parameters import parameters
-from symgen.inspection.pattern import MOVES, NUMBER, ZERO, pattern
+from symgen.inspection.pattern import MOVES, NUMBER, ZERO, Pattern, pattern
 from symgen.inspection.reading import CLOSED_UP_TO, read
 from symgen.inspection.where import COUNTS, where
 from symgen.mechanism import Angle
@@ -366,6 +366,16 @@ def test_no_name_in_a_picture_is_cut_or_read_as_a_formula(what: str) -> None:
         assert box.x1 <= figure.bbox.x1, text
         assert box.y1 <= figure.bbox.y1, text
     assert figure.axes[0].get_window_extent().width >= 30
+
+
+def test_names_that_would_be_too_small_are_left_out_evenly() -> None:
+    figures = pytest.importorskip("matplotlib.figure")
+    many = tuple((f"joint{k}", 1) for k in range(200))
+    figure = draw(figures.Figure, "long", Pattern("M", ((ZERO,) * 200,) * 200, ((0.0,) * 200,) * 200, many, many, "", False))
+    named = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    step = int(named[1].removeprefix("joint"))
+    assert step > 1
+    assert named == [f"joint{k}" for k in range(0, 200, step)]
 
 
 def test_a_picture_to_nowhere_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -57,6 +57,16 @@ def test_every_robot_is_answered_for(name: str) -> None:
             assert divisor.floor.certified != bool(divisor.floor.reason)
 
 
+@pytest.mark.parametrize("with_eva", [False, True])
+def test_progress_counts_up_to_its_total(with_eva: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgen.proof.finite", lambda *_: None)
+    said: list[tuple[str, int, int]] = []
+    prove(robot("planar_arm"), ["mass_matrix", "forward_dynamics"], states=2, with_eva=with_eva,
+          progress=lambda *one: said.append(one))
+    total = 5 + with_eva
+    assert [one[1:] for one in said] == [(0, 1), *((done, total) for done in range(total))]
+
+
 def test_a_generated_folder_is_proved_as_it_stands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "scara"
     generate(robot("scara"), folder, ["mass_matrix", "forward_dynamics"], real="float", name="arm")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import random
 import re
 import time
+from fractions import Fraction
 
 import pytest
 
 from symgen.backends import c99
 from symgen.ir import Program
 from symgen.options import TRIG, TextOptions
+from symgen.readback.literals import nearest
 from symgen.readback.rows import compare
+from symgen.reals import REALS
+from symgen.verification.text import check_text
 from tests.c_programs import arm, determinant, forward_dynamics, gravity, mass_matrix_and_bias, scrambled
 
 ARM = c99.Target("arm", 2, 2)
@@ -94,6 +98,25 @@ def test_one_error_gives_one_sentence_with_its_line() -> None:
     broken = TEXT.replace("0.7*s_2", "0.8*s_2")
     line = 1 + next(i for i, text in enumerate(broken.splitlines()) if "0.8*s_2" in text)
     assert compare(forward_dynamics(), broken) == [f"line {line}: k_2: no constant of the Program is the literal 0.8"]
+
+
+def test_the_first_of_many_differences_is_the_detail() -> None:
+    broken = TEXT.replace("0.7*s_2", "0.8*s_2").replace("6.867*", "6.868*")
+    wrong = compare(forward_dynamics(), broken)
+    check = check_text(forward_dynamics(), broken, "f", c99.Target("arm", 2, 2))
+    assert (check.error, check.detail) == (len(wrong), wrong[0])
+    assert len(wrong) > 1
+
+
+@pytest.mark.parametrize("value", [
+    Fraction(2**53 + 1), Fraction(2**53 + 3), Fraction(2**53 + 1, 3), Fraction(2**54 + 2, 2**200), Fraction(-1, 3), Fraction(0),
+    Fraction(5, 2**1075), Fraction(7, 2**1075), Fraction(1, 2**1074),
+])
+def test_the_nearest_number_is_the_even_one_of_two(value: Fraction) -> None:
+    """Python's own division of whole numbers rounds like that."""
+    negative, size = nearest(value, REALS["double"])
+    assert (negative, float(size)) == (value < 0, abs(value.numerator / value.denominator))
+    assert float(size) == size
 
 
 def test_every_single_digit_counts() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from symgen.errors import MechanismError, RequestError, UnknownName
 from symgen.functions import FUNCTIONS
-from symgen.mechanism import Body, Mechanism, Part, Shift
+from symgen.mechanism import Angle, Body, Mechanism, Part, Shift
 from symgen.reference.mechanics import ORACLES, Reference
-from symgen.reference.precision import FLOAT, arb
+from symgen.reference.precision import FLOAT, Scalars, arb
 from tests.oracles import CLOSED_FORMS, christoffel_bias, random_tree
 
 DIGITS = 80
@@ -179,6 +179,15 @@ def test_floats_are_the_balls_rounded() -> None:
             expected = np.array(truth[name], dtype=float)
             condition = 1e3 if function.needs_inverse else 1.0   # of these trees' mass matrices
             assert np.abs(value - expected).max() <= 1e-13 * condition * np.abs(expected).max(), (function.name, name)
+
+
+@pytest.mark.parametrize("radians", [Fraction(0), Fraction(1, 3)])
+@pytest.mark.parametrize("scalars", [FLOAT, arb(60)], ids=lambda scalars: scalars.name)
+def test_an_angle_is_radians_and_a_multiple_of_pi(scalars: Scalars, radians: Fraction) -> None:
+    whole = float(radians) + np.pi * 2 / 7
+    with scalars.working():
+        sine, cosine = scalars.sine_cosine(Angle(radians=radians, pi=Fraction(2, 7)))
+        assert (float(sine), float(cosine)) == pytest.approx((np.sin(whole), np.cos(whole)), abs=1e-15)
 
 
 def test_an_unknown_joint_type_and_a_missing_number_are_named() -> None:

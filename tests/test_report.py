@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from html.parser import HTMLParser
 from math import cos, radians
 from pathlib import Path
@@ -15,10 +16,10 @@ from symgen import methods
 from symgen.cli import main
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
-from symgen.mechanism import Body, Mechanism
+from symgen.mechanism import Angle, Body, Mechanism, Slide, Turn
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
-from symgen.report import pose, report, sparsity, tree
+from symgen.report import pose, report, show, sparsity, tree
 from tests.robots_for_tests import draw, point_mass_arm, robot
 
 
@@ -103,6 +104,15 @@ def test_a_name_is_data_and_not_html(tmp_path: Path) -> None:
     assert "<script" not in page
     assert "&lt;script" in page
     assert f"<b>{long}</b>" in page   # and never cut
+
+
+def test_places_are_shown_where_the_reference_has_them() -> None:
+    made = robot("chain5")
+    slanted = (Fraction(1), Fraction(-2), Fraction(2))
+    whole = tuple(step for joint in made.joints for step in joint.pose)
+    for steps in (whole, (*whole, Turn(slanted, Angle(pi=Fraction(1, 3))), Slide(slanted, Fraction(3, 10)), *whole)):
+        for shown, expected in zip(show._placed(steps), Reference(made, FLOAT).pose(steps), strict=True):
+            assert np.abs(np.array(shown) - expected).max() < 1e-14
 
 
 def test_every_body_is_one_line_of_the_tree_and_joined_to_its_parent() -> None:

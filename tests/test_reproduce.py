@@ -20,7 +20,7 @@ from symgen.errors import RequestError
 from symgen.measuring import bench
 from symgen.measuring.bench import STATES
 from symgen.reference.mechanics import Reference
-from symgen.reproduce import fixman_determinant, lee_chirikjian_fig2, rodriguez_filter, saha_counts
+from symgen.reproduce import fijany_depth, fixman_determinant, lee_chirikjian_fig2, rodriguez_filter, saha_counts
 from symgen.reproduce._page import slope
 from symgen.reproduce._planar import mass
 
@@ -91,6 +91,18 @@ def test_every_page_is_committed_with_its_picture(name: str) -> None:
     page = files[0].read_text(encoding="utf-8")
     assert reproduce.module(name).TITLE in page
     assert "Measured on:" in page or "the same on every machine" in page
+
+
+def test_a_line_goes_through_the_depths_that_it_was_fitted_to() -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(6, 4))
+    links, methods = (2, 8, 32), (fijany_depth.PARALLEL, *fijany_depth.SERIAL)
+    depths = {("f", m): [10 + 7 * (n.bit_length() - 1 if m == fijany_depth.PARALLEL else n) for n in links] for m in methods}
+    fijany_depth._draw(figure, links, ["f"], depths, dict.fromkeys(depths, (10.0, 7.0)))
+    lines = figure.axes[0].get_lines()
+    for marks, line in zip(lines[::2], lines[1::2], strict=True):
+        for end in (0, -1):
+            assert line.get_ydata()[end] == pytest.approx(marks.get_ydata()[end])
+    assert len(lines) == 2 * len(methods)
 
 
 def test_the_filter_whitens_what_it_is_given_and_not_something_else() -> None:

@@ -108,7 +108,7 @@ def assemble(
         gravity=gravity if gravity is not None else tree.gravity if tree.gravity is not None else EARTH,
         base=base,
         notes=tuple(dict.fromkeys(notes)),
-        source=source or tree.source,
+        source=source,
         source_sha256=source_sha256,
         base_parts=body_parts[BASE],
     )

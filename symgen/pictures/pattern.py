@@ -147,7 +147,7 @@ def _number(x: float) -> str:
 def _names(axis: Any, groups: Groups, cell: float, upright: bool) -> list[Any]:
     """A name in the middle of its rows or columns. Some names are left out where all of them would be smaller than SMALL."""
     points = min(USUAL, 0.8 * cell * POINT * min(size for _, size in groups))
-    step = 1 if points >= SMALL else math.ceil(SMALL / points)
+    step = math.ceil(SMALL / points)
     middles, names, at = [], [], 0.0
     for n, (name, size) in enumerate(groups):
         if n % step == 0:

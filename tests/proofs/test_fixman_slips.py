@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
-from symgen.methods.fixman import geometry
+from tests import lee_chirikjian
 from tests.point_mass_chains import Blocks, Chain, corner, exact, schur
 from tests.proofs import rotations as wc
 
@@ -24,15 +24,15 @@ def missed(found: Any, expected: Any) -> float:
 
 def six_links() -> tuple[Chain, DomainMatrix, Blocks]:
     made = exact(6)
-    soft, hard = (made.rows(rows) for rows in geometry.exact_rows(6))
+    soft, hard = (made.rows(rows) for rows in lee_chirikjian.exact_rows(6))
     return made, made.mass_matrix().inv(), made.gram(soft, hard)
 
 
 def test_lc_21_carries_d_i_in_its_last_term() -> None:
     made, inverse, (_, _, bb) = six_links()
-    hard = made.rows(geometry.exact_rows(6)[1])
+    hard = made.rows(lee_chirikjian.exact_rows(6)[1])
     for as_printed in (False, True):
-        aa, ab, _ = made.gram(made.rows(geometry.published_rows(6, as_printed)), hard)
+        aa, ab, _ = made.gram(made.rows(lee_chirikjian.published_rows(6, as_printed)), hard)
         error = missed(schur(aa, ab, bb), inverse)
         assert error > 1e-3 if as_printed else error < 1e-12
 
@@ -40,7 +40,7 @@ def test_lc_21_carries_d_i_in_its_last_term() -> None:
 def test_lc_20_to_21_are_not_the_blocks_of_the_inverse_metric() -> None:
     made, _, (aa, _, _) = six_links()
     whole = made.metric().inv()
-    published = made.gram(made.rows(geometry.published_rows(6)), made.rows(geometry.exact_rows(6)[1]))[0]
+    published = made.gram(made.rows(lee_chirikjian.published_rows(6)), made.rows(lee_chirikjian.exact_rows(6)[1]))[0]
     assert missed(aa, corner(whole, 6)) < 1e-12
     assert missed(published, corner(whole, 6)) > 1e-3
 
@@ -49,9 +49,9 @@ def test_lc_20_to_21_are_singular_on_a_straight_chain_and_the_exact_rows_are_not
     """They divide by sin θ_i, which SymPy sees as zero; the exact rows give M⁻¹ there too."""
     half = sp.Rational(1, 2)
     straight = Chain([sp.Integer(2), sp.Integer(3), sp.Integer(5)], [sp.Integer(1), half, sp.Integer(4)], [half] * 3)
-    soft, hard = (straight.rows(rows) for rows in geometry.exact_rows(3))
+    soft, hard = (straight.rows(rows) for rows in lee_chirikjian.exact_rows(3))
     assert (schur(*straight.gram(soft, hard)) * straight.mass_matrix()).to_Matrix() == sp.eye(3)
-    entries = [straight.settled(x) for row in geometry.published_rows(3) for part in row.values() for x in part]
+    entries = [straight.settled(x) for row in lee_chirikjian.published_rows(3) for part in row.values() for x in part]
     assert any(entry.has(sp.zoo, sp.nan) for entry in entries)
 
 
