@@ -38,7 +38,7 @@ NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist")
 FORTY = "tests/test_methods.py -k 'forty and (planar_arm or scara or square_tree6 or chain5)"
 
 ROOMS: dict[str, tuple[str, ...]] = {
-    "": ("tests/test_ir.py tests/test_toml.py tests/test_lumping.py", "tests/test_passes.py -k pipeline",
+    "": ("tests/test_reals.py tests/test_ir.py tests/test_toml.py tests/test_lumping.py", "tests/test_passes.py -k pipeline",
          "tests/test_shelf.py", "tests/test_cli.py"),
     "backends": ("tests/test_golden.py tests/test_c99.py", "tests/test_checked.py", "tests/test_inline_trig.py -k 'not proved'",
                  "tests/test_cpp17.py", "tests/test_dropped_in.py -k 'ascii or markdown'"),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from symgen.certificate.backward import Backward, backward, closed_root
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
-from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias
+from symgen.certificate.divisors import Floor, _short, arithmetic_of, divisor_floors, floors, own_inertias
 from symgen.certificate.elimination import Elimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition
@@ -212,6 +212,13 @@ def changed(mechanism: Mechanism, body: int, part: Part) -> Mechanism:
     bodies = list(mechanism.bodies)
     bodies[body] = replace(bodies[body], parts=(part,))
     return replace(mechanism, bodies=tuple(bodies))
+
+
+def test_a_floor_is_printed_rounded_down() -> None:
+    for value in (Fraction(1, 3), Fraction(2, 30001), Fraction(99999999, 10**8)):
+        short = _short(value)
+        assert value * (1 - Fraction(1, 10**5)) < short <= value
+        assert len(str(short.numerator)) <= 8
 
 
 def test_a_link_without_inertia_has_no_certificate() -> None:

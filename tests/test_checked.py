@@ -122,6 +122,7 @@ PLANTED = {
     "a range of one side": (r"\(fabs\(q\[3\]\) <= 32768\.0\)", "(q[3] <= 32768.0)"),
     "the other way": (r"!\(none >= 0\.0\)", "!(none <= 0.0)"),
     "a check upside down": (r"!\(none >= 0\.0\)", "(none >= 0.0)"),
+    "a status of another type": (r"int status", "long status"),
     "another status": (r"status = panda_DIVISOR", "status = panda_OK"),
     "an ok that is none": (r"int status = panda_OK", "int status = panda_DIVISOR"),
     "a status that is not returned": (r"return status;", "return panda_OK;"),

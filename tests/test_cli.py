@@ -19,7 +19,7 @@ import pytest
 
 import symgen
 from symgen import cli, commands
-from symgen.commands import _progress
+from symgen.commands import _progress, generate
 from symgen.commands._sharing import warn
 from symgen.description.loading import load
 from symgen.errors import SymgenError
@@ -132,9 +132,17 @@ def test_verbose_says_the_methods_and_why_and_the_times(run: Run, tmp_path: Path
     assert "symgen: mass_matrix by composite_body, the fewest operations: composite_body 4, newton_euler 4\n" in err
     assert re.search(r"^symgen: \d+\.\d\d s deriving mass_matrix$", err, re.M)
     assert re.search(r"^symgen: \d+\.\d\d s in all$", err, re.M)
+    _, _, verified = run("verify", "planar_arm", "-f", "mass_matrix", "--states", "1", "-v")
+    assert re.search(r"^symgen: \d+\.\d\d s compiling", verified, re.M)
+    assert all(float(taken) < 600 for taken in re.findall(r"(\d+\.\d\d) s ", err + verified))
     again = run(*words)
     assert again[:2] == (code, out)
     assert " s in all" not in again[2]
+
+
+@pytest.mark.parametrize(("name", "folder"), [("ur5-e_v1.2", "ur5-e_v1.2"), ("a b/c", "a_b_c"), ("..", "robot"), ("手", "手")])
+def test_a_robots_name_is_the_name_of_a_folder_here(name: str, folder: str) -> None:
+    assert generate._folder(name) == folder
 
 
 def test_robots_one_a_line(run: Run) -> None:

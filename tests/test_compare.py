@@ -16,7 +16,7 @@ import pytest
 import symgen
 from symgen import cli, methods
 from symgen.backends import c99
-from symgen.errors import BuildError, RequestError
+from symgen.errors import BuildError, OutOfReach, RequestError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program, Row
 from symgen.machine import footprint
@@ -166,6 +166,17 @@ def test_a_function_that_a_robot_cannot_have() -> None:
     assert any(line.startswith("left out: ") and FUNCTION in line for line in str(found).splitlines())
     with pytest.raises(RequestError, match="singular"):
         compare.compare(light, [FUNCTION])
+
+
+def test_a_function_beyond_every_method_is_left_out_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long(*_: object) -> None:
+        raise OutOfReach("too long")
+
+    monkeypatch.setattr(compare, "_comparison", too_long)
+    arm = symgen.load("planar_arm")
+    assert compare.compare(arm).refused[FUNCTION] == "too long"
+    with pytest.raises(OutOfReach, match="too long"):
+        compare.compare(arm, [FUNCTION])
 
 
 # -- temporaries ---------------------------------------------------------------------------------------------------

@@ -134,6 +134,13 @@ def test_the_self_test_passes(tmp_path: Path, real: str) -> None:
         assert "printf" not in source
 
 
+def test_progress_never_exceeds_its_total_and_ends_with_the_folder(tmp_path: Path) -> None:
+    said: list[tuple[str, int, int]] = []
+    symgen.generate("planar_arm", tmp_path / "out", ["mass_matrix"], checked=True, progress=lambda *one: said.append(one))
+    assert all(0 <= done <= total for _, done, total in said)
+    assert [one[1:] for one in said[-3:]] == [(1, 3), (2, 3), (3, 3)]
+
+
 class Reached(Exception):
     pass
 

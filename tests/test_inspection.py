@@ -96,15 +96,19 @@ def test_every_entry_is_the_references(name: str, letter: str) -> None:
 
 def test_named_equations_say_the_same_as_the_closed_form() -> None:
     """Substituting the names back, last to first, gives the closed form's number."""
-    derived = program("puma560", "inverse_dynamics")
-    for target in derived.outputs[0].rows[3:]:
+    derived = program("chain3", "inverse_dynamics")
+    rows = {row.name: index for index, row in enumerate(derived.rows) if row.name}
+    for target in derived.outputs[0].rows:
         made = equations(derived, [target])
         (whole,) = equations(derived, [target], named=False).entries
         known: dict[Any, Any] = {s: sp.Float(f"0.{3 + i}1") for i, s in enumerate(sorted(whole.free_symbols, key=str))}
         exact = whole.subs(known)
-        for symbol, expression in made.named:
+        for (symbol, expression), name in zip(made.named, made.in_c, strict=True):
             assert symbol not in known
             known[symbol] = expression.subs(known)
+            sign, row = (1, rows[name]) if name in rows else (-1, rows[f"neg_{name}"])   # a row neg_x holds −x
+            (alone,) = equations(derived, [row], named=False).entries
+            assert abs(known[symbol] - sign * alone.subs(known)) < 1e-12, name
         assert abs(made.entries[0].subs(known) - exact) < 1e-12
 
 

@@ -312,6 +312,17 @@ def test_the_sizes_are_not_far_above_the_answers(name: str) -> None:
         assert (known.sizes.of(function, result) <= 1e4 * exact).all()
 
 
+@pytest.mark.parametrize("name", ["ur5", "chain5"])
+def test_the_sizes_hold_for_the_worst_mass_matrix_within_theirs(name: str) -> None:
+    """δM_jk = ±s_jk, s_jk = √(s_j s_k), to first order: δ ln det M = tr(M⁻¹ δM)."""
+    known = Truth(robot(name), 4)
+    inverse = np.array(known.results("inverse_mass_matrix")["Minv"], dtype=float)
+    roots = known.sizes.roots
+    worst = np.sign(inverse) * roots[:, :, None] * roots[:, None, :]
+    moved = np.trace(inverse @ worst, axis1=-2, axis2=-1)
+    assert (known.sizes.of(VALUE, FUNCTIONS[VALUE].results[0].name) >= moved * 0.999).all()
+
+
 @pytest.mark.parametrize("method", methods.providers(VALUE))
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_every_method_passes_its_round_off_bound_with_a_payload(method: str, real: str) -> None:

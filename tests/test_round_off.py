@@ -262,6 +262,11 @@ def test_a_narrow_angle_has_a_narrow_sine() -> None:
     assert (found.hi - found.lo >= 0).all()
 
 
+def test_every_argument_at_run_time_has_its_ranges() -> None:
+    of = declared_ranges(robot("scara")).of
+    assert {name: len(of[name]) for name in ("payload", "wrench")} == {"payload": 10, "wrench": 6}
+
+
 def test_every_assumption_names_its_joint() -> None:
     assumed = declared_ranges(robot("puma560")).assumed
     assert any("joint3" in text and "no limits declared" in text for text in assumed)

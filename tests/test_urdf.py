@@ -232,6 +232,12 @@ def test_encodings(tmp_path: Path, encoding: str, declared: str, remarks: int) -
     assert sum("is not UTF-8" in text for text in kinds(m, "info")) == remarks
 
 
+def test_bytes_that_are_no_utf_8_are_named_by_line_and_place(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    path.write_bytes(b"<!--\n\n f\xfcr -->" + robot(*PLAIN).encode())
+    assert "line 3: byte 8 is not UTF-8 text; read as ISO-8859-1" in kinds(load(path), "info")
+
+
 def test_prefixes_that_nobody_declared_are_passed_over(tmp_path: Path) -> None:
     old = '<gazebo><controller:gazebo_ros name="c"><interface:position name="i"/></controller:gazebo_ros></gazebo>'
     assert read(tmp_path, *PLAIN, old, '<sensor:link name="a" xmlns:xacro=""/>').nq == 1

@@ -1,0 +1,19 @@
+"""The real types against NumPy's, which are IEEE 754's."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from symgen.reals import REALS
+
+
+@pytest.mark.parametrize(("name", "theirs"), [("float", np.float32), ("double", np.float64)])
+def test_a_type_has_the_numbers_of_ieee_754(name: str, theirs: type[np.floating]) -> None:
+    ours, info = REALS[name], np.finfo(theirs)
+    assert ours.largest == Fraction(float(info.max))
+    assert ours.least == Fraction(float(info.tiny))
+    assert ours.smallest == Fraction(float(info.smallest_subnormal))
+    assert (ours.eps, ours.unit) == (float(info.eps), float(info.eps) / 2)
