@@ -44,6 +44,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
                  "tests/test_cpp17.py", "tests/test_dropped_in.py -k 'ascii or markdown'"),
     "certificate": ("tests/test_certificate.py", "tests/test_regularity.py", "tests/test_round_off.py"),
     "commands": ("tests/test_cli.py", "tests/test_prove.py -k 'not every'"),
+    "commands/cost": ("tests/test_cost.py -k 'command or sentence'",),
     "delivery": ("tests/test_golden.py tests/test_left_out.py tests/test_folder.py",
                  "tests/test_evidence.py tests/test_dropped_in.py"),
     "derivation": ("tests/test_spatial.py tests/test_derivation.py tests/test_constants.py", f"{FORTY}'",

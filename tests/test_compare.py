@@ -281,6 +281,8 @@ def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_pa
     paths = re.findall(r'<path d="(M [^"]*?)"[^>]*style="fill: #(?:a9bfd4|1f5a94)"', text)
     wide = [max(xs) - min(xs) for xs in ([float(x) for x in re.findall(r"[\d.]+", path)[::2]] for path in paths)]
     assert max(wide) < 10 * sorted(x for x in wide if x > 0)[0]       # 1 stays a bar beside 1e12
+    fills = re.findall(r'<path d="M [^"]*"[^>]*style="fill: #(a9bfd4|1f5a94)"', text)
+    assert fills[:3] == ["1f5a94", "a9bfd4", "a9bfd4"]                # riccati, of which :fd4 is the default; dark
 
 
 @pytest.mark.usefixtures("exact_alone")

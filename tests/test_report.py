@@ -169,6 +169,11 @@ def test_the_factors_are_those_of_the_reference_s_mass_matrix(name: str) -> None
     assert np.linalg.slogdet(found["H_bb"])[0] == 1
 
 
+def test_neighbours_in_a_row_are_drawn_as_one_bar() -> None:
+    factor = sparsity.Factor("M", "", 2, 4, 3, ((0, 0), (3, 0), (9, 0), (0, 3)))
+    assert factor.path == "M0 0h6v3h-6zM9 0h3v3h-3zM0 3h3v3h-3z"
+
+
 def test_a_branch_leaves_zeros_and_a_chain_a_band() -> None:
     made = robot("tree6")
     found = {factor.name: factor for factor in sparsity.pictures(made)}
