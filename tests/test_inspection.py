@@ -112,6 +112,12 @@ def test_named_equations_say_the_same_as_the_closed_form() -> None:
         assert abs(made.entries[0].subs(known) - exact) < 1e-12
 
 
+def test_an_entry_is_a_multi_angle_form_and_a_whole_is_a_matrix() -> None:
+    arm = robot("planar_arm")
+    assert rendered(arm, "M[0,0]")[0].strip() == "1.75 + 0.5*cos(q1)"
+    assert rendered(arm, "M")[0].startswith("⎡")
+
+
 def test_a_method_can_be_asked_for_and_must_exist() -> None:
     one, two = (symgen.inspect("scara", "M[0,1]", method=m) for m in ("composite_body", "newton_euler"))
     assert sp.simplify(one - two).subs({q0: 0.3, q1: 0.4, sp.Symbol("q2", real=True): 0.1}) == pytest.approx(0, abs=1e-15)

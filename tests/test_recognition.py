@@ -131,6 +131,12 @@ def _all_are_bounded(mechanism: Mechanism, program: Program, bounds: Mapping[int
     return float(share.max())
 
 
+def test_a_row_is_read_through_its_negations() -> None:
+    reader = elimination._Reader.__new__(elimination._Reader)
+    reader.rows = (Row("input", (), (0, 0)), Row("neg", (0,)), Row("neg", (1,)))
+    assert [reader.bare(row) for row in range(3)] == [0, 0, 0]
+
+
 def test_floors_do_not_hang_on_names() -> None:
     name, method = "tree4", "composite_body"
     program = made(name, method)

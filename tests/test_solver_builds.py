@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,13 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
     assert outputs[0] == outputs[1]
     assert outputs[0][1] == b""
     assert [path.suffix for path in cache.iterdir()] == [".so"]
+
+
+def test_the_log_says_how_long_a_build_took(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "symgen")
+    fresh("logged", monkeypatch)
+    (said,) = re.findall(r"(\d+\.\d\d) s compiling with", caplog.text)
+    assert 0 < float(said) < 600
 
 
 def test_a_broken_library_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,13 @@ def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.Monke
     assert choosing.best(light("1"), "mass_matrix_solve", ProgramOptions("double")).method == "constraint_force"
 
 
+def test_what_drives_the_joints_is_the_bias_where_nothing_accelerates() -> None:
+    """The size of M a + c − tau at a = 0, less that of tau, is the size of c."""
+    known = Truth(symgen.load("scara"), 4)
+    rest = known.sizes.driven(0 * known.floats["v"]) - np.abs(known.floats["tau"])
+    assert rest.max(axis=-1) == pytest.approx(known.sizes.of("bias_force", "c"), rel=1e-12)
+
+
 def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None:
     of = [freedom(light(least)) for least in ("1", "1e-3", "1e-6", "1e-20")]
     assert of[0] < 1e4
