@@ -14,12 +14,12 @@ DEMO   := build/demo
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
-	@echo "make test    the tests, but those of 'make firmware' (six minutes on two cores)"
+	@echo "make test    the tests, but those of 'make firmware' (seven minutes on two cores)"
 	@echo "make check   ruff, and mypy --strict on symgen/ and on a user's program"
 	@echo "make package the wheel and the source distribution, into dist/, and what twine finds in them"
 	@echo "make golden  rewrite generated/, the committed C of the built-in robots"
 	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
-	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (six minutes)"
+	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (eleven minutes)"
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
 	@echo "make reproduce  prove the papers' identities, then rewrite docs/reproduce/, their results measured here (six minutes)"
 	@echo "make judge   rewrite the table of Pinocchio's verdicts on what generate gives by default for example-robot-data"

@@ -68,7 +68,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "methods/kinematics": (f"{FORTY} and kinematics'", "tests/test_payload_and_frames.py -k frame"),
     "passes": ("tests/test_golden.py", "tests/test_passes.py"),
     "pictures": ("tests/test_inspection_requests.py -k picture", "tests/test_compare.py -k picture"),
-    "programs": ("tests/test_derived_once.py tests/test_variants.py", "tests/test_left_out.py tests/test_shelf.py"),
+    "programs": ("tests/test_derived_once.py tests/test_variants.py", "tests/test_regularity.py tests/test_shelf.py"),
     "proof": ("tests/test_round_off.py", "tests/test_prove.py", "tests/test_eva.py"),
     "readback": ("tests/test_readback.py", "tests/test_checked.py"),
     "reference": ("tests/test_reference.py", f"{FORTY}'", "tests/test_regularity.py", "tests/test_wrench.py"),
