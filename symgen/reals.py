@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from dataclasses import dataclass
@@ -77,6 +78,9 @@ class Real:
         The number comes back as the Python float of the same value. It is rounded from the fraction itself: through double a
         float would be rounded twice.
         """
+        if self.digits == sys.float_info.mant_dig:
+            with contextlib.suppress(OverflowError):
+                return float(value)   # Python rounds a quotient of whole numbers once
         nearest = self.nearest(value)
         if abs(nearest) > self.largest:
             size = f"of about 1e{round((abs(value.numerator).bit_length() - value.denominator.bit_length()) * math.log10(2))}"
