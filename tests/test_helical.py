@@ -61,7 +61,7 @@ def press() -> Mechanism:
 
 
 def test_every_function_is_verified() -> None:
-    """By the method that is chosen; by every method a screw stands behind and before every other joint in `test_methods`."""
+    """By the method that is chosen. By every method: the chains, trees and pairs of `test_methods` have screws."""
     report = symgen.verify(press(), states=2, compiled=False)
     assert not report.failures
     assert {check.subject.partition("=")[0] for check in report.of("algebra")} == set(FUNCTIONS)

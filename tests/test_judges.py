@@ -27,9 +27,9 @@ ROBOTS = list({judges.short(path).partition("/")[0]: path for path in reversed(F
 SMALL, LARGE = 10_000, 100_000
 """Bytes of a file that is short enough to be judged in both ways, and of one whose Programs `make judge` has alone."""
 PROGRAMS = [path for path in ROBOTS if path.stat().st_size < LARGE]
-OTHERS = [path for path in FILES if path not in PROGRAMS or path.stat().st_size < SMALL]
-VARIANTS = ("talos_full_v2_box.urdf", "talos_reduced_box.urdf", "talos_reduced_corrected.urdf", "tiago_dual.urdf")
-"""Large, and read here in another file but for a few links."""
+REFERENCE = [path for path in FILES if path.stat().st_size < SMALL or (path not in PROGRAMS and (
+    path in ROBOTS or path.stat().st_size < LARGE))]
+"""All but the middling ones that are judged by their Programs, and large files of a robot that another file has."""
 LOADED = 66
 """Files that Pinocchio loads with a moving joint, of the 69 in example-robot-data 6.0."""
 SINGULAR = {"romeo_description/urdf/romeo.urdf", "romeo_description/urdf/romeo_laas_small.urdf"}
@@ -48,7 +48,7 @@ def test_pinocchio_agrees_with_the_programs(path: Path) -> None:
     assert ("forward_dynamics" not in verdict.as_snapped) == (verdict.file in SINGULAR), verdict.reason
 
 
-@pytest.mark.parametrize("path", [path for path in OTHERS if path.name not in VARIANTS], ids=judges.short)
+@pytest.mark.parametrize("path", REFERENCE, ids=judges.short)
 def test_pinocchio_agrees_with_the_reference(path: Path) -> None:
     """Nothing derived stands between: it judges the reader, the reference and the harness, small robots in every function."""
     verdict = judges.judge(path, partial(judges.by_reference, all_to=8))
