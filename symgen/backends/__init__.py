@@ -65,6 +65,7 @@ def environment(backend: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         newline_sequence="\n",
+        auto_reload=False,
         autoescape=select_autoescape(("html.j2",), default=False),
     )
 

@@ -36,18 +36,17 @@ def vee(skew: Any) -> Any:
     return sp.Matrix([skew[2, 1], skew[0, 2], skew[1, 0]])
 
 
-def motion_subspace(rotation: Any, shift: Any, q: Any) -> Any:
-    """H = d(pose)/dq as a twist of the moved frame, in its own axes: (vee(Rᵀ R'), Rᵀ r')."""
-    spin = (rotation.T * rotation.diff(q)).applyfunc(sp.trigsimp)
-    slide = (rotation.T * shift.diff(q)).applyfunc(sp.trigsimp)
-    return sp.Matrix.vstack(vee(spin), slide)
+def motion_subspace(rotation: Any, shift: Any, q: Any, at: Any = None) -> Any:
+    """H = d(pose)/dq as a twist of the moved frame, in its own axes: (vee(Rᵀ R'), Rᵀ r'); where q is `at`, if that is given."""
+    twist = sp.Matrix.vstack(vee(rotation.T * rotation.diff(q)), rotation.T * shift.diff(q))
+    return (twist if at is None else twist.subs(q, at)).applyfunc(sp.trigsimp)
 
 
 def _columns(kind: str, q: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
     """H (6 x nv) of a joint type: column k is what q ⊕ ε e_k does at ε = 0."""
     joint, e = joint_type(kind), sp.Symbol("epsilon", real=True)
     along = [joint.moved(q, [e if i == k else sp.S.Zero for i in range(joint.nv)]) for k in range(joint.nv)]
-    return sp.Matrix.hstack(*(motion_subspace(*joint.pose(place, parameters), e).subs(e, 0) for place in along))
+    return sp.Matrix.hstack(*(motion_subspace(*joint.pose(place, parameters), e, at=0) for place in along))
 
 
 @cache
