@@ -163,6 +163,7 @@ def test_show_json_is_json(run: Run) -> None:
     facts = json.loads(out)
     assert code == 0
     assert facts["nq"] == len(facts["joints"]) == 4
+    assert out.startswith('{\n  "')   # and for a person
 
 
 @pytest.mark.parametrize("words", [["--gravity", "-9.81,0,0"], ["--gravity=-9.81,0,0"]])

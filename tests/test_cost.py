@@ -13,6 +13,7 @@ from symgen import generate, load
 from symgen.backends import c99
 from symgen.certificate import checked_floors
 from symgen.cli import main
+from symgen.commands.cost import _clock
 from symgen.errors import RequestError, ToolMissing
 from symgen.machine import targets
 from symgen.machine.cost import OPTIMIZE, Cost, measure
@@ -206,6 +207,11 @@ def test_the_command_measures_checked_functions(capsys: pytest.CaptureFixture[st
         (entry,) = json.loads(capsys.readouterr().out)["functions"]
         flash.append(entry["flash"])
     assert flash[0] < flash[1]
+
+
+def test_the_command_takes_any_positive_clock() -> None:
+    assert _clock("0.5") == 0.5
+    assert _clock(None) is None
 
 
 @pytest.mark.parametrize(("words", "said"), [

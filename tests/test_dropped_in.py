@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -16,6 +17,7 @@ from symgen.backends._ascii import ascii_text
 from symgen.backends._c_text import comment
 from symgen.cli import main
 from symgen.delivery.folder import texts, write
+from symgen.description import marks
 from symgen.errors import DescriptionError, RequestError
 from symgen.machine import targets
 from symgen.options import TextOptions
@@ -175,6 +177,16 @@ def test_functions_alone_are_replaced_and_what_stands_beside_them_stays(tmp_path
     assert set(content(folder) or {}) == {*made["files"], *mine, *left}
     put(folder)                       # and back
     assert set(content(folder) or {}) == ALONE | mine.keys() | left.keys()
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe would keep its reader waiting for good."""
+    put(tmp_path)
+    os.mkfifo(tmp_path / "pipe.h")
+    read: list[str] = []
+    monkeypatch.setattr(marks, "_head", lambda path: read.append(path.name) or "")
+    marks.functions_alone(tmp_path)
+    assert set(read) == ALONE
 
 
 def test_what_is_not_known_to_be_symgen_s_is_not_replaced(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from symgen.description.tip import tip
 from symgen.options import ProgramOptions
 from symgen.programs.making import programs
 from symgen.proof import eva
+from symgen.tables import span
 from tests.robots_for_tests import robot
 from tests.test_firmware import need
 
@@ -52,6 +53,18 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 def readme(folder: Path) -> str:
     return (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_cost_stands_under_its_heading(made: Path) -> None:
+    costs = manifest(made)["cost"]["functions"]
+    tables = [[line.strip("|").split("|") for line in block.splitlines() if line.startswith("|")]
+              for block in readme(made).split("\n\n") if "| cycles" in block]
+    ((heading, _, *rows),) = tables
+    at = next(i for i, words in enumerate(heading) if words.strip().startswith("cycles"))
+    for name, row in zip(costs, rows, strict=True):
+        assert len(row) == len(heading)
+        assert row[0].strip() == f"`{name}`"
+        assert row[at].strip() == span(costs[name]["cycles"])
 
 
 def test_the_manifest_holds_what_the_proof_found(made: Path) -> None:

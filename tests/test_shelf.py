@@ -248,7 +248,7 @@ def test_the_stamp_depends_on_every_file_of_source(tmp_path: Path, monkeypatch: 
         monkeypatch.setattr(shelf, "_files", lambda: (str(first), str(second)))
         stamps.add(shelf._source.__wrapped__())
     assert len(stamps) == 3
-    monkeypatch.setattr(shelf, "_files", lambda: (str(first), str(tmp_path / "gone.py")))
+    monkeypatch.setattr(shelf, "_files", lambda: (str(tmp_path / "gone.py"),))
     assert shelf._edited()   # nothing may be kept of what cannot be looked at
 
 

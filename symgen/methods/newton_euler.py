@@ -27,7 +27,7 @@ class Motion:
     alpha: Vector
     accel: Vector
     U: Matrix
-    squares: tuple[Scalar, Scalar, Scalar]
+    squares: tuple[Scalar, ...]
 
 
 def acceleration_field(omega: Vector, alpha: Vector) -> tuple[Matrix, tuple[Scalar, Scalar, Scalar]]:
@@ -60,7 +60,7 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
     for i, link in enumerate(linkage.links):
         if link.parent < 0:
             rest = -linkage.gravity[i] if gravity else zeros
-            parent = Motion(zeros, zeros, rest, (zeros, zeros, zeros), (linkage.zero,) * 3)   # (2.1)
+            parent = Motion(zeros, zeros, rest, (zeros, zeros, zeros), ())   # (2.1); no moment acts on the base
         else:
             parent = motions[link.parent]
         linkage.step(i, "velocity and acceleration, RK (2.2)-(2.5)")
