@@ -122,14 +122,14 @@ _MADE: dict[str, dict[str, Any]] = {
     "tree3": {"n": 3, "kind": "tree", "joints": kinds(), "seed": 149},   # branches; winds, slides and turns
     **{f"square_chain{n}": {"n": n, "joints": kinds(), "general": False} for n in (4, 7)},
     "tree4": {"n": 4, "kind": "tree", "joints": kinds()},
-    "tree6": {"n": 6, "kind": "tree", "joints": kinds(), "seed": 84},   # every type, from one root, branching twice
+    "tree5": {"n": 5, "kind": "tree", "joints": kinds(), "seed": 312},   # every type, from one root, branching twice
     **{f"square_tree{n}": {"n": n, "kind": "tree", "joints": kinds(), "general": False} for n in (6, 9)},
     **{f"{a}_{b}": {"n": 2, "joints": (a, b)} for a in kinds() for b in kinds()},   # every type behind every type
 }
 MADE = tuple(_MADE)
 ROBOTS = BUILT_IN + MADE
-FEW = ("scara", "puma560", "chain5", "tree6")
-TELLING = ("one", "planar_arm", "planar_point_mass", "scara", "puma560", "panda", "chain5", "tree6", "square_tree6")
+FEW = ("scara", "puma560", "chain3", "tree5")
+TELLING = ("one", "planar_arm", "planar_point_mass", "scara", "puma560", "panda", "chain5", "tree5", "square_tree6")
 """One of each sort: in a plane, of points, with a slide, six joints with zeros, the largest that is built in, axes anyhow with
 every joint type, branches with axes anyhow, and branches at right angles from two roots."""
 _MOVES = {joint_type(kind).pose: kind for kind in kinds()}.values()

@@ -77,8 +77,7 @@ def test_the_exact_pivot_is_no_less_than_the_links_own_inertia(name: str) -> Non
         assert (found[:, k] >= float(own.value) * (1 - 1e-9)).all()
 
 
-@pytest.mark.parametrize("real", ["float", "double"])
-@pytest.mark.parametrize("name", FOUR)
+@pytest.mark.parametrize(("name", "real"), [*((name, "float") for name in FOUR), ("panda", "double")])
 def test_every_divisor_of_forward_dynamics_is_certified(name: str, real: str) -> None:
     mechanism, made, found = certified(name, "forward_dynamics", None, real)
     assert found
@@ -162,7 +161,7 @@ def analysed(mechanism: Mechanism, arithmetic: Coarse) -> tuple[Program, Recogni
     return made, recognised, found, backward(found, Bodies(mechanism, ranges), rounded, arithmetic)
 
 
-@pytest.mark.parametrize(("name", "seed"), [("panda", None), ("ur5", 3), ("puma560", None), ("chain9", None), ("tree6", 3),
+@pytest.mark.parametrize(("name", "seed"), [("panda", None), ("ur5", 3), ("puma560", None), ("chain9", None), ("tree5", 3),
                                             ("square_chain7", None), ("square_tree9", 3)])
 def test_the_computed_factors_are_those_of_a_mass_matrix_as_near_as_the_analysis_says(name: str, seed: int | None) -> None:
     """Û D̂ Ûᵀ − M against E, entry by entry: the step that the certificate in float stands on."""

@@ -168,6 +168,7 @@ def test_a_function_that_a_robot_cannot_have() -> None:
         compare.compare(light, [FUNCTION])
 
 
+@pytest.mark.usefixtures("exact_alone")
 def test_a_function_beyond_every_method_is_left_out_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_long(*_: object) -> None:
         raise OutOfReach("too long")

@@ -48,9 +48,11 @@ def by_polynomials(function: str) -> list[str]:
 
 @pytest.mark.parametrize("keep", ["none", "m,c,I,l"])
 @pytest.mark.parametrize("letter", ["M", "g"])
-@pytest.mark.parametrize("name", [*(name for name in TELLING if name != "tree6"), "tree4"])
+@pytest.mark.parametrize("name", [*(name for name in TELLING if name != "tree5"), "tree4"])
 def test_methods_agree_to_the_last_coefficient(name: str, letter: str, keep: str) -> None:
     """Equality of forms is equality of entries: decided by comparison."""
+    if (name, keep) == ("panda", "m,c,I,l"):
+        pytest.skip("the same by puma560, sooner")
     found = by_polynomials(ENTRIES[letter][0])
     assert len(found) == 2
     for index in entries(name, letter):
@@ -75,7 +77,7 @@ def test_forms_are_equal_exactly_where_entries_are(name: str) -> None:
 @pytest.mark.parametrize("letter", ENTRIES)
 @pytest.mark.parametrize("name", [*FEW, "square_chain4", "prismatic_revolute", "planar_arm"])
 def test_it_evaluates_to_the_reference(name: str, letter: str) -> None:
-    if name == "tree6" and letter in ("c", "tau"):
+    if name == "tree5" and letter in ("c", "tau"):
         pytest.skip("the same by tree4, sooner")
     at = states(name, 2, BALLS)
     expected = truth(name, ENTRIES[letter][0], 2, BALLS)[RESULT[letter]]

@@ -143,7 +143,7 @@ def test_a_general_arm_feels_seven_parameters_a_link_but_for_the_first() -> None
 @pytest.mark.parametrize(("name", "letter"), [
     *((name, letter) for name in ("planar_arm", "planar_point_mass", "scara", "tree4", "prismatic_revolute")
       for letter in LETTERS),
-    *((name, letter) for name in ("puma560", "panda") for letter in "Mg"),   # forms of velocities take seconds each
+    *(("puma560", letter) for letter in "Mg"), ("panda", "g"),   # forms of velocities take seconds each
 ])
 def test_dependence_is_that_of_the_multi_angle_form(name: str, letter: str) -> None:
     got, mechanism = found(name, letter), robot(name)
@@ -159,7 +159,7 @@ def test_dependence_is_that_of_the_multi_angle_form(name: str, letter: str) -> N
 
 
 def test_a_mass_matrix_does_not_know_where_its_first_joint_is() -> None:
-    for name in READ:
+    for name in (name for name in READ if name != "panda"):
         joints = found(name, "M").joints
         assert all(0 not in joints[i][j] for i in range(len(joints)) for j in range(len(joints)))
         assert all(joints[i][j] == joints[j][i] for i in range(len(joints)) for j in range(len(joints)))

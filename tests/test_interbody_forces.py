@@ -171,7 +171,7 @@ def checked(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Repo
 
 
 def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = random_tree(21, 4, branching=0.5)
+    tree = random_tree(31, 4, branching=0.5)
     assert checked(tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions())).passed
     monkeypatch.setattr(by_recursion, "wrench_outward",
                         lambda rotation, shift, n, f: wrench_outward(rotation, shift * rotation.factors[0][0][0].home.zero, n, f))
@@ -180,7 +180,7 @@ def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPat
 
 
 def test_forces_in_the_axes_of_the_wrong_link_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = random_tree(21, 4, branching=0.5)
+    tree = random_tree(31, 4, branching=0.5)
     straight = by_constraints.axes_by_sweep
     monkeypatch.setattr(by_constraints, "axes_by_sweep", lambda linkage: [straight(linkage)[0]] * len(linkage))
     report = checked(tree, lambda: derive(tree, "interbody_forces", "constraint_force", ProgramOptions()))

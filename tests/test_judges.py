@@ -24,15 +24,14 @@ pytest.importorskip("pinocchio")
 FILES = judges.files()
 ROBOTS = list({judges.short(path).partition("/")[0]: path for path in reversed(FILES)}.values())
 """One file of each robot; the others differ by a hand or a sensor."""
-SMALL, LARGE = 10_000, 100_000
-"""Bytes of a file that is short enough to be judged in both ways, and of one whose Programs `make judge` has alone."""
-PROGRAMS = [path for path in ROBOTS if path.stat().st_size < LARGE]
-REFERENCE = [path for path in FILES if path.stat().st_size < SMALL or (path not in PROGRAMS and (
-    path in ROBOTS or path.stat().st_size < LARGE))]
-"""All but the middling ones that are judged by their Programs, and large files of a robot that another file has."""
 LOADED = 66
 """Files that Pinocchio loads with a moving joint, of the 69 in example-robot-data 6.0."""
 SINGULAR = {"romeo_description/urdf/romeo.urdf", "romeo_description/urdf/romeo_laas_small.urdf"}
+SMALL, LARGE = 10_000, 25_000
+"""Bytes of a file that is short enough to be judged in both ways, and of one whose Programs `make judge` has alone."""
+PROGRAMS = [path for path in ROBOTS if path.stat().st_size < LARGE or judges.short(path) in SINGULAR]
+REFERENCE = [path for path in FILES if path.stat().st_size < SMALL or (path in ROBOTS and path not in PROGRAMS)]
+"""Every robot is judged in one way at least, and every file by `make judge`."""
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=judges.short)

@@ -22,7 +22,7 @@ from symgen.reference.precision import Array
 from tests.oracles import random_tree
 from tests.robots_for_tests import BALLS, TELLING, draw, largest, rationals, robot, run
 
-TREE = random_tree(21, 5, branching=0.5)
+TREE = random_tree(31, 4, branching=0.5)
 """Frames on the base ("world", displaced), on each body, and displaced on the last ("tool")."""
 LOADED = [name for name, spec in FUNCTIONS.items() if PAYLOAD in spec.feels]
 PLACED = [name for name, spec in FUNCTIONS.items() if spec.needs_frame]
@@ -51,7 +51,7 @@ def test_the_carriers_are_what_they_are_called() -> None:
     panda, hand = carrier("a lumped link")
     assert hand not in [body.name for body in panda.bodies]
     assert panda.frame(hand).pose
-    assert TREE.children(0)
+    assert len(TREE.children(0)) > 1
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix", "gravity_force", "mass_matrix_solve"])

@@ -384,7 +384,7 @@ def analysed(name: str, arithmetic: Arithmetic) -> tuple[Bodies, dict[int, Round
     return bodies, rows, backward(read_elimination(recognised), bodies, rows, arithmetic)
 
 
-@pytest.mark.parametrize(("name", "bits"), [("puma560", 24), ("panda", 24), ("tree4", 22), ("tree6", 24), ("chain5", 22),
+@pytest.mark.parametrize(("name", "bits"), [("puma560", 24), ("panda", 24), ("tree4", 22), ("tree5", 24), ("chain5", 22),
                                             ("square_tree6", 24)])
 def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str, bits: int) -> None:
     """M + E with the signs of E that hurt a pivot most, at its own rates: D falls by its share at most, and t is kept."""
@@ -433,7 +433,7 @@ def dense(error: Backward, inside: list[int], t: Mapping[int, Any]) -> Array:
     return E
 
 
-@pytest.mark.parametrize("name", ["puma560", "panda", "tree6"])
+@pytest.mark.parametrize("name", ["puma560", "panda", "tree5"])
 def test_every_rounding_of_an_entry_is_counted(name: str) -> None:
     """Each summand goes through the additions above it. A product has besides: 1/D, the multiplier, itself, and a constant."""
     arithmetic = arithmetic_of("float", PLAIN)

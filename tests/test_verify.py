@@ -50,7 +50,7 @@ def test_a_function_asked_for_alone_has_an_identity_to_obey(function: str) -> No
 
 
 def test_float_payload_frame_and_macros() -> None:
-    report = verify("ur5", states=4, real="float", payload="tool0", frame="wrist_1_link", trig="macro")
+    report = verify("scara", states=4, real="float", payload="link4", frame="link3", trig="macro")
     assert report.passed, str(report)
     assert report.real == "float"
 
