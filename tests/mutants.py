@@ -50,7 +50,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "derivation": ("tests/test_spatial.py tests/test_derivation.py tests/test_constants.py", f"{FORTY}'",
                    "tests/test_operations.py", "tests/test_model.py -k 'not panda'", "tests/test_closed_forms.py"),
     "description": ("tests/test_quantities.py -k 'not no_text'", "tests/test_toml.py tests/test_urdf.py tests/test_tip.py",
-                    "tests/test_bad_input.py tests/test_lumping.py"),
+                    "tests/test_bad_input.py tests/test_lumping.py", "tests/test_dropped_in.py -k no_file"),
     "functions": ("tests/test_golden.py", f"{FORTY}'"),
     "inspection": ("tests/test_inspection.py", "tests/test_inspection_requests.py", "tests/test_inspection_parameters.py -k arm",
                    "tests/test_inspection_structure.py -k 'scara or tree or arm'", "tests/test_inspection_multiangle.py -k arm",
@@ -75,7 +75,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "report": ("tests/test_toml.py tests/test_report.py",),
     "reproduce": ("tests/test_reproduce.py tests/test_saha_counts.py",),
     "verification": ("tests/test_verdicts.py", "tests/test_verify.py -k 'not random'", "tests/test_planted_errors.py",
-                     "tests/test_log_determinant.py -k sizes", "tests/test_readback.py -k differences"),
+                     "tests/test_log_determinant.py -k size", "tests/test_readback.py -k differences"),
 }
 
 
