@@ -35,7 +35,7 @@ LIMIT = 240
 NO_END = "no end"
 NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist")
 
-FORTY = "tests/test_methods.py -k 'forty and (planar_arm or scara or square_tree6 or chain5)"
+FORTY = "tests/test_methods.py -k 'forty and (one or planar_arm or scara or square_tree6 or chain5)"
 
 ROOMS: dict[str, tuple[str, ...]] = {
     "": ("tests/test_reals.py tests/test_ir.py tests/test_toml.py tests/test_lumping.py", "tests/test_passes.py -k pipeline",
