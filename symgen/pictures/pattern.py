@@ -130,7 +130,7 @@ def _matrix(chart: Any, found: Pattern, cell: float) -> None:
                 dark = sum(shades[r][c]) < 1.95
                 text = _number(x)
                 chart.text(c, r, text, ha="center", va="center", color="white" if dark else INK,
-                           fontsize=min(11.0, 1.5 * cell * POINT / max(4, len(text))))
+                           fontsize=min(11.0, 1.5 * cell * POINT / max(4.0, len(text) + text.count("−") / 2)))   # a wide sign
 
 
 def _number(x: float) -> str:
