@@ -72,6 +72,8 @@ def keep(facts: Any, kind: str, *key: Any) -> None:
         if len(payload) > _LONGEST_ENTRY:
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not _private(path.parent):
+            return
         handle, name = tempfile.mkstemp(prefix="keeping-", dir=path.parent)   # private to its owner
         try:
             with os.fdopen(handle, "wb") as file:
@@ -103,15 +105,28 @@ def _read(path: Path) -> bytes | None:
     """The text behind the hash, if the hash fits and nobody else can have written it."""
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
         known = os.fstat(file.fileno())
-        if not stat.S_ISREG(known.st_mode) or known.st_size > _LONGEST_ENTRY + 1000:
-            return None
-        if hasattr(os, "geteuid") and (known.st_uid != os.geteuid() or known.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        if not own(known) or known.st_size > _LONGEST_ENTRY + 1000:
             return None
         data = file.read()
     start = len(FORMAT) + 65
     payload = data[start:]
     head = FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n"
     return payload if data[:start] == head else None
+
+
+def own(known: os.stat_result) -> bool:
+    """Whether this is a file that belongs to the user and that nobody else may write."""
+    return stat.S_ISREG(known.st_mode) and _alone(known)
+
+
+def _private(folder: Path) -> bool:
+    """Whether this is a folder, and no link to one, that belongs to the user and that nobody else may write."""
+    known = folder.lstat()
+    return stat.S_ISDIR(known.st_mode) and _alone(known)
+
+
+def _alone(known: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or (known.st_uid == os.geteuid() and not known.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 _written = LARGEST

@@ -56,7 +56,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
                    "tests/test_inspection_structure.py -k 'scara or tree or arm'", "tests/test_inspection_multiangle.py -k arm",
                    "tests/test_inspection_forms.py -k arm"),
     "joints": (f"{FORTY}'", "tests/test_reference.py"),
-    "machine": ("tests/test_image.py tests/test_cost.py", "tests/test_solver.py -k 'not ctrl'", "tests/test_solver_builds.py"),
+    "machine": ("tests/test_image.py tests/test_cost.py", "tests/test_solver.py -k 'not ctrl'",
+                "tests/test_solver_builds.py tests/test_library.py"),
     "measuring": ("tests/test_bench.py", "tests/test_compare.py"),
     "methods": (f"{FORTY}'", "tests/test_variants.py", "tests/test_inspection_quantities.py"),
     **{f"methods/{name}": (f"{FORTY} and {name}'", *more, f"tests/test_inspection_quantities.py -k {name}") for name, more in {

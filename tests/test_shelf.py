@@ -276,6 +276,18 @@ def test_regularity_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch)
         assert making.loss(arm, payload) == answer
 
 
+@pytest.mark.parametrize("how", ["a link", "any may write it"])
+def test_nothing_is_kept_in_a_folder_that_another_can_have_laid_out(how: str, kept: Path, tmp_path: Path) -> None:
+    if how == "a link":
+        (tmp_path / "there").mkdir(mode=0o700)
+        kept.symlink_to(tmp_path / "there")
+    else:
+        kept.mkdir()
+        kept.chmod(0o777)
+    assert symgen.program("planar_arm", "gravity_force")
+    assert list(kept.iterdir()) == []
+
+
 def test_a_disk_that_refuses_is_no_failure(kept: Path) -> None:
     kept.parent.joinpath("kept").write_text("a file stands in the way")
     assert symgen.program("planar_arm", "gravity_force").rows

@@ -2,7 +2,7 @@
 
 The compiler is called directly, so that nothing reaches the terminal and nothing is guessed: the functions as they are
 printed, a loop over states for each, and the file that cffi writes. A library is built in a folder of its own beside
-its place in the cache and renamed into it, so that two processes may build the same one at once.
+its place in the cache and renamed into it (`library`), so that two processes may build the same one at once.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
 from symgen.ir import Program
+from symgen.machine import library
 from symgen.machine.compilers import WAY_OUT, find_compiler
 from symgen.shelf import LOG, cache_folder
 
@@ -91,9 +92,12 @@ def opened(module: str) -> ModuleType | None:
     """The library of that name (`load` gives it its name), where it is in the cache."""
     if not re.fullmatch("_symgen_[0-9a-f]{24}", module):
         return None
-    if module not in _LOADED and (found := _open(module, _place(module))) is not None:
-        LOG.info("compiled before: %s", _place(module))
-        _LOADED[module] = found
+    if module not in _LOADED:
+        path = _place(module)
+        found = _open(module, path) if library.whole(path) else None
+        if found is not None:
+            LOG.info("compiled before: %s", path)
+            _LOADED[module] = found
     return _LOADED.get(module)
 
 
@@ -127,9 +131,7 @@ def _platform(build: Build) -> tuple[str, ...]:
 
 
 def _open(module: str, path: Path) -> ModuleType | None:
-    """The library at `path`, or None when it does not exist or cannot be loaded."""
-    if not path.exists():
-        return None
+    """The library at `path`, or None where it cannot be loaded."""
     spec = spec_from_file_location(module, path, loader=ExtensionFileLoader(module, str(path)))
     if spec is None or spec.loader is None:
         return None
@@ -150,14 +152,14 @@ def _make(
     if not (Path(include) / "Python.h").is_file():
         raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="building-", dir=path.parent) as folder:
+        cache = library.prepared(path.parent)
+        with tempfile.TemporaryDirectory(prefix="building-", dir=cache) as folder:
             built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include)
-            os.replace(built, path)
+            loaded = _open(module, built)   # where it was built: another process may be putting its own in the same place
+            library.put(built, path)
     except OSError as error:
         reason = error.strerror or str(error)
         raise BuildError(f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a folder with room") from None
-    loaded = _open(module, path)
     if loaded is None:
         raise BuildError(f"the library {path} was built but Python cannot load it; check that CC builds for this Python")
     LOG.info("%.2f s compiling with %s: %s", perf_counter() - start, compiler[0], path)
