@@ -76,7 +76,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "report": ("tests/test_toml.py tests/test_report.py",),
     "reproduce": ("tests/test_reproduce.py tests/test_saha_counts.py",),
     "verification": ("tests/test_verdicts.py", "tests/test_verify.py -k 'not random'", "tests/test_planted_errors.py",
-                     "tests/test_log_determinant.py -k size", "tests/test_readback.py -k differences"),
+                     "tests/test_log_determinant.py tests/test_place_of_base.py -k size",
+                     "tests/test_readback.py -k differences"),
 }
 
 

@@ -153,6 +153,7 @@ def test_a_joints_name_is_an_index() -> None:
     ("__import__('os')[0]", "is no quantity to inspect"),
     ("M[,]", "no joint is named ''"),
     ("M[0,0][1]", r"'M\[0,0\]\[1\]' asks for a place in a number"),
+    ("P[2][0,x]", r"index 'x' is outside the columns of P\[2\], which counts from 0 to 5"),
     ("P[2][6,0]", r"index '6' is outside the rows of P\[2\], which counts from 0 to 5"),
     ("P[2][0]", r"asks for a place in a 6x6 block; write P\[2\]\[row,column\]"),
     ("D[2][0]", r"asks for a place in a number; D\[2\] is one already"),

@@ -13,9 +13,11 @@ from symgen import methods
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector
+from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import X_AXIS, Angle, Mechanism, Pose, Shift, Turn, compose
 from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.truth import Truth
 from tests.robots_for_tests import PROVIDED, draw, robot
 
 FAR = Shift((Fraction(1000), Fraction(-700), Fraction(300)))
@@ -60,6 +62,15 @@ def test_a_base_far_away_and_turned_costs_no_digit() -> None:
             size = np.abs(want).max()
             lost, before = np.abs(far[result] - there).max() / size, np.abs(near[result] - want).max() / size
             assert lost <= 2 * before + 8 * EPS, (function, result)
+
+
+def test_the_size_of_a_place_counts_how_far_the_base_is() -> None:
+    """Round-off is measured against it: no smaller than the place, no larger than the base's distance and the arm's length."""
+    far = Truth(based(robot("puma560"), (FAR,)), 4, frame=tip(robot("puma560")))
+    place = np.array(far.results("forward_kinematics")["p"], dtype=float).reshape(4, 3)
+    size, distance = far.sizes.of("forward_kinematics", "p"), np.linalg.norm(place, axis=-1)
+    assert (size >= distance).all()
+    assert (size <= distance + 5).all()   # m
 
 
 def test_the_place_of_the_frame_is_rounded_once_where_it_is_far() -> None:

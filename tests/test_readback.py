@@ -82,6 +82,7 @@ PLANTED = {
     "parameters exchanged": ("const double q[arm_NQ], const double v[arm_NV]", "const double v[arm_NV], const double q[arm_NQ]"),
     "a second function": ("#include <math.h>", "#include <math.h>\ndouble x;"),
     "a comment that swallows": ("    /* bias */", "    /* bias"),
+    "a semicolon behind": ("    a[1] = out_a_1;\n}", "    a[1] = out_a_1;\n};"),
     "another function's name": ("void arm_forward", "void arm_backward"),
     "junk": ("const double det =", "const double det ="[:-1]),
 }
