@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
@@ -271,7 +272,7 @@ class Mechanism:
         if not self.joints:
             raise MechanismError(f"{self.name}: no joint moves, so there are no dynamics; declare or unlock at least one joint")
         for what, names in (("joint", [j.name for j in self.joints]), ("frame", [f.name for f in self.frames])):
-            twice = sorted({name for name in names if names.count(name) > 1})
+            twice = sorted(name for name, times in Counter(names).items() if times > 1)
             if twice:
                 raise MechanismError(f"{self.name}: {what} name '{twice[0]}' is used twice; give each {what} its own name")
         for index, joint in enumerate(self.joints):

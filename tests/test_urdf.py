@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import time
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import etree
 
 from symgen.description.loading import load
+from symgen.description.readers import _xml, urdf
 from symgen.errors import SymgenError
 from symgen.mechanism import X_AXIS, Z_AXIS, Angle, Mechanism, Note, Turn
 from tests.descriptions import INERTIAL, joint, link, public_urdfs, robot
@@ -146,6 +151,44 @@ def test_comments_namespaces_and_foreign_elements_are_passed_over(tmp_path: Path
     path.write_text('<?xml version="1.0"?>\n<!-- <!DOCTYPE x> -->\n<robot name="n" xmlns:xacro="http://www.ros.org/wiki/xacro">'
                     f'<gazebo><a/></gazebo>{link("a")}<!-- {link("a")} -->{drawn}{joint("j", "a", "b")}</robot>')
     assert load(path).nq == 1
+
+
+def test_a_mark_of_a_comment_in_an_instruction_or_in_text_begins_none(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    path.write_text(f'<?editor <!-- ?>\n<robot name="n">{link("a")}<note><![CDATA[<!--]]></note>{link("b")}{joint("j", "a", "b")}'
+                    '<!-- and this is one --></robot>')
+    assert load(path).nq == 1
+
+
+def test_a_doctype_that_the_search_misses_is_seen_by_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_xml, "_DOCTYPE", re.compile("(?!)"))   # finds nothing
+    with pytest.raises(SymgenError, match="a DOCTYPE or entity declaration is not accepted in a description"):
+        _xml.parse(b'<!DOCTYPE r [<!ENTITY a "b">]><robot name="r"/>', "r.urdf")
+
+
+@pytest.mark.parametrize("mark", ["<!--", "<![CDATA[", "<?x ", "<! ", "<a>", "&", "<p:a/>", "<a x='1' "])
+def test_reading_takes_as_long_as_the_text_is(mark: str) -> None:
+    """A quarter of a million characters of one mark are read or refused at once."""
+    begun = time.process_time()
+    with suppress(SymgenError):
+        _xml.parse(f"<robot>{mark * (250_000 // len(mark))}</robot>".encode(), "r.urdf")
+    assert time.process_time() - begun < 1
+
+
+def test_whether_links_stand_still_takes_as_long_as_there_are_links() -> None:
+    """Twenty thousand fixed joints in a chain, then as many in a ring; a moving one in the middle moves what is behind it."""
+    count = 20_000
+    kinds = ["fixed"] * count
+    kinds[count // 2] = "revolute"
+    chain = [etree.fromstring(joint(f"j{i}", f"l{i}", f"l{i + 1}", kind)) for i, kind in enumerate(kinds)]
+    ring = [etree.fromstring(joint(f"r{i}", f"m{i}", f"m{(i + 1) % count}", "fixed")) for i in range(count)]
+    begun = time.process_time()
+    still = urdf._standing([*chain, *ring])
+    stands = [i for i in reversed(range(count + 1)) if still(f"l{i}")]
+    assert not any(still(f"m{i}") for i in range(count))
+    assert time.process_time() - begun < 3
+    assert stands == list(reversed(range(count // 2 + 1)))
+    assert still("alone")
 
 
 # -- what no answer depends on refuses nothing ----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ is taken.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -82,7 +83,8 @@ def _named(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Ti
     for words in WORDS:
         found = {frame.body for frame in tips if _telling(frame.name) in words}
         parent = {body: mechanism.joints[body].parent for body in found}
-        jaws = {body for body in found if parent[body] != BASE and list(parent.values()).count(parent[body]) > 1}
+        beside = Counter(parent.values())
+        jaws = {body for body in found if parent[body] != BASE and beside[parent[body]] > 1}
         ends = sorted(found - jaws)
         if ends:
             deepest = max(depth[body] for body in ends)

@@ -24,10 +24,15 @@ _KNOWN = re.compile(r"(iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|us-ascii|gb2
                     re.IGNORECASE)
 """Declared encodings that are accepted. None of them can hide a `<` from the search."""
 _DOCTYPE = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
+_NO_DOCTYPE = ("a DOCTYPE or entity declaration is not accepted in a description", "remove it and write the values out")
+_CLOSES = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
+_OPENS = re.compile("|".join(map(re.escape, _CLOSES)))
 _POINTER = "version https://git-lfs.github.com/"
 _WORDS = {
     "Extra content at the end of the document": ("not well-formed XML: more stands behind the end of the root element",
                                                  "keep one robot in the file and nothing behind it"),
+    "Excessive depth in document: 256, use XML_PARSE_HUGE option": ("its elements are nested more than 256 deep",
+                                                                    "write the description flat"),
     "Start tag expected, '<' not found": ("this is not well-formed XML: it does not begin with '<'", "give a URDF file"),
 }
 
@@ -42,8 +47,7 @@ def parse(data: bytes, file: str) -> tuple[Any, list[Note]]:
     doctype = _DOCTYPE.search(text)
     if doctype is not None:
         line = text.count("\n", 0, doctype.start()) + 1
-        raise Place(file, line).error("a DOCTYPE or entity declaration is not accepted in a description",
-                                      "remove it and write the values out")
+        raise Place(file, line).error(*_NO_DOCTYPE)
     try:
         root = _tree(text.encode())
     except etree.XMLSyntaxError as error:
@@ -51,6 +55,8 @@ def parse(data: bytes, file: str) -> tuple[Any, list[Note]]:
         what, hint = _WORDS.get(reason, (f"not well-formed XML: {shown(reason, 100)[1:-1]}",
                                          "check that the file is complete and is a URDF"))
         raise Place(file, error.lineno or None).error(what, hint) from None
+    if root is not None and root.getroottree().docinfo.doctype:   # the parser's own word for what was searched for above
+        raise place.error(*_NO_DOCTYPE)
     if root is None:
         raise place.error("the file holds no XML element", "give a URDF file")
     return root, notes
@@ -95,24 +101,18 @@ def _decoded(data: bytes) -> tuple[str, list[Note]]:
 
 
 def _without_comments(text: str) -> str:
-    """`text` with each comment replaced by the line breaks in it. A comment that never ends stays, so that the parser refuses
-    it.
+    """`text` with each comment replaced by the line breaks in it. What looks like one inside a CDATA section or an instruction
+    is none. What never ends stays, so that the parser refuses it.
     """
     kept, position = [], 0
-    while (start := text.find("<!--", position)) >= 0:
-        literal = text.find("<![CDATA[", position, start)
-        if literal >= 0:   # what looks like a comment inside is text
-            end = text.find("]]>", literal)
-            if end < 0:
-                break
-            kept.append(text[position:end + 3])
-            position = end + 3
-            continue
-        end = text.find("-->", start + 4)
+    while (found := _OPENS.search(text, position)) is not None:
+        start, closes = found.start(), _CLOSES[found[0]]
+        end = text.find(closes, found.end())
         if end < 0:
             break
-        kept += [text[position:start], "\n" * text.count("\n", start, end)]
-        position = end + 3
+        end += len(closes)
+        kept.append(text[position:start] + "\n" * text.count("\n", start, end) if closes == "-->" else text[position:end])
+        position = end
     return "".join([*kept, text[position:]])
 
 

@@ -64,6 +64,10 @@ from symgen.mechanism import X_AXIS, Z_AXIS, Limits, Mimic, Note, Pose, Shift, T
 SUFFIXES = (".toml",)
 LARGEST = 20_000_000
 LARGEST_REPEAT = 2000
+MOST_PARTS = 64
+"""Parts of a dotted key: the parser's time and memory grow as their square."""
+_LONG_KEY = re.compile(rf"""(?<![A-Za-z0-9_-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}""")
+"""It begins where a word or a quotation does and never goes back, so that it takes as long as the text is."""
 NOTE_KINDS = ("snap", "lump", "lock", "mimic", "unapplied", "warning", "info")
 _INERTIA = ("mass", "centre", "inertia", "about", "part")
 _POSE = ("xyz", "rpy", "steps")
@@ -110,6 +114,10 @@ def _parse(data: bytes, file: str, snapper: Snapper) -> Table:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise place.error(f"byte {error.start} is not UTF-8 text", "save the file as UTF-8") from None
+    long = _LONG_KEY.search(text)
+    if long is not None:
+        raise Place(file, text.count("\n", 0, long.start()) + 1).error(
+            f"a key has more than {MOST_PARTS} parts with a '.' between them", "write tables in brackets")
     try:
         content = tomllib.loads(text.replace("\r\n", "\n"), parse_float=str)
     except RecursionError:

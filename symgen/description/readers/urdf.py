@@ -64,14 +64,20 @@ def _standing(joints: Iterable[Any]) -> Callable[[str | None], bool]:
         ends = {tag(child): child.get("link") for child in _children(joint) if tag(child) in ("parent", "child")}
         above[str(ends.get("child"))] = str(ends.get("parent")), joint.get("type") == "fixed"
 
+    known: dict[str, bool] = {}
+
     def still(link: str | None) -> bool:
-        at, seen = str(link), set[str]()
-        while at in above and at not in seen:
-            seen.add(at)
+        at, way, verdict = str(link), list[str](), False
+        while at in above and at not in known:
+            known[at] = False   # who comes by again goes in a ring, where no root is
+            way.append(at)
             at, fixed = above[at]
             if not fixed:
-                return False
-        return at not in seen
+                break
+        else:
+            verdict = known.get(at, True)
+        known.update(dict.fromkeys(way, verdict))
+        return known.get(str(link), verdict)
     return still
 
 
