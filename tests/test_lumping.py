@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from symgen.description.canonical import to_toml
+from symgen.description.inertias import second_moments
 from symgen.description.loading import builtin_robots, load
 from symgen.errors import RequestError, SymgenError
-from symgen.mechanism import BASE, Angle, Mechanism, Turn
+from symgen.mechanism import BASE, Angle, Limits, Mechanism, Turn
 from tests.descriptions import INERTIAL, frame_at, joint, link, placed, public_urdf, public_urdfs, robot
 
 
@@ -174,3 +175,16 @@ def test_a_slide_is_locked_in_metres_and_what_turns_without_end_anywhere(tmp_pat
                           joint("k", "b", "c", "continuous"), joint("l", "c", "d", inside=one_sided)))
     assert warnings(load(path, lock={"j": "-0.5", "k": 9})) == ["joint j is locked at -0.5 m, outside its range 0 … m"]
     assert not warnings(load(path, lock={"j": 7, "l": 7}))
+
+
+def test_a_range_is_written_with_the_ends_that_it_has() -> None:
+    one, two = Fraction(-1, 2), Fraction(2)
+    assert [Limits(*ends).text for ends in ((None, None), (one, None), (None, two), (one, two))] \
+        == ["", "-0.5 … ∞", "−∞ … 2", "-0.5 … 2"]
+
+
+def test_second_moments_are_those_of_the_matter() -> None:
+    """Σ m r rᵀ of a point, from its moments of inertia."""
+    x, y, z = Fraction(2), Fraction(-3), Fraction(5)
+    inertia = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
+    assert second_moments(inertia) == (x * x, x * y, x * z, y * y, y * z, z * z)

@@ -24,6 +24,7 @@ from symgen.verification.report import Check, Report
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify
 from tests.oracles import CLOSED_FORMS, random_tree
+from tests.robots_for_tests import robot
 
 ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6")
 
@@ -141,6 +142,12 @@ def test_sizes_bound_the_answers() -> None:
             size = truth.sizes.of(function, result)
             assert (size >= largest * (1 - 1e-12)).all(), function
             assert (size <= 1e4 * largest).all(), function
+
+
+def test_what_only_slides_has_no_size_from_its_speed() -> None:
+    """Nothing turns, so that no force goes with the square of a rate: the bias is the weight."""
+    truth = Truth(robot("prismatic_prismatic"), 4)
+    np.testing.assert_array_equal(truth.sizes.of("bias_force", "c"), truth.sizes.of("gravity_force", "g"))
 
 
 def test_progress_is_told_and_no_states_are_refused() -> None:
