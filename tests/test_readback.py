@@ -12,6 +12,7 @@ import pytest
 from symgen.backends import c99
 from symgen.ir import Program
 from symgen.options import TRIG, TextOptions
+from symgen.readback.disguise import disguises
 from symgen.readback.literals import nearest
 from symgen.readback.rows import compare
 from symgen.reals import REALS
@@ -163,6 +164,45 @@ def test_the_header_cannot_change_the_meaning(old: str, new: str) -> None:
     header = c99.header(arm(), target)
     assert compare(determinant(), c99.source(determinant(), target), header) == []
     assert compare(forward_dynamics(), c99.source(forward_dynamics(), target), header.replace(old, new)) != []
+
+
+SLIP = "if (q[0] > 0.0) return;"
+DISGUISED = {
+    "a comment's end over two lines": f"    /* bias *\\\n/ {SLIP} /* */",
+    "a comment's end with a trigraph": f"    /* bias *??/\n/ {SLIP} /* */",
+    "a comment in a comment of one line": f"    // /*\n    {SLIP}\n    // */",
+    "a comment in quotation marks": f'    "/*"; {SLIP} "*/";',
+    "a carriage return": "    /* bias */\r",
+    "a letter of another alphabet": "    /* b\u0456as */",
+    "a line that goes on": "    /* bias */ \\",
+}
+
+
+@pytest.mark.parametrize("how", DISGUISED)
+def test_what_a_compiler_reads_otherwise_is_reported(how: str) -> None:
+    program = forward_dynamics()
+    text = c99.source(program, c99.Target("arm", 2, 2))
+    assert "    /* bias */" in text
+    assert compare(program, text.replace("    /* bias */", DISGUISED[how], 1)) != []
+
+
+@pytest.mark.parametrize("line", [
+    "%:define sin(x) cos(x)", "// /*\n#define sin(x) cos(x)\n// */", "/* *\\\n/\n#define sin cos\n/* */",
+    '#include "/*"\n#define sin cos\n#include "*/"', '_Pragma("x")', "int a<:2:>;", "#define\rsin cos",
+])
+def test_a_macro_in_disguise_is_seen_in_the_header(line: str) -> None:
+    target = c99.Target("arm", 2, 2)
+    header = c99.header(arm(), target)
+    changed = header.replace("#ifdef __cplusplus", f"{line}\n#ifdef __cplusplus", 1)
+    assert changed != header
+    assert compare(forward_dynamics(), c99.source(forward_dynamics(), target), header) == []
+    assert compare(forward_dynamics(), c99.source(forward_dynamics(), target), changed) != []
+
+
+def test_the_line_of_a_disguise_is_that_of_the_file() -> None:
+    (said,) = disguises("/* a\n b */ int x;\n// c\n")
+    assert said == "line 3 holds '//', which a compiler may read otherwise and no generated text holds"
+    assert disguises('#include "arm.h"\nextern "C" {\n/* // "quoted" %: */\n') == []
 
 
 def test_a_program_of_a_thousand_rows_takes_less_than_a_second() -> None:

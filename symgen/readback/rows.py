@@ -19,6 +19,7 @@ from symgen.errors import ProgramError
 from symgen.ir import Port, Program
 from symgen.readback import directives
 from symgen.readback.checks import Checks, differences, unfold, zeros
+from symgen.readback.disguise import without_comments
 from symgen.readback.literals import Number, literal, nearest, opposite
 from symgen.readback.owed import computed, shapes
 from symgen.reals import REALS
@@ -83,8 +84,7 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
 def parse(text: str) -> Text:
     """The one function of a generated file; ProgramError when the text is not one function of the generated shape."""
     # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
-    plain = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.DOTALL)
-    plain = re.sub(r"^[ \t]*#.*$", "", plain, flags=re.MULTILINE)
+    plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
     # What the includes would declare, on the text's first line: the type of a sine with its cosine.
     names = "".join(f"typedef int {name};" for name in sorted(set(re.findall(r"^ +const (\w+_pair) ", plain, re.MULTILINE))))
     try:

@@ -50,12 +50,12 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         methods = {function: str(entry["method"]) for function, entry in made.items()}
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)
-        sources = {function: (path / Path(str(made[function]["file"])).name).read_text(encoding="utf-8") for function in methods}
-        header = (path / f"{name}.h").read_text(encoding="utf-8")
+        sources = {function: _text(path / Path(str(made[function]["file"])).name) for function in methods}
+        header = _text(path / f"{name}.h")
         turns = path / f"{name}_sincos.h"
-        sincos = turns.read_text(encoding="utf-8") if turns.is_file() else ""
+        sincos = _text(turns) if turns.is_file() else ""
         wanted = printed.wrap if set(methods) == set(made) else ()
-        wraps = {backend: (path / f"{name}.{wrapper(backend).suffix}").read_text(encoding="utf-8") for backend in wanted}
+        wraps = {backend: _text(path / f"{name}.{wrapper(backend).suffix}") for backend in wanted}
     except OSError as error:
         raise DescriptionError(f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT) from None
     except SymgenError:
@@ -63,6 +63,11 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
     return Folder(mechanism, name, options, printed, methods, sources, header, sincos, wraps)
+
+
+def _text(path: Path) -> str:
+    """What a compiler reads: a carriage return alone ends no line to it. What is no UTF-8 is shown as U+FFFD, and refused."""
+    return path.read_bytes().decode("utf-8", errors="replace").replace("\r\n", "\n")
 
 
 def _wanted(request: str, made: dict[str, str], path: Path) -> tuple[str, str]:
