@@ -30,6 +30,8 @@ from symgen import version
 LOG = logging.getLogger("symgen")   # what `-v` shows
 FORMAT = b"symgen kept 1\n"
 LARGEST = 512_000_000
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+"""Bits of a mode by which others may write."""
 _LONGEST_ENTRY = 200_000_000
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -72,7 +74,8 @@ def keep(facts: Any, kind: str, *key: Any) -> None:
         if len(payload) > _LONGEST_ENTRY:
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not _private(path.parent):
+        folder = path.parent.lstat()
+        if not (stat.S_ISDIR(folder.st_mode) and alone(folder)):   # a link, or somebody else can lay it out
             return
         handle, name = tempfile.mkstemp(prefix="keeping-", dir=path.parent)   # private to its owner
         try:
@@ -116,17 +119,17 @@ def _read(path: Path) -> bytes | None:
 
 def own(known: os.stat_result) -> bool:
     """Whether this is a file that belongs to the user and that nobody else may write."""
-    return stat.S_ISREG(known.st_mode) and _alone(known)
+    return stat.S_ISREG(known.st_mode) and alone(known)
 
 
-def _private(folder: Path) -> bool:
-    """Whether this is a folder, and no link to one, that belongs to the user and that nobody else may write."""
-    known = folder.lstat()
-    return stat.S_ISDIR(known.st_mode) and _alone(known)
+def alone(known: os.stat_result) -> bool:
+    """Whether this belongs to the user and nobody else may write it."""
+    return mine(known) and not (hasattr(os, "geteuid") and known.st_mode & OTHERS)
 
 
-def _alone(known: os.stat_result) -> bool:
-    return not hasattr(os, "geteuid") or (known.st_uid == os.geteuid() and not known.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+def mine(known: os.stat_result) -> bool:
+    """Whether this belongs to the user; where no user has a number, everything does."""
+    return not hasattr(os, "geteuid") or known.st_uid == os.geteuid()
 
 
 _written = LARGEST

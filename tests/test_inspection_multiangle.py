@@ -20,7 +20,7 @@ from symgen.inspection.multiangle import DIGITS, ENTRIES, MultiAngle, exact, mul
 from symgen.inspection.parameters import derived, symbolic
 from symgen.ir import Numbers
 from symgen.reference.mechanics import Reference
-from tests.robots_for_tests import BALLS, FEW, TELLING, largest, random_mechanism, robot, states, truth
+from tests.robots_for_tests import BALLS, TELLING, largest, random_mechanism, robot, states, truth
 
 SMALL = ("planar_arm", "planar_point_mass", "scara", "tree4", "square_chain4", "revolute_revolute", "prismatic_revolute")
 TURNING = ("planar_arm", "revolute_revolute", "continuous_revolute", "one")
@@ -46,13 +46,13 @@ def by_polynomials(function: str) -> list[str]:
 
 # -- unique: whatever the method ----------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("keep", ["none", "m,c,I,l"])
+@pytest.mark.parametrize(("name", "keep"), [
+    *((name, keep) for name in (*TELLING, "tree4") for keep in ("none", "m,c,I,l") if name not in ("tree5", "panda")),
+    ("panda", "none"),   # with symbols its forms take seconds
+])
 @pytest.mark.parametrize("letter", ["M", "g"])
-@pytest.mark.parametrize("name", [*(name for name in TELLING if name != "tree5"), "tree4"])
 def test_methods_agree_to_the_last_coefficient(name: str, letter: str, keep: str) -> None:
     """Equality of forms is equality of entries: decided by comparison."""
-    if (name, keep) == ("panda", "m,c,I,l"):
-        pytest.skip("the same by puma560, sooner")
     found = by_polynomials(ENTRIES[letter][0])
     assert len(found) == 2
     for index in entries(name, letter):
@@ -75,10 +75,8 @@ def test_forms_are_equal_exactly_where_entries_are(name: str) -> None:
 # -- the reference's numbers -------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("letter", ENTRIES)
-@pytest.mark.parametrize("name", [*FEW, "square_chain4", "prismatic_revolute", "planar_arm"])
+@pytest.mark.parametrize("name", ["scara", "puma560", "chain3", "tree4", "square_chain4", "prismatic_revolute", "planar_arm"])
 def test_it_evaluates_to_the_reference(name: str, letter: str) -> None:
-    if name == "tree5" and letter in ("c", "tau"):
-        pytest.skip("the same by tree4, sooner")
     at = states(name, 2, BALLS)
     expected = truth(name, ENTRIES[letter][0], 2, BALLS)[RESULT[letter]]
     for index in entries(name, letter):

@@ -132,6 +132,13 @@ def test_a_folder_that_others_may_write_is_closed(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("SYMGEN_CACHE", str(cache))
     assert solved(monkeypatch) > 0
     assert cache.stat().st_mode & 0o777 == 0o755
+    cache.chmod(0o777)   # where others may exchange what was just looked at
+    (found,) = cache.glob("*.so")
+    assert not library.whole(found)
+    before = found.stat().st_mtime_ns
+    assert solved(monkeypatch) > 0
+    assert library.whole(found)
+    assert found.stat().st_mtime_ns > before
 
 
 def test_a_pipe_in_its_place_makes_nobody_wait(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,12 +156,12 @@ def _make(
         with tempfile.TemporaryDirectory(prefix="building-", dir=cache) as folder:
             built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include)
             loaded = _open(module, built)   # where it was built: another process may be putting its own in the same place
+            if loaded is None:
+                raise BuildError(f"Python cannot load the library that {compiler[0]} built; check that CC builds for this Python")
             library.put(built, path)
     except OSError as error:
         reason = error.strerror or str(error)
         raise BuildError(f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a folder with room") from None
-    if loaded is None:
-        raise BuildError(f"the library {path} was built but Python cannot load it; check that CC builds for this Python")
     LOG.info("%.2f s compiling with %s: %s", perf_counter() - start, compiler[0], path)
     _LOADED[module] = loaded
     return loaded

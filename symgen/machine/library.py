@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 
 from symgen.errors import BuildError
-from symgen.shelf import own
+from symgen.shelf import OTHERS, alone, mine, own
 
 WAY_OUT = "set SYMGEN_CACHE to a folder of your own"
 
@@ -21,20 +21,18 @@ WAY_OUT = "set SYMGEN_CACHE to a folder of your own"
 def prepared(folder: Path) -> Path:
     """`folder`, made where it is missing, which nobody but the user may write. BuildError where it belongs to somebody else."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not hasattr(os, "geteuid"):
-        return folder
     known = folder.stat()
-    if {known.st_uid, folder.lstat().st_uid} != {os.geteuid()}:
+    if not (mine(known) and mine(folder.lstat())):
         raise BuildError(f"the cache {folder} belongs to another user, who could put other code there; {WAY_OUT}")
-    if known.st_mode & (stat.S_IWGRP | stat.S_IWOTH):   # an earlier umask; what lies there is looked at one by one
-        folder.chmod(stat.S_IMODE(known.st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))
+    if not alone(known):   # an earlier umask; what lies there is looked at one by one
+        folder.chmod(stat.S_IMODE(known.st_mode) & ~OTHERS)
     return folder
 
 
 def whole(path: Path) -> bool:
-    """Whether the library at `path` is the one that `put` wrote."""
+    """Whether the library at `path` is the one that `put` wrote, in a folder where nobody else can exchange it."""
     try:
-        return _read(_beside(path)) == _sum(_read(path))
+        return mine(path.parent.lstat()) and alone(path.parent.stat()) and _read(_beside(path)) == _sum(_read(path))
     except OSError:
         return False
 

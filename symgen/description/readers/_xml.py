@@ -55,10 +55,10 @@ def parse(data: bytes, file: str) -> tuple[Any, list[Note]]:
         what, hint = _WORDS.get(reason, (f"not well-formed XML: {shown(reason, 100)[1:-1]}",
                                          "check that the file is complete and is a URDF"))
         raise Place(file, error.lineno or None).error(what, hint) from None
-    if root is not None and root.getroottree().docinfo.doctype:   # the parser's own word for what was searched for above
-        raise place.error(*_NO_DOCTYPE)
     if root is None:
         raise place.error("the file holds no XML element", "give a URDF file")
+    if root.getroottree().docinfo.doctype:   # the parser's own word for what was searched for above
+        raise place.error(*_NO_DOCTYPE)
     return root, notes
 
 
