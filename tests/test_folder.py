@@ -18,7 +18,8 @@ import pytest
 
 import symgen
 from symgen.delivery import replacing as rooms
-from symgen.delivery.folder import SelfTestCase, texts, write
+from symgen.delivery.cases import SelfTestCase
+from symgen.delivery.folder import texts, write
 from symgen.errors import RequestError
 from symgen.ir import Program, evaluate
 from symgen.mechanism import X_AXIS, Body, Frame, Joint, Mechanism, Part, Shift
@@ -47,7 +48,7 @@ def cases(programs: dict[str, Program], tolerance: float = 1e-12) -> list[SelfTe
             arguments = tuple(tuple((7 * (i + j + k) % 11 - 5) / 4 for i in range(p.size)) for j, p in enumerate(program.inputs))
             values = evaluate(program, {p.name: a for p, a in zip(program.inputs, arguments, strict=True)}, DOUBLES)
             results = tuple(tuple(values[p.name]) for p in program.outputs)
-            found.append(SelfTestCase(function, arguments, results, (tolerance,) * len(results)))
+            found.append(SelfTestCase(function, arguments, results, tuple((tolerance,) * len(one) for one in results)))
     return found
 
 
@@ -196,7 +197,7 @@ def test_names_from_a_description_are_only_text(tmp_path: Path) -> None:
 def test_a_case_of_another_shape_is_refused(case: tuple[str, int]) -> None:
     what, size = case
     value = float("nan") if what == "nan" else 1.0
-    wrong = SelfTestCase("mass_matrix", ((value,) * size,), ((1.0,) * 4,), (1.0,) * (2 if what == "tolerance" else 1))
+    wrong = SelfTestCase("mass_matrix", ((value,) * size,), ((1.0,) * 4,), ((1.0,) * (2 if what == "tolerance" else 4),))
     with pytest.raises(RequestError, match="self-test case of mass_matrix"):
         texts(mechanism(), arm(), cases=[wrong])
 

@@ -111,7 +111,7 @@ def test_what_drives_the_joints_is_the_bias_where_nothing_accelerates() -> None:
     """The size of M a + c − tau at a = 0, less that of tau, is the size of c."""
     known = Truth(symgen.load("scara"), 4)
     rest = known.sizes.driven(0 * known.floats["v"]) - np.abs(known.floats["tau"])
-    assert rest.max(axis=-1) == pytest.approx(known.sizes.of("bias_force", "c"), rel=1e-12)
+    np.testing.assert_allclose(rest, known.sizes.of("bias_force", "c"), rtol=1e-9)
 
 
 def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None:
@@ -153,9 +153,9 @@ def test_what_was_seen_to_lose_its_digits_is_not_judged_either() -> None:
         found = answers | {"F": answers["F"] * np.float32(1 + by)}
         return check_floating(program, lambda _: found, truth, "f")
 
-    assert [off(by).verdict for by in (0, 1e-4, 0.02, 10)] == ["passed", "passed", "not judged", "failed"]
-    assert off(0.02).unjudged.startswith("loses its digits here (")
-    assert Report("r", "float", 1, 60, 1.0, (off(0.02),)).closing == "0 of 1 checks passed, 1 not judged"
+    assert [off(by).verdict for by in (0, 1e-4, 0.005, 10)] == ["passed", "passed", "not judged", "failed"]
+    assert off(0.005).unjudged.startswith("loses its digits here (")
+    assert Report("r", "float", 1, 60, 1.0, (off(0.005),)).closing == "0 of 1 checks passed, 1 not judged"
 
 
 def test_the_closing_line_says_no_more_than_was_run() -> None:

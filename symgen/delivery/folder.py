@@ -6,52 +6,31 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from symgen.backends import printer, render, wrapper
-from symgen.backends._c_text import WIDTH
 from symgen.backends._checks import statuses
 from symgen.backends._legend import legend
 from symgen.backends._markdown import cell, code, prose
 from symgen.backends._ports import describe, operations_text, single_real
 from symgen.backends._target import Target
 from symgen.delivery import again
+from symgen.delivery.cases import SelfTestCase, filled
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
-from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
 from symgen.options import PLAIN, ProgramOptions, TextOptions
-from symgen.reals import LOST, REALS
 from symgen.version import __version__
-
-Number = float | Fraction
-
-
-@dataclass(frozen=True)
-class SelfTestCase:
-    """One state and the answer there, for the self-test.
-
-    `arguments` and `results` are flat and in the order of the C call; `tolerances` bounds the absolute error of every
-    element of a result, one number per result. Arguments should be exact in the program's real type.
-    """
-
-    function: str
-    arguments: tuple[tuple[Number, ...], ...]
-    results: tuple[tuple[Number, ...], ...]
-    tolerances: tuple[Number, ...]
 
 
 def write(
@@ -115,12 +94,8 @@ def texts(
     headers = [f"{target.name}.h", *(one.file(target) for one in wraps)]
     files = backend.texts(programs, target, floors=floors) | {one.file(target): one.header(programs, target) for one in wraps}
     files[f"{target.name}.toml"] = to_toml(mechanism)
-    tests = _tests(programs, target, list(cases))
-    real = REALS[described["real"]]
-    zero = backend.literal(Fraction(0), real.name)
-    spelt = {"fabs": real.libm("fabs"), "spoilt": real.spoilt, "infinity": real.infinity, "zero": zero}
-    filled = common | spelt | {"tests": tests, "total": len(tests)}
-    files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **filled)
+    tests = filled(programs, target, list(cases))
+    files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **common, **tests)
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
     sources = [target.file(function) for function in programs]
     built = {"release": release, "files": sources, "headers": headers}
@@ -226,90 +201,3 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
             "results": [{"name": p.name, "size": p.size} for p in first.outputs],
         },
     }
-
-
-def _tests(programs: Mapping[str, Program], target: Target, cases: list[SelfTestCase]) -> list[dict[str, Any]]:
-    """What the self-test's template repeats, for each function that has a case."""
-    return [
-        _test(program, target, own)
-        for function, program in programs.items()
-        if (own := [case for case in cases if case.function == function])
-    ]
-
-
-def _test(program: Program, target: Target, cases: list[SelfTestCase]) -> dict[str, Any]:
-    """Data and calls of one function's self-test: the plain call, and each result stored over each argument."""
-    for case in cases:
-        _check_case(program, case)
-    names = printer().parameters(program, target)
-
-    def numbers(values: Sequence[Number]) -> list[str]:
-        return _wrapped([printer().literal(Fraction(x), program.real) for x in values])
-
-    def data(port: Port, values: list[Sequence[Number]]) -> dict[str, Any]:
-        table = f"{program.function}_{port.name}"
-        return {"name": names[port.name], "table": table, "size": port.size, "states": [numbers(row) for row in values]}
-
-    arguments = [data(port, [case.arguments[k] for case in cases]) for k, port in enumerate(program.inputs)]
-    results = [data(port, [case.results[k] for case in cases]) for k, port in enumerate(program.outputs)]
-    for k, result in enumerate(results):
-        result["tolerances"] = numbers([case.tolerances[k] for case in cases])
-    given = [f"{a['table']}[i]" for a in arguments]
-    into = [r["name"] for r in results]
-    shared = [
-        {
-            "argument": argument,
-            "result": result,
-            "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into[:k], "shared", *into[k + 1 :]]),
-        }
-        for i, argument in enumerate(arguments)
-        for k, result in enumerate(results)
-    ]
-    refused = [
-        {"argument": argument, "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into])}
-        for i, argument in enumerate(arguments)
-    ]
-    return {
-        "function": program.function,
-        "label": program.function + _coarse(cases),
-        "symbol": target.symbol(program.function),
-        "count": len(cases),
-        "arguments": arguments,
-        "results": results,
-        "call": ", ".join([*given, *into]),
-        "shared": shared,
-        "refused": refused if target.checked else [],
-        "largest": max(port.size for port in (*program.inputs, *program.outputs)),
-    }
-
-
-def _coarse(cases: list[SelfTestCase]) -> str:
-    """How far a tolerance lets a result be off, if that is more than `reals.LOST` of it at half of the states or more."""
-    found = []
-    for case in cases:
-        pairs = zip(case.results, case.tolerances, strict=True)
-        sizes = [(max((abs(float(x)) for x in result), default=0.0), float(tolerance)) for result, tolerance in pairs]
-        found.append(max((tolerance / size for size, tolerance in sizes if size), default=0.0))
-    usual = median(found)
-    return f" (to within {usual:.1g} of the answer)" if usual > LOST else ""
-
-
-def _check_case(program: Program, case: SelfTestCase) -> None:
-    sizes = [port.size for port in (*program.inputs, *program.outputs)]
-    given = [len(values) for values in (*case.arguments, *case.results)]
-    numbers = [x for values in (*case.arguments, *case.results, case.tolerances) for x in values]
-    if sizes != given or len(case.tolerances) != len(program.outputs) or not all(math.isfinite(x) for x in numbers):
-        what = f"sizes {given} for {sizes}, or a number that is not finite"
-        raise RequestError(f"a self-test case of {program.function} has {what}")
-
-
-def _wrapped(numbers: Sequence[str]) -> list[str]:
-    """Numbers as lines of at most WIDTH columns, commas included."""
-    lines: list[str] = []
-    for k, number in enumerate(numbers):
-        text = number + ("," if k + 1 < len(numbers) else "")
-        if lines and len(lines[-1]) + len(text) + 13 <= WIDTH:
-            lines[-1] += f" {text}"
-        else:
-            lines.append(text)
-    return lines

@@ -1,27 +1,26 @@
 """Reference states and answers for NAME_selftest.c: exact answers at seeded states, with the round-off allowed to C.
 
 The answers come from the reference at 60 digits and more, not from the program that they test. The allowance is that of `verify`:
-`depth` + 2 units of round-off of the natural size of the answer. For a function that solves with M it bounds the residual joint
-by joint, and the error by |M⁻¹| times that.
+`depth` + 2 units of round-off of the natural size of each entry. What solves with M is judged by M x − b, joint by joint: where M
+is ill-conditioned, an error of the answer itself says little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from symgen.delivery.folder import SelfTestCase
+from symgen.delivery.cases import Equation, SelfTestCase
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
 from symgen.reference.precision import Array
-from symgen.verification.floating import allowance
-from symgen.verification.residuals import RESIDUALS
-from symgen.verification.sizes import largest
+from symgen.verification.floating import allowance, differs
+from symgen.verification.residuals import RESIDUALS, natural
 from symgen.verification.truth import Truth
 
 STATES = 3
@@ -33,33 +32,50 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: Progra
           text: TextOptions = PLAIN) -> list[SelfTestCase]:
     """Three states for every program; deterministic."""
     truth = Truth(mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench)
-    found = []
-    for function, program in programs.items():
-        exact = truth.results(function)
-        arguments = truth.arguments(function, truth.states)
-        bounds = _bounds(program, exact, truth, text)
-        for state in range(STATES):
-            found.append(SelfTestCase(
-                function,
-                tuple(tuple(arguments[port.name][state].ravel()) for port in program.inputs),
-                tuple(tuple(_fraction(x) for x in np.ravel(exact[port.name][state])) for port in program.outputs),
-                tuple(float(bounds[port.name][state]) for port in program.outputs),
-            ))
-    return found
+    return [case for program in programs.values() for case in _cases(program, truth, text)]
 
 
-def _fraction(ball: Any) -> Fraction:
-    """The midpoint, at 40 digits: many more than are printed."""
-    return Fraction(ball.str(40, radius=False))
+def _cases(program: Program, truth: Truth, text: TextOptions) -> Iterable[SelfTestCase]:
+    exact, arguments = truth.results(program.function), truth.arguments(program.function, truth.states)
+    unit, whole = REALS[program.real].eps * (allowance(program, truth, text) + ROUNDING), differs(program, truth)
+    names = [port.name for port in program.outputs]
+    summed = REALS[program.real].eps * (truth.mechanism.nv + 3) / 2   # M and b are printed, and M x − b summed, in the real type
+    equations = {name: _equations(name, exact, truth, unit + summed) for name in names if name in RESIDUALS}
+    bounds = {name: unit * (_reached(name, exact, truth) if name in equations else natural(program.function, name, truth, whole))
+              for name in names}
+    for state in range(truth.count):
+        yield SelfTestCase(
+            program.function,
+            tuple(tuple(arguments[port.name][state].ravel()) for port in program.inputs),
+            tuple(_fractions(exact[name][state]) for name in names),
+            tuple(tuple(np.ravel(bounds[name][state]).tolist()) for name in names),
+            tuple(equations[name][state] if name in equations else None for name in names),
+        )
 
 
-def _bounds(program: Program, exact: Mapping[str, Array], truth: Truth, text: TextOptions) -> dict[str, Array]:
-    """Absolute error allowed to each result at each state, one number for all its elements."""
-    unit = REALS[program.real].eps * (allowance(program, truth, text) + ROUNDING)
-    if program.function in RESIDUALS:
-        with truth.scalars.working():
-            size = RESIDUALS[program.function](exact, truth).size
-        inverse = np.abs(np.asarray(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
-        reached = inverse @ (size if size.ndim == 3 else size[..., None])
-        return {name: unit * largest(reached) for name in exact}
-    return {name: unit * truth.sizes.of(program.function, name) for name in exact}
+def _fractions(balls: Array) -> tuple[Fraction, ...]:
+    """The midpoints, at 40 digits: many more than are printed."""
+    def middle(ball: Any) -> Fraction:
+        return Fraction(ball.str(40, radius=False))
+
+    return tuple(middle(ball) for ball in np.ravel(balls))
+
+
+def _equations(name: str, exact: Mapping[str, Array], truth: Truth, unit: float) -> list[Equation]:
+    """M x = b at every state, each entry of it known to `unit`s of its size."""
+    nv = truth.mechanism.nv
+    identity = truth.scalars.array(np.eye(nv, dtype=int))
+    with truth.scalars.working():
+        right = {"a": lambda: truth.balls["tau"] - truth.bias, "x": lambda: truth.balls["b"],
+                 "Minv": lambda: np.broadcast_to(identity, (truth.count, nv, nv))}[name]()
+        size = RESIDUALS[name](exact, truth).size
+    return [Equation(_fractions(mass), _fractions(b), tuple(np.ravel(bound).tolist()))
+            for mass, b, bound in zip(truth.mass_matrix, right, size * unit, strict=True)]
+
+
+def _reached(name: str, exact: Mapping[str, Array], truth: Truth) -> Array:
+    """How far a residual of the size allowed may take the answer: |M⁻¹| times that size."""
+    with truth.scalars.working():
+        size = RESIDUALS[name](exact, truth).size
+    inverse = np.abs(np.asarray(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
+    return np.asarray(inverse @ size if size.ndim == 3 else (inverse @ size[..., None])[..., 0])

@@ -30,8 +30,8 @@ def check_algebra(program: Program, truth: Truth, label: str) -> Check:
         error, centre, where = 0.0, 0.0, ""
         for name, found in distances(program.function, results, truth).items():
             difference, size = found.difference, found.size
-            if program.function not in RESIDUALS:   # a formula is right to the last digit of its answer
-                size = np.maximum(found.answer, LEAST_ANSWER * size)
+            if name not in RESIDUALS:   # a formula is right to the last digit of its answer
+                size = np.maximum(found.answer, LEAST_ANSWER * found.terms)
             here, state = worst(difference, size)
             if here >= error:
                 error, where = here, f"largest in {name}, state {state}"

@@ -30,10 +30,13 @@ def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> floa
 
     Where a method's answer is a difference of larger terms, it may lose digits in proportion: `symgen.reference.free_bodies`.
     """
-    terms = 1.0
-    if methods.find(program.method).differs(truth.mechanism):
-        terms = max(terms, freedom(truth.mechanism, truth.links["payload"]))
+    terms = max(1.0, freedom(truth.mechanism, truth.links["payload"])) if differs(program, truth) else 1.0
     return float(program.depth + 1 + printer().ulps[text.trig]) * terms
+
+
+def differs(program: Program, truth: Truth) -> bool:
+    """Whether its method's answer is a difference of larger terms. Its smaller entries are then no better than its largest."""
+    return methods.find(program.method).differs(truth.mechanism)
 
 
 def check_floating(program: Program, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:
@@ -52,7 +55,7 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
         return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", lost_digits(allowed) * none, none)
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
     with truth.scalars.working():
-        for name, found in distances(program.function, entered, truth).items():
+        for name, found in distances(program.function, entered, truth, differs(program, truth)).items():
             error, state = worst(found.difference, found.size * REALS[program.real].eps)
             if error >= units:
                 units, where = error, f"largest in {name}, state {state}"

@@ -107,7 +107,7 @@ def _slope_of_the_log_determinant(f: Functions) -> Distance:
     h, q, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["q"], f.states["v"]
     up, down = (f("mass_matrix_log_determinant", q=q + v * s)["logdet"] for s in (h, -h))
     slope = (f("mass_matrix_log_determinant_gradient")["grad"] * v).sum(axis=-1)
-    size = f.truth.sizes.of("mass_matrix_log_determinant_gradient", "grad") * np.abs(f.truth.floats["v"]).sum(axis=-1)
+    size = (f.truth.sizes.of("mass_matrix_log_determinant_gradient", "grad") * np.abs(f.truth.floats["v"])).sum(axis=-1)
     size = size + f.truth.sizes.of("mass_matrix_log_determinant", "logdet")   # where no angle enters, that of the slope is zero
     return (slope - (up - down) / (2 * h))[:, None], size
 
@@ -146,7 +146,7 @@ def _jacobian_is_the_derivative(f: Functions) -> Distance:
     spin = (up["R"] - down["R"]) / (2 * h) @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
     rate = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
     moved = np.concatenate([rate, (up["p"] - down["p"]) / (2 * h)], axis=-1)
-    return moved - twist, f.truth.sizes.of("jacobian", "J") * np.maximum(1.0, np.abs(f.truth.floats["v"]).sum(axis=-1))
+    return moved - twist, np.maximum(1.0, times(f.truth.sizes.of("jacobian", "J"), np.abs(f.truth.floats["v"])))
 
 
 def _operational_inertia(f: Functions) -> Distance:
@@ -155,8 +155,8 @@ def _operational_inertia(f: Functions) -> Distance:
     # in floats, the inverse's own error is that of its residual times itself
     sizes = f.truth.sizes
     ends = sizes.inverse_entries()
-    reach = (np.abs(np.asarray(jacobian, dtype=float)) @ ends[..., None])[..., 0].max(axis=-1)
-    size = sizes.mobility() + (reach * sizes.weighed(ends)[:, 0])**2
+    reach = np.abs(np.asarray(jacobian, dtype=float)) @ ends[..., None] * sizes.weighed(ends)[..., None]
+    size = sizes.mobility() + reach * np.swapaxes(reach, -1, -2)
     return f("operational_inertia_inverse")["Lambda_inv"] - jacobian @ inverse @ turned, size
 
 
@@ -165,7 +165,7 @@ def _acceleration_of_the_frame(f: Functions) -> Distance:
     h, q, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["q"], f.states["v"]
     up, down = (f("jacobian", q=q + v * s)["J"] for s in (h, -h))
     moving = times(f("jacobian")["J"], f("forward_dynamics")["a"]) + times((up - down) / (2 * h), v)
-    return f("link_accelerations")["alpha_tip"] - moving, f.truth.sizes.acceleration()
+    return f("link_accelerations")["alpha_tip"] - moving, f.truth.sizes.tip_acceleration()
 
 
 def _acceleration_across_the_joints(f: Functions) -> Distance:

@@ -43,8 +43,7 @@ def trace(truth: ExactAnswers, roots: Array) -> Array:
 
 
 def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> Array:
-    """Size of d ln det M/dq per state (count,), for the worst joint: Σ |M⁻¹|_jk times the size of ∂M_jk, and Σ |M⁻¹ ∂M M⁻¹|_jk
-    s_jk.
+    """Size of d ln det M/dq (count, NV): Σ |M⁻¹|_jk times the size of ∂M_jk, and Σ |M⁻¹ ∂M M⁻¹|_jk s_jk.
 
     When a joint turns, a column of a part's Jacobian changes by no more than the lever of whichever of the two joints is nearer.
     """
@@ -60,7 +59,7 @@ def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> A
     aside = STEP * np.eye(truth.mechanism.nv)[:, None, :]
     up, down = (truth.rough.mass_matrix(truth.floats["q"] + way, truth.load) for way in (aside, -aside))
     rates = np.abs(inverse @ ((up - down) / (2 * STEP)) @ inverse)
-    return np.asarray(terms.max(axis=-1) + np.einsum("sj,isjk,sk->is", roots, rates, roots).max(axis=0))
+    return np.asarray(terms + np.einsum("sj,isjk,sk->si", roots, rates, roots))
 
 
 def _floats(truth: ExactAnswers, function: str) -> Array:

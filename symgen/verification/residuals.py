@@ -57,8 +57,8 @@ def _usual(part: Array, whole: Array) -> float:
 
 
 def entries(difference: Array, value: Array, size: Array) -> Distance:
-    """Of a result that is compared with its exact `value`, of the natural `size` (count,)."""
-    return Distance(difference, size, largest(value), size)
+    """Of a result that is compared with its exact `value`, entry by entry of the natural `size` (count, …)."""
+    return Distance(difference, size, largest(value), largest(size))
 
 
 def times(matrix: Array, vector: Array) -> Array:
@@ -100,20 +100,26 @@ def inverted(mass: Array, inverse: Array, truth: Truth) -> Distance:
 
 
 RESIDUALS: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
-    "forward_dynamics": _forward_dynamics,
-    "mass_matrix_solve": _solve,
-    "inverse_mass_matrix": _inverse,
+    "a": _forward_dynamics,
+    "x": _solve,
+    "Minv": _inverse,
 }
-"""Functions judged by residual: (results over balls, truth) → distance; the rest are compared with the reference."""
+"""Results judged by residual: (results over balls, truth) → distance; the rest are compared with the reference."""
 
 
-def distances(function: str, results: Mapping[str, Array], truth: Truth) -> dict[str, Distance]:
-    """One distance a result, in units of its natural size."""
+def distances(function: str, results: Mapping[str, Array], truth: Truth, whole: bool = False) -> dict[str, Distance]:
+    """One distance a result, in units of its natural size: of each entry, or of the `whole` result's largest."""
     with truth.scalars.working():
-        if function in RESIDUALS:
-            return {next(iter(results)): RESIDUALS[function](results, truth)}
-        return {name: entries(results[name] - value, value, truth.sizes.of(function, name))
-                for name, value in truth.results(function).items()}
+        return {name: RESIDUALS[name](results, truth) if name in RESIDUALS
+                else entries(values - truth.results(function)[name], truth.results(function)[name],
+                             natural(function, name, truth, whole))
+                for name, values in results.items()}
+
+
+def natural(function: str, result: str, truth: Truth, whole: bool) -> Array:
+    """Sizes of a result, (count, …) as it is. An answer that is a difference of larger terms is judged by the `whole`."""
+    size = truth.sizes.of(function, result)
+    return np.broadcast_to(largest(size).reshape(-1, *[1] * (size.ndim - 1)), size.shape) if whole else size
 
 
 def worst(differences: Array, size: Array) -> tuple[float, int]:

@@ -1,4 +1,4 @@
-"""How large the terms of an answer are, per state. Round-off is measured against them.
+"""How large the terms of an answer are, entry by entry at each state. Round-off is measured against them.
 
 A force is a sum over parts of levers times masses times accelerations. Its size takes every term with its absolute value. The
 lever is the farthest that the part gets from the joint on its way out. No choice of frames changes this size, and it stays honest
@@ -26,6 +26,9 @@ from symgen.reference.precision import Array
 from symgen.verification import log_sizes
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
+
+LEAST = 1e-20
+"""Share of a result's largest entry. No entry counts as smaller, so that the radius of a ball round zero is no error."""
 
 
 class Sizes:
@@ -76,7 +79,7 @@ class Sizes:
         return total
 
     def wrenches(self, v: Array, a: Array) -> Array:
-        """Size of the wrenches across the joints at (q, v, a), joint by joint (count, NV)."""
+        """Size of the wrenches across the joints at (q, v, a) (count, NV): of a moment or a force, whichever is larger."""
         outside = self.truth.floats.get("wrench")
         total = self.pushed() + (0 if outside is None else largest(outside)[:, None])
         for (support, *_), arms, (force, moment) in zip(self.parts, self.arms, self._resistance(v, a), strict=True):
@@ -111,8 +114,15 @@ class Sizes:
         return np.asarray((self.roots * np.abs(np.asarray(x, dtype=float))).sum(axis=-1, keepdims=True))
 
     def mass(self) -> Array:
-        """Size of the mass matrix, its largest entry per state (count,)."""
-        return np.asarray(self.diagonal().max(axis=-1))
+        """Size of the mass matrix (count, NV, NV)."""
+        return np.asarray(self.roots[:, :, None] * self.roots[:, None, :])
+
+    def jacobian(self) -> Array:
+        """Size of the frame's Jacobian (count, 6, NV): a lever is no longer than the robot."""
+        turns, slides = np.array(self.rates).T
+        moved = turns * self.length()[:, None] + slides
+        angular = np.broadcast_to(turns, moved.shape)
+        return np.stack([angular] * 3 + [moved] * 3, axis=1)
 
     def driven(self, a: Array) -> Array:
         """Size of M a + c − tau, joint by joint (count, NV)."""
@@ -152,19 +162,36 @@ class Sizes:
         driven = self.driven(self.truth.results("forward_dynamics")["a"])
         return np.asarray((np.abs(inverse) @ driven[..., None])[..., 0])
 
-    def acceleration(self) -> Array:
-        """Size of the links' accelerations per state (count,): the joints' accelerations at a lever."""
-        rates = self.joint_accelerations().sum(axis=-1) + 2 * np.abs(self.truth.floats["v"]).sum(axis=-1) ** 2
-        return np.asarray(np.maximum(1.0, self.length()) * rates + self.gravity)
+    def accelerations(self) -> Array:
+        """Size of the links' accelerations (count, NV, 6): those of the joints that carry a link, at a lever."""
+        return np.stack([self.acceleration(body) for body, _ in self.truth.mechanism.dofs], axis=1)
+
+    def acceleration(self, body: int) -> Array:
+        """Size of a body's acceleration (count, 6)."""
+        support = [] if body == BASE else self.truth.rough.supports[body]
+        speed = np.abs(self.truth.floats["v"][:, support]).sum(axis=-1)
+        rates = self.joint_accelerations()[:, support].sum(axis=-1) + 2 * speed**2
+        moved = np.maximum(1.0, self.length()) * rates + self.gravity
+        return np.stack([rates] * 3 + [moved] * 3, axis=-1)
+
+    def tip_acceleration(self) -> Array:
+        """Size of the frame's acceleration (count, 6)."""
+        frame = self.truth.rough.frame
+        return self.acceleration(BASE if frame is None else frame.body)
 
     def mobility(self) -> Array:
-        """Size of J M⁻¹ Jᵀ per state (count,): its relative change when M or J changes, with X = M⁻¹ Jᵀ as the lever."""
+        """Size of J M⁻¹ Jᵀ (count, 6, 6): its change when M or J changes, with X = J M⁻¹ as the lever. What turns moves what is
+        as far away as the robot is long. No turn of the base changes this size.
+        """
         truth = self.truth
         with truth.scalars.working():
             levers = truth.results("jacobian")["J"] @ truth.results("inverse_mass_matrix")["Minv"]
-        levers = np.abs(np.asarray(levers, dtype=float))
-        weighed = (levers @ self.roots[..., None])[..., 0].max(axis=-1)
-        return np.asarray(weighed**2 + 2 * self.of("jacobian", "J") * levers.sum(axis=-1).max(axis=-1))
+        levers = np.linalg.norm(np.asarray(levers, dtype=float).reshape(truth.count, 2, 3, -1), axis=2)
+        levers[:, 1] += self.length()[:, None] * levers[:, 0]
+        levers = np.repeat(levers, 3, axis=1)
+        weighed = levers @ self.roots[..., None]
+        bent = self.jacobian() @ np.swapaxes(levers, -1, -2)
+        return np.asarray(weighed * np.swapaxes(weighed, -1, -2) + bent + np.swapaxes(bent, -1, -2))
 
     def determinant(self) -> Array:
         """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM). Hadamard's bound where M is singular."""
@@ -176,23 +203,31 @@ class Sizes:
             return np.asarray(np.prod(diagonal, axis=-1))
 
     def of(self, function: str, result: str) -> Array:
-        """Natural size of one result of a function, per state (count,). Where nothing better is known, its own largest entry."""
+        """Natural size of every entry of one result of a function, (count, …) as the result."""
+        found = self._of(function, result)
+        return np.maximum(found, LEAST * largest(found).reshape(-1, *[1] * (found.ndim - 1)))
+
+    def _of(self, function: str, result: str) -> Array:
         v, a = self.truth.floats["v"], self.truth.floats["a"]
         if result == "tau":
-            return np.asarray(self.forces(v, a).max(axis=-1))
+            return self.forces(v, a)
         if result == "c":
-            return np.asarray(self.forces(v, 0 * a).max(axis=-1))
+            return self.forces(v, 0 * a)
         if result == "g":
-            return np.asarray(self.forces(0 * v, 0 * a, wrench=False).max(axis=-1))
+            return self.forces(0 * v, 0 * a, wrench=False)
         if result == "M":
             return self.mass()
-        if function in ("forward_kinematics", "jacobian"):
-            return np.maximum(1.0, self.length()) if result != "p" else self.distance()
+        if result == "J":
+            return self.jacobian()
+        if result == "R":
+            return np.ones((self.truth.count, 3, 3))
+        if result == "p":
+            return np.repeat(self.distance()[:, None], 3, axis=-1)
         if function == "link_accelerations":
-            return self.acceleration()
+            return self.accelerations() if result == "alpha" else self.tip_acceleration()
         if function == "interbody_forces":   # F inherits the round-off of a
             rates = self.joint_accelerations()
-            return np.asarray((rates if result == "a" else self.wrenches(v, rates)).max(axis=-1))
+            return rates if result == "a" else np.repeat(self.wrenches(v, rates)[..., None], 6, axis=-1)
         if result == "Lambda_inv":
             return self.mobility()
         if result == "logdet":
@@ -201,7 +236,7 @@ class Sizes:
             return log_sizes.gradient(self.truth, self.roots, self.parts)
         if result == "det":
             return self.determinant()
-        return largest(self.truth.results(function)[result])
+        raise KeyError(result)   # solutions are judged by their residual
 
 
 def _rates(mechanism: Mechanism, k: int) -> tuple[float, float]:

@@ -1,0 +1,172 @@
+"""The cases of a self-test, and what the template of NAME_selftest.c is filled with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import median
+from typing import Any, NamedTuple
+
+from symgen.backends import printer
+from symgen.backends._c_text import WIDTH
+from symgen.backends._target import Target
+from symgen.errors import RequestError
+from symgen.ir import Port, Program
+from symgen.reals import LOST, REALS
+
+Number = float | Fraction
+
+
+class Equation(NamedTuple):
+    """M x = b that a result x must solve, row-major: `tolerances` bounds |M x − b| entry by entry."""
+
+    matrix: tuple[Number, ...]
+    right: tuple[Number, ...]
+    tolerances: tuple[Number, ...]
+
+
+@dataclass(frozen=True)
+class SelfTestCase:
+    """One state and the answer there, for the self-test.
+
+    `arguments` and `results` are flat and in the order of the C call. `tolerances` bounds the absolute error of every entry of
+    every result. Where `equations` has one for a result, that is what the result is judged by. Arguments should be exact in the
+    program's real type.
+    """
+
+    function: str
+    arguments: tuple[tuple[Number, ...], ...]
+    results: tuple[tuple[Number, ...], ...]
+    tolerances: tuple[tuple[Number, ...], ...]
+    equations: tuple[Equation | None, ...] = ()
+
+
+def filled(programs: Mapping[str, Program], target: Target, cases: list[SelfTestCase]) -> dict[str, Any]:
+    """What the template takes: for each function that has a case its data and calls, the matrices of all, and words of C."""
+    tables = _Tables()
+    tests = [_test(program, target, own, tables) for function, program in programs.items()
+             if (own := [case for case in cases if case.function == function])]
+    real = REALS[next(iter(programs.values())).real]
+    spelt = {"fabs": real.libm("fabs"), "spoilt": real.spoilt, "infinity": real.infinity,
+             "zero": printer().literal(Fraction(0), real.name)}
+    return spelt | {"tests": tests, "total": len(tests), "matrices": tables.printed(real.name)}
+
+
+class _Tables:
+    """Matrices by state, each set printed once however many functions are judged by it."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[tuple[Number, ...], ...], str] = {}
+
+    def name(self, states: tuple[tuple[Number, ...], ...]) -> str:
+        return self._names.setdefault(states, f"mass_matrix_{len(self._names) + 1}")
+
+    def printed(self, real: str) -> list[dict[str, Any]]:
+        return [{"table": name, "count": len(states), "size": len(states[0]), "states": [_numbers(row, real) for row in states]}
+                for states, name in self._names.items()]
+
+
+def _test(program: Program, target: Target, cases: list[SelfTestCase], tables: _Tables) -> dict[str, Any]:
+    """Data and calls of one function's self-test: the plain call, and each result stored over each argument."""
+    for case in cases:
+        _check_case(program, case)
+    names = printer().parameters(program, target)
+
+    def data(port: Port, values: list[Sequence[Number]], of: str = "") -> dict[str, Any]:
+        table = f"{program.function}_{of}{port.name}"
+        return {"name": names[port.name], "table": table, "size": port.size,
+                "states": [_numbers(row, program.real) for row in values]}
+
+    arguments = [data(port, [case.arguments[k] for case in cases]) for k, port in enumerate(program.inputs)]
+    results = []
+    for k, port in enumerate(program.outputs):
+        equations = [case.equations[k] for case in cases if case.equations]
+        solved = [one for one in equations if one is not None]
+        wanted = [one.right for one in solved] or [case.results[k] for case in cases]
+        allowed = [one.tolerances for one in solved] or [case.tolerances[k] for case in cases]
+        result = data(port, list(wanted), "M_" if solved else "")
+        table = result["table"]
+        judge, sizes = [f"{table}[i]", f"{table}_tolerance[i]"], [port.size]
+        if solved:
+            rows = math.isqrt(len(solved[0].matrix))
+            judge, sizes = [tables.name(tuple(one.matrix for one in solved)) + "[i]", *judge], [rows, port.size // rows]
+        result["tolerances"] = [_numbers([_rounded_up(x) for x in row], program.real) for row in allowed]
+        result["judge"] = {"by": "unsolved" if solved else "wrong", "against": ", ".join([*judge, *map(str, sizes)])}
+        results.append(result)
+    given = [f"{a['table']}[i]" for a in arguments]
+    into = [r["name"] for r in results]
+    shared = [
+        {
+            "argument": argument,
+            "result": result,
+            "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into[:k], "shared", *into[k + 1 :]]),
+        }
+        for i, argument in enumerate(arguments)
+        for k, result in enumerate(results)
+    ]
+    refused = [
+        {"argument": argument, "call": ", ".join([*given[:i], "shared", *given[i + 1 :], *into])}
+        for i, argument in enumerate(arguments)
+    ]
+    return {
+        "function": program.function,
+        "label": program.function + _coarse(cases),
+        "symbol": target.symbol(program.function),
+        "count": len(cases),
+        "arguments": arguments,
+        "results": results,
+        "call": ", ".join([*given, *into]),
+        "shared": shared,
+        "refused": refused if target.checked else [],
+        "largest": max(port.size for port in (*program.inputs, *program.outputs)),
+    }
+
+
+def _coarse(cases: list[SelfTestCase]) -> str:
+    """How far a tolerance lets a result be off, if that is more than `reals.LOST` of it at half of the states or more."""
+    found = []
+    for case in cases:
+        sizes = [(_largest(result), _largest(allowed)) for result, allowed in zip(case.results, case.tolerances, strict=True)]
+        found.append(max((tolerance / size for size, tolerance in sizes if size), default=0.0))
+    usual = median(found)
+    return f" (to within {usual:.1g} of the answer)" if usual > LOST else ""
+
+
+def _largest(values: Sequence[Number]) -> float:
+    return max((abs(float(x)) for x in values), default=0.0)
+
+
+def _check_case(program: Program, case: SelfTestCase) -> None:
+    ports = (*program.inputs, *program.outputs)
+    given = [len(values) for values in (*case.arguments, *case.results)]
+    allowed = [len(values) for values in case.tolerances]
+    equations = case.equations or (None,) * len(program.outputs)
+    parts = [part for one in equations if one is not None for part in one]
+    numbers = [x for values in (*case.arguments, *case.results, *case.tolerances, *parts) for x in values]
+    sizes = [port.size for port in ports]
+    if sizes != given or allowed != [port.size for port in program.outputs] or not all(math.isfinite(x) for x in numbers):
+        what = f"sizes {given} and {allowed} for {sizes}, or a number that is not finite"
+        raise RequestError(f"a self-test case of {program.function} has {what}")
+
+
+def _rounded_up(value: Number) -> Fraction:
+    """To three digits: a tolerance is no more exact than that."""
+    exact = Fraction(value)
+    if not exact:
+        return exact
+    step = Fraction(10) ** (math.floor(math.log10(exact)) - 2)
+    return math.ceil(exact / step) * step
+
+
+def _numbers(values: Sequence[Number], real: str) -> list[str]:
+    """Numbers as lines of at most WIDTH columns, commas included."""
+    lines: list[str] = []
+    for k, value in enumerate(values):
+        text = printer().literal(Fraction(value), real) + ("," if k + 1 < len(values) else "")
+        if lines and len(lines[-1]) + len(text) + 13 <= WIDTH:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    return lines
