@@ -1,0 +1,169 @@
+"""Metamorphic relations: one problem told in two ways, or at two states, has one answer.
+
+They judge what no oracle shares: `mechanism.py`, the joint types and the readers, which the derivation and the reference both
+trust, and the reference itself. Each relation takes a `Setting` and gives a `Case`, or None where it does not apply.
+`compare` evaluates both sides in balls, once by the Programs and once by the reference, and says which of the two broke it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from random import Random
+
+import flint
+import numpy as np
+
+from symgen.errors import MethodRefusal, SymgenError
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Mechanism
+from symgen.methods import find
+from symgen.programs.making import loss
+from symgen.reference.precision import Array, Scalars, TooFewDigits, arb
+from symgen.reference.states import draw_states
+from tests.metamorphic import described, loads, states, taken_apart, written
+from tests.metamorphic._core import Asked, Case, Change, Links, OfPrograms, OfReference, Setting
+
+Relation = Callable[[Setting], Case | None]
+
+RELATIONS: dict[str, Relation] = {
+    relation.__name__: relation
+    for relation in (
+        described.base_moved, described.units_rescaled, described.mirrored, described.renumbered, described.axes_reversed,
+        described.zeros_moved, described.frames_turned, described.frames_slid, described.parts_split,
+        described.everything_at_once, written.welded, written.in_urdf, written.locked, states.turned_round,
+        states.time_reversed, states.superposed, states.lagrange_obeyed, states.weight_has_a_potential, states.slopes_followed,
+        states.answers_fit, loads.payload_declared,
+        loads.wrench_by_jacobian, loads.weight_turned_round, loads.base_accelerated, taken_apart.screw_apart,
+        taken_apart.chain_reversed, taken_apart.floating_reversed,
+    )
+}
+TOLERANCE = Fraction(1, 10**40)
+"""Share of an entry, or of NOTHING of the largest one where the entry is smaller than that."""
+NOTHING = Fraction(1, 10**15)
+LEAST = Fraction(1, 10**50)
+"""What is left of terms that cancel, since constants have 64 digits. A determinant is never that small by cancelling."""
+DIGITS = 80
+DOUBLINGS = 4
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a relation found: a sentence for each result that breaks it, and the results that were compared, "function.result"."""
+
+    sentences: tuple[str, ...]
+    compared: frozenset[str]
+
+
+def setting(mechanism: Mechanism, links: Links, seed: int) -> Setting:
+    """A problem at one seeded state."""
+    return Setting(mechanism, links, draw_states(mechanism, 1, seed, links.payload, links.wrench), Random(f"relation {seed}"))
+
+
+def compare(mechanism: Mechanism, links: Links, relation: str, seed: int = 0, functions: Collection[str] | None = None,
+            programs: bool = True, methods: Mapping[str, str | None] | None = None) -> Verdict | None:
+    """What a relation says of some functions (None: all) by the reference and, if asked, by Programs; None: it does not apply.
+
+    `methods` takes a method by its name for a function. A function that both sides refuse is not compared.
+    """
+    at = setting(mechanism, links, seed)
+    case = RELATIONS[relation](at)
+    if case is None:
+        return None
+    judges = [_Judge(case, at, "reference", OfReference)]
+    judges += [_Judge(case, at, "Programs", partial(OfPrograms, methods=methods or {}))] if programs else []
+    broken: dict[str, list[str]] = {"what was read": [case.amiss]} if case.amiss else {}
+    compared: set[str] = set()
+    for function in FUNCTIONS if functions is None else functions:
+        refused = _refused(case, at, function, methods or {})
+        if refused is not None:
+            broken |= {function: [refused]} if refused else {}
+            continue
+        for judge in judges:
+            for result, error in judge.errors(function).items():
+                compared.add(f"{function}.{result}")
+                if error:
+                    broken.setdefault(f"{function}.{result}", []).append(f"of the {judge.name} {error}")
+    found = [f"{relation}: {what} {', '.join(said)}" for what, said in broken.items()]
+    return Verdict(tuple(found), frozenset(compared))
+
+
+def _refused(case: Case, at: Setting, function: str, methods: Mapping[str, str | None]) -> str | None:
+    """None where both sides have the function; '' where one has not, rightly; else what is wrong: one problem, two verdicts."""
+    sides = [case.before or (at.mechanism, at.links), (case.mechanism, case.links)]
+    if FUNCTIONS[function].needs_inverse:
+        singular = [loss(mechanism, links.payload) is not None for mechanism, links in sides]
+        if any(singular):
+            differ = isinstance(case, Change) and not all(singular)
+            return "has a mass matrix that is singular on one side only" if differ else ""
+    method = methods.get(function)
+    return "" if method and any(find(method).refusal(mechanism) is not None for mechanism, _ in sides) else None
+
+
+class _Judge:
+    """Both sides of a case as the reference or the Programs have them, at as many digits as it takes."""
+
+    def __init__(self, case: Case, at: Setting, name: str, side: Callable[[Mechanism, Links, Scalars], Asked]) -> None:
+        self.case, self.at, self.name, self.side = case, at, name, side
+        self.sides: dict[int, tuple[Mapping[str, Array], Asked, Asked]] = {}
+
+    def _at(self, digits: int) -> tuple[Mapping[str, Array], Asked, Asked]:
+        if digits not in self.sides:
+            scalars, before = arb(digits), self.case.before or (self.at.mechanism, self.at.links)
+            given = {name: scalars.array(values) for name, values in self.at.exact.items()}
+            self.sides[digits] = given, self.side(*before, scalars), self.side(self.case.mechanism, self.case.links, scalars)
+        return self.sides[digits]
+
+    def errors(self, function: str) -> dict[str, str]:
+        """Of every result that is compared, what is wrong with it, '' where nothing is."""
+        for attempt in range(DOUBLINGS + 1):
+            given, old, new = self._at(DIGITS << attempt)
+            try:
+                pairs = self.case.pairs(function, given, old, new)
+            except TooFewDigits:
+                continue
+            except MethodRefusal:   # a method may decline a payload, which its refusal does not see
+                return {}
+            except SymgenError as error:
+                return {"": f"are refused: {error}"}
+            found = {name: _distance(name, *pair, old.scalars) for name, pair in pairs.items()}
+            if not any(blurred for blurred, _ in found.values()):
+                return {name: error for name, (_, error) in found.items()}
+        return {"": f"are not told apart by {DIGITS << DOUBLINGS} digits"}
+
+
+def _distance(name: str, wanted: Array, found: Array, scalars: Scalars) -> tuple[bool, str]:
+    """Whether the balls are too wide to tell, and what is wrong."""
+    with scalars.working():
+        wanted, found = np.broadcast_arrays(wanted, found) if wanted.ndim == found.ndim else (wanted, found)
+        if wanted.shape != found.shape:
+            return False, f"shapes {wanted.shape} and {found.shape}"
+        least = flint.arb(0) if name == "det" else _ball(LEAST)
+        pairs = list(zip(wanted.ravel(), found.ravel(), strict=True))
+        largest = max((_upper(x) for pair in pairs for x in pair), default=flint.arb(0))
+        worst = flint.arb(0)
+        wide = False
+        for one, other in pairs:
+            size = max(_upper(one), _upper(other), largest * _ball(NOTHING))
+            allowed = size * _ball(TOLERANCE) + least
+            difference = flint.arb(one) - flint.arb(other)
+            if difference.is_finite() and difference.abs_upper() <= allowed:
+                continue
+            if not difference.is_finite() or difference.abs_lower() <= allowed:
+                wide = True
+            else:
+                worst = max(worst, difference.abs_lower() / size)
+        if worst > 0:
+            return False, f"off by {float(worst.mid()):.1e} of its size"
+        return wide, ""
+
+
+def _upper(ball: object) -> flint.arb:
+    found = flint.arb(ball).abs_upper()
+    return found if found.is_finite() else flint.arb(0)
+
+
+def _ball(value: Fraction) -> flint.arb:
+    return flint.arb(flint.fmpq(value.numerator, value.denominator))

@@ -1,0 +1,207 @@
+"""What a relation is: two problems, and what the answer to one says of the answer to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+from typing import Any, Protocol
+
+import flint
+import numpy as np
+
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Mechanism, Pose, Shift, Slide, Step, Turn, Vector3, compose
+from symgen.options import ProgramOptions
+from symgen.programs.making import made
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array, Scalars
+from symgen.verification.evaluating import Results, over
+
+States = Mapping[str, Array]
+"""Arguments by name, one state each: q (1, NQ), v (1, NV) …"""
+Pairs = Mapping[str, tuple[Array, Array]]
+"""Of each result: what it has to be by the relation, and what it is. What is not comparable is left out."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """The links that are meant: the frame, and those that carry a load and feel a wrench at run time."""
+
+    frame: str
+    payload: str | None = None
+    wrench: str | None = None
+
+    @property
+    def options(self) -> ProgramOptions:
+        return ProgramOptions(frame=self.frame, payload=self.payload, wrench=self.wrench)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A problem: the mechanism, the links that are meant, one state in Fractions, and what a relation draws its choices from."""
+
+    mechanism: Mechanism
+    links: Links
+    exact: States
+    random: Random
+
+    def fraction(self, low: float, high: float) -> Fraction:
+        return Fraction(self.random.randint(round(low * 1000), round(high * 1000)), 1000)
+
+    def vector(self, size: float) -> Vector3:
+        found = (self.fraction(-size, size), self.fraction(-size, size), self.fraction(-size, size))
+        return found if any(found) else (Fraction(1), Fraction(2), Fraction(3))
+
+
+class Asked(Protocol):
+    """One side of a relation: the functions of one mechanism."""
+
+    scalars: Scalars
+
+    def __call__(self, function: str, states: States) -> Results: ...
+
+
+class OfReference:
+    """The functions as the reference answers them."""
+
+    name = "reference"
+
+    def __init__(self, mechanism: Mechanism, links: Links, scalars: Scalars) -> None:
+        self.scalars, self.links = scalars, links
+        self.reference = Reference(mechanism, scalars, frame=links.frame, payload=links.payload, wrench=links.wrench)
+
+    def __call__(self, function: str, states: States) -> Results:
+        what, told = FUNCTIONS[function], self.links.options.at_run_time
+        names = [a.name for a in what.arguments] + [a.name for a in what.feels if a.name in told]
+        return self.reference.evaluate(function, {name: states[name] for name in names})
+
+
+class OfPrograms:
+    """The functions as their Programs compute them; a method is taken by name, else the one that `generate` takes."""
+
+    name = "Programs"
+
+    def __init__(self, mechanism: Mechanism, links: Links, scalars: Scalars, methods: Mapping[str, str | None]) -> None:
+        self.mechanism, self.links, self.scalars, self.methods = mechanism, links, scalars, methods
+
+    def __call__(self, function: str, states: States) -> Results:
+        program = made(self.mechanism, function, self.methods.get(function), self.links.options)
+        return over(self.scalars, program)({port.name: states[port.name] for port in program.inputs})
+
+
+class Case(Protocol):
+    """What a relation says of one setting: the other problem, and the pairs that have to be equal."""
+
+    mechanism: Mechanism
+    links: Links
+    before: tuple[Mechanism, Links] | None
+    """What it is compared with, where that is not the setting's own problem."""
+    amiss: str
+    """What is wrong with the other problem as it was read, '' where nothing is."""
+
+    def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs: ...
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A case whose pairs one function gives: (function, states, old, new) → pairs."""
+
+    mechanism: Mechanism
+    links: Links
+    judge: Callable[[str, States, Asked, Asked], Pairs]
+    before: tuple[Mechanism, Links] | None = None
+    amiss: str = ""
+
+    def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs:
+        return self.judge(function, states, old, new)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case in which the same motion is described anew: its arguments and its results follow from the old ones."""
+
+    mechanism: Mechanism
+    links: Links
+    arguments: Callable[[States, Scalars], States]
+    results: Callable[[Results, Scalars], Results]
+    comparable: Callable[[str, Array], Array] = lambda _, values: values
+    """What of a result, by its name, is compared."""
+    before: tuple[Mechanism, Links] | None = None
+    amiss: str = ""
+
+    def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs:
+        wanted = self.results(old(function, states), old.scalars)
+        found = new(function, self.arguments(states, old.scalars))
+        return {name: (self.comparable(name, values), self.comparable(name, found[name])) for name, values in wanted.items()}
+
+    def then(self, other: Change) -> Change:
+        """Described anew once more."""
+        def both(name: str, values: Array) -> Array:
+            return other.comparable(name, self.comparable(name, values))
+
+        return Change(other.mechanism, other.links,
+                      lambda states, scalars: other.arguments(self.arguments(states, scalars), scalars),
+                      lambda results, scalars: other.results(self.results(results, scalars), scalars), both)
+
+
+# -- exact displacements ---------------------------------------------------------------------------------------------------
+
+def negated(xyz: Vector3) -> Vector3:
+    return -xyz[0], -xyz[1], -xyz[2]
+
+
+def inverse(pose: Pose) -> Pose:
+    """The way back."""
+    def back(step: Step) -> Step:
+        if isinstance(step, Shift):
+            return Shift(negated(step.xyz))
+        return Turn(step.axis, -step.angle) if isinstance(step, Turn) else Slide(step.axis, -step.distance)
+
+    return compose(tuple(back(step) for step in reversed(pose)))
+
+
+def quarter(xyz: Vector3, axis: int, times: int = 1) -> Vector3:
+    """A vector turned by quarter turns about x, y or z."""
+    out = list(xyz)
+    one, two = (axis + 1) % 3, (axis + 2) % 3
+    for _ in range(times % 4):
+        out[one], out[two] = -out[two], out[one]
+    return out[0], out[1], out[2]
+
+
+def placed(pose: Pose, scalars: Scalars) -> tuple[Array, Array]:
+    """Turn (3, 3), by unit quaternions, and shift (3,) of a pose, in balls."""
+    with scalars.working():
+        turn, shift = scalars.array(np.eye(3)), scalars.array([0, 0, 0])
+        for step in pose:
+            if isinstance(step, Shift):
+                shift = shift + turn @ scalars.array(list(step.xyz))
+                continue
+            length = scalars.constant(Fraction(sum(x * x for x in step.axis))).sqrt()
+            axis = [scalars.constant(x) / length for x in step.axis]
+            if isinstance(step, Slide):
+                shift = shift + turn @ np.array([x * scalars.constant(step.distance) for x in axis], dtype=object)
+                continue
+            half = (scalars.constant(step.angle.radians) + flint.arb.pi() * scalars.constant(step.angle.pi)) / 2
+            sine, w = half.sin_cos()
+            x, y, z = (sine * part for part in axis)
+            turn = turn @ np.array([[w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                                    [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+                                    [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z]], dtype=object)
+        return turn, shift
+
+
+def times(matrix: Array, vector: Array) -> Array:
+    """Of one state each: (1, n, m) and (1, m)."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def cross(a: Array, b: Array) -> Array:
+    return np.stack([a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
+                     a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)
+
+
+def with_(states: States, **replaced: Any) -> States:
+    return {**states, **replaced}

@@ -1,0 +1,142 @@
+"""How every argument and every result goes over from one description of a motion to another: units, base, coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from symgen.mechanism import Limits, Mechanism, Pose
+from symgen.reference.precision import Array, Scalars
+from symgen.verification.evaluating import Results
+from tests.metamorphic._core import Change, Links, States, placed
+
+ONE = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Map:
+    """From the numbers of the old description to those of the new one, each joint having one coordinate.
+
+    New joint k is old joint `order[k]`, and old coordinates are multiplied by `scale` before `zero` is added. Lengths, masses
+    and times are multiplied by their factors. The old base stands at `base` in the new one. Where `mirrored`, every point goes
+    to the opposite side of the origin. Where not `origins`, the frames of the bodies stand elsewhere along the joints' axes.
+    """
+
+    order: tuple[int, ...]
+    scale: tuple[Fraction, ...]
+    zero: tuple[Fraction, ...]
+    length: Fraction = ONE
+    mass: Fraction = ONE
+    time: Fraction = ONE
+    base: Pose = ()
+    mirrored: bool = False
+    origins: bool = True
+    _placed: dict[str, tuple[Array, Array]] = field(default_factory=dict)
+
+    @property
+    def action(self) -> Fraction:
+        """What a torque is multiplied by."""
+        return self.mass * self.length**2 / self.time**2
+
+    def change(self, mechanism: Mechanism, links: Links, amiss: str = "") -> Change:
+        return Change(mechanism, links, self.arguments, self.results, self.comparable, amiss=amiss)
+
+    def limits(self, joint: int, limits: Limits) -> Limits:
+        """Those of an old joint as the new one declares them."""
+        scale, zero = self.scale[joint], self.zero[joint]
+        ends = [None if end is None else end * scale + zero for end in (limits.lower, limits.upper)]
+        if scale < 0:
+            ends.reverse()
+        rate, force = (None if x is None else x * abs(k)
+                       for x, k in ((limits.velocity, scale / self.time), (limits.effort, self.action / scale)))
+        return Limits(ends[0], ends[1], rate, force)
+
+    def arguments(self, states: States, scalars: Scalars) -> States:
+        with scalars.working():
+            found = {"q": self._joints(states["q"], scalars, power=1) + scalars.array([self.zero[i] for i in self.order]),
+                     "v": self._joints(states["v"], scalars, ONE / self.time, 1),
+                     "a": self._joints(states["a"], scalars, ONE / self.time**2, 1),
+                     "tau": self._joints(states["tau"], scalars, self.action, -1),
+                     "b": self._joints(states["b"], scalars, self.action, -1)}
+            sign = -1 if self.mirrored else 1
+            if "payload" in states:
+                by = [self.mass, *[sign * self.length] * 3, *[self.mass * self.length**2] * 6]
+                found["payload"] = states["payload"] * scalars.array(by)
+            if "wrench" in states:   # in the axes of its link, which do not turn with the base
+                found["wrench"] = states["wrench"] * scalars.array([self.action] * 3 + [sign * self.action / self.length] * 3)
+            return found
+
+    def results(self, results: Results, scalars: Scalars) -> Results:
+        with scalars.working():
+            return {name: self._result(name, values, scalars) for name, values in results.items()}
+
+    def comparable(self, name: str, values: Array) -> Array:
+        """What of a result does not hang on where on its axis a body's frame stands, where that was changed."""
+        if self.origins or name not in ("alpha", "F"):
+            return values
+        return values[..., :3] if name == "alpha" else values[..., 3:]
+
+    def _joints(self, values: Array, scalars: Scalars, factor: Fraction = ONE, power: int = 1) -> Array:
+        """Numbers of joints (..., NV), each multiplied by its scale to a power."""
+        by = scalars.array([factor * self.scale[i] ** power for i in self.order])
+        return values[..., list(self.order)] * by
+
+    def _square(self, values: Array, scalars: Scalars, factor: Fraction, power: int) -> Array:
+        swapped = np.swapaxes(self._joints(values, scalars, factor, power), -1, -2)
+        return np.swapaxes(self._joints(swapped, scalars, ONE, power), -1, -2)
+
+    def _turned(self, values: Array, scalars: Scalars, angular: Fraction, linear: Fraction) -> Array:
+        """Vectors (..., 6), three and three, in the axes of the base."""
+        turn, _ = self._base(scalars)
+        sign = -1 if self.mirrored else 1
+        parts = (values[..., :3] * scalars.constant(angular), values[..., 3:] * scalars.constant(sign * linear))
+        return np.concatenate([part @ turn.T for part in parts], axis=-1)
+
+    def _base(self, scalars: Scalars) -> tuple[Array, Array]:
+        if scalars.name not in self._placed:
+            self._placed[scalars.name] = placed(self.base, scalars)
+        return self._placed[scalars.name]
+
+    def _result(self, name: str, x: Array, scalars: Scalars) -> Array:
+        mass = self.mass * self.length**2
+        if name in ("tau", "c", "g"):
+            return self._joints(x, scalars, self.action, -1)
+        if name in ("a", "x"):
+            return self._joints(x, scalars, ONE / self.time**2, 1)
+        if name == "M":
+            return self._square(x, scalars, mass, -1)
+        if name == "Minv":
+            return self._square(x, scalars, 1 / mass, 1)
+        if name in ("det", "logdet"):
+            by = ONE
+            for scale in self.scale:
+                by *= mass / scale**2
+            return x * scalars.constant(by) if name == "det" else x + scalars.constant(by).log()
+        if name == "grad":
+            return self._joints(x, scalars, ONE, -1)
+        if name == "R":
+            return self._base(scalars)[0] @ x
+        if name == "p":
+            turn, shift = self._base(scalars)
+            return x * scalars.constant(-self.length if self.mirrored else self.length) @ turn.T + shift
+        if name == "J":
+            columns = self._turned(np.swapaxes(x, -1, -2), scalars, ONE, self.length)
+            return self._joints(np.swapaxes(columns, -1, -2), scalars, ONE, -1)
+        if name == "Lambda_inv":
+            half = np.swapaxes(self._turned(x, scalars, ONE, self.length), -1, -2)
+            return self._turned(half, scalars, 1 / mass, self.length / mass)
+        if name == "alpha":
+            return self._turned(x[..., list(self.order), :], scalars, ONE / self.time**2, self.length / self.time**2)
+        if name == "alpha_tip":
+            return self._turned(x, scalars, ONE / self.time**2, self.length / self.time**2)
+        if name == "F":
+            return self._turned(x[..., list(self.order), :], scalars, self.action, self.action / self.length)
+        raise NotImplementedError(f"no relation knows how the result '{name}' goes over; say so here")
+
+
+def unchanged(count: int, **changes: object) -> Map:
+    """Of `count` joints, all as before but for `changes`."""
+    told: dict[str, object] = {"order": tuple(range(count)), "scale": (ONE,) * count, "zero": (Fraction(0),) * count}
+    return Map(**{**told, **changes})  # type: ignore[arg-type]

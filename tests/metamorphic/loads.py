@@ -1,0 +1,131 @@
+"""What is given at run time and what is declared: loads, wrenches, and gravity as an acceleration of the base."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, ZERO3, Body, Frame, Joint, Part, Shift, compose
+from tests.metamorphic._core import Asked, Case, Judged, Links, Pairs, Setting, States, negated, times, with_
+
+
+def payload_declared(setting: Setting) -> Case | None:
+    """A load at run time is the same matter declared on its link. None without a load, and for a link that stands still."""
+    old, links = setting.mechanism, setting.links
+    if links.payload is None or old.frame(links.payload).body == BASE:
+        return None
+    mass, x, y, z, *moments = setting.exact["payload"][0]
+    steiner = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
+    xx, xy, xz, yy, yz, zz = (moment - mass * s for moment, s in zip(moments, steiner, strict=True))
+    at = old.frame(links.payload)
+    load = Part("load", compose(at.pose, (Shift((x, y, z)),)), mass, (xx, xy, xz, yy, yz, zz))
+    bodies = tuple(Body(b.name, (*b.parts, load)) if i == at.body else b for i, b in enumerate(old.bodies))
+    return _alike(replace(old, bodies=bodies), replace(links, payload=None))
+
+
+def _alike(mechanism: Any, links: Links) -> Case:
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        wanted, found = here(function, states), there(function, states)
+        return {name: (values, found[name]) for name, values in wanted.items()}
+
+    return Judged(mechanism, links, judge)
+
+
+def wrench_by_jacobian(setting: Setting) -> Case | None:
+    """A wrench on a link is Jᵀ of it at the joints, and what it exerts does not cross them. None without a wrench."""
+    old, links = setting.mechanism, setting.links
+    if links.wrench is None or old.frame(links.wrench).body == BASE:
+        return None
+    carries = old.frame(links.wrench).body
+    path = []
+    while carries != BASE:
+        path.append(carries)
+        carries = old.joints[carries].parent
+    # The frame of the Jacobian is the link that feels the wrench, and the tip is that too, on both sides.
+    both = replace(links, frame=links.wrench, wrench=None)
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        with here.scalars.working():
+            turn = there("forward_kinematics", states)["R"]
+            moment, force = (times(turn, part) for part in (states["wrench"][..., :3], states["wrench"][..., 3:]))
+            felt = times(np.swapaxes(there("jacobian", states)["J"], -1, -2), np.concatenate([moment, force], axis=-1))
+            if function in ("inverse_dynamics", "bias_force", "mass_matrix_and_bias"):
+                found = there(function, states)
+                return {name: (values, found[name] - felt if name in ("tau", "c") else found[name])
+                        for name, values in here(function, states).items()}
+            if function not in ("forward_dynamics", "link_accelerations", "interbody_forces"):
+                return {}
+            wanted, found = here(function, states), dict(there(function, with_(states, tau=states["tau"] + felt)))
+            if function == "link_accelerations":   # the two sides speak of different tips
+                return {"alpha": (wanted["alpha"], found["alpha"])}
+            if function == "forward_dynamics":
+                return {"a": (wanted["a"], found["a"])}
+            across = np.array(found["F"])
+            across[..., path, 3:] -= force[..., None, :]
+            off = [i for i in range(old.nv) if i not in path]
+            pairs = {"a": (wanted["a"], found["a"]), "F": (wanted["F"][..., 3:], across[..., 3:])}
+            return pairs | ({"F off the path": (wanted["F"][..., off, :], across[..., off, :])} if off else {})
+
+    return Judged(old, both, judge)
+
+
+def weight_turned_round(setting: Setting) -> Case:
+    """Gravity the other way: each answer changes by twice the gravity force, and what moves no joint's force not at all."""
+    old, links = setting.mechanism, setting.links
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        with here.scalars.working():
+            g = here("gravity_force", states)["g"]
+            if function in ("forward_dynamics", "link_accelerations"):
+                states_there = with_(states, tau=states["tau"] - 2 * g)
+                found = there(function, states_there)
+                return {name: (values, found[name]) for name, values in here(function, states).items()}
+            by = {"inverse_dynamics": {"tau": 2 * g}, "bias_force": {"c": 2 * g}, "mass_matrix_and_bias": {"c": 2 * g},
+                  "gravity_force": {"g": 2 * g}}.get(function, {})
+            if function == "interbody_forces":
+                found = there(function, with_(states, tau=states["tau"] - 2 * g))
+                return {"a": (here(function, states)["a"], found["a"])}
+            found = there(function, states)
+            return {name: (values, found[name] + by[name] if name in by else found[name])
+                    for name, values in here(function, states).items()}
+
+    return Judged(replace(old, gravity=negated(old.gravity)), links, judge)
+
+
+def base_accelerated(setting: Setting) -> Case:
+    """Einstein's lift: without gravity, on a base that three slides accelerate against it, the joints feel the same."""
+    old, links = setting.mechanism, setting.links
+    slides = tuple(Joint(f"lift_{axis}", "prismatic", i - 1, (), direction)
+                   for i, (axis, direction) in enumerate(zip("xyz", (X_AXIS, Y_AXIS, Z_AXIS), strict=True)))
+    carried = tuple(replace(j, parent=j.parent + 3 if j.parent != BASE else 2) for j in old.joints)
+    bodies = (*(Body(f"lift{i}", (Part(f"lift{i}", (), Fraction(1 + i)),)) for i in range(3)), *old.bodies)
+    frames = (*(Frame(f"lift{i}", i) for i in range(3)),
+              *(replace(f, body=f.body + 3 if f.body != BASE else 2) for f in old.frames))
+    new = replace(old, joints=(*slides, *carried), bodies=bodies, frames=frames, gravity=ZERO3)
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        with here.scalars.working():
+            zero = here.scalars.array([[0, 0, 0]])
+            up = here.scalars.array([[-g for g in old.gravity]])
+            q, v = (np.concatenate([zero, states[name]], axis=-1) for name in ("q", "v"))
+            if function in ("inverse_dynamics", "bias_force", "gravity_force"):
+                rest = 0 * states["v"]
+                a = {"inverse_dynamics": states["a"]}.get(function, rest)
+                v = np.concatenate([zero, rest], axis=-1) if function == "gravity_force" else v
+                calm = with_(states, wrench=0 * states["wrench"]) \
+                    if function == "gravity_force" and "wrench" in states else states
+                found = there("inverse_dynamics", with_(calm, q=q, v=v, a=np.concatenate([up, a], axis=-1)))["tau"][..., 3:]
+                return {name: (values, found) for name, values in here(function, states).items()}
+            if function == "mass_matrix":
+                return {"M": (here(function, states)["M"], there(function, with_(states, q=q))["M"][..., 3:, 3:])}
+            if function == "jacobian":
+                return {"J": (here(function, states)["J"], there(function, with_(states, q=q))["J"][..., 3:])}
+            if function == "forward_kinematics":
+                found = there(function, with_(states, q=q))
+                return {name: (values, found[name]) for name, values in here(function, states).items()}
+            return {}
+
+    return Judged(new, links, judge)

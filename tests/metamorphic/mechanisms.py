@@ -1,0 +1,145 @@
+"""Problems without end: random trees with all that a description may say, far bases, light and heavy links, frames and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+from symgen.description.canonical import to_toml
+from symgen.description.loading import load
+from symgen.joints import kinds
+from symgen.mechanism import (
+    BASE,
+    X_AXIS,
+    Z_AXIS,
+    ZERO3,
+    Angle,
+    Body,
+    Frame,
+    Limits,
+    Mechanism,
+    Part,
+    Pose,
+    Shift,
+    Turn,
+    Vector3,
+    compose,
+)
+from tests.metamorphic._core import Links
+from tests.robots_for_tests import random_mechanism
+
+
+def anything(seed: int) -> tuple[Mechanism, Links]:
+    """A mechanism of one to four joints, as it is read from its own canonical description, and the links that are meant."""
+    random = Random(f"anything {seed}")
+    joints = random.sample(kinds(), random.randint(1, len(kinds())))
+    made = random_mechanism(random.choice((1, 2, 2, 3, 3, 3, 4)), random.randrange(10**6), random.choice(("chain", "tree")),
+                            joints, random.random() < 0.6)
+    for chance, change in CHANGES:
+        if random.random() < chance:
+            made = change(made, random)
+    made = load(to_toml(made))
+    return made, some_links(made, random)
+
+
+def some_links(mechanism: Mechanism, random: Random) -> Links:
+    """The frame is any, and so are the links that carry a load and feel a wrench, where there are any."""
+    names = [frame.name for frame in mechanism.frames]
+    return Links(random.choice(names), *(random.choice(names) if random.random() < 0.4 else None for _ in range(2)))
+
+
+def _fraction(random: Random, low: float, high: float) -> Fraction:
+    return Fraction(random.randint(round(low * 1000), round(high * 1000)), 1000)
+
+
+def _vector(random: Random, size: float) -> Vector3:
+    return _fraction(random, -size, size), _fraction(random, -size, size), _fraction(random, -size, size)
+
+
+def _pose(random: Random, size: float) -> Pose:
+    x, y, z = _vector(random, 1)
+    return Shift(_vector(random, size)), Turn((x, y, z + 2), Angle(_fraction(random, -3, 3), Fraction(random.randint(-2, 2), 4)))
+
+
+def far(made: Mechanism, random: Random) -> Mechanism:
+    """A base that is turned, and a kilometre away."""
+    where = _pose(random, 1000)
+    return replace(made, joints=tuple(replace(j, pose=compose(where, j.pose)) if j.parent == BASE else j for j in made.joints))
+
+
+def slanted(made: Mechanism, random: Random) -> Mechanism:
+    return replace(made, gravity=_vector(random, 10))
+
+
+def weightless(made: Mechanism, random: Random) -> Mechanism:
+    return replace(made, gravity=ZERO3)
+
+
+def uneven(made: Mechanism, random: Random) -> Mechanism:
+    """A link of milligrams, or of tons."""
+    by = Fraction(10) ** random.choice((-6, -4, -2, 2, 4))
+
+    def heavier(part: Part) -> Part:
+        xx, xy, xz, yy, yz, zz = (moment * by for moment in part.moments)
+        return replace(part, mass=part.mass * by, moments=(xx, xy, xz, yy, yz, zz))
+
+    return _with_body(made, random, lambda parts: tuple(heavier(part) for part in parts))
+
+
+def empty(made: Mechanism, random: Random) -> Mechanism:
+    """A link without mass."""
+    return _with_body(made, random, lambda parts: ())
+
+
+def laden(made: Mechanism, random: Random) -> Mechanism:
+    """A link that carries a point mass besides."""
+    point = Part("stone", (Shift(_vector(random, 0.3)),), _fraction(random, 0.1, 2))
+    return _with_body(made, random, lambda parts: (*parts, point))
+
+
+def crossed(made: Mechanism, random: Random) -> Mechanism:
+    """A link with products of inertia: its matter, and points on opposite sides of its centre."""
+    x, y, z = _vector(random, 0.3)
+    points = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
+
+    def more(part: Part) -> Part:
+        xx, xy, xz, yy, yz, zz = (moment + point for moment, point in zip(part.moments, points, strict=True))
+        return replace(part, moments=(xx, xy, xz, yy, yz, zz))
+
+    return _with_body(made, random, lambda parts: tuple(more(part) for part in parts))
+
+
+def _with_body(made: Mechanism, random: Random, change: Callable[[tuple[Part, ...]], tuple[Part, ...]]) -> Mechanism:
+    """One of the bodies with other parts."""
+    which = random.randrange(len(made.bodies))
+    return replace(made, bodies=tuple(Body(b.name, change(b.parts)) if i == which else b for i, b in enumerate(made.bodies)))
+
+
+def framed(made: Mechanism, random: Random) -> Mechanism:
+    """A tool on some link, and a place on the base."""
+    more = (Frame("tool", random.randrange(len(made.bodies)), _pose(random, 0.5)), Frame("spot", BASE, _pose(random, 2)))
+    return replace(made, frames=(*made.frames, *more))
+
+
+def limited(made: Mechanism, random: Random) -> Mechanism:
+    """Ranges, of some joints with one end."""
+    def limits() -> Limits:
+        low, high = _fraction(random, -2, 0), _fraction(random, 0.1, 2)
+        one, other = random.choice(((low, high), (low, high), (low, None), (None, high)))
+        return Limits(one, other, _fraction(random, 0.1, 5), _fraction(random, 1, 90))
+
+    return replace(made, joints=tuple(replace(j, limits=limits()) for j in made.joints))
+
+
+def parallel(made: Mechanism, random: Random) -> Mechanism:
+    """All axes along one direction, as in a plane."""
+    axis = random.choice((X_AXIS, Z_AXIS))
+    return replace(made, joints=tuple(replace(j, axis=axis, pose=tuple(s for s in j.pose if isinstance(s, Shift)))
+                                      for j in made.joints))
+
+
+CHANGES: tuple[tuple[float, Callable[[Mechanism, Random], Mechanism]], ...] = (
+    (0.1, parallel), (0.25, uneven), (0.3, crossed), (0.3, laden), (0.1, empty), (0.4, framed), (0.4, limited), (0.3, slanted),
+    (0.1, weightless), (0.3, far))

@@ -1,0 +1,187 @@
+"""The same robot at other states, where the laws of motion say what becomes of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import flint
+import numpy as np
+
+from symgen.reference.precision import Array
+from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, times, with_
+
+
+def turned_round(setting: Setting) -> Case | None:
+    """A joint that turns and does not slide is where it was after 2π. None where there is no such joint."""
+    old = setting.mechanism
+    rounds = [setting.random.choice((-2, -1, 1, 2)) if j.type.turns and not j.type.slides else 0 for j in old.joints]
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        with here.scalars.working():
+            q = states["q"] + here.scalars.array(rounds) * (2 * flint.arb.pi())
+        wanted, found = here(function, states), there(function, with_(states, q=q))
+        return {name: (values, found[name]) for name, values in wanted.items()}
+
+    return Judged(old, setting.links, judge) if any(rounds) else None
+
+
+def time_reversed(setting: Setting) -> Case:
+    """A film that runs backwards shows the same forces and accelerations, as nothing rubs."""
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        if function not in ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "link_accelerations",
+                            "interbody_forces"):
+            return {}
+        wanted, found = here(function, states), there(function, with_(states, v=-states["v"]))
+        return {name: (values, found[name]) for name, values in wanted.items()}
+
+    return Judged(setting.mechanism, setting.links, judge)
+
+
+LINEAR = {"inverse_dynamics": "a", "forward_dynamics": "tau", "mass_matrix_solve": "b", "link_accelerations": "tau",
+          "interbody_forces": "tau"}
+
+
+def superposed(setting: Setting) -> Case:
+    """Answers are linear in accelerations or forces: f(x) = 3 f(x/3 + y) − f(y) − f(2y), since 3(x/3 + y) − y − 2y = x."""
+    other = [setting.fraction(-3, 3) for _ in range(setting.mechanism.nv)]
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        argument = LINEAR.get(function)
+        if argument is None:
+            return {}
+        with here.scalars.working():
+            y = here.scalars.array([other])
+            whole = here(function, states)
+            at = [there(function, with_(states, **{argument: x})) for x in (states[argument] / 3 + y, y, 2 * y)]
+            return {name: (values, 3 * at[0][name] - at[1][name] - at[2][name]) for name, values in whole.items()}
+
+    return Judged(setting.mechanism, setting.links, judge)
+
+
+STEP = Fraction(1, 10**25)
+"""Central differences miss by its square."""
+
+
+def lagrange_obeyed(setting: Setting) -> Case:
+    """tau − g = d/dt(M v) − ½ ∂(vᵀ M v)/∂q, felt along a direction of the joints' space; without a wrench."""
+    felt = [setting.fraction(-1, 1) for _ in range(setting.mechanism.nv)]
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        if function not in ("inverse_dynamics", "bias_force", "mass_matrix_and_bias"):
+            return {}
+        zero, v = 0 * states["v"], states["v"]
+        a = states["a"] if function == "inverse_dynamics" else zero
+        result = "tau" if function == "inverse_dynamics" else "c"
+        calm = {name: 0 * values if name == "wrench" else values for name, values in states.items()}
+
+        def momentum(moved: Array, rates: Array) -> Array:
+            return times(there("mass_matrix", with_(calm, q=states["q"] + moved))["M"], rates)
+
+        with here.scalars.working():
+            h, along = here.scalars.constant(STEP), here.scalars.array([felt])
+            forces = here(function, calm)[result] - here("bias_force", with_(calm, v=zero))["c"]
+            grown = [(along * momentum(v * t + a * (t * t / 2), v + a * t)).sum(axis=-1) for t in (h, -h)]
+            bent = [(v * momentum(along * t, v)).sum(axis=-1) / 2 for t in (h, -h)]
+            return {result: ((along * forces).sum(axis=-1), (grown[0] - grown[1] - bent[0] + bent[1]) / (2 * h))}
+
+    return Judged(setting.mechanism, setting.links, judge)
+
+
+def weight_has_a_potential(setting: Setting) -> Case | None:
+    """No work is won on a round trip: ∂g/∂q is symmetric. None for a single joint."""
+    n = setting.mechanism.nv
+    both = [[setting.fraction(-1, 1) for _ in range(n)] for _ in range(2)]
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        if function not in ("gravity_force", "bias_force", "inverse_dynamics"):
+            return {}
+        rest = {name: 0 * values if name in ("v", "a", "wrench") else values for name, values in states.items()}
+        with here.scalars.working():
+            h = here.scalars.constant(STEP)
+            u, w = (here.scalars.array([one]) for one in both)
+
+            def slope(along: np.ndarray, felt: np.ndarray) -> np.ndarray:
+                up, down = (next(iter(there(function, with_(rest, q=states["q"] + along * s)).values())) for s in (h, -h))
+                return (felt * (up - down)).sum(axis=-1) / (2 * h)
+
+            return {"g": (slope(u, w), slope(w, u))}
+
+    return Judged(setting.mechanism, setting.links, judge) if n > 1 else None
+
+
+def slopes_followed(setting: Setting) -> Case:
+    """A derivative is the slope of what it is derived from: J, the gradient, and the tip's acceleration along a motion."""
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        q, v = states["q"], states["v"]
+        with here.scalars.working():
+            h = here.scalars.constant(STEP)
+
+            def slope(of: Callable[[object], Array]) -> Array:
+                return (of(h) - of(-h)) / (2 * h)
+
+            if function == "mass_matrix_log_determinant_gradient":
+                along = slope(lambda t: there("mass_matrix_log_determinant", with_(states, q=q + v * t))["logdet"])
+                return {"grad": ((here(function, states)["grad"] * v).sum(axis=-1), along)}
+            if function == "jacobian":
+                twist = times(here(function, states)["J"], v)
+                pose = here("forward_kinematics", states)
+                linear, turning = (slope(lambda t, name=name: there("forward_kinematics", with_(states, q=q + v * t))[name])
+                                   for name in ("p", "R"))
+                spin = turning @ np.swapaxes(pose["R"], -1, -2)
+                angular = np.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], axis=-1)
+                return {"J": (twist, np.concatenate([angular, linear], axis=-1))}
+            if function == "link_accelerations":
+                a = there("forward_dynamics", states)["a"]
+                followed = slope(lambda t: times(there("jacobian", with_(states, q=q + v * t + a * (t * t / 2)))["J"], v + a * t))
+                return {"alpha_tip": (here(function, states)["alpha_tip"], followed)}
+        return {}
+
+    return Judged(setting.mechanism, setting.links, judge)
+
+
+def answers_fit(setting: Setting) -> Case:
+    """What is solved is solved: M x = b, M M⁻¹ = 1, M a + c = tau, det M by another road, Λ⁻¹ = J M⁻¹ Jᵀ."""
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        scalars = here.scalars
+        with scalars.working():
+            if function == "mass_matrix_solve":
+                return {"x": (states["b"], times(there("mass_matrix", states)["M"], here(function, states)["x"]))}
+            if function == "inverse_mass_matrix":
+                product = there("mass_matrix", states)["M"] @ here(function, states)["Minv"]
+                return {"Minv": (scalars.array([np.eye(setting.mechanism.nv)]), product)}
+            if function == "forward_dynamics":
+                a = here(function, states)["a"]
+                return {"a": (states["tau"], there("inverse_dynamics", with_(states, a=a))["tau"])}
+            if function == "interbody_forces":
+                return {"a": (here(function, states)["a"], there("forward_dynamics", states)["a"])}
+            if function == "inverse_dynamics":
+                both = there("mass_matrix_and_bias", states)
+                return {"tau": (here(function, states)["tau"], times(both["M"], states["a"]) + both["c"])}
+            if function == "mass_matrix_and_bias":
+                return {"M": (here(function, states)["M"], there("mass_matrix", states)["M"])}
+            if function == "bias_force":
+                calm = {name: 0 * values if name == "wrench" else values for name, values in states.items()}
+                rest = here(function, with_(calm, v=0 * states["v"]))["c"]
+                return {"c": (rest, there("gravity_force", states)["g"])}
+            if function in ("mass_matrix_determinant", "mass_matrix_log_determinant"):
+                (found,) = here(function, states).values()
+                product = _determinant([list(row) for row in there("mass_matrix", states)["M"][0]])
+                return {"det": (found if function == "mass_matrix_determinant" else np.exp(found), np.array([product]))}
+            if function == "operational_inertia_inverse":
+                jacobian = there("jacobian", states)["J"]
+                inverse = there("inverse_mass_matrix", states)["Minv"]
+                return {"Lambda_inv": (here(function, states)["Lambda_inv"], jacobian @ inverse @ np.swapaxes(jacobian, -1, -2))}
+        return {}
+
+    return Judged(setting.mechanism, setting.links, judge)
+
+
+def _determinant(rows: list[list[flint.arb]]) -> flint.arb:
+    """By the first row (Laplace): slow, and without a division."""
+    if not rows:
+        return flint.arb(1)
+    total = flint.arb(0)
+    for k, entry in enumerate(rows[0]):
+        total += (-1) ** k * entry * _determinant([row[:k] + row[k + 1:] for row in rows[1:]])
+    return total

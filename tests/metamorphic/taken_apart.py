@@ -1,0 +1,160 @@
+"""Joints that are made of others, joints that are held, and chains that are read from the other end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Body, Frame, Joint, Mechanism, Pose, compose
+from symgen.reference.precision import Array
+from tests.metamorphic._core import Asked, Case, Judged, Links, Pairs, Setting, States, cross, inverse, times, with_
+from tests.metamorphic.described import motion
+
+
+def screw_apart(setting: Setting) -> Case | None:
+    """A screw is a turn and a slide along its axis that go together. None where there is none."""
+    old = setting.mechanism
+    joints: list[Joint] = []
+    bodies: list[Body] = []
+    rates: list[tuple[int, Fraction]] = []   # of each new coordinate: the old one that it follows, and by what
+    place = {BASE: BASE}
+    for i, (joint, body) in enumerate(zip(old.joints, old.bodies, strict=True)):
+        parent = place[joint.parent]
+        if joint.type.turns and joint.type.slides:
+            joints.append(Joint(f"{joint.name}_along", "prismatic", parent, joint.pose, joint.axis))
+            bodies.append(Body(f"{body.name}_along"))
+            joints.append(Joint(f"{joint.name}_about", "revolute", len(joints) - 1, (), joint.axis))
+            rates += [(i, dict(joint.parameters)["pitch"]), (i, Fraction(1))]
+        else:
+            joints.append(replace(joint, parent=parent))
+            rates.append((i, Fraction(1)))
+        bodies.append(body)
+        place[i] = len(joints) - 1
+    if len(joints) == old.nv:
+        return None
+    frames = tuple(replace(f, body=place[f.body]) for f in old.frames)
+    new = replace(old, joints=tuple(joints), bodies=tuple(bodies), frames=frames)
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        if function not in ("inverse_dynamics", "bias_force", "gravity_force", "mass_matrix", "mass_matrix_and_bias",
+                            "forward_kinematics", "jacobian"):
+            return {}
+        with here.scalars.working():
+            together = here.scalars.array([[rate if i == k else 0 for k in range(old.nv)] for i, rate in rates])
+            found = there(function, with_(states, **{name: states[name] @ together.T for name in ("q", "v", "a")}))
+            goes = {"tau": lambda x: x @ together, "c": lambda x: x @ together, "g": lambda x: x @ together,
+                    "J": lambda x: x @ together, "M": lambda x: together.T @ x @ together}
+            return {name: (values, goes.get(name, lambda x: x)(found[name])) for name, values in here(function, states).items()}
+
+    return Judged(new, setting.links, judge)
+
+
+def chain_reversed(setting: Setting) -> Case | None:
+    """The way from the frame back to the base is a chain as well: its pose is the inverse one. None for what stands still."""
+    old, at = setting.mechanism, setting.mechanism.frame(setting.links.frame)
+    path, end = way_back(old, at)
+    if not path:
+        return None
+    new, frame = _chain(old, path, inverse(at.pose), end)
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        if function not in ("forward_kinematics", "jacobian"):
+            return {}
+        with here.scalars.working():
+            pose, found = here("forward_kinematics", states), there(function, with_(states, q=states["q"][..., path]))
+            back = np.swapaxes(pose["R"], -1, -2)
+            if function == "forward_kinematics":
+                return {"R": (back, found["R"]), "p": (-times(back, pose["p"]), found["p"])}
+            columns = np.swapaxes(here("jacobian", states)["J"], -1, -2)[..., path, :]   # (1, n, 6)
+            angular, linear = columns[..., :3], columns[..., 3:]
+            seen = [-angular @ pose["R"], -(linear - cross(angular, pose["p"][..., None, :])) @ pose["R"]]
+            return {"J": (np.swapaxes(np.concatenate(seen, axis=-1), -1, -2), found["J"])}
+
+    return Judged(new, Links(frame), judge)
+
+
+def way_back(mechanism: Mechanism, frame: Frame) -> tuple[list[int], Pose]:
+    """The joints from a frame to the base, the last first, and the pose that ends the way."""
+    path, body = [], frame.body
+    while body != BASE:
+        path.append(body)
+        body = mechanism.joints[body].parent
+    return path, inverse(mechanism.joints[path[-1]].pose) if path else ()
+
+
+def _chain(old: Mechanism, path: list[int], first: Pose, end: Pose) -> tuple[Mechanism, str]:
+    """The joints of `path` turned round, the first at `first`; and the frame that was the base, at `end` from the last."""
+    joints = []
+    for k, i in enumerate(path):
+        x, y, z = old.joints[i].axis
+        before = first if k == 0 else inverse(old.joints[path[k - 1]].pose)
+        joints.append(replace(old.joints[i], parent=k - 1, pose=before, axis=(-x, -y, -z), mimic=None))
+    bodies = tuple(Body(f"{old.joints[i].name}_body", old.bodies[i].parts) for i in path)
+    name = "where_the_base_was"
+    return replace(old, joints=tuple(joints), bodies=bodies, frames=(Frame(name, len(path) - 1, end),)), name
+
+
+FLOATING = (("prismatic", X_AXIS), ("prismatic", Y_AXIS), ("prismatic", Z_AXIS), ("revolute", Z_AXIS), ("revolute", Y_AXIS),
+            ("revolute", X_AXIS))
+"""Six joints that let a body go anywhere. At zero they are the slides along its axes, and the turns about them backwards."""
+
+
+def floating_reversed(setting: Setting) -> Case | None:
+    """Of a chain that floats, either end may be called the root. None where the frame is not at the end of a short chain.
+
+    The root stands still for a moment and nothing pushes it. Then the joints accelerate alike, the frame at the other end too,
+    and det M is the same, since six velocities of one end, along and about its axes, give those of the other by a matrix of
+    determinant one.
+    """
+    old, at = setting.mechanism, setting.mechanism.frame(setting.links.frame)
+    path, _ = way_back(old, at)
+    if not 0 < len(path) <= 2 or len(path) != old.nv:
+        return None
+    root = Body("root", old.bodies[0].parts)   # any matter
+    ahead = _floating(old, root, ())
+    ahead = replace(ahead, frames=(Frame("end", 5 + old.nv, at.pose),))
+    q = setting.exact["q"][0]
+    stands = compose(*(compose(j.pose, motion(j, q[i])) for i, j in enumerate(old.joints)), at.pose)
+    turned, _ = _chain(old, path, inverse(at.pose), ())
+    # A joint moves what it used to stand on, in its own frame.
+    moved = (*(old.bodies[i] for i in path[1:]), root)
+    turned = replace(turned, bodies=tuple(_seen(body, old.joints[i].pose) for body, i in zip(moved, path, strict=True)))
+    back = replace(_floating(turned, _seen(old.bodies[path[0]], at.pose), stands), frames=(Frame("end", 5),))
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        if function not in ("forward_dynamics", "link_accelerations", "mass_matrix_determinant", "mass_matrix_log_determinant",
+                            "operational_inertia_inverse"):
+            return {}
+        with here.scalars.working():
+            rest = here.scalars.array([[0] * 6])
+            given = {name: np.concatenate([rest, states[name]], axis=-1) for name in ("q", "v", "tau")}
+            turn = here("forward_kinematics", given)["R"]
+            twist = times(here("jacobian", given)["J"], given["v"])
+            backwards = {name: np.concatenate([rest, states[name][..., path]], axis=-1) for name in ("q", "v", "tau")}
+            backwards["v"][..., :6] = _velocities(turn, twist)
+            wanted, found = here(function, given), there(function, backwards)
+            if function == "forward_dynamics":
+                return {"a": (wanted["a"][..., 6:][..., path], found["a"][..., 6:])}
+            return {name: (values, found[name]) for name, values in wanted.items() if name != "alpha"}
+
+    return Judged(back, Links("end"), judge, (ahead, Links("end")))
+
+
+def _seen(body: Body, pose: Pose) -> Body:
+    """A body whose frame stands displaced by `pose`."""
+    return Body(f"{body.name}_seen", tuple(replace(p, pose=compose(inverse(pose), p.pose)) for p in body.parts))
+
+
+def _floating(chain: Mechanism, root: Body, stands: Pose) -> Mechanism:
+    joints = tuple(Joint(f"floating{i}", kind, i - 1, stands if i == 0 else (), axis) for i, (kind, axis) in enumerate(FLOATING))
+    carried = tuple(replace(j, parent=j.parent + 6) for j in chain.joints)
+    bodies = (*(Body(f"floating{i}") for i in range(5)), root, *chain.bodies)
+    return replace(chain, joints=(*joints, *carried), bodies=bodies)
+
+
+def _velocities(turn: Array, twist: Array) -> Array:
+    """Of the six joints at zero: a twist (1, 6) in the axes of the base, angular part first, of a body turned by `turn`."""
+    angular, linear = (times(np.swapaxes(turn, -1, -2), part) for part in (twist[..., :3], twist[..., 3:]))
+    return np.concatenate([linear, angular[..., ::-1]], axis=-1)

@@ -1,0 +1,184 @@
+"""The same robot as a user would write it otherwise: links welded of two, joints that are locked, other formats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from symgen.description.canonical import number, steps, text, to_toml, vector
+from symgen.description.loading import load
+from symgen.description.quantities import fraction_text
+from symgen.errors import SymgenError
+from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Angle, Body, Mechanism, Part, Pose, Shift, Turn, compose
+from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, inverse, with_
+from tests.metamorphic._maps import unchanged
+from tests.metamorphic.described import halves
+
+
+def welded(setting: Setting) -> Case:
+    """Every link in two, welded by a fixed joint, what hung on the one hangs on the other; read from symgen's own format."""
+    old = setting.mechanism
+    first, blocks = [], []
+    for i, body in enumerate(old.bodies):
+        weld: Pose = (Shift(setting.vector(0.4)),)
+        if setting.random.random() < 0.5:
+            weld = (*weld, Turn(setting.vector(1), Angle(setting.fraction(-3, 3))))
+        two = [halves(setting, part) for part in body.parts]
+        first.append(Body(body.name, tuple(other for _, other in two)))
+        block = ["[[body]]", f"name = {text(f'other half {i}')}", f"parent = {text(body.name)}", "[body.joint]",
+                 f"name = {text(f'weld {i}')}", 'type = "fixed"', f"steps = {steps(weld)}"]
+        for one, _ in two:
+            block += _part(replace(one, pose=compose(inverse(weld), one.pose)))
+        blocks.append((block, weld))
+    halved = replace(old, bodies=tuple(first))
+    joints = tuple(replace(j, pose=compose(inverse(blocks[j.parent][1]), j.pose)) if j.parent != BASE else j for j in old.joints)
+    head, *bodies = to_toml(replace(halved, joints=joints)).split("\n[[body]]\n")
+    for i, body in enumerate(old.bodies):   # what hung on the body hangs on its other half
+        bodies = [one.replace(f"parent = {text(body.name)}\n", f"parent = {text(f'other half {i}')}\n") for one in bodies]
+    # Joints keep the order in which they are declared, so that each weld stands behind its body.
+    each = ["\n".join(["[[body]]", one, *block]) for one, (block, _) in zip(bodies, blocks, strict=True)]
+    read = load("\n".join([head, *each, ""]))
+    return unchanged(old.nv).change(read, setting.links, _amiss(read, old))
+
+
+def _part(part: Part) -> list[str]:
+    """An inertia in symgen's own format, about the frame's origin where it has the frame's axes."""
+    lines, moments = ["[[body.part]]", f"mass = {number(part.mass)}"], part.moments
+    if len(part.pose) == 1 and isinstance(part.pose[0], Shift):
+        x, y, z = part.pose[0].xyz
+        steiner = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
+        about = [moment + part.mass * s for moment, s in zip(moments, steiner, strict=True)]
+        return [*lines, f"centre = {vector((x, y, z))}", 'about = "frame"', f"inertia = {vector(about)}"]
+    return [*lines, f"steps = {steps(part.pose)}", f"inertia = {vector(moments)}"]
+
+
+OF_ALL_JOINTS = ("inverse_mass_matrix", "mass_matrix_solve", "operational_inertia_inverse", "mass_matrix_determinant",
+                 "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient")
+"""What follows from the mass matrix of all joints, and not from a motion in which one stands still."""
+
+
+def locked(setting: Setting) -> Case | None:
+    """A joint that is locked is one whose velocity and acceleration are zero, whatever force that takes. None for one joint."""
+    old, links, random = setting.mechanism, setting.links, setting.random
+    if old.nv < 2:
+        return None
+    k = random.randrange(old.nv)
+    new = load(to_toml(old), lock={old.joints[k].name: setting.exact["q"][0][k]})
+    rest = [i for i in range(old.nv) if i != k]
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        with here.scalars.working():
+            held = dict(states)
+            for name in ("v", "a"):
+                held[name] = np.array(states[name])
+                held[name][..., k] *= 0
+            held["tau"] = here("inverse_dynamics", held)["tau"]
+            fewer = with_(states, **{name: held[name][..., rest] for name in ("q", "v", "a", "tau", "b")})
+            goes = {"M": lambda x: x[..., rest, :][..., rest], "J": lambda x: x[..., rest], "R": lambda x: x, "p": lambda x: x,
+                    "alpha": lambda x: x[..., rest, :], "F": lambda x: x[..., rest, :], "alpha_tip": lambda x: x}
+            if function in OF_ALL_JOINTS:
+                return {}
+            wanted, found = here(function, held), there(function, fewer)
+            return {name: (goes.get(name, lambda x: x[..., rest])(values), found[name]) for name, values in wanted.items()}
+
+    return Judged(new, links, judge)
+
+
+def in_urdf(setting: Setting) -> Case | None:
+    """The robot in URDF, every link in two welded ones. None for what that format has no words for."""
+    old = setting.mechanism
+    try:
+        written = to_urdf(old)
+    except NotInURDF:
+        return None
+    read = load(written, gravity=[fraction_text(g) for g in old.gravity])
+    return unchanged(old.nv).change(read, setting.links, _amiss(read, old))
+
+
+def _amiss(read: Mechanism, old: Mechanism) -> str:
+    """What no answer shows: the joints' names, types and limits, in their order."""
+    for mine, declared in zip(read.joints, old.joints, strict=True):
+        if (mine.name, mine.kind, mine.limits) != (declared.name, declared.kind, declared.limits):
+            return f"joint '{declared.name}' is not as it was declared"
+    return ""
+
+
+class NotInURDF(SymgenError):
+    """The format has no words for it."""
+
+
+def to_urdf(mechanism: Mechanism) -> str:
+    """A URDF of a mechanism whose poses are a shift and turns about z, y and x."""
+    lines = ['<robot name="again">', f'<link name="{mechanism.base}"/>']
+    for body in mechanism.bodies:
+        lines.append(f'<link name="{body.name}"/>')
+        for n, part in enumerate(half for whole in body.parts for half in [_half(whole)] * 2):
+            name = f"{body.name}_part{n}"
+            keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+            moments = " ".join(f'{key}="{_decimal(m)}"' for key, m in zip(keys, part.moments, strict=True))
+            xyz = next((step for step in part.pose if isinstance(step, Shift)), Shift((Fraction(0),) * 3))
+            lines += [f'<link name="{name}"><inertial><origin rpy="{_rpy(part.pose)}"/><mass value="{_decimal(part.mass)}"/>'
+                      f'<inertia {moments}/></inertial></link>',
+                      f'<joint name="{name}_weld" type="fixed"><parent link="{body.name}"/><child link="{name}"/>'
+                      f'<origin xyz="{_three(xyz.xyz)}"/></joint>']
+    for joint, body in zip(mechanism.joints, mechanism.bodies, strict=True):
+        if joint.parameters:
+            raise NotInURDF("a screw")
+        parent = mechanism.base if joint.parent == BASE else mechanism.bodies[joint.parent].name
+        limits = {key: getattr(joint.limits, key) for key in ("lower", "upper", "velocity", "effort")}
+        declared = " ".join(f'{key}="{_decimal(value)}"' for key, value in limits.items() if value is not None)
+        lines += [f'<joint name="{joint.name}" type="{joint.kind}"><parent link="{parent}"/><child link="{body.name}"/>',
+                  _origin(joint.pose), f'<axis xyz="{_three(joint.axis)}"/>', f"<limit {declared}/>" * bool(declared), "</joint>"]
+    known = {mechanism.base, *(body.name for body in mechanism.bodies)}
+    for frame in mechanism.frames:
+        if frame.name not in known:
+            on = mechanism.base if frame.body == BASE else mechanism.bodies[frame.body].name
+            lines.append(f'<link name="{frame.name}"/><joint name="{frame.name}_weld" type="fixed"><parent link="{on}"/>'
+                         f'<child link="{frame.name}"/>{_origin(frame.pose)}</joint>')
+        elif frame.pose:
+            raise NotInURDF("a link whose frame is not its joint's")
+    return "\n".join([*lines, "</robot>", ""])
+
+
+def _half(part: Part) -> Part:
+    """Half of the mass and of the moments, at the same place."""
+    xx, xy, xz, yy, yz, zz = (moment / 2 for moment in part.moments)
+    return replace(part, mass=part.mass / 2, moments=(xx, xy, xz, yy, yz, zz))
+
+
+def _origin(pose: Pose) -> str:
+    shift = pose[0].xyz if pose and isinstance(pose[0], Shift) else (Fraction(0),) * 3
+    return f'<origin xyz="{_three(shift)}" rpy="{_rpy(pose)}"/>'
+
+
+def _rpy(pose: Pose) -> str:
+    """Roll, pitch and yaw of a pose that is a shift and turns about z, y and x in this order."""
+    turns = pose[1:] if pose and isinstance(pose[0], Shift) else pose
+    angles: dict[tuple[Fraction, ...], Angle] = {}
+    waiting = [Z_AXIS, Y_AXIS, X_AXIS]
+    for step in turns:
+        while waiting and waiting[0] != getattr(step, "axis", None):
+            waiting.pop(0)
+        if not waiting or not isinstance(step, Turn):
+            raise NotInURDF("a pose of other steps")
+        angles[waiting.pop(0)] = step.angle
+    return " ".join(_angle(angles.get(axis, Angle())) for axis in (X_AXIS, Y_AXIS, Z_AXIS))
+
+
+def _angle(angle: Angle) -> str:
+    """A decimal, as such files have it: a right angle is printed, and read as what it is."""
+    if angle.quarter_turns is None and angle.pi:
+        raise NotInURDF("an angle that no decimal is")
+    return f"{float(angle):.12g}" if angle.pi else _decimal(angle.radians)
+
+
+def _three(xyz: tuple[Fraction, Fraction, Fraction]) -> str:
+    return " ".join(_decimal(x) for x in xyz)
+
+
+def _decimal(value: Fraction) -> str:
+    if "/" in fraction_text(value):
+        raise NotInURDF("a number that no decimal is")
+    return fraction_text(value)

@@ -1,0 +1,95 @@
+"""One problem told in two ways has one answer: this judges the reference, the joint types and the readers, which all trust."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+
+import pytest
+
+from symgen.functions import FUNCTIONS
+from symgen.joints import kinds
+from symgen.mechanism import Mechanism
+from symgen.programs.making import made
+from tests.metamorphic import RELATIONS, Links, compare
+from tests.metamorphic.mechanisms import crossed, far, framed, laden, limited, slanted
+from tests.metamorphic.plants import PLANTS, Plant, forgotten
+from tests.robots_for_tests import random_mechanism
+
+SEED = 2
+ALL = {f"{name}.{result.name}" for name, function in FUNCTIONS.items() for result in function.results}
+SOME = {"locked": 14, "time_reversed": 9, "superposed": 7, "lagrange_obeyed": 3, "weight_has_a_potential": 3,
+        "slopes_followed": 3, "answers_fit": 10, "wrench_by_jacobian": 9, "weight_turned_round": 19, "base_accelerated": 7,
+        "screw_apart": 9, "chain_reversed": 3, "floating_reversed": 5}
+"""How many results a relation judges where it does not judge all of them."""
+MADE_FOR = {"floating_reversed": "chain", "in_urdf": "square"}
+"""Where a relation does not apply to the tree."""
+SAME_PROGRAMS = ("turned_round", "time_reversed", "superposed", "lagrange_obeyed", "weight_has_a_potential", "slopes_followed",
+                 "answers_fit")
+"""Relations between states, for which nothing is derived anew."""
+
+
+@cache
+def problem(name: str) -> tuple[Mechanism, Links]:
+    """A tree of every sort of motion, far away and turned; a chain that ends in a screw; one at right angles, with limits."""
+    random = Random(name)
+    if name == "tree":
+        found = random_mechanism(3, 149, "tree", kinds())
+        for change in (laden, framed, slanted, far):
+            found = change(found, random)
+        return found, Links("link2", "link1", "tool")
+    if name == "chain":
+        return random_mechanism(2, 5, "chain", kinds()), Links("link1")
+    found = random_mechanism(2, 1, "chain", ("revolute", "prismatic"), general=False)
+    for change in (laden, crossed, crossed, limited):
+        found = change(found, random)
+    return found, Links("link1")
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_reference_keeps_every_relation(relation: str) -> None:
+    mechanism, links = problem(MADE_FOR.get(relation, "tree"))
+    verdict = compare(mechanism, links, relation, SEED, programs=False)
+    assert verdict is not None
+    assert verdict.sentences == ()
+    if relation in SOME:
+        assert len(verdict.compared) == SOME[relation] < len(ALL)
+    else:
+        assert verdict.compared == ALL
+
+
+def test_the_programs_of_a_robot_described_anew_give_its_answers() -> None:
+    """All changes of description upon one another, so that two derivations judge every function, by the method of the first."""
+    mechanism, links = problem("tree")
+    methods = {name: made(mechanism, name, None, links.options).method for name in FUNCTIONS}
+    verdict = compare(mechanism, links, "everything_at_once", SEED, methods=methods)
+    assert verdict is not None
+    assert verdict.sentences == ()
+    assert verdict.compared == ALL
+
+
+@pytest.mark.parametrize("relation", SAME_PROGRAMS)
+def test_the_programs_keep_the_relations_between_states(relation: str) -> None:
+    verdict = compare(*problem("tree"), relation, SEED)
+    assert verdict is not None
+    assert verdict.sentences == ()
+    assert len(verdict.compared) == SOME.get(relation, len(ALL))
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    """An error in place; whatever happens, no other test meets it."""
+    request.param(monkeypatch)
+    forgotten()
+    yield
+    monkeypatch.undo()
+    forgotten()
+
+
+@pytest.mark.parametrize(("planted", "name", "relation"), PLANTS, indirect=["planted"],
+                         ids=lambda x: x.__name__ if callable(x) else str(x))
+def test_a_planted_error_that_both_roads_share_breaks_a_relation(planted: Plant, name: str, relation: str) -> None:
+    verdict = compare(*problem(name), relation, SEED, programs=False)
+    assert verdict is not None
+    assert verdict.sentences
