@@ -44,7 +44,7 @@ TOLERANCE = Fraction(1, 10**40)
 """Share of an entry, or of NOTHING of the largest one where the entry is smaller than that."""
 NOTHING = Fraction(1, 10**15)
 LEAST = Fraction(1, 10**50)
-"""What is left of terms that cancel, since constants have 64 digits. A determinant is never that small by cancelling."""
+"""What is left of terms that cancel, since constants have 64 digits."""
 DIGITS = 80
 DOUBLINGS = 4
 
@@ -116,6 +116,11 @@ class _Judge:
             self.sides[digits] = given, self.side(*before, scalars), self.side(self.case.mechanism, self.case.links, scalars)
         return self.sides[digits]
 
+    def _cancels(self, result: str) -> bool:
+        """Whether terms of a result may leave nothing: of a determinant where the mass matrix is singular only."""
+        mechanism, links = self.case.before or (self.at.mechanism, self.at.links)
+        return result != "det" or loss(mechanism, links.payload) is not None
+
     def errors(self, function: str) -> dict[str, str]:
         """Of every result that is compared, what is wrong with it, '' where nothing is."""
         for attempt in range(DOUBLINGS + 1):
@@ -128,19 +133,19 @@ class _Judge:
                 return {}
             except SymgenError as error:
                 return {"": f"are refused: {error}"}
-            found = {name: _distance(name, *pair, old.scalars) for name, pair in pairs.items()}
+            found = {name: _distance(*pair, old.scalars, self._cancels(name)) for name, pair in pairs.items()}
             if not any(blurred for blurred, _ in found.values()):
                 return {name: error for name, (_, error) in found.items()}
         return {"": f"are not told apart by {DIGITS << DOUBLINGS} digits"}
 
 
-def _distance(name: str, wanted: Array, found: Array, scalars: Scalars) -> tuple[bool, str]:
+def _distance(wanted: Array, found: Array, scalars: Scalars, cancels: bool) -> tuple[bool, str]:
     """Whether the balls are too wide to tell, and what is wrong."""
     with scalars.working():
         wanted, found = np.broadcast_arrays(wanted, found) if wanted.ndim == found.ndim else (wanted, found)
         if wanted.shape != found.shape:
             return False, f"shapes {wanted.shape} and {found.shape}"
-        least = flint.arb(0) if name == "det" else _ball(LEAST)
+        least = _ball(LEAST) if cancels else flint.arb(0)
         pairs = list(zip(wanted.ravel(), found.ravel(), strict=True))
         largest = max((_upper(x) for pair in pairs for x in pair), default=flint.arb(0))
         worst = flint.arb(0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ import pytest
 from symgen.description import assembly, locking
 from symgen.description.readers import toml, urdf
 from symgen.joints import Sliding, helical, joint_type, prismatic, revolute
-from symgen.mechanism import BASE
+from symgen.mechanism import BASE, Joint, Mechanism, Part, Shift, Turn
+from symgen.programs import deriving
 from symgen.reference import determinant, forces, mechanics, motion
-from tests.metamorphic._core import inverse
+from tests.metamorphic._core import inverse, negated
 
 Patch = pytest.MonkeyPatch
 
@@ -93,19 +95,79 @@ def limits_swapped(patch: Patch) -> None:
     patch.setattr(urdf, "Limits", lambda *ends: was(*(ends[1], ends[0], *ends[2:]) if ends else ()))
 
 
-# -- in the reference alone, which everything else is judged by -------------------------------------------------------------
+# -- in what the derivation and the reference both read of a mechanism ------------------------------------------------------
+
+def _misread(patch: Patch, distort: Callable[[Mechanism], Mechanism]) -> None:
+    begun, framed = motion.Motion.__init__, deriving.reframe
+    patch.setattr(motion.Motion, "__init__", lambda self, told, *more, **links: begun(self, distort(told), *more, **links))
+    patch.setattr(deriving, "reframe", lambda told: framed(distort(told)))
+
+
+def _joints(change: Callable[[int, Joint], Joint]) -> Callable[[Mechanism], Mechanism]:
+    return lambda told: replace(told, joints=tuple(change(i, joint) for i, joint in enumerate(told.joints)))
+
+
+def _parts(change: Callable[[tuple[Part, ...]], tuple[Part, ...]]) -> Callable[[Mechanism], Mechanism]:
+    return lambda told: replace(told, bodies=tuple(replace(body, parts=change(body.parts)) for body in told.bodies))
+
 
 def base_at_the_origin(patch: Patch) -> None:
     """The base's place is dropped."""
-    was = motion.Motion.__init__
+    _misread(patch, _joints(lambda i, j: j if j.parent != BASE else replace(
+        j, pose=tuple(step for step in j.pose if not isinstance(step, Shift)))))
 
-    def begun(self: motion.Motion, *args: object, **options: object) -> None:
-        was(self, *args, **options)
-        self.poses = [(turn, 0 * shift) if joint.parent == BASE else (turn, shift)
-                      for (turn, shift), joint in zip(self.poses, self.mechanism.joints, strict=True)]
 
-    patch.setattr(motion.Motion, "__init__", begun)
+def falls_up(patch: Patch) -> None:
+    _misread(patch, lambda told: replace(told, gravity=negated(told.gravity)))
 
+
+def falls_as_on_earth(patch: Patch) -> None:
+    """Whatever gravity is declared."""
+    _misread(patch, lambda told: replace(told, gravity=assembly.EARTH))
+
+
+def hangs_on_the_last(patch: Patch) -> None:
+    """Every joint is taken to sit on the body before it."""
+    _misread(patch, _joints(lambda i, j: replace(j, parent=i - 1)))
+
+
+def axes_point_forward(patch: Patch) -> None:
+    """The sign of an axis is lost."""
+    _misread(patch, _joints(lambda i, j: replace(j, axis=(abs(j.axis[0]), abs(j.axis[1]), abs(j.axis[2])))))
+
+
+def screws_right_handed(patch: Patch) -> None:
+    """The sign of a pitch is lost."""
+    _misread(patch, _joints(lambda i, j: replace(j, parameters=tuple((name, abs(x)) for name, x in j.parameters))))
+
+
+def winds(patch: Patch) -> None:
+    """What turns also advances, a millimetre a radian."""
+    _misread(patch, _joints(lambda i, j: replace(j, kind="helical", parameters=(("pitch", Fraction(1, 1000)),))
+                            if j.type.turns and not j.type.slides else j))
+
+
+def first_part_only(patch: Patch) -> None:
+    _misread(patch, _parts(lambda parts: parts[:1]))
+
+
+def axes_of_the_body(patch: Patch) -> None:
+    """The axes that an inertia is given in are taken to be the body's."""
+    _misread(patch, _parts(lambda parts: tuple(
+        replace(part, pose=tuple(step for step in part.pose if not isinstance(step, Turn))) for part in parts)))
+
+
+def centres_at_the_joint(patch: Patch) -> None:
+    _misread(patch, _parts(lambda parts: tuple(
+        replace(part, pose=tuple(step for step in part.pose if isinstance(step, Turn))) for part in parts)))
+
+
+def whole_kilograms(patch: Patch) -> None:
+    """Masses are rounded up."""
+    _misread(patch, _parts(lambda parts: tuple(replace(part, mass=Fraction(ceil(part.mass))) for part in parts)))
+
+
+# -- in the reference alone, which everything else is judged by -------------------------------------------------------------
 
 def levers_from_the_origin(patch: Patch) -> None:
     """A column of the Jacobian takes its lever from the base's origin, not from the joint."""
@@ -130,15 +192,23 @@ def no_gyroscope(patch: Patch) -> None:
     patch.setattr(forces, "d_alembert", without)
 
 
-def falls_up(patch: Patch) -> None:
-    """Gravity is added to the accelerations, and taken from the gravity force: both with the wrong sign."""
-    was = motion.Motion.__init__
+def rubs(patch: Patch) -> None:
+    """A damper in every joint."""
+    was = mechanics.Reference.inverse_dynamics
+    patch.setattr(mechanics.Reference, "inverse_dynamics", lambda self, q, v, *more: was(self, q, v, *more) + v / 1024)
 
-    def begun(self: motion.Motion, *args: object, **options: object) -> None:
-        was(self, *args, **options)
-        self.gravity = -self.gravity
 
-    patch.setattr(motion.Motion, "__init__", begun)
+def gives_way(patch: Patch) -> None:
+    """Joints accelerate by the square of their accelerations besides."""
+    was = mechanics.ORACLES["forward_dynamics"]
+    patch.setitem(mechanics.ORACLES, "forward_dynamics",
+                  lambda reference, **told: {name: a + a * a for name, a in was(reference, **told).items()})
+
+
+def common_logarithm(patch: Patch) -> None:
+    was = mechanics.ORACLES["mass_matrix_log_determinant"]
+    patch.setitem(mechanics.ORACLES, "mass_matrix_log_determinant",
+                  lambda reference, **told: {name: x * 7 / 16 for name, x in was(reference, **told).items()})
 
 
 def twice_the_gradient(patch: Patch) -> None:
@@ -192,15 +262,39 @@ def moments_about_the_origin(patch: Patch) -> None:
 
 
 Plant = Callable[[Patch], None]
-PLANTS: tuple[tuple[Plant, str, str], ...] = (
-    (slides_backwards, "tree", "base_accelerated"), (turns_backwards, "chain", "zeros_moved"),
-    (screws_left_handed, "chain", "screw_apart"), (screws_by_the_turn, "chain", "screw_apart"),
-    (lumps_in_place, "tree", "welded"), (lumps_first_only, "square", "in_urdf"), (locks_backwards, "tree", "locked"),
-    (products_of_mass, "square", "in_urdf"), (steiner_forgotten, "square", "welded"), (limits_swapped, "square", "in_urdf"),
-    (base_at_the_origin, "tree", "base_moved"), (levers_from_the_origin, "tree", "chain_reversed"),
-    (no_gyroscope, "tree", "lagrange_obeyed"), (falls_up, "tree", "base_accelerated"),
-    (twice_the_gradient, "tree", "slopes_followed"), (half_an_acceleration, "tree", "slopes_followed"),
-    (payload_about_its_centre, "tree", "payload_declared"), (wrench_in_the_base, "tree", "base_moved"),
-    (moments_about_the_origin, "tree", "base_moved"),
+PLANTS: tuple[tuple[Plant, str, str, str], ...] = (
+    (slides_backwards, "tree", "base_accelerated", "inverse_dynamics"),
+    (turns_backwards, "chain", "zeros_moved", "forward_kinematics"),
+    (turns_backwards, "chain", "floating_reversed", "forward_dynamics"),
+    (screws_left_handed, "chain", "screw_apart", "mass_matrix"),
+    (screws_by_the_turn, "chain", "screw_apart", "forward_kinematics"),
+    (lumps_in_place, "tree", "welded", "mass_matrix"),
+    (lumps_first_only, "square", "in_urdf", "mass_matrix"),
+    (locks_backwards, "tree", "locked", "gravity_force"),
+    (products_of_mass, "square", "in_urdf", "inverse_dynamics"),
+    (steiner_forgotten, "square", "welded", "mass_matrix"),
+    (limits_swapped, "square", "in_urdf", "mass_matrix"),
+    (base_at_the_origin, "tree", "base_moved", "forward_kinematics"),
+    (falls_up, "tree", "base_accelerated", "bias_force"),
+    (falls_as_on_earth, "tree", "weight_turned_round", "gravity_force"),
+    (hangs_on_the_last, "tree", "renumbered", "mass_matrix"),
+    (axes_point_forward, "tree", "axes_reversed", "mass_matrix_and_bias"),
+    (screws_right_handed, "chain", "mirrored", "forward_kinematics"),
+    (winds, "tree", "turned_round", "forward_kinematics"),
+    (first_part_only, "tree", "parts_split", "mass_matrix"),
+    (axes_of_the_body, "tree", "frames_turned", "inverse_mass_matrix"),
+    (centres_at_the_joint, "tree", "frames_slid", "mass_matrix_solve"),
+    (whole_kilograms, "tree", "units_rescaled", "mass_matrix_determinant"),
+    (levers_from_the_origin, "tree", "chain_reversed", "jacobian"),
+    (levers_from_the_origin, "tree", "weight_has_a_potential", "gravity_force"),
+    (no_gyroscope, "tree", "lagrange_obeyed", "bias_force"),
+    (rubs, "tree", "time_reversed", "bias_force"),
+    (gives_way, "tree", "superposed", "forward_dynamics"),
+    (common_logarithm, "tree", "answers_fit", "mass_matrix_log_determinant"),
+    (twice_the_gradient, "tree", "slopes_followed", "mass_matrix_log_determinant_gradient"),
+    (half_an_acceleration, "tree", "slopes_followed", "link_accelerations"),
+    (payload_about_its_centre, "tree", "payload_declared", "mass_matrix"),
+    (wrench_in_the_base, "tree", "wrench_by_jacobian", "bias_force"),
+    (moments_about_the_origin, "tree", "everything_at_once", "interbody_forces"),
 )
-"""An error, the mechanism that shows it and a relation that it breaks."""
+"""An error, the mechanism that shows it, a relation that it breaks, and a function that does."""
