@@ -22,7 +22,7 @@ _HOME = {
     "generate": "symgen.delivery.writing",
     "compile": "symgen.machine.solver",
     "inspect": "symgen.inspection",
-    "verify": "symgen.verification.verify",
+    "verify": "symgen.delivery.verifying",
     "Mechanism": "symgen.mechanism",
     "Program": "symgen.ir",
     "Report": "symgen.verification.report",
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from symgen.delivery.verifying import verify
     from symgen.delivery.writing import generate
     from symgen.description.loading import load
     from symgen.inspection import inspect
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from symgen.mechanism import Mechanism
     from symgen.programs.making import program
     from symgen.verification.report import Report
-    from symgen.verification.verify import verify
 
 
 def __getattr__(name: str) -> Any:

@@ -17,12 +17,12 @@ import symgen
 from symgen.backends import c99
 from symgen.backends._checks import STATUSES
 from symgen.backends._sincos import RANGE
+from symgen.delivery.verifying import verify
 from symgen.errors import StateError, SymgenError
 from symgen.ir import Port, Program
 from symgen.options import TRIG, ProgramOptions, TextOptions
 from symgen.programs.making import programs
 from symgen.readback.rows import compare
-from symgen.verification.verify import verify
 from tests.c_programs import Builder, vector
 from tests.test_c99 import WARNINGS, build
 from tests.test_clean_c import SANITIZERS, UNWANTED, misra, tool

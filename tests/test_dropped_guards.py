@@ -16,13 +16,13 @@ import pytest
 import symgen
 from symgen.backends import _checks, _sincos, c99
 from symgen.certificate import checked_floors
+from symgen.delivery.verifying import verify
 from symgen.description.loading import builtin_robots
 from symgen.ir import Port, Program
 from symgen.options import ProgramOptions, TextOptions
 from symgen.readback import literals, owed
 from symgen.readback.rows import compare
 from symgen.reals import DOUBLE, FLOAT, REALS, Real
-from symgen.verification.verify import verify
 from tests.c_programs import Builder, vector
 
 CHECKED = TextOptions("inline", checked=True)

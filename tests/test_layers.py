@@ -63,7 +63,7 @@ ROOMS: dict[str, str] = {
     # what a user types
     "reproduce": "description errors machine measuring mechanism names options pictures programs reference version",
     "commands": "certificate delivery description errors functions inspection ir machine measuring mechanism names options "
-                "pictures programs proof report reproduce tables verification",
+                "pictures programs proof report reproduce tables",
     "cli": "commands errors machine names version",
     "__main__": "cli",
     "symgen": "delivery description errors inspection ir machine mechanism programs verification version",

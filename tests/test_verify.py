@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen.delivery.verifying import verify
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Mechanism
@@ -22,7 +23,6 @@ from symgen.verification.identities import IDENTITIES
 from symgen.verification.report import Check, Report
 from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
-from symgen.verification.verify import verify
 from tests.oracles import CLOSED_FORMS, random_tree
 from tests.robots_for_tests import robot
 

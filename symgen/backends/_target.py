@@ -44,6 +44,11 @@ class Target:
         return f"{self.symbol(function)}.c"
 
     @property
+    def header(self) -> str:
+        """The name of the file that declares the functions."""
+        return f"{self.name}.h"
+
+    @property
     def sincos(self) -> str:
         """The name of the file with a sine and cosine of one's own."""
         return f"{self.name}_sincos.h"

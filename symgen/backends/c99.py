@@ -62,7 +62,7 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
 
 def headers(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
     """Every file that the functions include, by name: NAME.h, and NAME_sincos.h where they bring their own sine."""
-    found = {f"{target.name}.h": header(programs, target)}
+    found = {target.header: header(programs, target)}
     if any(turns(program, target) for program in programs.values()):
         found[target.sincos] = sincos(single_real(programs.values()), target)
     return found

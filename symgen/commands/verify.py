@@ -32,9 +32,9 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the report; its verdict is the exit code."""
+    from symgen.delivery.verifying import verify
     from symgen.description.loading import load
     from symgen.mechanism import Mechanism
-    from symgen.verification.verify import verify
 
     robot: Mechanism | Path | None = generated_folder(options, "verified")
     if robot is None:

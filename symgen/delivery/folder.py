@@ -91,7 +91,7 @@ def texts(
                                "statuses": statuses(programs.values(), target)}
     backend = printer()
     wraps = [wrapper(name) for name in text.wrap]
-    headers = [f"{target.name}.h", *(one.file(target) for one in wraps)]
+    headers = [target.header, *(one.file(target) for one in wraps)]
     files = backend.texts(programs, target, floors=floors) | {one.file(target): one.header(programs, target) for one in wraps}
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = filled(programs, target, list(cases))

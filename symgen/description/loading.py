@@ -198,6 +198,8 @@ def _inside(folder: Path) -> Path:
     """The canonical description inside a generated folder, named by its manifest."""
     place = Place(str(folder))
     hint = in_folder(folder, suffixes())
+    if (folder / "manifest.json").exists() and not (folder / "manifest.json").is_file():
+        raise place.error("its manifest.json is not an ordinary file", hint)
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
         name = str(manifest["robot"])

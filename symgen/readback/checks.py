@@ -15,7 +15,7 @@ from pycparser import c_ast
 from symgen.errors import ProgramError
 from symgen.ir import Program
 from symgen.readback.literals import Number, nearest
-from symgen.readback.owed import FARTHEST, bounds, computed, turned
+from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, turned
 from symgen.reals import REALS
 
 Condition = tuple[bool, int, Number]
@@ -23,7 +23,7 @@ Condition = tuple[bool, int, Number]
 
 
 class Checks(NamedTuple):
-    """Every condition as (macro of the status, expression that must hold, plain statements before it)."""
+    """Every condition as (the status, by macro or number; the expression that must hold; plain statements before it)."""
 
     conditions: tuple[tuple[str, Any, int], ...] = ()
 
@@ -48,7 +48,7 @@ def unfold(items: list[Any]) -> tuple[list[Any], Checks]:
         stated = len(only) == 1 and isinstance(only[0], c_ast.Assignment) and (only[0].op, _name(only[0].lvalue)) == ("=", status)
         if not stated or not isinstance(node.cond, c_ast.UnaryOp) or node.cond.op != "!" or node.iffalse is None:
             raise ProgramError(f"line {node.coord.line}: a check states what does not hold and leaves the rest to its else")
-        conditions.append((_name(only[0].rvalue), node.cond.expr, len(plain)))
+        conditions.append((_status(only[0].rvalue), node.cond.expr, len(plain)))
         block = [node.iffalse] if isinstance(node.iffalse, c_ast.If) else list(node.iffalse.block_items or [])
     return plain + block, Checks(tuple(conditions))
 
@@ -67,14 +67,16 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
     kept: set[Condition] = {(bound.magnitude, of_row[row], nearest(bound.least, real))
                             for row, bound in bounds(program, rows, floors).items()}
     wanted += [(status, asked) for status, asked in (("OUT_OF_RANGE", angles), ("DIVISOR", kept)) if asked]
-    if [macro for macro, _, _ in checks.conditions[1:]] != [f"{name}_{status}" for status, _ in wanted[1:]]:
+    spelt = [(f"{name}_{status}", str(STATUSES.index(status))) for status, _ in wanted]
+    stated = [one for one, _, _ in checks.conditions[1:]]
+    if len(stated) != len(wanted) - 1 or any(one not in known for one, known in zip(stated, spelt[1:], strict=True)):
         return [f"the checks are not those of {', '.join(status for status, _ in wanted[1:])}, in this order"]
     found = []
-    if _name(checks.conditions[0][1]) != f"{name}_OK":
+    if _status(checks.conditions[0][1]) not in spelt[0]:
         found.append(f"the status does not begin as {name}_OK")
     if checks.conditions[-1][2] > first_store:
         found.append("a result is stored before the last check")
-    for (macro, condition, _), (status, asked) in zip(checks.conditions[1:], wanted[1:], strict=True):
+    for (_, condition, _), (status, asked) in zip(checks.conditions[1:], wanted[1:], strict=True):
         sign = "<=" if status == "OUT_OF_RANGE" else ">="
         if status == "NOT_FINITE":
             right = isinstance(condition, c_ast.BinaryOp) and condition.op == ">=" and _name(condition.left) == zeros \
@@ -83,7 +85,7 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
             read = [_condition(part, sign, real.libm("fabs"), number, literal) for part in _conjunction(condition)]
             right = len(read) == len(asked) and set(read) == asked
         if not right:
-            found.append(f"the condition of {macro} is not the one that the Program asks for")
+            found.append(f"the condition of {name}_{status} is not the one that the Program asks for")
     return found
 
 
@@ -121,6 +123,11 @@ def _condition(node: Any, sign: str, fabs: str, number: Callable[[Any], int],
     if not isinstance(value, c_ast.ID | c_ast.ArrayRef):
         return None
     return magnitude, number(value), literal(node.right.value)
+
+
+def _status(node: Any) -> str:
+    """Its macro, or its number where a preprocessor has been."""
+    return str(node.value) if isinstance(node, c_ast.Constant) else _name(node)
 
 
 def _name(node: Any) -> str:

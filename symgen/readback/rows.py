@@ -17,11 +17,12 @@ from pycparser import c_ast, c_parser
 
 from symgen.errors import ProgramError
 from symgen.ir import Port, Program
-from symgen.readback import directives
+from symgen.readback import directives, prototypes
 from symgen.readback.checks import Checks, differences, unfold, zeros
 from symgen.readback.disguise import without_comments
 from symgen.readback.literals import Number, literal, nearest, opposite
 from symgen.readback.owed import computed, shapes
+from symgen.readback.prototypes import Parameter, Prototype
 from symgen.reals import REALS
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
@@ -44,24 +45,28 @@ class Statement(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A generated file, parsed: the function's name, its parameters as (const, type, name, size) and its statements."""
+    """A generated file, parsed: the function's name, its parameters and its statements."""
 
     symbol: str
-    parameters: tuple[tuple[bool, str, str, str], ...]
+    parameters: tuple[Parameter, ...]
     statements: tuple[Statement, ...]
     checks: Checks | None = None
     """Of a function that returns a status."""
+    declared: tuple[Prototype, ...] | None = None
+    """What its header declares, where the text is what a preprocessor made of it."""
 
 
-def compare(program: Program, text: str, header: str = "", checked: Mapping[int, Fraction] | None = None) -> list[str]:
+def compare(program: Program, text: str, header: str = "", checked: Mapping[int, Fraction] | None = None,
+            seen: str = "") -> list[str]:
     """What keeps the C from being the Program; [] when it is.
 
     `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well. `checked` is None for a
     function that returns nothing, and for one that returns a status the bounds of its divisors, by row, as they were certified.
-    A result has one sentence per difference, with the line of the C it stands on.
+    `seen`, when given, is what the compiler's preprocessor makes of `text`: that is what is parsed then, with the prototypes of
+    the header. A result has one sentence per difference, with the line of the C it stands on.
     """
     try:
-        parsed = parse(text)
+        parsed = parse(text, seen)
     except ProgramError as error:
         return [str(error)]
     name = parsed.symbol.removesuffix(f"_{program.function}")
@@ -70,6 +75,8 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
         found.append(f"the function is called {parsed.symbol}, which does not end in _{program.function}")
     if header:
         found += directives.macros(program, header, name, checked is not None)
+    if parsed.declared is not None:
+        found += prototypes.differences(parsed.declared, parsed.symbol, parsed.parameters, parsed.checks is not None)
     if (checked is None) != (parsed.checks is None):
         returned = "nothing" if parsed.checks is None else "a status"
         return [*found, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
@@ -81,45 +88,37 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
     return found
 
 
-def parse(text: str) -> Text:
-    """The one function of a generated file; ProgramError when the text is not one function of the generated shape."""
+def parse(text: str, seen: str = "") -> Text:
+    """The one function of a generated file; ProgramError when the text is not one function of the generated shape.
+
+    `seen` is the same file as the compiler's preprocessor leaves it, with its headers, each part under the name of its file.
+    """
     # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
     plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
     # What the includes would declare, on the text's first line: the type of a sine with its cosine.
     names = "".join(f"typedef int {name};" for name in sorted(set(re.findall(r"^ +const (\w+_pair) ", plain, re.MULTILINE))))
     try:
-        unit = c_parser.CParser().parse(names + plain)
+        units = list(c_parser.CParser().parse(seen or names + plain).ext)
     except c_parser.ParseError as error:
         raise ProgramError(f"the C does not parse: {error}") from None
+    except RecursionError:
+        raise ProgramError("the C is nested more deeply than generated code ever is") from None
     alone = plain.lstrip().startswith(("void ", "int ")) and plain.rstrip().endswith("}")
-    held = unit.ext[names.count(";"):]
+    own = prototypes.file(units[-1]) if seen and units else ""
+    before = [unit for unit in units if prototypes.file(unit) != own] if seen else []
+    held = [unit for unit in units if prototypes.file(unit) == own] if seen else units[names.count(";"):]
     if len(held) != 1 or not isinstance(held[0], c_ast.FuncDef) or not alone:
         raise ProgramError(f"the C holds {len(held)} declarations; one function is expected")
     function = held[0]
-    declared = function.decl.type
-    result = declared.type
+    result = function.decl.type.type
     returned = getattr(result.type, "names", []) if isinstance(result, c_ast.TypeDecl) else []
     if returned not in (["void"], ["int"]) or function.decl.storage or function.decl.funcspec:
         raise ProgramError(f"{function.decl.name} is not a plain function that returns void, or the status of its checks")
-    parameters = tuple(_parameter(p) for p in (declared.args.params if declared.args else []))
     items, checks = function.body.block_items or [], None
     if returned == ["int"]:
         items, checks = unfold(items)
-    return Text(function.decl.name, parameters, tuple(_statement(s) for s in items), checks)
-
-
-def _parameter(node: Any) -> tuple[bool, str, str, str]:
-    array = getattr(node, "type", None)
-    if not isinstance(array, c_ast.ArrayDecl) or not isinstance(array.type, c_ast.TypeDecl) or array.dim is None:
-        raise ProgramError(f"line {_line(node)}: a parameter is not an array of known size")
-    kind = " ".join(getattr(array.type.type, "names", ["?"]))
-    return "const" in array.type.quals, kind, node.name or "?", _dimension(array.dim)
-
-
-def _dimension(node: Any) -> str:
-    if isinstance(node, c_ast.BinaryOp) and node.op == "*":
-        return f"{_dimension(node.left)}*{_dimension(node.right)}"
-    return str(node.value if isinstance(node, c_ast.Constant) else getattr(node, "name", "?"))
+    declared = prototypes.read(before) if seen else None
+    return Text(function.decl.name, prototypes.parameters(function.decl), tuple(_statement(s) for s in items), checks, declared)
 
 
 def _statement(node: Any) -> Statement:
@@ -231,9 +230,10 @@ class _Matcher:
         for index, ((given, port), shape, (const, real, name, size)) in enumerate(
             zip(ports, shapes(self.program), self.text.parameters, strict=False)
         ):
-            symbolic = "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape)
+            sizes = {str(port.size), "*".join(map(str, port.shape)),
+                     "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape)}
             right = const == given and real == self.program.real and name.rstrip("_") == port.name
-            if not right or size not in (str(port.size), symbolic):
+            if not right or size not in sizes:
                 self.found.append(f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the Program's {port.name}")
             if given:
                 self.inputs[name] = index
@@ -278,7 +278,8 @@ class _Matcher:
 
     def _turn(self, target: str, init: Any, line: int, late: bool) -> None:
         """A local that holds the sine and the cosine of an angle, `NAME_sincos(angle)`; one an argument."""
-        called = isinstance(init, c_ast.FuncCall) and _name(init.name) == f"{self.name}_sincos"
+        own = (f"{self.name}_sincos", f"{self.text.symbol}_sincos")   # the second is what the text's own macro makes of it
+        called = isinstance(init, c_ast.FuncCall) and _name(init.name) in own
         angle = self._value(init.args.exprs[0], line, target) if called and init.args and len(init.args.exprs) == 1 else None
         if late or angle is None or target in self.values or target in self.turns or target in self.inputs:
             self.found.append(f"line {line}: {target} is no sine and cosine of an angle, is declared twice, or behind a store")

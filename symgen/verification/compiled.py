@@ -65,6 +65,29 @@ def compiled_runners(
     return {name: _runner(program, getattr(loaded, target.symbol(name))) for name, program in programs.items()}
 
 
+def preprocessed(printed: Mapping[str, str], headers: Mapping[str, str], target: Target) -> dict[str, str]:
+    """What the compiler's own preprocessor makes of every text, with lines that tell which file each part is from.
+
+    <math.h> is left empty: nothing of the machine's is wanted in it. A text that the preprocessor refuses gives its sentence as
+    C that nobody can read.
+    """
+    with tempfile.TemporaryDirectory(prefix="symgen-verify-") as name:
+        folder = Path(name)
+        (folder / "system").mkdir()
+        (folder / "system" / "math.h").touch()
+        for file, text in headers.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        found = {}
+        for function, text in printed.items():
+            (folder / target.file(function)).write_text(text, encoding="utf-8")
+            words = ["-std=c99", "-nostdinc", "-isystem", "system", "-E", target.file(function), "-o", "seen.i"]
+            try:
+                found[function] = (folder / _run(folder, words, "seen.i")).read_text(encoding="utf-8", errors="replace")
+            except BuildError as error:
+                found[function] = f"#error {error}"
+        return found
+
+
 def _level(program: Program) -> str:
     return "-O0" if len(program.rows) > LONG else "-O1"
 

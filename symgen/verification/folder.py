@@ -7,19 +7,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from symgen.backends import wrapper
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
+from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
 from symgen.options import ProgramOptions, TextOptions
 
+LARGEST_FILE = 50_000_000
+"""Bytes of a file that is read at all."""
 _HINT = "generate it again"
 
 
 class Folder(NamedTuple):
     """The content of a folder. `methods` and `sources` (the C) are by function, `header` is its NAME.h, `sincos` its
-    NAME_sincos.h ("" if there is none). `wraps` are the wrappers' headers by backend, when all functions are meant.
+    NAME_sincos.h ("" if there is none).
     """
 
     mechanism: Mechanism
@@ -30,7 +32,6 @@ class Folder(NamedTuple):
     sources: dict[str, str]
     header: str
     sincos: str
-    wraps: dict[str, str]
 
 
 def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
@@ -43,30 +44,37 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         name, made = str(manifest["robot"]), dict(manifest["functions"])
         chosen = dict(manifest["options"])
-        links = {key: chosen.get(key) for key in ("frame", "payload", "wrench")}
-        options = ProgramOptions(str(manifest["real"]), **links)
-        printed = TextOptions(chosen.get("trig") or TextOptions.trig, checked=bool(chosen.get("checked")),
-                              wrap=tuple(chosen.get("wrap", ())), target=chosen.get("target"))
-        methods = {function: str(entry["method"]) for function, entry in made.items()}
+        options = ProgramOptions(str(manifest["real"]), **{key: _word(chosen.get(key)) for key in ("frame", "payload", "wrench")})
+        printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
+                              wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")))
+        methods = {nearest(function, FUNCTIONS, "function"): str(entry["method"]) for function, entry in made.items()}
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)
         sources = {function: _text(path / Path(str(made[function]["file"])).name) for function in methods}
         header = _text(path / f"{name}.h")
         turns = path / f"{name}_sincos.h"
         sincos = _text(turns) if turns.is_file() else ""
-        wanted = printed.wrap if set(methods) == set(made) else ()
-        wraps = {backend: _text(path / f"{name}.{wrapper(backend).suffix}") for backend in wanted}
     except OSError as error:
         raise DescriptionError(f"{error.filename} cannot be read ({error.strerror})", file=str(path), hint=_HINT) from None
     except SymgenError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
-    return Folder(mechanism, name, options, printed, methods, sources, header, sincos, wraps)
+    return Folder(mechanism, name, options, printed, methods, sources, header, sincos)
+
+
+def _word(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError
 
 
 def _text(path: Path) -> str:
     """What a compiler reads: a carriage return alone ends no line to it. What is no UTF-8 is shown as U+FFFD, and refused."""
+    if path.exists() and not path.is_file():
+        raise DescriptionError(f"{path.name} is no ordinary file", file=str(path.parent), hint=_HINT)
+    if path.stat().st_size > LARGEST_FILE:
+        raise DescriptionError(f"{path.name} is larger than {LARGEST_FILE // 10**6} MB", file=str(path.parent), hint=_HINT)
     return path.read_bytes().decode("utf-8", errors="replace").replace("\r\n", "\n")
 
 

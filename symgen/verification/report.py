@@ -10,12 +10,14 @@ from typing import Any
 from symgen.tables import html_table
 from symgen.verification.refusals import said_once
 
-KINDS = ("algebra", "text", "floating", "identities")
-LINES = " line(s) that differ"
-"""The unit of a text that is compared line for line, as a wrapper is. A Program's text is compared row for row."""
-_ALIKE = {LINES: "line for line"}
+KINDS = ("algebra", "text", "floating", "identities", "files")
+FUNCTIONS = ("algebra", "text", "floating")
+"""The kinds that judge one function each."""
+FILES = " file(s) that differ"
+"""The unit of a folder's files."""
 _WORST_FIRST = ("failed", "not judged", "passed")
-_TITLES = {"algebra": "algebra", "text": "text", "floating": "floating point", "identities": "identities"}
+_TITLES = {"algebra": "algebra", "text": "text", "floating": "floating point", "identities": "identities",
+           "files": "files"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Check:
     """Why an error within the bound proves nothing; empty where it does."""
     lost: bool = False
     """Whether that is because the answer loses its digits. Then an error beyond the bound proves nothing either."""
+    judged: int = 0
+    """How many things it looked at, where that is worth a word."""
 
     @property
     def verdict(self) -> str:
@@ -107,7 +111,7 @@ class Report:
     def verdicts(self) -> dict[str, str]:
         """For each function: "failed" if one of its checks failed, else "not judged" if one was not judged, else "passed"."""
         found: dict[str, str] = {}
-        for check in (check for check in self.checks if check.kind != "identities"):
+        for check in (check for check in self.checks if check.kind in FUNCTIONS):
             found[check.subject] = min(found.get(check.subject, "passed"), check.verdict, key=_WORST_FIRST.index)
         return found
 
@@ -127,7 +131,7 @@ class Report:
         return "verified"
 
     def of(self, kind: str) -> tuple[Check, ...]:
-        """The checks of one kind: algebra, text, floating or identities."""
+        """The checks of one kind: algebra, text, floating, identities or files."""
         return tuple(check for check in self.checks if check.kind == kind)
 
     def facts(self) -> dict[str, Any]:
@@ -144,7 +148,8 @@ class Report:
         lines = [head, "", *_table(self._functions())]
         if self.of("identities"):
             lines += ["", *_table(self._identities())]
-        lines += ["", *(f"left out: {line}" for line in said_once(self.refused)), *self.notes]
+        files = [f"files: {c.judged} as symgen prints them, byte for byte" for c in self.of("files") if c.judged and c.passed]
+        lines += ["", *files, *(f"left out: {line}" for line in said_once(self.refused)), *self.notes]
         details = [f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.miss}" + f": {c.detail}" * bool(c.detail) for c in self.failures]
         details += [f"not judged {_TITLES[c.kind]}, {c.subject}: {c.unjudged}" for c in self.unjudged]
         lines = [*(line.rstrip() for line in lines), *details, f"{self.robot}: {self.closing}"]
@@ -166,12 +171,12 @@ class Report:
     def _functions(self) -> list[tuple[str, ...]]:
         found = {(check.kind, check.subject): check for check in self.checks}
         rows: list[tuple[str, ...]] = [("function", "operations", "algebra", "text", "floating point (round-offs of bound)")]
-        for subject in dict.fromkeys(check.subject for check in self.checks if check.kind != "identities"):
+        for subject in dict.fromkeys(check.subject for check in self.checks if check.kind in FUNCTIONS):
             algebra, text, floating = (found.get((kind, subject)) for kind in ("algebra", "text", "floating"))
             rows.append((
                 subject, str(self.costs.get(subject, "")),
                 "-" if algebra is None else f"{algebra.error:.0e}" + algebra.mark,
-                "-" if text is None else "FAILED" if not text.passed else _ALIKE.get(text.unit, "row for row"),
+                "-" if text is None else "row for row" if text.passed else "FAILED",
                 "-" if floating is None else _of(floating),
             ))
         return rows

@@ -1,9 +1,11 @@
-"""`verify`: is the generated code the robot's dynamics? Four independent answers, one report.
+"""Are the functions the robot's dynamics? Four independent answers, one report.
 
     report = symgen.verify("panda")
     report.passed      # True
     print(report)      # the table that `symgen verify panda` prints
     report.facts()     # the same for programs
+
+`symgen.verify` is `symgen.delivery.verifying`, which knows the other files of a folder as well.
 """
 
 from __future__ import annotations
@@ -12,12 +14,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf
 from os import PathLike
-from pathlib import Path
 
 from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.certificate import checked_floors
-from symgen.description.loading import is_text, load
+from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, BuildError
 from symgen.functions import FUNCTIONS
@@ -27,18 +28,16 @@ from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.algebra import check_algebra
-from symgen.verification.compiled import compiled_runners, require_compiler, texts
+from symgen.verification.compiled import compiled_runners, preprocessed, require_compiler, texts
 from symgen.verification.evaluating import Runner, in_machine_reals
 from symgen.verification.floating import check_floating
-from symgen.verification.folder import Folder, read_folder
+from symgen.verification.folder import Folder
 from symgen.verification.identities import check_identities, companions
 from symgen.verification.report import Check, Report
-from symgen.verification.text import check_text, check_wrapper
+from symgen.verification.text import check_text
 from symgen.verification.truth import Truth
 
 UNCOMPILED = "its C was not compiled: the Program ran over NumPy's reals instead"
-
-__all__ = ["Report", "verify", "verify_programs"]
 
 
 def verify(
@@ -56,20 +55,9 @@ def verify(
     compiled: bool = True,
     progress: Progress | None = None,
 ) -> Report:
-    """Check functions of a robot ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) at seeded states.
-
-    `robot` is a Mechanism, a built-in name, a description file, or a folder that `symgen generate` wrote: then the C in
-    it is what is checked, and the manifest says which functions, methods, real type, frame, payload and wrench.
-    `trig` and `checked` say which C is meant. `compiled` False leaves the C compiler out: floating point is then looked at on
-    the Program over NumPy's own reals, and the report says that the C's is not judged.
-    Where M is singular, what divides by it is refused by naming the joint: in the report when `functions` is None, else
-    as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
-    """
-    if states < 1:
-        raise ArgumentError(f"verification at {states} states checks nothing; ask for one or more")
+    """`symgen.verify` of what is no folder: a Mechanism, a built-in name, a description file or its text."""
+    _some(states)
     functions = None if functions is None else list(functions)
-    if not isinstance(robot, Mechanism) and not is_text(robot) and Path(robot).is_dir():
-        return _verify_folder(read_folder(Path(robot), functions), states, seed, compiled, progress)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench)
     text = TextOptions(trig, checked=checked)
@@ -90,15 +78,15 @@ def verify(
     return replace(report, refused=refused)
 
 
-def _verify_folder(folder: Folder, states: int, seed: int, compiled: bool, progress: Progress | None) -> Report:
+def verify_folder(folder: Folder, states: int = 16, *, seed: int = 0, compiled: bool = True,
+                  progress: Progress | None = None) -> Report:
+    """The functions of a folder, as they lie in it: read, compiled with the folder's own headers, run."""
+    _some(states)
     mechanism, options = folder.mechanism, folder.options
     programs = {function: making.made(mechanism, function, method, options) for function, method in folder.methods.items()}
-    report = verify_programs(mechanism, programs, options, folder.text, states=states, seed=seed, compiled=compiled,
-                             sources=folder.sources, header=folder.header, sincos=folder.sincos, name=folder.name,
-                             progress=progress)
-    target = Target(folder.name, mechanism.nq, mechanism.nv, folder.text)
-    wraps = (check_wrapper(backend, text, programs, target) for backend, text in folder.wraps.items())
-    return replace(report, checks=(*report.checks, *wraps))
+    return verify_programs(mechanism, programs, options, folder.text, states=states, seed=seed, compiled=compiled,
+                           sources=folder.sources, header=folder.header, sincos=folder.sincos, name=folder.name,
+                           progress=progress)
 
 
 def verify_programs(
@@ -120,8 +108,9 @@ def verify_programs(
     """Check given Programs (by function) against the reference on `mechanism`.
 
     `sources` replaces the C that the backend prints (a folder's files, by function), `header` its NAME.h, `sincos` its
-    NAME_sincos.h and `name` the NAME in them (C that does not compile has failed); `helpers` are Programs that only stand in
-    for the functions that an identity needs.
+    NAME_sincos.h and `name` the NAME in them. They are compiled as they are, and what is read is what the compiler's own
+    preprocessor makes of them. C that does not compile has failed. `helpers` are Programs that only stand in for the functions
+    that an identity needs.
     """
     options = options or ProgramOptions()
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
@@ -142,18 +131,22 @@ def verify_programs(
     target = Target(name or mechanism.name, mechanism.nq, mechanism.nv, text)
     floors = {f: checked_floors(mechanism, program, options, text) for f, program in everything.items()}
     printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
+    headers = printer().headers(everything, target)
+    if sources:   # a folder's own headers, and nothing for one that it has lost
+        headers = {target.header: header} | ({target.sincos: sincos} if sincos else {})
+    if compiled:
+        require_compiler()
+    seen = preprocessed(printed, headers, target) if sources and compiled else {}
     for function, program in programs.items():
         _tell(progress, f"text of {function}", len(checks), total)
         checks.append(check_text(program, printed[function], labels[function], target, header, sincos,
-                                 floors[function] if text.checked else None))
+                                 floors[function] if text.checked else None, seen.get(function, "")))
 
     _tell(progress, "compiling", len(checks), total)
     runners: dict[str, Runner] = {}
     broken = ""
     if compiled:
-        require_compiler()
         try:
-            headers = printer().headers(everything, target) | ({target.sincos: sincos} if sincos else {})
             runners = compiled_runners(everything, printed, headers, target)
         except BuildError as error:   # a folder's text may be broken; the backend's own compiles
             if not sources:
@@ -178,6 +171,11 @@ def verify_programs(
         mechanism.name, options.real, states, truth.digits, truth.condition, tuple(checks),
         {labels[f]: program.cost for f, program in programs.items()}, notes=tuple(notes),
     )
+
+
+def _some(states: int) -> None:
+    if states < 1:
+        raise ArgumentError(f"verification at {states} states checks nothing; ask for one or more")
 
 
 def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:

@@ -1,0 +1,123 @@
+"""Is every file of a folder what symgen prints from the description in it, with the options in its manifest?
+
+Everything is printed again and compared byte for byte. What was measured on a target is taken from the manifest and named as not
+judged. The files of another version are not compared; their functions are read back all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from symgen.certificate import checked_floors
+from symgen.delivery import selftest
+from symgen.delivery.folder import texts
+from symgen.delivery.writing import left_out
+from symgen.errors import SymgenError
+from symgen.programs import making
+from symgen.verification.folder import LARGEST_FILE, Folder
+from symgen.verification.report import FILES, Check
+from symgen.version import __version__
+
+MEASURED = ("cost", "proof")
+"""What a manifest may hold that is not worked out again."""
+NAMED = 5
+"""Files and places that one sentence names."""
+
+
+def check_printed(at: Path, folder: Folder) -> tuple[list[Check], list[str]]:
+    """The checks of a folder's files, and a note about those that are not symgen's."""
+    manifest = json.loads((at / "manifest.json").read_bytes())
+    subject = f"{folder.name}: files"
+    if manifest.get("symgen") != __version__:
+        why = f"symgen {_short(manifest.get('symgen'))} wrote them and this is {__version__}, so they are not compared"
+        return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _strangers(at, _names(manifest.get("files")))
+    printed = _printed(folder, manifest)
+    wrong = [f"{name} {why}" for name, text in printed.items() if (why := _unlike(at / name, text.encode()))]
+    shown = "; ".join(wrong[:NAMED]) + (f"; and {len(wrong) - NAMED} more" if len(wrong) > NAMED else "")
+    found = [Check("files", subject, float(len(wrong)), 0.0, FILES, shown, judged=len(printed))]
+    recorded = [key for key in MEASURED if key in manifest]
+    if recorded:
+        commands = " and ".join(f"'symgen {'prove' if key == 'proof' else key}'" for key in recorded)
+        why = f"what manifest.json records of {' and '.join(recorded)} is taken as it stands; run {commands} for it again"
+        found.append(Check("files", f"{folder.name}: evidence", 0.0, 0.0, FILES, unjudged=why))
+    return found, _strangers(at, printed)
+
+
+def _printed(folder: Folder, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Every file by name, as it is printed now."""
+    mechanism, options, text = folder.mechanism, folder.options, folder.text
+    programs = {function: making.made(mechanism, function, method, options) for function, method in folder.methods.items()}
+    floors = {function: checked_floors(mechanism, program, options, text) for function, program in programs.items()}
+    evidence = {key: manifest[key] for key in MEASURED if key in manifest}
+    return texts(mechanism, programs, name=_given_name(str(manifest.get("command", ""))), options=options, text=text,
+                 cases=selftest.cases(mechanism, programs, options, text), evidence=evidence, floors=floors,
+                 left_out=_left_out(folder, programs, manifest))
+
+
+def _given_name(command: str) -> str | None:
+    """What the recorded command gives as --name. None where it gives none, or is none."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    given = [words[i + 1] if word == "--name" else word.removeprefix("--name=") for i, word in enumerate(words[:-1])
+             if word == "--name" or word.startswith("--name=")]
+    return given[0] if given else None
+
+
+def _left_out(folder: Folder, programs: Iterable[str], manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Why the other functions are not there. A reason that is not recorded so may lie in the methods, which are then asked."""
+    why = left_out(folder.mechanism, programs, folder.options.payload)
+    recorded = json.dumps(manifest.get("not_modelled"), ensure_ascii=False)
+    for function, text in why.items():
+        if json.dumps(text.removeprefix(function).strip(), ensure_ascii=False)[1:-1] not in recorded:
+            try:
+                making.made(folder.mechanism, function, None, folder.options)
+            except SymgenError as error:
+                why[function] = str(error)
+    return why
+
+
+def _unlike(path: Path, wanted: bytes) -> str:
+    """How the file at `path` differs from what it should hold; "" if it does not."""
+    try:
+        if not path.is_file() or path.is_symlink():
+            return "is missing" if not os.path.lexists(path) else "is no ordinary file"
+        found = path.read_bytes() if path.stat().st_size <= LARGEST_FILE else b""
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    if found == wanted:
+        return ""
+    if found.replace(b"\r\n", b"\n") == wanted:
+        return "has other line ends"
+    lines = zip_longest(found.split(b"\n"), wanted.split(b"\n"))
+    return f"differs from line {next(n for n, (mine, other) in enumerate(lines, 1) if mine != other)} on"
+
+
+def _strangers(at: Path, own: Iterable[str]) -> list[str]:
+    """One note that names what symgen did not write."""
+    own = set(own)
+    shared = {name.partition("/")[0] for name in own if "/" in name}
+    found = []
+    for path in sorted(at.iterdir()):
+        inside = path.name in shared and path.is_dir() and not path.is_symlink()
+        found += [f"{path.name}/{child.name}" for child in sorted(path.iterdir())] if inside else [path.name]
+    found = [_short(name) for name in found if name not in own]
+    more = f" … and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return [f"not symgen's, and not judged: {', '.join(found[:NAMED])}{more}"] if found else []
+
+
+def _names(value: object) -> list[str]:
+    return [str(name) for name in value] if isinstance(value, list) else []
+
+
+def _short(value: object) -> str:
+    """A name from outside, fit for a line."""
+    text = "".join(sign if sign.isprintable() else "?" for sign in str(value))
+    return text if len(text) <= 60 else f"{text[:60]}…"

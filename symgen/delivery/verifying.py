@@ -1,0 +1,54 @@
+"""`symgen.verify`: a robot's C, or a folder that `generate` wrote: its functions, and every other file in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+from symgen.delivery.printed import check_printed
+from symgen.description.loading import is_text
+from symgen.mechanism import Mechanism
+from symgen.programs.making import Progress
+from symgen.verification.folder import read_folder
+from symgen.verification.report import Report
+from symgen.verification.verify import verify as verify_functions
+from symgen.verification.verify import verify_folder
+
+
+def verify(
+    robot: Mechanism | str | PathLike[str],
+    functions: Iterable[str] | None = None,
+    states: int = 16,
+    *,
+    real: str = "double",
+    frame: str | None = None,
+    payload: str | None = None,
+    wrench: str | None = None,
+    trig: str = "libm",
+    checked: bool = False,
+    seed: int = 0,
+    compiled: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """Check functions of a robot ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) at seeded states.
+
+    `robot` is a Mechanism, a built-in name, a description file, or a folder that `symgen generate` wrote: then the C in
+    it is what is checked, and the manifest says which functions, methods, real type, frame, payload and wrench. With all its
+    functions, every other file of the folder is printed again too, and compared byte for byte.
+    `trig` and `checked` say which C is meant. `compiled` False leaves the C compiler out: floating point is then looked at on
+    the Program over NumPy's own reals, and the report says that the C's is not judged.
+    Where M is singular, what divides by it is refused by naming the joint: in the report when `functions` is None, else
+    as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
+    """
+    if isinstance(robot, Mechanism) or is_text(robot) or not Path(robot).is_dir():
+        return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench, trig=trig,
+                                checked=checked, seed=seed, compiled=compiled, progress=progress)
+    functions = None if functions is None else list(functions)
+    folder = read_folder(Path(robot), functions)
+    report = verify_folder(folder, states, seed=seed, compiled=compiled, progress=progress)
+    if functions is not None:
+        return replace(report, notes=(*report.notes, "functions were named, so the other files of the folder are not judged"))
+    checks, notes = check_printed(Path(robot), folder)
+    return replace(report, checks=(*report.checks, *checks), notes=(*report.notes, *notes))

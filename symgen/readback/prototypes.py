@@ -1,0 +1,69 @@
+"""The functions that a header declares, and the parameters of one, as a C parser has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pycparser import c_ast
+
+from symgen.errors import ProgramError
+
+Parameter = tuple[bool, str, str, str]
+"""(const, type, name, size)."""
+
+
+class Prototype(NamedTuple):
+    """A function as a header declares it."""
+
+    symbol: str
+    returned: str
+    parameters: tuple[Parameter, ...]
+
+
+def file(node: Any) -> str:
+    """The file that a declaration is from."""
+    coord = getattr(node, "coord", None) or getattr(getattr(node, "decl", None), "coord", None)
+    return str(coord.file) if coord else ""
+
+
+def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
+    """The prototypes among what the headers hold. A type, and a function of NAME_sincos.h, may stand there too; nothing else."""
+    found = []
+    for unit in units:
+        if isinstance(unit, c_ast.Decl) and isinstance(unit.type, c_ast.FuncDecl) and not unit.storage and not unit.funcspec:
+            returned = " ".join(getattr(getattr(unit.type.type, "type", None), "names", ["?"]))
+            found.append(Prototype(unit.name, returned, parameters(unit)))
+        elif not file(unit).endswith("_sincos.h"):
+            raise ProgramError(f"{file(unit)} holds a {type(unit).__name__} that is no plain prototype")
+    return tuple(found)
+
+
+def parameters(declaration: Any) -> tuple[Parameter, ...]:
+    """Those of a function's declaration; ProgramError where one is not an array of known size."""
+    declared = declaration.type
+    return tuple(_parameter(node) for node in (declared.args.params if declared.args else []))
+
+
+def differences(found: Sequence[Prototype], symbol: str, defined: tuple[Parameter, ...], checked: bool) -> list[str]:
+    """What keeps the header from declaring the function as it is defined: once, and with the same names in the same order."""
+    own = [one for one in found if one.symbol == symbol]
+    if len(own) != 1:
+        return [f"the header declares {symbol} {len(own)} times"]
+    wanted = Prototype(symbol, "int" if checked else "void", defined)
+    return [] if own[0] == wanted else [f"the header declares {symbol} with other parameters, or another result, than it has"]
+
+
+def _parameter(node: Any) -> Parameter:
+    array = getattr(node, "type", None)
+    if not isinstance(array, c_ast.ArrayDecl) or not isinstance(array.type, c_ast.TypeDecl) or array.dim is None:
+        line = node.coord.line if getattr(node, "coord", None) else 0
+        raise ProgramError(f"line {line}: a parameter is not an array of known size")
+    kind = " ".join(getattr(array.type.type, "names", ["?"]))
+    return "const" in array.type.quals, kind, node.name or "?", _dimension(array.dim)
+
+
+def _dimension(node: Any) -> str:
+    if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+        return f"{_dimension(node.left)}*{_dimension(node.right)}"
+    return str(node.value if isinstance(node, c_ast.Constant) else getattr(node, "name", "?"))
