@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -313,6 +314,18 @@ def test_nothing_to_draw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     nothing = compare.Comparisons("scara", {}, (), {})
     with pytest.raises(RequestError, match="nothing to draw"):
         drawer(str(tmp_path / "one.svg"))(nothing)
+
+
+def test_a_picture_that_the_disk_refuses_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    from symgen.pictures.comparison import canvas
+
+    def refuse(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("symgen.disk.write_file", refuse)
+    with pytest.raises(RequestError, match=r"picture cannot be written to '.*x\.svg': No space left on device; make room or"):
+        canvas(str(tmp_path / "x.svg"))(lambda figure: figure())
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ LONGEST = 400
 ROOMS: dict[str, str] = {
     # what everybody speaks of
     "version": "",
+    "disk": "",
     "errors": "",
     "tables": "",
     "functions": "",
@@ -56,12 +57,12 @@ ROOMS: dict[str, str] = {
                   "reference tables",
     "measuring": "backends description errors functions ir joints machine mechanism methods names programs reals reference "
                  "tables verification version",
-    "pictures": "errors inspection measuring",
-    "report": "backends derivation errors functions joints mechanism methods programs reference tables verification version",
+    "pictures": "disk errors inspection measuring",
+    "report": "backends derivation disk errors functions joints mechanism methods programs reference tables verification version",
     "delivery": "backends certificate description errors functions ir machine mechanism names options programs proof reals "
                 "reference tables verification version",
     # what a user types
-    "reproduce": "description errors machine measuring mechanism names options pictures programs reference version",
+    "reproduce": "description disk errors machine measuring mechanism names options pictures programs reference version",
     "commands": "certificate delivery description errors functions inspection ir machine measuring mechanism names options "
                 "pictures programs proof report reproduce tables",
     "cli": "commands errors machine names version",

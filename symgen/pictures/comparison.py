@@ -13,6 +13,7 @@ from math import isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from symgen import disk
 from symgen.errors import ArgumentError, RequestError
 
 if TYPE_CHECKING:
@@ -65,7 +66,11 @@ def canvas(file: str) -> Callable[[Callable[[Any], Any]], None]:
             figure = make(Figure)
             whole = io.BytesIO()
             figure.savefig(whole, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
-        Path(file).write_bytes(whole.getvalue())
+        try:
+            disk.write_file(Path(file), whole.getvalue())
+        except OSError as error:
+            reason = f"a picture cannot be written to '{file}': {error.strerror or error}"
+            raise RequestError(f"{reason}; make room or name another file") from None
 
     return paint
 

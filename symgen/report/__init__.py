@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from symgen import backends, methods
+from symgen import backends, disk, methods
 from symgen.errors import RequestError, SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.joints import joint_type
@@ -49,12 +49,9 @@ def report(mechanism: Mechanism, out: str | os.PathLike[str], *, states: int = 1
         notes=[note for note in described["notes"] if note["kind"] != "warning"], costs=costs, sparsity=pictures(mechanism),
         verified=_verified(verified),
     )
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(path)
+        disk.write_file(path, text.encode())
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise RequestError(f"{path}: {error.strerror}; name a file that can be written with -o") from None
     return path
 

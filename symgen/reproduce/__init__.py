@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from symgen import disk
 from symgen.errors import RequestError
 from symgen.names import nearest
 
@@ -56,12 +57,8 @@ def reproduce(name: str, folder: str | os.PathLike[str] = "reproduce", progress:
 
 
 def _replace(path: Path, content: bytes) -> Path:
-    """Written beside its place and moved there, so that no half file is ever seen."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_bytes(content)
-        beside.replace(path)
+        disk.write_file(path, content)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise RequestError(f"{path}: {error.strerror}; name a folder that can be written with -o") from None
     return path
