@@ -59,7 +59,7 @@ ROOMS: dict[str, str] = {
                  "tables verification version",
     "pictures": "disk errors inspection measuring",
     "report": "backends derivation disk errors functions joints mechanism methods programs reference tables verification version",
-    "delivery": "backends certificate description errors functions ir machine mechanism names options programs proof reals "
+    "delivery": "backends certificate description disk errors functions ir machine mechanism names options programs proof reals "
                 "reference tables verification version",
     # what a user types
     "reproduce": "description disk errors machine measuring mechanism names options pictures programs reference version",

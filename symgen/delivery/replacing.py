@@ -1,129 +1,253 @@
 """A folder replaced whole or not at all, if symgen wrote the old one.
 
-The texts go into a new folder beside the place asked for, and the two are swapped by renaming. A full disk or an interruption
-leaves the old folder, or the whole new one.
+The texts go into a folder beside the place asked for, and the two change places at one stroke. What is the user's own goes along:
+
+    .NAME.symgen.lock    whoever holds it writes; others wait
+    .NAME.symgen/        what is under way, removed at the end
+        journal          which names are symgen's in the old folder and in the new one: after it, nothing else can tell
+        new/             the new folder, until it changes places
+        old/             the old one, after that
+
+A user's file is linked into the new folder and not moved: so it is missing at no instant, and an editor that has it open goes on
+writing the same file. A user's folder cannot be linked and is moved, just before; copied, it would lose what a running build
+writes into it.
+
+Where the system cannot exchange two folders, two renames do it. A kill between them leaves no folder until the next run.
+After a kill at any instant the next run finishes what the journal tells of, or undoes it (`_settle`). The same code clears up
+after every error and after every success, so that there is one way only.
 """
 
 from __future__ import annotations
 
+import errno
+import filecmp
 import json
 import os
 import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
+import stat
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from symgen.description import marks
+from symgen import disk
+from symgen.delivery.ownership import Standing, entries, shares, standing
 from symgen.errors import RequestError
+
+_ROUNDS = 20
+"""How often an old folder is looked through for what came in meanwhile."""
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Names of symgen's in the old folder, and in the new one; users' files linked from one to the other, with their inodes."""
+
+    own: frozenset[str]
+    new: frozenset[str]
+    linked: Mapping[str, int]
 
 
 def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
-    """Make `folder` hold `files`, by renaming a finished folder into its place.
+    """Make `folder` hold `files`, by exchanging it for a finished folder.
 
     A folder that symgen wrote has a manifest.json, or is one of functions alone (`marks`): of the latter the files of the
-    robot called `name` are replaced. What else stands there is moved along. Raises RequestError, the old folder
-    untouched, when the place holds something that symgen did not write or when the disk refuses.
+    robot called `name` are replaced. What else stands there goes along. Raises RequestError, the old folder untouched, when the
+    place holds something that symgen did not write, when the disk refuses, or when another process keeps writing there.
     """
-    folder = folder.resolve()  # a link is followed, so that its target is replaced and not the link
-    if Path.cwd().is_relative_to(folder):
-        raise RequestError(f"{folder} is where you stand and cannot be replaced; name a folder inside it, such as ./c")
+    work = folder
     try:
-        kept = _foreign(folder, files, name)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.new-", dir=folder.parent))
+        folder = Path(os.path.realpath(folder))  # a link is followed, so that its target is replaced and not the link
+        if _is_where_you_stand(folder):
+            raise RequestError(f"{folder} is where you stand and cannot be replaced; name a folder inside it, such as ./c")
+        work = folder.with_name(f".{folder.name}.symgen")
+        os.makedirs(folder.parent, exist_ok=True)
+        with disk.turn(work.with_name(f"{work.name}.lock")):
+            _recover(work, folder)
+            standing(folder, files, name)   # it refuses before anything is written
+            _replace(work, folder, files, name)
     except OSError as error:
-        raise _refusal(folder, error) from None
-    old = new.with_name(new.name.replace(".new-", ".old-"))
+        rest = "nothing was changed, make room or choose another folder"
+        if work != folder and os.path.lexists(work):
+            rest = f"what was begun stands in {work}, and the next run clears it up"
+        raise RequestError(f"{folder} cannot be written: {_reason(error)}; {rest}") from None
+
+
+def _replace(work: Path, folder: Path, files: Mapping[str, str], robot: str) -> None:
+    landed = False
     try:
-        for name, text in files.items():
-            _write_file(new / name, text)
-        new.chmod(0o777 & ~_umask())  # mkdtemp makes a private folder
-        if folder.exists():
-            os.rename(folder, old)
-        for name in kept:
-            (new / name).parent.mkdir(exist_ok=True)
-            os.rename(old / name, new / name)
-        os.rename(new, folder)
+        _write(work, files)
+        _take_along(work, folder, standing(folder, files, robot), files)
+        _swap(work, folder)
+        landed = True
+        with suppress(FileNotFoundError):
+            os.rename(work / "new", work / "old")   # from here the name says which it is
+        disk.sync(work)
+        disk.sync(folder.parent)
+        _recover(work, folder)
     except BaseException as error:
-        _put_back(folder, old, new, kept)
-        if isinstance(error, OSError):
-            raise _refusal(folder, error) from None
+        with suppress(OSError):   # the next run tries again
+            _recover(work, folder)
+        if landed and isinstance(error, OSError):
+            rest = f"what was there before stands in {work}, and the next run clears it up" if os.path.lexists(work) else \
+                "it may not be on disk yet, so write it again"
+            raise RequestError(f"{folder} is written, but the disk refused afterwards: {_reason(error)}; {rest}") from None
         raise
-    finally:
-        # The disk shows how far it came. With both there the undoing failed as well, and nothing is deleted.
-        if not new.exists():
-            shutil.rmtree(old, ignore_errors=True)
-        elif not old.exists():
-            shutil.rmtree(new, ignore_errors=True)
+
+
+def _write(work: Path, files: Mapping[str, str]) -> None:
+    """The new folder, on disk."""
+    os.mkdir(work, 0o700)
+    new = work / "new"
+    os.mkdir(new)
+    shared = sorted(shares(files))
+    for name in shared:
+        os.mkdir(new / name)
+    for name, text in files.items():
+        _write_file(new / name, text)
+    for name in [*files, *shared]:
+        disk.sync(new / name)
 
 
 def _write_file(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-
-
-def _put_back(folder: Path, old: Path, new: Path, kept: Sequence[str]) -> None:
-    """Undo what was renamed. It asks the disk and not the program, since an interruption may fall between the two."""
-    if folder.exists() or not old.exists():
-        return
-    for name in kept:
-        if not os.path.lexists(old / name) and os.path.lexists(new / name):
-            os.rename(new / name, old / name)
-    os.rename(old, folder)
-
-
-def _foreign(folder: Path, files: Mapping[str, str], robot: str) -> list[str]:
-    """The entries of the folder that are not symgen's; RequestError when symgen did not write the folder."""
-    if not folder.exists():
-        return []
-    if not folder.is_dir():
-        raise RequestError(f"{folder} is a file; choose a folder that does not exist yet")
-    if not any(folder.iterdir()):
-        return []
-    own = _written(folder, robot, alone="manifest.json" not in files)
-    foreign = [name for name in _present(folder, {name.partition("/")[0] for name in own if "/" in name}) if name not in own]
-    clash = next((name for name in foreign if name in files or any(file.startswith(f"{name}/") for file in files)), None)
-    if clash is not None:
-        raise RequestError(f"{folder / clash} was not written by symgen and would be replaced; move it away")
-    return foreign
-
-
-def _written(folder: Path, robot: str, alone: bool) -> set[str]:
-    """The entries of the folder that symgen wrote; RequestError where that cannot be decided.
-
-    Functions of other robots stay. Where functions `alone` are to be written, they may be there too.
-    """
-    strange = RequestError(f"{folder} holds files that symgen did not write; choose another folder, or an empty one")
+    rest = memoryview(text.encode())
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        return {str(name) for name in manifest["files"]} if manifest["symgen"] else set()
+        while rest:
+            rest = rest[os.write(handle, rest):]
+    finally:
+        os.close(handle)
+
+
+def _take_along(work: Path, folder: Path, found: Standing, files: Collection[str]) -> None:
+    """Bring what is the user's into the new folder, once the journal is on disk."""
+    linked = {}
+    for name in found.foreign:
+        with suppress(FileNotFoundError):   # the user removed it meanwhile
+            known = os.lstat(folder / name)
+            if not stat.S_ISDIR(known.st_mode):
+                linked[name] = known.st_ino
+    part = work / "journal.part"
+    _write_file(part, json.dumps({"own": sorted(found.own), "new": sorted(files), "linked": linked}))
+    disk.sync(part)
+    os.rename(part, work / "journal")
+    disk.sync(work)
+    new = work / "new"
+    for name in found.foreign:
+        (new / name).parent.mkdir(exist_ok=True)
+        if name in linked:
+            with suppress(OSError, NotImplementedError):   # another user's file, or a disk without links
+                os.link(folder / name, new / name, follow_symlinks=False)
+                continue
+        with suppress(FileNotFoundError):
+            os.rename(folder / name, new / name)
+    for path in [*(new / name for name in sorted(shares(found.foreign))), new]:
+        disk.sync(path)
+
+
+def _swap(work: Path, folder: Path) -> None:
+    """Let the new folder take its place, and the old one that of the new."""
+    new = work / "new"
+    if disk.there(folder):
+        if disk.exchange(new, folder):
+            return
+        os.rename(folder, work / "old")
+    os.rename(new, folder)
+
+
+def _recover(work: Path, folder: Path) -> None:
+    """Clear up what is under way or was left: afterwards the old folder or the new one stands in its place, and nothing beside.
+
+    It asks the disk and not the program, since a kill or an interruption may fall between any two steps.
+    """
+    if not disk.there(work):
+        return
+    journal = _journal(work)
+    if journal is None:
+        with suppress(FileNotFoundError):   # nothing but text of symgen's yet
+            shutil.rmtree(work / "new")
+    else:
+        if disk.there(work / "old"):
+            if disk.there(folder):
+                _settle(work / "old", folder, journal.own, journal.linked)
+            else:
+                os.rename(work / "old", folder)
+        if disk.there(work / "new"):
+            own = journal.own | journal.new   # the old folder or the new one
+            if not disk.there(folder) and not all(mine for _, mine in entries(work / "new", own)):
+                os.rename(work / "new", folder)
+            else:
+                _settle(work / "new", folder, own, journal.linked)
+        os.unlink(work / "journal")
+    with suppress(FileNotFoundError):
+        os.unlink(work / "journal.part")
+    os.rmdir(work)
+
+
+def _settle(left: Path, folder: Path, own: Collection[str], linked: Mapping[str, int]) -> None:
+    """Empty the folder `left` and remove it: what is symgen's is deleted, what is the user's goes to `folder`.
+
+    It is not deleted as a tree: a program that still stands in it may bring forth one more file.
+    """
+    for _ in range(_ROUNDS):
+        for name, mine in entries(left, own):
+            with suppress(FileNotFoundError):
+                if mine:
+                    os.unlink(left / name)
+                else:
+                    _bring(left / name, folder / name, linked.get(name))
+        try:
+            for shared in shares(own):
+                with suppress(FileNotFoundError, NotADirectoryError):
+                    os.rmdir(left / shared)
+            os.rmdir(left)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+    raise OSError(errno.ENOTEMPTY, f"another program keeps writing into {left}")
+
+
+def _bring(path: Path, place: Path, inode: int | None) -> None:
+    """Move a user's entry to its place, unless it stands there already. Of two texts neither is lost."""
+    if not disk.there(place):
+        place.parent.mkdir(exist_ok=True)
+        os.rename(path, place)
+        return
+    here, there = os.lstat(path), os.lstat(place)
+    if os.path.samestat(here, there):
+        os.unlink(path)
+    elif there.st_ino == inode and not stat.S_ISDIR(here.st_mode):
+        os.replace(path, place)   # saved anew in the old folder, after the older text was linked
+    elif stat.S_ISREG(here.st_mode) and stat.S_ISREG(there.st_mode) and filecmp.cmp(path, place, shallow=False):
+        os.unlink(path)
+    else:
+        os.rename(path, _free(place))
+
+
+def _free(place: Path) -> Path:
+    count, path = 1, place.with_name(f"{place.name}.recovered")
+    while disk.there(path):
+        count += 1
+        path = place.with_name(f"{place.name}.recovered-{count}")
+    return path
+
+
+def _journal(work: Path) -> Journal | None:
+    try:
+        known = json.loads((work / "journal").read_bytes())
+        return Journal(frozenset(known["own"]), frozenset(known["new"]), dict(known["linked"]))
     except FileNotFoundError:
-        found = marks.functions_alone(folder)
-    except (OSError, ValueError, TypeError, KeyError):
-        raise strange from None
-    if not found:
-        raise strange
-    if robot not in found and not alone:
-        raise RequestError(f"{folder} holds the functions of '{min(found)}' alone; choose another folder, or an empty one")
-    return found.get(robot, set())
+        return None
+    except (ValueError, TypeError, KeyError):
+        raise OSError(errno.EINVAL, f"{work / 'journal'} is damaged") from None
 
 
-def _present(folder: Path, shared: set[str]) -> list[str]:
-    """The entries of the folder. For a folder in it that holds files of symgen's (`shared`), the entries of that."""
-    found = []
-    for path in sorted(folder.iterdir()):
-        inside = path.name in shared and path.is_dir() and not path.is_symlink()
-        found += [f"{path.name}/{child.name}" for child in sorted(path.iterdir())] if inside else [path.name]
-    return found
+def _is_where_you_stand(folder: Path) -> bool:
+    try:
+        return Path.cwd().is_relative_to(folder)
+    except FileNotFoundError:   # nowhere: the folder was removed
+        return False
 
 
-def _refusal(folder: Path, error: OSError) -> RequestError:
-    reason = error.strerror or str(error)
-    return RequestError(f"{folder} cannot be written: {reason}; nothing was changed, make room or choose another folder")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
