@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import glob
 import io
 import os
 import platform
@@ -18,6 +19,7 @@ import sys
 import traceback
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from time import perf_counter
 from typing import Any, TextIO
 
@@ -37,9 +39,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _tolerate(stream)
     gc.set_threshold(100_000, 50, 100)   # a command makes millions of small objects and few circles: collect seldom
     try:
-        code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        with _terminable():
+            code = _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
         return code
+    except Terminated:
+        return _say("terminated", 128 + signal.SIGTERM)
     except KeyboardInterrupt:
         return _say("interrupted", 128 + signal.SIGINT)
     except BrokenPipeError:
@@ -49,6 +54,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError):
             _abandon(sys.stdout)   # what a full disk did not take must not fail once more at exit
         return _say(sentence(error), REFUSED)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM. Whatever clears up after Ctrl-C clears up after it too."""
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the work as SIGINT does, unless whoever runs symgen chose otherwise."""
+    try:
+        ours = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        before = signal.signal(signal.SIGTERM, _terminate) if ours else None
+    except ValueError:   # only the main thread may
+        ours = False
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: object) -> None:
+    """End the compilers too, as Ctrl-C at a terminal does: what waits for them would wait on."""
+    for place in glob.glob("/proc/self/task/*/children"):   # Linux alone has them
+        with contextlib.suppress(OSError):
+            for child in Path(place).read_text().split():
+                os.kill(int(child), signal.SIGTERM)
+    raise Terminated
 
 
 def sentence(error: Exception) -> str:

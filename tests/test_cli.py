@@ -10,8 +10,10 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -483,16 +485,46 @@ def test_a_full_disk_is_one_sentence() -> None:
     assert done.stderr == "symgen: the output cannot be written: No space left on device\n"
 
 
-def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code", "said"), [
+    (signal.SIGINT, 130, "symgen: interrupted\n"), (signal.SIGTERM, 143, "symgen: terminated\n"),
+])
+def test_an_interrupt_is_one_line(tmp_path: Path, number: signal.Signals, code: int, said: str) -> None:
     """A shell's background jobs ignore the signal and hand that on; the child must not inherit it."""
     child = subprocess.Popen([*SYMGEN, "generate", "planar_point_mass:60", "-o", str(tmp_path / "chain")],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                             preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     time.sleep(1.5)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(number)
     out, err = child.communicate(timeout=60)
-    assert (child.returncode, out, err) == (130, "", "symgen: interrupted\n")
+    assert (child.returncode, out, err) == (code, "", said)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_termination_lets_a_command_clear_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM comes as an interruption of the work, ends the compilers too, and is answered as before once all is over."""
+    cleared = []
+
+    def compiler() -> None:
+        cleared.append(subprocess.run(["sleep", "30"], check=False).returncode)
+
+    def work(options: Any) -> int:
+        with ThreadPoolExecutor(1) as workers:
+            workers.submit(compiler)
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+            time.sleep(30)
+        return 0
+
+    monkeypatch.setattr(commands.find("robots"), "run", work)
+    begun = time.monotonic()
+    assert run("robots") == (143, "", "symgen: terminated\n")
+    assert cleared == [-signal.SIGTERM]
+    assert time.monotonic() - begun < 20
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    with monkeypatch.context() as patch:   # whoever chose to ignore it is not overruled
+        patch.setattr(signal, "signal", lambda *given: pytest.fail("the choice was overruled"))
+        patch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)
+        patch.setattr(commands.find("robots"), "run", lambda options: 0)
+        assert run("robots") == (0, "", "")
 
 
 def test_a_terminal_without_greek_gets_substitutes() -> None:
