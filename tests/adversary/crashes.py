@@ -1,0 +1,293 @@
+"""Kills of `symgen generate` over a folder that stands: at any time, at any system call, two writers at once, a reader between.
+
+All tries of one run go on at one place, so that what a killed run left is what the next one finds. Most commands run in a fork of
+this process, where symgen is loaded: a run takes hundredths of a second, and the part that writes is most of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from symgen import cli
+from symgen.delivery import folder as writing
+from tests.adversary import Failure
+from tests.disk_calls import WRITES, Calls, watched
+
+WORD = "A folder is replaced whole or not at all, a kill at any instant loses no file of the user's, and the next run clears up."
+
+ROBOT = "planar_arm"
+REQUESTS = (("mass_matrix",), ("gravity_force",), ("mass_matrix", "gravity_force"))
+SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+OUTSIDE = 99
+"""Exit code of a fork that a signal met before or after the command."""
+LONGEST = 120
+Tree = dict[str, bytes]
+
+
+class Broken(Exception):
+    """A word that did not hold, in one sentence."""
+
+
+def tries(seed: int) -> Iterator[Failure | None]:
+    """One kill a step, or a few."""
+    random = Random(seed)
+    place = Path(tempfile.mkdtemp(prefix="symgen-crashes-"))
+    try:
+        attack = Attack(random, place)
+        while True:
+            try:
+                attack.step()
+                yield None
+            except Broken as broken:
+                yield Failure(f"{attack.what}: {broken}", tree(place / "here"))
+                attack.start()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+class Attack:
+    """A folder of symgen's with files of the user's in it, and what is known of both."""
+
+    def __init__(self, random: Random, place: Path) -> None:
+        self.random, self.place, self.what = random, place, ""
+        self.folder = place / "here" / "arm"
+        self.work = self.folder.with_name(".arm.symgen")
+        self.texts: list[Tree] = []
+        self.mine: Tree = {}
+        for request in REQUESTS:
+            with contextlib.redirect_stdout(io.StringIO()):   # once here, so that a fork has loaded all that it needs
+                cli.main(words(place / "whole", request))
+            self.texts.append(tree(place / "whole"))
+        begun = time.monotonic()
+        self.expect(command(words(place / "whole", REQUESTS[0])), 0)
+        self.seconds = time.monotonic() - begun
+        begun = time.monotonic()
+        self.expect(Process(words(place / "whole", REQUESTS[0])), 0)
+        self.process_seconds = time.monotonic() - begun
+        self.start()
+
+    def start(self) -> None:
+        """A fresh folder, the user's files in it."""
+        shutil.rmtree(self.folder.parent, ignore_errors=True)
+        self.folder.parent.mkdir()
+        self.expect(command(words(self.folder, REQUESTS[0])), 0)
+        self.mine = {}
+        self.edit("notes.txt")
+        self.edit("build/object")
+        (self.folder / "link").symlink_to("nowhere")
+        self.mine["link"] = b"nowhere"
+
+    def edit(self, name: str) -> None:
+        """The user writes into a file, which keeps its identity."""
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        with path.open("ab") as file:
+            file.write(b"%d\n" % self.random.randrange(10**9))
+        self.mine[name] = path.read_bytes()
+
+    def step(self) -> None:
+        kind = self.random.choices(("process", "fork", "call", "writers", "reader"), (2, 4, 4, 1, 1))[0]
+        getattr(self, kind)()
+        self.look()
+        if self.random.random() < 0.5:
+            self.finish()
+
+    def process(self) -> None:
+        """The command itself, in a process of its own."""
+        number = self.random.choice(SIGNALS)
+        after = self.process_seconds * self.random.uniform(0.7, 1.05)
+        self.what = f"process, {number.name} after {after:.2f} s"
+        child = Process(words(self.folder, self.random.choice(REQUESTS)))
+        time.sleep(after)
+        child.send_signal(number)
+        self.judge(child, number)
+
+    def fork(self) -> None:
+        """The command in a fork, met by a signal at some time."""
+        number = self.random.choice(SIGNALS)
+        after = self.seconds * self.random.uniform(0.3, 1.2)
+        self.what = f"fork, {number.name} after {after:.3f} s"
+        child = command(words(self.folder, self.random.choice(REQUESTS)))
+        time.sleep(after)
+        child.send_signal(number)
+        self.judge(child, number)
+
+    def call(self) -> None:
+        """The command in a fork, killed at some system call of the replacement, or interrupted there."""
+        number, at = self.random.choice(SIGNALS), self.random.randrange(1, LONGEST)
+        exchanging = self.random.random() < 0.7
+        self.what = f"call {at}, {number.name}, {'exchange' if exchanging else 'two renames'}"
+        child = command(words(self.folder, self.random.choice(REQUESTS)), at=at, number=number, exchanging=exchanging)
+        self.judge(child, number)
+        if not self.folder.exists():   # between the two renames
+            if exchanging or not (self.work / "old").is_dir():
+                raise Broken("the folder is gone")
+            self.finish()
+
+    def writers(self) -> None:
+        """Two at once at one place, one of them killed."""
+        at = self.random.randrange(1, LONGEST)
+        self.what = f"two writers, one killed at call {at}"
+        first = command(words(self.folder, self.random.choice(REQUESTS)), at=at, number=signal.SIGKILL, exchanging=True)
+        second = command(words(self.folder, self.random.choice(REQUESTS)))
+        self.judge(first, signal.SIGKILL)
+        self.expect(second, 0)
+
+    def reader(self) -> None:
+        """Somebody reads while the folder is replaced: the manifest's files are all there."""
+        self.what = "a reader"
+        for request in self.random.sample(REQUESTS, 3):
+            child = command(words(self.folder, request))
+            while child.poll() is None:
+                self.read()
+            self.expect(child, 0)
+
+    def read(self) -> None:
+        before = self.folder.stat().st_ino
+        manifest = json.loads((self.folder / "manifest.json").read_bytes())
+        missing = [name for name in manifest["files"] if not (self.folder / name).exists()]
+        if missing and self.folder.stat().st_ino == before:   # else it was replaced between, and the look means nothing
+            raise Broken(f"a reader misses {missing}")
+
+    def judge(self, child: Process | Fork, number: signal.Signals) -> None:
+        """A signal ends a command at once, or with one line and 128 + its number, or comes too late."""
+        code, said = child.end()
+        late = code == 0 or code == OUTSIDE
+        lines = said.count("\n")
+        if number == signal.SIGKILL:
+            held = late or code == -signal.SIGKILL
+        else:   # before the command begins Python itself answers
+            held = late or (code == 128 + number and lines == 1) or (code in (-number, 1) and "symgen: " not in said
+                                                                     and "in _dispatch" not in said)
+        if not held:
+            raise Broken(f"exit code {code}, and on stderr: {said}")
+
+    def expect(self, child: Process | Fork, wanted: int) -> None:
+        code, said = child.end()
+        if code != wanted:
+            raise Broken(f"exit code {code} in place of {wanted}, and on stderr: {said}")
+
+    def look(self) -> None:
+        """The folder is one of the whole ones, and no file of the user's is missing but for what the next run brings back."""
+        if not self.folder.is_dir():
+            raise Broken("the folder is gone")
+        found = tree(self.folder)
+        rest = {name: text for name, text in found.items() if name not in self.mine}
+        if rest not in self.texts:
+            raise Broken(f"the folder is neither the old nor the new one; it holds {sorted(found)}")
+        aside = [tree(self.work / name) for name in ("old", "new") if (self.work / name).is_dir()]
+        for name, text in self.mine.items():
+            if text not in (found.get(name), *(one.get(name) for one in aside)):
+                raise Broken(f"the user's {name} is lost")
+
+    def finish(self) -> None:
+        """An undisturbed run: everything is there, and nothing beside. Then the user works on."""
+        number = self.random.randrange(len(REQUESTS))
+        self.expect(command(words(self.folder, REQUESTS[number])), 0)
+        if tree(self.folder) != self.texts[number] | self.mine:
+            raise Broken(f"the next run does not make it good; the folder holds {sorted(tree(self.folder))}")
+        left = sorted(os.listdir(self.folder.parent))
+        if left != ["arm"]:
+            raise Broken(f"the next run leaves {left}")
+        self.edit(self.random.choice(["notes.txt", "build/object", f"new_{self.random.randrange(4)}.txt"]))
+
+
+def words(folder: Path, request: tuple[str, ...]) -> list[str]:
+    return ["generate", ROBOT, "-o", str(folder), *(word for function in request for word in ("-f", function))]
+
+
+def tree(folder: Path) -> Tree:
+    """Every file below, by name; a link by where it leads."""
+    found: Tree = {}
+    for place, _, names in os.walk(folder):
+        for path in (Path(place) / name for name in names):
+            with contextlib.suppress(FileNotFoundError):
+                found[str(path.relative_to(folder))] = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+    return found
+
+
+class Process:
+    """The command in a process of its own."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.child = subprocess.Popen([sys.executable, "-m", "symgen", *arguments], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.send_signal, self.poll = self.child.send_signal, self.child.poll
+
+    def end(self) -> tuple[int, str]:
+        said = self.child.communicate()[1]
+        return self.child.returncode, said
+
+
+class Fork:
+    """The command in a fork of this process, with its exit code and what it says on stderr."""
+
+    def __init__(self, work: Callable[[], int]) -> None:
+        self.reading, into = os.pipe()
+        self.code: int | None = None
+        self.number = os.fork()
+        if self.number == 0:
+            code = OUTSIDE
+            try:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                os.dup2(into, 2)
+                sys.stdout, sys.stderr = io.StringIO(), open(2, "w", closefd=False)   # noqa: SIM115
+                code = work()
+                sys.stderr.flush()
+            except KeyboardInterrupt:
+                code = OUTSIDE
+            finally:
+                os._exit(code)
+        os.close(into)
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.number, number)
+
+    def poll(self) -> int | None:
+        if self.code is None and (ended := os.waitpid(self.number, os.WNOHANG))[0]:
+            self.code = os.waitstatus_to_exitcode(ended[1])
+        return self.code
+
+    def end(self) -> tuple[int, str]:
+        with open(self.reading, errors="replace") as pipe:
+            said = pipe.read()
+        if self.code is None:
+            self.code = os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
+        return self.code, said
+
+
+def command(arguments: list[str], at: int = 0, number: int = 0, exchanging: bool = True) -> Fork:
+    """The command in a fork. With `at`, a signal meets it at that call of the replacement on the disk."""
+    return Fork(lambda: met(arguments, at, number, exchanging) if at else cli.main(arguments))
+
+
+def met(arguments: list[str], at: int, number: int, exchanging: bool) -> int:
+    original = writing.replace_folder
+
+    def meet(calls: Calls, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        finally:
+            os.kill(os.getpid(), number)
+
+    def replace(*given: Any) -> None:
+        with watched(at, meet, WRITES, exchanging):
+            original(*given)
+
+    writing.replace_folder = replace
+    return cli.main(arguments)
