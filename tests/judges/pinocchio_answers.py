@@ -134,6 +134,7 @@ class Word:
     def jacobian(self) -> Array:
         aligned = self.of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         J = self.of.pin.computeFrameJacobian(self.of.model, self.of.data, self.q, self.of.frame, aligned)
+        J = J.reshape(6, -1)   # of one joint Pinocchio gives a vector
         return np.concatenate([J[3:], J[:3]])[:, self.of.order]
 
     @cached_property
@@ -142,7 +143,7 @@ class Word:
         of = self.of
         of.pin.computeJointJacobians(of.model, of.data, self.q)
         aligned = of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        found = [np.abs(of.pin.getJointJacobian(of.model, of.data, i, aligned)).sum(axis=1).max() for i in of.ids]
+        found = [np.abs(of.pin.getJointJacobian(of.model, of.data, i, aligned).reshape(6, -1)).sum(axis=1).max() for i in of.ids]
         return float(max([*found, np.abs(self.jacobian).sum(axis=1).max()]))
 
     @cached_property

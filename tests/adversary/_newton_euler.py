@@ -1,0 +1,350 @@
+"""A second judge of every function: Newton and Euler's recursion in link axes, in balls, typed from a textbook.
+
+Outward (6.45)-(6.50) and inward (6.51)-(6.53) of Craig, Introduction to Robotics (3rd ed.). It shares nothing with symgen but the
+declaration: turns are made of quaternions, M of the recursion at unit accelerations, the gradient of differences. The reference
+instead takes body Jacobians in the base's axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import flint
+import numpy as np
+
+from symgen.mechanism import BASE, Angle, Mechanism, Pose, Shift, Slide
+from symgen.reference.precision import Array
+
+Ball = Any
+Vector = list[Ball]
+Turned = list[list[Ball]]
+State = Mapping[str, Sequence[Any]]
+
+MOVES: dict[str, Callable[[Mapping[str, Fraction]], tuple[int, Fraction]]] = {
+    "revolute": lambda _: (1, Fraction(0)),
+    "continuous": lambda _: (1, Fraction(0)),
+    "prismatic": lambda _: (0, Fraction(1)),
+    "helical": lambda numbers: (1, numbers["pitch"]),
+}
+"""How far a joint turns about its axis and slides along it for a unit of its coordinate."""
+STEP = Fraction(1, 10**45)
+"""Of a central difference: what it leaves out is some 1e-90 of the answer."""
+
+
+def ball(value: Any) -> Ball:
+    if isinstance(value, Fraction):
+        return flint.arb(flint.fmpq(value.numerator, value.denominator))
+    return flint.arb(value)
+
+
+def vector(values: Sequence[Any]) -> Vector:
+    return [ball(x) for x in values]
+
+
+def plus(*vectors: Vector) -> Vector:
+    return [sum(one, flint.arb(0)) for one in zip(*vectors, strict=True)]
+
+
+def scaled(factor: Ball, a: Vector) -> Vector:
+    return [factor * x for x in a]
+
+
+def dot(a: Vector, b: Vector) -> Ball:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def out(R: Turned, a: Vector) -> Vector:
+    """R a: from own axes to those outside."""
+    return [dot(row, a) for row in R]
+
+
+def into(R: Turned, a: Vector) -> Vector:
+    """Rᵀ a."""
+    return out(columns(R), a)
+
+
+def columns(R: Turned) -> Turned:
+    return [list(column) for column in zip(*R, strict=True)]
+
+
+def product(R: Turned, S: Turned) -> Turned:
+    return [into(S, row) for row in R]
+
+
+def unit(axis: Vector) -> Vector:
+    length = dot(axis, axis).sqrt()
+    return [x / length for x in axis]
+
+
+def turn(axis: Vector, sine: Ball, cosine: Ball) -> Turned:
+    """The turn of the quaternion (cosine, sine axis) of half the angle."""
+    w, (x, y, z) = cosine, scaled(sine, axis)
+    return [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]
+
+
+def turned_by(axis: Vector, angle: Ball) -> Turned:
+    return turn(axis, (angle / 2).sin(), (angle / 2).cos())
+
+
+def radians(angle: Angle) -> Ball:
+    return ball(angle.radians) + ball(angle.pi) * flint.arb.pi()
+
+
+STILL = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+def placed(pose: Pose) -> tuple[Turned, Vector]:
+    R, p = [vector(row) for row in STILL], vector((0, 0, 0))
+    for step in pose:
+        if isinstance(step, Shift):
+            p = plus(p, out(R, vector(step.xyz)))
+        elif isinstance(step, Slide):
+            p = plus(p, out(R, scaled(ball(step.distance), unit(vector(step.axis)))))
+        else:
+            R = product(R, turned_by(unit(vector(step.axis)), radians(step.angle)))
+    return R, p
+
+
+def full(m: Sequence[Any]) -> Turned:
+    return [[m[0], m[1], m[2]], [m[1], m[3], m[4]], [m[2], m[4], m[5]]]
+
+
+@dataclass(frozen=True)
+class Matter:
+    """Mass, centre and moments about the centre, in the axes of the body that carries it."""
+
+    mass: Ball
+    centre: Vector
+    moments: Turned
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One body at a state: (R, p) in its parent and in the base, ω, ω̇ and the acceleration of its origin in its own axes, and
+    what its parent exerts on it there: force and moment."""
+
+    R: Turned
+    p: Vector
+    seat: tuple[Turned, Vector]
+    spin: Vector
+    spinning: Vector
+    pull: Vector
+
+
+class Recursion:
+    """The mechanism at one state: arguments of a function by name, flat. Inside a context of as many digits as are wanted."""
+
+    def __init__(self, mechanism: Mechanism, state: State, frame: str | None = None, payload: str | None = None,
+                 wrench: str | None = None) -> None:
+        self.mechanism = mechanism
+        self.state = {name: vector(list(np.ravel(np.asarray(x, dtype=object)))) for name, x in state.items()}
+        self.links = {"frame": frame, "payload": payload, "wrench": wrench}
+        self.n = len(mechanism.joints)
+        self.axes = [unit(vector(joint.axis)) for joint in mechanism.joints]
+        self.poses = [placed(joint.pose) for joint in mechanism.joints]
+        self.moves = [tuple(ball(Fraction(x)) for x in MOVES[joint.kind](dict(joint.parameters))) for joint in mechanism.joints]
+        self.matter = [[self._carried(part) for part in body.parts] for body in mechanism.bodies]
+        self.nothing = vector([0] * self.n)
+        if payload is not None and "payload" in self.state and mechanism.frame(payload).body != BASE:
+            self.matter[mechanism.frame(payload).body].append(self._load(mechanism.frame(payload).pose))
+
+    def _carried(self, part: Any) -> Matter:
+        R, centre = placed(part.pose)
+        return Matter(ball(part.mass), centre, product(product(R, full(vector(part.moments))), columns(R)))
+
+    def _load(self, pose: Pose) -> Matter:
+        """Ten numbers about the link's own frame; moments are taken to the centre."""
+        m, *rest = self.state["payload"]
+        c, tensor = rest[:3], full(rest[3:])
+        R, p = placed(pose)
+        about = [[tensor[r][k] - m * ((dot(c, c) if r == k else 0) - c[r] * c[k]) for k in range(3)] for r in range(3)]
+        return Matter(m, plus(p, out(R, c)), product(product(R, about), columns(R)))
+
+    def outward(self, q: Vector, v: Vector, a: Vector, weights: bool) -> list[Moved]:
+        """With `weights` the base accelerates upward, which is what gravity feels like."""
+        moved: list[Moved] = []
+        lift = scaled(ball(-1), vector(self.mechanism.gravity)) if weights else vector((0, 0, 0))
+        rest = Moved([], [], ([vector(row) for row in STILL], vector((0, 0, 0))), vector((0, 0, 0)), vector((0, 0, 0)), lift)
+        for i, joint in enumerate(self.mechanism.joints):
+            before = rest if joint.parent == BASE else moved[joint.parent]
+            (fixed, at), axis, (turns, slides) = self.poses[i], self.axes[i], self.moves[i]
+            R = product(fixed, turned_by(axis, turns * q[i]))
+            p = plus(at, out(fixed, scaled(slides * q[i], axis)))
+            carried = into(R, before.spin)
+            spin = plus(carried, scaled(turns * v[i], axis))
+            spinning = plus(into(R, before.spinning), cross(carried, scaled(turns * v[i], axis)), scaled(turns * a[i], axis))
+            swung = plus(before.pull, cross(before.spinning, p), cross(before.spin, cross(before.spin, p)))
+            pull = plus(into(R, swung), scaled(ball(2), cross(carried, scaled(slides * v[i], axis))), scaled(slides * a[i], axis))
+            inside, origin = before.seat
+            moved.append(Moved(R, p, (product(inside, R), plus(origin, out(inside, p))), spin, spinning, pull))
+        return moved
+
+    def inward(self, moved: Sequence[Moved], pushed: bool) -> list[tuple[Vector, Vector]]:
+        """(moment, force) on every body from its parent, at its origin in its axes; `pushed`: with the wrench from outside."""
+        borne = [(vector((0, 0, 0)), vector((0, 0, 0))) for _ in range(self.n)]
+        on = self.links["wrench"]
+        for i in reversed(range(self.n)):
+            here, (moment, force) = moved[i], borne[i]
+            for one in self.matter[i]:
+                c = one.centre
+                F = scaled(one.mass, plus(here.pull, cross(here.spinning, c), cross(here.spin, cross(here.spin, c))))
+                N = plus(out(one.moments, here.spinning), cross(here.spin, out(one.moments, here.spin)))
+                moment, force = plus(moment, N, cross(c, F)), plus(force, F)
+            if pushed and on is not None and self.mechanism.frame(on).body == i:
+                R, p = placed(self.mechanism.frame(on).pose)
+                n, f = out(R, self.state["wrench"][:3]), out(R, self.state["wrench"][3:])
+                moment, force = plus(moment, scaled(ball(-1), plus(n, cross(p, f)))), plus(force, scaled(ball(-1), f))
+            borne[i] = moment, force
+            parent = self.mechanism.joints[i].parent
+            if parent != BASE:
+                f = out(here.R, force)
+                n, was = plus(out(here.R, moment), cross(here.p, f)), borne[parent]
+                borne[parent] = plus(was[0], n), plus(was[1], f)
+        return borne
+
+    def forces(self, q: Vector, v: Vector, a: Vector, weights: bool, pushed: bool) -> Vector:
+        borne = self.inward(self.outward(q, v, a, weights), pushed)
+        return [turns * dot(axis, moment) + slides * dot(axis, force)
+                for axis, (turns, slides), (moment, force) in zip(self.axes, self.moves, borne, strict=True)]
+
+    # -- what functions are made of ------------------------------------------------------------------------------------
+
+    def mass(self, q: Vector) -> Any:
+        rows = [self.forces(q, self.nothing, vector([int(i == k) for i in range(self.n)]), False, False) for k in range(self.n)]
+        return flint.arb_mat(self.n, self.n, [x for row in rows for x in row])
+
+    @cached_property
+    def M(self) -> Any:
+        return self.mass(self.state["q"])
+
+    @property
+    def v(self) -> Vector:
+        return self.state["v"]
+
+    @cached_property
+    def bias(self) -> Vector:
+        return self.forces(self.state["q"], self.v, self.nothing, True, True)
+
+    def solved(self, right: Vector) -> Vector:
+        return [row[0] for row in self.M.solve(flint.arb_mat(self.n, 1, right)).tolist()]
+
+    @cached_property
+    def accelerations(self) -> Vector:
+        return self.solved([t - c for t, c in zip(self.state["tau"], self.bias, strict=True)])
+
+    @cached_property
+    def twists(self) -> Turned:
+        """Columns of the Jacobian of the frame: its velocity for a unit of each joint's, angular part first, in base axes."""
+        on, found = self.mechanism.frame(str(self.links["frame"])), []
+        moved = self.outward(self.state["q"], self.nothing, self.nothing, False)
+        path, body = set(), on.body
+        while body != BASE:
+            path.add(body)
+            body = self.mechanism.joints[body].parent
+        _, point = self.seat(moved)
+        for i, (axis, (turns, slides)) in enumerate(zip(self.axes, self.moves, strict=True)):
+            R, origin = moved[i].seat
+            spin, along = scaled(turns, out(R, axis)), scaled(slides, out(R, axis))
+            lever = plus(point, scaled(ball(-1), origin))
+            both = [*spin, *plus(along, cross(spin, lever))]
+            found.append(both if i in path else vector([0] * 6))
+        return found
+
+    def seat(self, moved: Sequence[Moved]) -> tuple[Turned, Vector]:
+        """Pose of the frame in the base."""
+        on = self.mechanism.frame(str(self.links["frame"]))
+        R, p = placed(on.pose)
+        if on.body == BASE:
+            return R, p
+        S, s = moved[on.body].seat
+        return product(S, R), plus(s, out(S, p))
+
+    def gradient(self) -> Vector:
+        inverse, found = self.M.inv(), []
+        for i in range(self.n):
+            q = [list(self.state["q"]), list(self.state["q"])]
+            q[0][i], q[1][i] = q[0][i] + ball(STEP), q[1][i] - ball(STEP)
+            slope = (self.mass(q[0]) - self.mass(q[1])) * (1 / (2 * ball(STEP)))
+            traced = sum(((inverse * slope)[k, k] for k in range(self.n)), flint.arb(0))
+            found.append(flint.arb(0) if traced.contains(0) else traced)   # of what does not change, a difference leaves a radius
+        return found
+
+    def answer(self, function: str) -> dict[str, list[Ball]]:
+        """Results of a function of `symgen.functions` by name, flat."""
+        q = self.state["q"]
+        return ANSWERS[function](self, q)
+
+    def linked(self) -> dict[str, list[Ball]]:
+        moved = self.outward(self.state["q"], self.v, self.accelerations, False)
+        alpha = [x for one in moved for x in (*out(one.seat[0], one.spinning), *out(one.seat[0], one.pull))]
+        on = self.mechanism.frame(str(self.links["frame"]))
+        if on.body == BASE:
+            return {"alpha": alpha, "alpha_tip": vector([0] * 6)}
+        (_, p), one = placed(on.pose), moved[on.body]
+        swung = plus(one.pull, cross(one.spinning, p), cross(one.spin, cross(one.spin, p)))
+        return {"alpha": alpha, "alpha_tip": [*out(one.seat[0], one.spinning), *out(one.seat[0], swung)]}
+
+    def between(self) -> dict[str, list[Ball]]:
+        moved = self.outward(self.state["q"], self.v, self.accelerations, True)
+        borne = self.inward(moved, True)
+        return {"F": [x for one, both in zip(moved, borne, strict=True) for part in both for x in out(one.seat[0], part)],
+                "a": self.accelerations}
+
+
+def _flat(matrix: Any) -> list[Ball]:
+    return [x for row in matrix.tolist() for x in row]
+
+
+def _mobility(at: Recursion) -> list[Ball]:
+    J = flint.arb_mat(at.n, 6, [x for column in at.twists for x in column])
+    return _flat(J.transpose() * at.M.solve(J))
+
+
+def _pose(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
+    R, p = at.seat(at.outward(q, at.nothing, at.nothing, False))
+    return {"R": [x for row in R for x in row], "p": p}
+
+
+ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
+    "inverse_dynamics": lambda at, q: {"tau": at.forces(q, at.v, at.state["a"], True, True)},
+    "forward_dynamics": lambda at, _: {"a": at.accelerations},
+    "bias_force": lambda at, _: {"c": at.bias},
+    "gravity_force": lambda at, q: {"g": at.forces(q, at.nothing, at.nothing, True, False)},
+    "mass_matrix": lambda at, _: {"M": _flat(at.M)},
+    "mass_matrix_and_bias": lambda at, _: {"M": _flat(at.M), "c": at.bias},
+    "inverse_mass_matrix": lambda at, _: {"Minv": _flat(at.M.inv())},
+    "mass_matrix_solve": lambda at, _: {"x": at.solved(at.state["b"])},
+    "mass_matrix_determinant": lambda at, _: {"det": [at.M.det()]},
+    "mass_matrix_log_determinant": lambda at, _: {"logdet": [at.M.det().log()]},
+    "mass_matrix_log_determinant_gradient": lambda at, _: {"grad": at.gradient()},
+    "operational_inertia_inverse": lambda at, _: {"Lambda_inv": _mobility(at)},
+    "link_accelerations": lambda at, _: at.linked(),
+    "interbody_forces": lambda at, _: at.between(),
+    "forward_kinematics": _pose,
+    "jacobian": lambda at, _: {"J": [x for row in columns(at.twists) for x in row]},
+}
+
+
+def answers(mechanism: Mechanism, function: str, states: Mapping[str, Array], digits: int, shapes: Mapping[str, tuple[int, ...]],
+            **links: str | None) -> dict[str, Array]:
+    """Results by name, (count, …) balls each, of states (count, …) by argument name; `shapes` are those of the results."""
+    count = len(states["q"])
+    found: dict[str, list[Any]] = {name: [] for name in shapes}
+    with flint.ctx.workdps(digits):
+        for k in range(count):
+            here = Recursion(mechanism, {name: values[k] for name, values in states.items()}, **links).answer(function)
+            for name, shape in shapes.items():
+                entries = np.empty(len(here[name]), dtype=object)
+                entries[:] = here[name]
+                found[name].append(entries.reshape(shape))
+    return {name: np.stack(each) for name, each in found.items()}

@@ -1,0 +1,208 @@
+"""Random mechanisms with random options, against a recursion of Newton and Euler in balls, and against Pinocchio in double.
+
+A try is one mechanism, one set of options and one function by one method. The Program is held to the recursion's
+answers at 1e-40, its compiled C to them within `allowance`. Pinocchio, where it is installed, says the same within round-off.
+Where symgen refuses for a singular mass matrix, the recursion's must be singular; where it does not, it must not be.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from importlib.util import find_spec
+from random import Random
+from typing import Any
+
+import flint
+import numpy as np
+
+from symgen import methods
+from symgen.backends import printer
+from symgen.backends._target import Target
+from symgen.certificate import checked_floors
+from symgen.errors import RequestError, SymgenError
+from symgen.functions import FUNCTIONS
+from symgen.ir import Program
+from symgen.mechanism import BASE, Mechanism
+from symgen.options import ProgramOptions, TextOptions
+from symgen.programs import making
+from symgen.reference.precision import Array, TooFewDigits
+from symgen.verification.algebra import check_algebra
+from symgen.verification.compiled import compiled_runners, texts
+from symgen.verification.evaluating import Runner, over
+from symgen.verification.floating import check_floating
+from symgen.verification.report import Check
+from symgen.verification.truth import Truth
+from tests.adversary import Failure, _newton_euler, _robots
+from tests.judges import pinocchio_answers
+
+WORD = ("Every function by every method is the dynamics of the robot that was declared: the Program to 40 digits, the C to the "
+        "round-off that verify allows, whatever the joints, the inertias and the options.")
+
+STATES = 2
+DIGITS = 200
+"""Of the recursion: its differences lose 45."""
+FROM_PINOCCHIO = 1e-9
+"""Relative. Pinocchio's own round-off is in it, also at parts of a milligram beside others of a thousand tons."""
+ILL = 1e-5
+"""The same share, below which Pinocchio's double is no judge of what is made from M's inverse or determinant."""
+SINGULAR = 1e-18
+"""Share of the product of M's diagonal: a determinant below it belongs to a matrix that may be refused."""
+
+
+class Second(Truth):
+    """The states and sizes of verify, and the recursion's answers instead of the reference's."""
+
+    def results(self, function: str) -> dict[str, Array]:
+        if function not in self._known:
+            shapes = {r.name: r.sizes(self.mechanism.nq, self.mechanism.nv) for r in FUNCTIONS[function].results}
+            try:
+                self._known[function] = _newton_euler.answers(self.mechanism, function, self.balls, max(DIGITS, self.working),
+                                                              shapes, **self.links)
+            except ZeroDivisionError:
+                raise TooFewDigits("the recursion's mass matrix is singular") from None
+        return self._known[function]
+
+    @cached_property
+    def regularity(self) -> list[float]:
+        """At each state the share that det M is of the product of M's diagonal: 1 for joints that do not feel each other."""
+        found = []
+        with self.scalars.working():
+            for m in self.results("mass_matrix")["M"]:
+                diagonal = math.prod(np.diagonal(m).tolist(), start=flint.arb(1))
+                det = flint.arb_mat(len(m), len(m), list(m.ravel())).det()
+                found.append(0.0 if diagonal.contains(0) else float(abs(det / diagonal)))
+        return found
+
+
+def tries(seed: int) -> Iterator[Failure | None]:
+    """One mechanism a step, and one function by one method; all of these come round."""
+    pairs: list[tuple[str, str]] = []
+    for count in itertools.count():
+        random = Random(f"mechanisms/{seed}/{count}")
+        made = _robots.mechanism(random)
+        options, text = _robots.options(random, made)
+        if not pairs:
+            pairs = [(function, method) for function in FUNCTIONS for method in methods.providers(function)]
+            random.shuffle(pairs)
+        yield attacked(made, *pairs.pop(), options, text, count)
+
+
+def attacked(made: Mechanism, function: str, method: str, options: ProgramOptions, text: TextOptions,
+             states: int) -> Failure | None:
+    """What is wrong with a function by a method, if anything."""
+    what = f"{function}={method} with {options} and {text}, states {states}"
+    try:
+        truth = Second(made, STATES, states, frame=options.frame, payload=options.payload, wrench=options.wrench)
+        wrong = _refused(truth, function, options)
+        with suppress(SymgenError):   # a method may refuse a mechanism, and says so
+            program = making.made(made, function, method, options)
+            wrong = wrong or _judged(program, truth, options, text)
+    except Exception as error:   # a traceback is a failure as well, whatever it is of
+        wrong = f"{type(error).__name__}: {error}"
+    return None if wrong is None else Failure(f"{wrong} ({what})", {"robot.py": _robots.told(made), "asked.txt": what + "\n"})
+
+
+def _refused(truth: Second, function: str, options: ProgramOptions) -> str | None:
+    """What is wrong with the refusal of a singular mass matrix, or with its absence."""
+    if not FUNCTIONS[function].needs_inverse:
+        return None
+    why, share = making.refusal(truth.mechanism, function, options.payload), max(truth.regularity)
+    if (why is None) == (share > SINGULAR) or 0 < share < SINGULAR**0.5:
+        return None
+    return f"{why or 'nothing is refused'}, but det M is {share:.1e} of the product of M's diagonal"
+
+
+def _compiled(made: Mechanism, program: Program, options: ProgramOptions, text: TextOptions) -> Runner | None:
+    """The C, or None where a number of it does not fit the real type, which is said."""
+    target, programs = Target(made.name, made.nq, made.nv, text), {program.function: program}
+    try:
+        floors = {program.function: checked_floors(made, program, options, text)}
+        printed = texts(programs, target, floors)
+    except RequestError:
+        return None
+    return compiled_runners(programs, printed, printer().headers(programs, target), target)[program.function]
+
+
+def _judged(program: Program, truth: Second, options: ProgramOptions, text: TextOptions) -> str | None:
+    label = f"{program.function}={program.method}"
+    run = _compiled(truth.mechanism, program, options, text)
+    checks = [check_algebra(program, truth, label), *([check_floating(program, run, truth, label, text)] if run else [])]
+    for check in checks:
+        if not check.passed and not check.unjudged:
+            return _said(check)
+    inverted = FUNCTIONS[program.function].needs_inverse or program.function == "mass_matrix_determinant"
+    if find_spec("pinocchio") is None or truth.links["wrench"] is not None or (inverted and min(truth.regularity) < ILL):
+        return None
+    exact = over(truth.scalars, program)(truth.arguments(program.function))
+    found = {name: values.astype(float) for name, values in exact.items()}
+    for k in range(truth.count):
+        state = {name: values[k] for name, values in truth.floats.items()}
+        word = Weighed(Built(truth.mechanism, str(truth.links["frame"]), truth.links["payload"], state), state)
+        word.terms = float(truth.sizes.forces(truth.floats["v"], truth.floats["a"])[k].max())
+        error = pinocchio_answers.ERRORS[program.function]({name: values[k] for name, values in found.items()}, word)
+        if not error <= FROM_PINOCCHIO:
+            return f"{label} is {error:.1e} off Pinocchio at state {k}"
+    return None
+
+
+def _said(check: Check) -> str:
+    return f"{check.kind} of {check.subject} is {check.error:.3g}{check.unit} off, {check.bound:.3g} allowed: {check.detail}"
+
+
+class Weighed(pinocchio_answers.Word):
+    """Forces are relative to the terms that they are sums of, which may cancel."""
+
+    terms = 0.0
+
+    def weighed(self, answer: Array) -> float:
+        return max(self.terms, float(np.abs(answer).max(initial=0.0)))
+
+
+class Built(pinocchio_answers.Model):
+    """A Pinocchio model of a mechanism as declared, with the load of one state; nothing is read from a file."""
+
+    def __init__(self, mechanism: Mechanism, frame: str, payload: str | None, state: Mapping[str, Array]) -> None:
+        import pinocchio as pin
+
+        self.pin: Any = pin
+        self.model, ids = pin.Model(), {BASE: 0}
+        with flint.ctx.workdps(50):
+            at = _newton_euler.Recursion(mechanism, state, frame, payload)
+            for i in _depth_first(mechanism):
+                joint = mechanism.joints[i]
+                axis, (turns, slides) = np.array(at.axes[i], dtype=float), (float(x) for x in at.moves[i])
+                kind = pin.JointModelPrismaticUnaligned(axis) if not turns else \
+                    pin.JointModelRevoluteUnaligned(axis) if not slides else pin.JointModelHelicalUnaligned(axis, slides)
+                index = ids[i] = self.model.addJoint(ids[joint.parent], kind, _seat(pin, at.poses[i]), joint.name)
+                for one in at.matter[i]:
+                    inertia = pin.Inertia(float(one.mass), np.array(one.centre, dtype=float), np.array(one.moments, dtype=float))
+                    self.model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
+            on = mechanism.frame(frame)
+            seat = _seat(pin, _newton_euler.placed(on.pose))
+            self.frame = self.model.addFrame(pin.Frame(f"frame {frame}", ids[on.body], 0, seat, pin.FrameType.OP_FRAME))
+            mass = sum(float(one.mass) for each in at.matter for one in each)
+        self.model.gravity.linear = np.array([float(x) for x in mechanism.gravity])
+        self.weightless = self.model.copy()
+        self.weightless.gravity.linear = np.zeros(3)
+        self.data, self.light = self.model.createData(), self.weightless.createData()
+        self.weight = max(float(np.linalg.norm(self.model.gravity.linear)), 1.0) * mass
+        self.ids = [ids[i] for i in range(mechanism.nv)]
+        self.joints = [self.model.joints[i] for i in self.ids]
+        self.order = np.array([joint.idx_v for joint in self.joints])
+
+
+def _seat(pin: Any, placed: tuple[Any, Any]) -> Any:
+    return pin.SE3(np.array(placed[0], dtype=float), np.array(placed[1], dtype=float))
+
+
+def _depth_first(mechanism: Mechanism) -> list[int]:
+    """The joints as Pinocchio wants them: what a joint carries follows it without a gap."""
+    found, waiting = [], [*reversed(mechanism.children(BASE))]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += reversed(mechanism.children(found[-1]))
+    return found

@@ -1,0 +1,207 @@
+"""Hard arguments for the sine and cosine of `--trig inline`: compiled C against balls.
+
+Nearest to multiples of pi/2 (by continued fractions, binade by binade), about odd multiples of pi/4 where the reduction changes
+its mind, at the end of the range, subnormal, of any binade, and climbing about the worst that was found so far. A try is some
+thousand of one sort, by one compiler at one level, with one rounding per operation or with a*b + c fused.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import flint
+import numpy as np
+
+from symgen.backends import printer
+from symgen.backends._target import Target
+from symgen.options import TextOptions
+from symgen.reals import REALS
+from symgen.reference.precision import Array
+from tests.adversary import Failure
+
+WORD = "The text's own sine and cosine are within the stated units in the last place for every angle of the stated range."
+
+ULPS, RANGE = printer().ulps["inline"], printer().farthest
+EACH = 1500
+"""Arguments a try: balls take some 10 microseconds each."""
+CALLER = """#include "arm_sincos.h"
+void many(long count, const REAL *x, REAL *sine, REAL *cosine);
+void many(long count, const REAL *x, REAL *sine, REAL *cosine)
+{
+    long i;
+    for (i = 0; i < count; ++i) {
+        const arm_pair found = arm_sincos(x[i]);
+        sine[i] = found.sine;
+        cosine[i] = found.cosine;
+    }
+}
+"""
+LEVELS = ("-O0", "-O1", "-O2", "-O3")
+FUSED = ("-ffp-contract=fast", "-mfma")
+
+
+@dataclass
+class Climb:
+    """The worst arguments of one real type so far, and how many units each was off."""
+
+    worst: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, x: Array, units: Array) -> None:
+        best = np.argsort(units)[-20:]
+        self.worst = sorted({*self.worst, *((float(units[i]), float(x[i])) for i in best)})[-60:]
+
+
+def tries(seed: int) -> Iterator[Failure | None]:
+    """One real type, one sort of arguments and one build a step."""
+    climbs = {real: Climb() for real in REALS}
+    for count in itertools.count():
+        random = Random(f"sines/{seed}/{count}")
+        real, sort = list(REALS)[count % 2], list(SORTS)[count // 2 % len(SORTS)]
+        compiler = random.choice([name for name in ("gcc", "clang") if shutil.which(name)] or ["cc"])
+        fused = random.random() < 0.3 and _fuses()
+        flags = (random.choice(LEVELS), *(FUSED if fused else ("-ffp-contract=off",)))
+        x = SORTS[sort](random, real, climbs[real])
+        x = x[np.abs(x) <= RANGE]
+        found = _answers(_built(real, compiler, flags), x)
+        off = units(real, x, found)
+        climbs[real].add(x, off)
+        bad = int(off.argmax())
+        if off[bad] <= ULPS and np.array_equal(np.signbit(found[0][x == 0]), np.signbit(x[x == 0])):
+            yield None
+            continue
+        sentence = (f"sine {found[0][bad]!r} and cosine {found[1][bad]!r} of the {real} {float(x[bad]).hex()} are {off[bad]:.3f} "
+                    f"units off, {ULPS} are stated ({sort}; {compiler} {' '.join(flags)})")
+        yield Failure(sentence, {"arm_sincos.h": _text(real), "many.c": CALLER.replace("REAL", real)})
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------------
+
+def _near_turns(random: Random, real: str, _: Climb) -> Array:
+    """m 2^e next to k pi/2: m/k is a convergent, or between two, of pi/2 / 2^e."""
+    digits, found = REALS[real].digits, []
+    with flint.ctx.workprec(400):
+        for exponent in random.sample(range(-digits, 16 - digits), min(digits, 12)):
+            rest, (m0, k0), (m1, k1) = flint.arb.pi() / 2 / flint.arb(2) ** exponent, (0, 1), (1, 0)
+            while m1 < 2**digits:
+                whole = int(rest.floor().unique_fmpz())
+                for part in {whole, whole // 2 + 1, 1} if whole else {0}:
+                    m, k = part * m1 + m0, part * k1 + k0
+                    found += [math.ldexp(m * t, exponent) for t in (1, 3, random.randint(2, 99)) if k and m * t < 2**digits]
+                m0, k0, m1, k1 = m1, k1, whole * m1 + m0, whole * k1 + k0
+                rest = 1 / (rest - whole)
+    return _both(real, np.array(found))
+
+
+def _about(random: Random, real: str, eighths: Callable[[], int]) -> Array:
+    """Numbers next to multiples of pi/4, and some units away from them."""
+    with flint.ctx.workprec(200):
+        near = [float(flint.arb.pi() / 4 * eighths()) for _ in range(EACH // 5)]
+    x = np.array(near).astype(REALS[real].numpy)
+    off = [np.nextafter(x, np.array(end, dtype=x.dtype)) for end in (0, np.inf)]
+    far = x * (1 + np.array([random.gauss(0, 40 * REALS[real].eps) for _ in x], dtype=x.dtype))
+    return _both(real, np.concatenate([x, *off, far]))
+
+
+def _turning(random: Random, real: str, _: Climb) -> Array:
+    return _about(random, real, lambda: 2 * random.randint(1, 2 * RANGE * 2 // 7))
+
+
+def _halfway(random: Random, real: str, _: Climb) -> Array:
+    return _about(random, real, lambda: 2 * random.randint(0, 2 * RANGE * 2 // 7) + 1)
+
+
+def _last(random: Random, real: str, _: Climb) -> Array:
+    """The largest angles of the range."""
+    inside = [abs(random.gauss(0, 1)) * 10.0 ** random.randint(-12, 2) for _ in range(EACH)]
+    return _both(real, RANGE - np.array([0.0, *inside]))
+
+
+def _any(random: Random, real: str, _: Climb) -> Array:
+    """Of every binade; seldom a subnormal one, and both zeros."""
+    least = -REALS[real].digits + REALS[real].exponent + 1
+    drawn = [math.ldexp(1 + random.random(), random.randint(-20, 14) if random.random() < 0.7 else random.randint(least, 14))
+             for _ in range(EACH)]
+    return _both(real, np.array([*drawn, math.ldexp(1, least), 0.0, -0.0]))
+
+
+def _climbing(random: Random, real: str, climb: Climb) -> Array:
+    """About the worst so far: some units away, a few turns away, at another binade."""
+    found = []
+    for _, x in climb.worst or [(0.0, 1.0)]:
+        for _ in range(EACH // 60):
+            kind = random.random()
+            if kind < 0.6:
+                found.append(x * (1 + random.gauss(0, 1) * REALS[real].eps * 10.0 ** random.randint(0, 4)))
+            elif kind < 0.9:
+                found.append(x + random.choice((-1, 1)) * math.pi / 2 * random.randint(1, 400))
+            else:
+                found.append(math.remainder(x, math.pi / 2) * (1 + random.gauss(0, 1e-4)))
+    return _both(real, np.array(found))
+
+
+def _both(real: str, x: Array) -> Array:
+    x = x.astype(REALS[real].numpy)
+    return np.concatenate([x, -x[::2]])
+
+
+SORTS: dict[str, Callable[[Random, str, Climb], Array]] = {
+    "next to a multiple of pi/2, by continued fractions": _near_turns,
+    "about a multiple of pi/2": _turning,
+    "about an odd multiple of pi/4": _halfway,
+    "near the end of the range": _last,
+    "of any binade": _any,
+    "about the worst so far": _climbing,
+}
+
+# -- the C, and how far it is off ---------------------------------------------------------------------------------------------
+
+
+def _text(real: str) -> str:
+    return printer().sincos(real, Target("arm", 1, 1, TextOptions("inline")))
+
+
+@cache
+def _fuses() -> bool:
+    """Whether this processor has fused operations."""
+    info = Path("/proc/cpuinfo")
+    return info.exists() and " fma " in info.read_text()
+
+
+@cache
+def _built(real: str, compiler: str, flags: tuple[str, ...]) -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory(prefix="symgen-sines-") as name:
+        folder = Path(name)
+        (folder / "arm_sincos.h").write_text(_text(real), encoding="utf-8")
+        (folder / "many.c").write_text(CALLER.replace("REAL", real), encoding="utf-8")
+        command = [compiler, "-std=c99", *flags, "-shared", "-fPIC", "many.c", "-o", "many.so", "-lm"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        return ctypes.CDLL(str(folder / "many.so"))
+
+
+def _answers(library: ctypes.CDLL, x: Array) -> tuple[Array, Array]:
+    sine, cosine = np.empty_like(x), np.empty_like(x)
+    library.many(ctypes.c_long(len(x)), *(ctypes.c_void_p(a.ctypes.data) for a in (np.ascontiguousarray(x), sine, cosine)))
+    return sine, cosine
+
+
+def units(real: str, x: Array, found: tuple[Array, Array]) -> Array:
+    """The error of each argument's worse result in units in the last place of the exact one; infinite for no number."""
+    digits, least, out = REALS[real].digits, REALS[real].exponent + 1 - REALS[real].digits, []
+    with flint.ctx.workprec(160):
+        for angle, *both in zip(x.tolist(), *(f.tolist() for f in found), strict=True):
+            off = 0.0
+            for got, want in zip(both, flint.arb(angle).sin_cos(), strict=True):
+                unit = max(math.frexp(float(want))[1] - digits, least)
+                off = max(off, float(abs(want - got) * flint.arb(2) ** -unit) if math.isfinite(got) else math.inf)
+            out.append(off)
+    return np.array(out)
