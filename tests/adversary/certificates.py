@@ -1,0 +1,352 @@
+"""Proved bounds, attacked by climbing: divisors below their floors, values outside their intervals, errors beyond their bounds.
+
+A robot and a function give several claims, one a try. The search evaluates all rows of a population of states in NumPy, with
+more digits where errors are climbed; its best states are then judged in balls, and the round-off in the compiled C. `NEAREST`
+keeps the largest share of a bound that was reached, by kind of claim: 1 is the bound itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import flint
+import numpy as np
+
+from symgen import methods
+from symgen.backends import printer
+from symgen.backends._target import Target
+from symgen.certificate.boxes import boxes
+from symgen.certificate.divisors import Floor, arithmetic_of, floors
+from symgen.certificate.ranges import declared_ranges
+from symgen.certificate.recognition import Recognition
+from symgen.certificate.rounding import Rounded, propagate
+from symgen.description.loading import load
+from symgen.errors import SymgenError
+from symgen.functions import FUNCTIONS
+from symgen.ir import Numbers, Port, Program, evaluate
+from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions, TextOptions
+from symgen.programs import making
+from symgen.proof.multipliers import multiplier_sizes
+from symgen.proof.round_off import bounded
+from symgen.reals import REALS
+from symgen.reference.precision import Array, arb
+from symgen.verification.compiled import compiled_runners, texts
+from symgen.verification.evaluating import Runner
+from tests.adversary import Failure, _robots
+
+WORD = ("What symgen prove and the checks say of all states in the ranges holds at every one: floors of divisors, sizes of "
+        "multipliers, intervals of values, and bounds of round-off.")
+
+NEAREST: dict[str, float] = {}
+POPULATION, GENERATIONS, KEPT = 40, 25, 6
+JUDGED = 3
+"""Best states of a climb that are judged in balls."""
+EACH = 3
+"""Claims of one kind that are tried on one Program."""
+ROWS = 900
+"""Longer Programs are left out: a try must be short."""
+BUILT_IN = ("planar_arm", "scara", "puma560", "ur5")
+BALLS = arb(70)
+SLACK = 1e-40
+"""Irrational constants of a Program are rounded to 64 digits."""
+FINE = 2**20
+"""A load's numbers are so many parts of one, which a float holds."""
+
+States = dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A Program and what is claimed of it."""
+
+    mechanism: Mechanism
+    program: Program
+    options: ProgramOptions
+    text: TextOptions
+
+    @cached_property
+    def floors(self) -> list[Floor]:
+        return floors(self.mechanism, self.program, self.options, self.text)
+
+    @cached_property
+    def enclosed(self) -> dict[int, Rounded]:
+        """Every row over the whole box."""
+        ranges = declared_ranges(self.mechanism)
+        return propagate(self.program, boxes(self.program, ranges, 64), arithmetic_of(self.program.real, self.text))
+
+    @cached_property
+    def multipliers(self) -> dict[int, Fraction]:
+        known = {floor.row: floor.floor for floor in self.floors if floor.floor is not None}
+        recognised = Recognition(self.mechanism, self.program, self.options)
+        return multiplier_sizes(recognised, declared_ranges(self.mechanism).of, known, self.options.payload)
+
+    @cached_property
+    def run(self) -> Runner:
+        """The C, compiled."""
+        made, programs = self.mechanism, {self.program.function: self.program}
+        target = Target(made.name, made.nq, made.nv, replace(self.text, checked=False))
+        printed = texts(programs, target, {self.program.function: {}})
+        return compiled_runners(programs, printed, printer().headers(programs, target), target)[self.program.function]
+
+    # -- states --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def box(self) -> dict[str, tuple[Array, Array]]:
+        """The ends of every argument, numbers of the real type that lie within."""
+        real, found = np.dtype(REALS[self.program.real].numpy).type, {}
+        for name, elements in declared_ranges(self.mechanism).for_program(self.program).items():
+            low = [_inside(real, Fraction(one[0]), np.inf) for one in elements]
+            high = [_inside(real, Fraction(one[1]), -np.inf) for one in elements]
+            found[name] = np.array(low), np.array(high)
+        return found
+
+    @property
+    def size(self) -> int:
+        return sum(_SHARES if name == "payload" else len(low) for name, (low, _) in self.box.items())
+
+    def states(self, shares: Array) -> States:
+        """States of shares (count, size) from 0 to 1 of the box; a load is one that a body can be."""
+        real, found, at = np.dtype(REALS[self.program.real].numpy).type, {}, 0
+        for name, (low, high) in self.box.items():
+            count = _SHARES if name == "payload" else len(low)
+            own = shares[:, at:at + count]
+            at += count
+            found[name] = _loads(own) if name == "payload" else np.clip((low + own * (high - low)).astype(real).astype(float),
+                                                                        low, high)
+        return found
+
+    # -- all rows ------------------------------------------------------------------------------------------------------
+
+    def rows(self, states: States, numbers: Numbers, enter: Callable[[Array], Any]) -> list[Any]:
+        every = range(len(self.program.rows))
+        outputs = (Port("rows", (len(every),), tuple(every)),)
+        given = {name: [enter(x) for x in values.T] for name, values in states.items()}
+        count = len(next(iter(states.values())))
+        with np.errstate(all="ignore"):
+            found = evaluate(replace(self.program, outputs=outputs), given, numbers)["rows"]
+        return [np.broadcast_to(np.asarray(one), (count,)) for one in found]
+
+    def machine(self, states: States) -> list[Any]:
+        """In the real type: sines rounded from double, or the library's own."""
+        real = np.dtype(REALS[self.program.real].numpy).type
+        sine, cosine = (np.frompyfunc(one, 1, 1) for one in (math.sin, math.cos))
+
+        def through(one: Any) -> Callable[[Any], Any]:
+            return lambda x: np.asarray(one(np.asarray(x, dtype=float)), dtype=real)
+
+        numbers = Numbers(lambda x: real(REALS[self.program.real].rounded(x)), through(sine), through(cosine), np.sqrt, np.log)
+        return self.rows(states, numbers, lambda x: x.astype(real))
+
+    def closer(self, states: States) -> list[Any]:
+        """In more digits than the real type has."""
+        wide = float if self.program.real == "float" else np.longdouble
+
+        def constant(value: Fraction) -> Any:
+            high = float(value)
+            return wide(high) + wide(float(value - Fraction(high)))
+
+        return self.rows(states, Numbers(constant, np.sin, np.cos, np.sqrt, np.log), lambda x: x.astype(wide))
+
+    def exact(self, states: States) -> list[Any]:
+        with BALLS.working():
+            return self.rows(states, Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log), BALLS.array)
+
+
+_SHARES = 19
+"""Of a load: its mass, and six points."""
+
+
+def _inside(real: Any, end: Fraction, inward: float) -> float:
+    near = real(float(end))
+    beyond = Fraction(float(near)) < end if inward > 0 else Fraction(float(near)) > end
+    return float(np.nextafter(near, real(inward)) if beyond else near)
+
+
+def _loads(shares: Array) -> Array:
+    """Ten numbers of six equal point masses within the stated box, padded so that rounding leaves a body."""
+    found = []
+    for own in shares:
+        mass = max(round(5 * own[0] * FINE), 1) / FINE
+        points = (own[1:].reshape(6, 3) * 2 - 1) * 0.19
+        spread = points.T @ points * mass / 6
+        points *= min(1.0, math.sqrt(0.19 / max(np.trace(spread), 1e-9)))
+        spread = points.T @ points * mass / 6
+        moments = np.trace(spread) * np.eye(3) - spread + 32 / FINE * np.eye(3)
+        entries = [mass, *points.mean(axis=0), *(moments[i, k] for i in range(3) for k in range(i, 3))]
+        found.append([round(x * FINE) / FINE for x in entries])
+    return np.array(found)
+
+
+# -- claims ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`share` of the bound that each of many states is thought to reach, and `exactly` what one state reaches, 1 and all."""
+
+    kind: str
+    what: str
+    share: Callable[[States], Array]
+    exactly: Callable[[States], float]
+
+
+def _above(ball: Any) -> float:
+    """A float that nothing in the ball is below: more than 1 is a bound that is broken."""
+    return float(flint.arb(ball).lower())
+
+
+def claims(case: Case, random: Random) -> Iterator[Claim]:
+    """Some of each kind, rows at random."""
+    certified = [floor for floor in case.floors if floor.floor is not None]
+    for floor in random.sample(certified, min(EACH, len(certified))):
+        yield _divisor(case, floor)
+    sizes = list(case.multipliers.items()) if certified else []
+    for row, bound in random.sample(sizes, min(EACH, len(sizes))):
+        yield _multiplier(case, row, bound)
+    outputs = [row for port in case.program.outputs for row in port.rows]
+    bounded_rows = [row for row, one in case.enclosed.items() if case.program.rows[row].op not in ("const", "input")
+                    and np.isfinite(one.error).all() and np.isfinite(one.exact.size).all()]
+    chosen = [row for row in outputs if row in bounded_rows][:EACH] + random.sample(bounded_rows, min(EACH, len(bounded_rows)))
+    for row in dict.fromkeys(chosen):
+        yield _value(case, row)
+        yield _error(case, row)
+    for port in case.program.outputs:
+        yield _round_off(case, port, random.randrange(port.size))
+
+
+def _divisor(case: Case, floor: Floor) -> Claim:
+    assert floor.exact is not None
+    assert floor.floor is not None
+    exact, least = floor.exact, floor.floor
+
+    def exactly(states: States) -> float:
+        true, got = case.exact(states)[floor.row], float(case.machine(states)[floor.row][0])
+        with BALLS.working():
+            share = _above(BALLS.constant(exact) * (1 - SLACK) / true[0])
+        return max(share, float(least) / got if got > 0 else math.inf)
+
+    return Claim("floor", f"divisor of row {floor.row} is at least {float(least):.6g} ({float(exact):.6g} before rounding)",
+                 lambda states: float(exact) / np.maximum(case.closer(states)[floor.row].astype(float), 1e-300), exactly)
+
+
+def _multiplier(case: Case, row: int, bound: Fraction) -> Claim:
+    return Claim("multiplier", f"row {row} is at most {float(bound):.6g}",
+                 lambda states: np.abs(case.closer(states)[row]).astype(float) / float(bound),
+                 lambda states: float(abs(Fraction(float(case.machine(states)[row][0]))) / bound))
+
+
+def _value(case: Case, row: int) -> Claim:
+    one = case.enclosed[row].exact
+    low, high = Fraction(float(one.lo.min())), Fraction(float(one.hi.max()))
+    middle, half = (low + high) / 2, max((high - low) / 2, Fraction(1, 10**300))
+
+    def exactly(states: States) -> float:
+        with BALLS.working():
+            return _above(abs(case.exact(states)[row][0] - BALLS.constant(middle)) / BALLS.constant(half))
+
+    return Claim("value", f"row {row} lies between {float(low):.9g} and {float(high):.9g}",
+                 lambda states: np.abs(case.closer(states)[row].astype(float) - float(middle)) / float(half), exactly)
+
+
+def _error(case: Case, row: int) -> Claim:
+    bound = float(case.enclosed[row].error.max()) or 1e-300
+
+    def exactly(states: States) -> float:
+        with BALLS.working():
+            return _above(abs(case.exact(states)[row][0] - float(case.machine(states)[row][0])) / bound)
+
+    return Claim("error of a row", f"row {row} is off by at most {bound:.6g}",
+                 lambda states: np.abs(case.closer(states)[row] - case.machine(states)[row]).astype(float) / bound, exactly)
+
+
+def _round_off(case: Case, port: Port, element: int) -> Claim:
+    """Of the compiled C, with the bound of `symgen prove`: over the ranges, or at each state."""
+    row, arithmetic, ranges = port.rows[element], arithmetic_of(case.program.real, case.text), declared_ranges(case.mechanism)
+    over = bounded(case.program, ranges, case.states(np.full((1, case.size), 0.5)), arithmetic)
+
+    def bound(states: States) -> Array:
+        found = over if over.everywhere else bounded(case.program, ranges, states, arithmetic)
+        return found.bound[port.name][:, element]
+
+    def share(states: States) -> Array:
+        return np.abs(case.closer(states)[row] - case.machine(states)[row]).astype(float) / np.maximum(bound(states), 1e-300)
+
+    def exactly(states: States) -> float:
+        got = case.run(states)[port.name].reshape(-1)[element]
+        with BALLS.working():
+            return _above(abs(case.exact(states)[row][0] - float(got)) / max(float(bound(states)[0]), 1e-300))
+
+    return Claim("round-off", f"{port.name}[{element}] is as near as {'everywhere' if over.everywhere else 'each state'} says",
+                 share, exactly)
+
+
+# -- climbing ----------------------------------------------------------------------------------------------------------------
+
+
+def climbed(case: Case, claim: Claim, seed: str) -> tuple[float, States]:
+    """The largest share of the bound that is reached, judged exactly, and the state that reaches it."""
+    random = np.random.default_rng([*seed.encode()])
+    shares = random.random((POPULATION, case.size))
+    shares[::3] = np.round(shares[::3] * 4) / 4   # ends and quarters: of a turn they are right angles
+    for generation in range(GENERATIONS):
+        reached = np.nan_to_num(claim.share(case.states(shares)), nan=-1.0, posinf=1e300)
+        shares = shares[np.argsort(-reached, kind="stable")][:KEPT]
+        if generation + 1 < GENERATIONS:
+            step = 0.5 * 0.75**generation if generation % 3 else 0.3
+            children = shares[random.integers(0, KEPT, POPULATION - KEPT)]
+            other = shares[random.integers(0, KEPT, POPULATION - KEPT)]
+            children = np.where(random.random(children.shape) < 0.15, other, children)
+            moved = random.random(children.shape) < max(0.25, 1.5 / case.size)
+            children = np.clip(children + moved * step * random.standard_normal(children.shape), 0, 1)
+            ends = random.random(children.shape) < 0.03
+            shares = np.concatenate([shares, np.where(ends, np.round(children * 4) / 4, children)])
+    best = (-1.0, case.states(shares[:1]))
+    for k in range(JUDGED):
+        states = case.states(shares[k:k + 1])
+        found = claim.exactly(states)
+        best = (found, states) if found > best[0] or found != found else best
+    return best
+
+
+def tries(seed: int) -> Iterator[Failure | None]:
+    """One claim a step; a robot gives about a dozen of them."""
+    for count in itertools.count():
+        random = Random(f"certificates/{seed}/{count}")
+        case = _case(random)
+        if case is not None:
+            yield from _attacked(case, random, f"{seed}/{count}")
+
+
+def _case(random: Random) -> Case | None:
+    """None where symgen refuses, or where the Program is long."""
+    try:
+        made = load(random.choice(BUILT_IN)) if random.random() < 0.1 else _robots.mechanism(random)
+        options, text = _robots.options(random, made)
+        function = random.choice(["forward_dynamics", "mass_matrix_solve", *FUNCTIONS])
+        method = random.choice([None, *methods.providers(function)])
+        program = making.made(made, function, method, options)
+        declared_ranges(made).for_program(program)
+    except SymgenError:
+        return None
+    return Case(made, program, options, text) if len(program.rows) <= ROWS else None
+
+
+def _attacked(case: Case, random: Random, seed: str) -> Iterator[Failure | None]:
+    label = f"{case.program.function}={case.program.method} with {case.options} and {case.text}"
+    for number, claim in enumerate(claims(case, random)):
+        reached, states = climbed(case, claim, f"{seed}/{number}")
+        NEAREST[claim.kind] = max(NEAREST.get(claim.kind, 0.0), reached)
+        if reached <= 1:
+            yield None
+            continue
+        where = "".join(f"{name} = {values[0].tolist()!r}\n" for name, values in states.items())
+        yield Failure(f"{claim.what}, but {reached!r} of that {claim.kind} is reached ({label})",
+                      {"robot.py": _robots.told(case.mechanism), "state.txt": where, "asked.txt": label + "\n"})
