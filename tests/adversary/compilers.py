@@ -1,9 +1,9 @@
 """Generated folders built by every compiler at every level: the self-test passes, no warning, and the same bits come out.
 
 Without contraction C leaves no freedom: each operation is rounded once, in the order that is written. So all builds of one
-folder must agree in every bit, with the processor's own instructions too. Contracted ones may differ in the last bits, and the
-self-test must pass all the same. `-ffast-math` gives the compiler leave to change sums: that is refused, or said, by the folder.
-A try is one build of one folder.
+folder must agree in every bit, with the processor's own instructions too where the compiler keeps to its flags. Contracted ones
+may differ in the last bits, and the self-test must pass all the same. `-ffast-math` gives the compiler leave to change sums: that
+is refused, or said, by the folder. A try is one build of one folder.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WORD = ("The folder gives the same verdict with gcc and clang at -O0 to -O3, the
 COMPILERS = ("gcc", "clang")
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 NATIVE = ((), ("-march=native", "-fno-tree-slp-vectorize"))
-"""gcc 12 from -O2 on makes vfmaddsub of neighbouring sums and differences, whatever -ffp-contract says, unless it leaves them be."""
+"""From -O2 on gcc 12 fuses neighbouring sums and differences into vfmaddsub, whatever -ffp-contract says, unless told not to."""
 OFF = ("-ffp-contract=off",)
 CONTRACTED = (("-ffp-contract=fast", "-march=native"), ("-march=native",), ("-ffp-contract=off", "-march=native"), ())
 """Or perhaps so; () is what the compiler does by itself."""
