@@ -26,7 +26,7 @@ class DescriptionError(SymgenError, ValueError):
     """A robot description cannot be read. Names the file, the line and the element."""
 
     def __init__(self, what: str, *, file: str = "", line: int | None = None, element: str = "", hint: str = "") -> None:
-        place = file + (f":{line}" if line is not None else "")
+        place = "".join(c if c.isprintable() else "�" for c in file) + (f":{line}" if line is not None else "")
         text = f"{place}: " if place else ""
         text += f"{element}: " if element else ""
         text += what + (f"; {hint}" if hint else "")

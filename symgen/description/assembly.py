@@ -14,9 +14,16 @@ from fractions import Fraction
 
 from symgen.description import inertias, remarks
 from symgen.description.locking import LockValue, locked_motions, place_text
-from symgen.description.quantities import Place, fraction_text, shown
+from symgen.description.quantities import (
+    CANONICAL_DIGITS,
+    Place,
+    fraction_text,
+    is_writable,
+    is_writable_angle,
+    shown,
+)
 from symgen.description.snapping import Snapper
-from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
+from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
 from symgen.errors import RequestError
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import (
@@ -29,6 +36,7 @@ from symgen.mechanism import (
     Part,
     Pose,
     Shift,
+    Step,
     Turn,
     Vector3,
     compose,
@@ -36,7 +44,11 @@ from symgen.mechanism import (
 from symgen.names import nearest
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
-_LONGEST_NAME = 200
+LONGEST_NAME = 200
+MOST_STEPS = 1_000_000
+"""Shifts and turns of all poses together. A link behind many fixed joints in a row keeps the steps of each of them exactly, and
+so does the next link, so that a row of n takes n² / 2.
+"""
 _CHAIN = "write it as joints of one coordinate with massless links between them"
 _WAYS = {"floating": "give it the six joints of the book's chapter 'A base that moves'", "planar": _CHAIN,
          "spherical": _CHAIN, "ball": _CHAIN, "universal": _CHAIN}
@@ -58,6 +70,19 @@ class _Assembly:
     joints: list[Joint] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    steps: int = 0
+
+    def behind(self, pose: Pose, more: Pose, place: Place) -> Pose:
+        """`more` behind `pose`, counted with all others. DescriptionError: they are too many, or a sum has too many digits."""
+        total = _joined(pose, more)
+        self.steps += len(total)
+        if self.steps > MOST_STEPS:
+            raise place.error(f"up to here the poses of links have more than {MOST_STEPS} steps, which grow with each fixed "
+                              "joint behind another", "weld the links of such a row to its first one, each by one joint")
+        if not all(map(_is_writable, total[max(0, len(total) - len(more) - 1):])):
+            raise place.error("its place on what carries it takes numbers beyond a double, or of more than "
+                              f"{CANONICAL_DIGITS} digits", "write poses with fewer digits")
+        return total
 
 
 def assemble(
@@ -95,7 +120,11 @@ def assemble(
                    for doubt in _doubts(link, inertial, strict, work.carriers[link.name].body)]
     body_parts = _parts(work, tree.links)
     notes = [Note("snap", snap.text) for snap in snapper.snaps] + list(tree.notes) + work.notes
-    notes += remarks.on_mimics(work.joints, {c.name for c in tree.connections}) + remarks.on_what_is_not_applied(work.joints)
+    # Of a description that was lumped before, a joint that others mimic may be locked and gone; the first reading spoke of it.
+    leaders = {c.name for c in tree.connections}
+    if tree.read_before:
+        leaders |= {j.mimic.joint for j in work.joints if j.mimic is not None}
+    notes += remarks.on_mimics(work.joints, leaders) + remarks.on_what_is_not_applied(work.joints)
     notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
     if not tree.read_before:
         masses = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in tree.links}
@@ -117,10 +146,13 @@ def assemble(
 def _ordered(tree: Tree) -> tuple[list[Connection], str]:
     """The connections parent before child, else as declared, and the name of the root; refuses what is no tree."""
     links: dict[str, Link] = {}
+    for what, some in (("links", tree.links), ("joints", tree.connections), ("frames", tree.frames)):
+        refuse_many(len(some), what, tree.place)
+    refuse_many(sum(len(link.inertials) for link in tree.links), "inertias", tree.place)
+    _refuse_unusable(tree.name, tree.place)
     everything: list[Link | Connection | ExtraFrame] = [*tree.links, *tree.connections, *tree.frames]
     for named in everything:
-        if not named.name.strip() or len(named.name) > _LONGEST_NAME or not named.name.isprintable():
-            raise named.place.error(f"{shown(named.name)} is no usable name", f"give 1 to {_LONGEST_NAME} printable characters")
+        _refuse_unusable(named.name, named.place)
     for link in tree.links:
         if link.name in links:
             raise link.place.error(f"this name is already a link{_line(links[link.name].place)}", "give each link its own name")
@@ -167,6 +199,28 @@ def _ordered(tree: Tree) -> tuple[list[Connection], str]:
     return order, roots[0]
 
 
+def _refuse_unusable(name: str, place: Place) -> None:
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        raise place.error(f"{shown(name)} is no usable name", f"give 1 to {LONGEST_NAME} printable characters")
+
+
+def _joined(pose: Pose, more: Pose) -> Pose:
+    """The product of two poses that are such products themselves: only where they meet is there anything to merge."""
+    end, start = len(pose), 0
+    while start < len(more):
+        seam = compose(pose[max(0, end - 1):end], more[start:start + 1])
+        if seam:
+            return (*pose[:max(0, end - 1)], *seam, *more[start + 1:])
+        end, start = max(0, end - 1), start + 1
+    return pose[:end]
+
+
+def _is_writable(step: Step) -> bool:
+    if isinstance(step, Shift):
+        return all(map(is_writable, step.xyz))
+    return is_writable_angle(step.angle) if isinstance(step, Turn) else is_writable(step.distance)
+
+
 def _line(place: Place) -> str:
     return f" at line {place.line}" if place.line is not None else ""
 
@@ -197,7 +251,7 @@ def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
 def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly, base: str) -> None:
     """Let `connection` move a new body, or weld its child to what carries the parent."""
     parent = work.carriers[connection.parent]
-    pose = compose(parent.pose, connection.pose)
+    pose = work.behind(parent.pose, connection.pose, connection.place)
     welded = connection.kind == "fixed"
     if not welded and connection.name not in motions:
         work.carriers[connection.child] = _Carrier(len(work.joints))
@@ -205,7 +259,7 @@ def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly
         work.joints.append(Joint(connection.name, connection.kind, parent.body, pose, connection.axis, connection.limits,
                                  connection.mimic, connection.unapplied, connection.parameters))
         return
-    work.carriers[connection.child] = _Carrier(parent.body, compose(pose, motions.get(connection.name, ())))
+    work.carriers[connection.child] = _Carrier(parent.body, work.behind(pose, motions.get(connection.name, ()), connection.place))
     on = base if parent.body == BASE else work.names[parent.body]
     mass = sum((i.mass for i in work.links[connection.child].inertials), Fraction(0))
     what = f"{connection.child} ({fraction_text(mass)} kg) onto {on}"
@@ -228,7 +282,8 @@ def _parts(work: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]
             carrier = work.carriers[link.name]
             if (carrier.body != BASE and work.names[carrier.body] == link.name) == own:
                 parts[carrier.body] += [
-                    Part(i.link or link.name, compose(carrier.pose, i.pose), i.mass, _six(i.moments)) for i in link.inertials]
+                    Part(i.link or link.name, work.behind(carrier.pose, i.pose, i.place), i.mass, _six(i.moments))
+                    for i in link.inertials]
     return {i: tuple(p) for i, p in parts.items()}
 
 
@@ -240,10 +295,10 @@ def _frames(tree: Tree, work: _Assembly, base: str) -> tuple[Frame, ...]:
     """One frame a declared link: the base, the bodies in their order, then lumped links and extra frames as declared."""
     def of(link: Link) -> Frame:
         carrier = work.carriers[link.name]
-        return Frame(link.name, carrier.body, compose(carrier.pose, link.frame))
+        return Frame(link.name, carrier.body, work.behind(carrier.pose, link.frame, link.place))
 
-    leading = [base, *work.names]
-    frames = [of(work.links[name]) for name in leading] + [of(link) for link in tree.links if link.name not in set(leading)]
+    leading = dict.fromkeys([base, *work.names])
+    frames = [of(work.links[name]) for name in leading] + [of(link) for link in tree.links if link.name not in leading]
     taken = {frame.name for frame in frames}
     for extra in tree.frames:
         if extra.name in taken:
@@ -252,7 +307,7 @@ def _frames(tree: Tree, work: _Assembly, base: str) -> tuple[Frame, ...]:
             raise extra.place.error(f"its body {shown(extra.link)} is not declared", _suggestion(extra.link, work.links))
         taken.add(extra.name)
         carrier = work.carriers[extra.link]
-        frames.append(Frame(extra.name, carrier.body, compose(carrier.pose, extra.pose)))
+        frames.append(Frame(extra.name, carrier.body, work.behind(carrier.pose, extra.pose, extra.place)))
     return tuple(frames)
 
 

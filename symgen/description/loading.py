@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symgen.description import marks
-from symgen.description.assembly import assemble
+from symgen.description.assembly import LONGEST_NAME, assemble
 from symgen.description.canonical import to_toml
 from symgen.description.locking import LockValue
 from symgen.description.lookup import in_folder, missing
@@ -62,7 +62,7 @@ def load(
         raise where.error("the file is empty", "give a robot description")
     tree = reader(path.suffix).read(data, file, snapper)
     if not tree.name:
-        tree = replace(tree, name=path.stem)
+        tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name)
     mechanism = assemble(tree, lock=lock, gravity=field, mimic=mimic, strict=strict, snapper=snapper, source=source,
                          source_sha256=hashlib.sha256(data).hexdigest())

@@ -19,8 +19,12 @@ DIGITS = 60
 CANONICAL_DIGITS = 1500
 """Digits allowed in symgen's own format, where exact sums of numbers of very different size must keep all their digits."""
 EXPONENT = 330
+"""Size of the exponent of ten that a number may have, that of the smallest double rounded up. An exact power grows with it."""
+TOKENS = 40
+"""Numbers, signs and constants that an angle may be written with. Each product may have all the digits of its factors."""
 _BEYOND_DOUBLE = 2**1024
-_TOKENS = 40
+_PLAIN = 300
+"""Bits of a numerator and a denominator below which a text of the number is short, whatever it is."""
 
 _DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?", re.ASCII)
 _FACTOR = re.compile(r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?)|(pi|π)|(deg)|([-+*/]))",
@@ -76,6 +80,11 @@ def number(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Fraction:
     Raises DescriptionError for anything else (nan, inf, hexadecimal, `1_000`, an expression), for more than
     `digits` digits, for an exponent beyond ±330 and for what no double can hold.
     """
+    return _of_a_double(_decimal(text, place, digits), text, place)
+
+
+def _decimal(text: str, place: Place, digits: int) -> Fraction:
+    """The exact value of a decimal of any size that its digits and its exponent allow."""
     parts = decimal_parts(text) if len(text) <= 4 * CANONICAL_DIGITS else None
     if parts is None:
         raise place.error(f"{shown(text)} is not a number", "write a plain decimal such as 0.25 or -1e-3")
@@ -84,7 +93,11 @@ def number(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Fraction:
         raise place.error(f"the number {shown(text, 24)} has more than {digits} digits", "write fewer digits")
     if abs(exponent) > EXPONENT or len(after) > EXPONENT + digits or len(whole) > EXPONENT + digits:
         raise place.error(f"the exponent of {shown(text)} is beyond ±{EXPONENT}", "write a number of ordinary size")
-    value = sign * Fraction(int(whole + after or "0")) * Fraction(10) ** (exponent - len(after))
+    figures, power = sign * int(whole + after), exponent - len(after)
+    return Fraction(figures * 10**power) if power >= 0 else Fraction(figures, 10**-power)
+
+
+def _of_a_double(value: Fraction, text: str, place: Place) -> Fraction:
     if abs(value) >= _BEYOND_DOUBLE:
         raise place.error(f"{shown(text, 24)} is larger than any double", "write a number of ordinary size")
     return value
@@ -92,13 +105,36 @@ def number(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Fraction:
 
 def rational(text: str, place: Place = NOWHERE, digits: int = CANONICAL_DIGITS) -> Fraction:
     """A decimal, or a quotient `p/q` of two decimals: what symgen's own format accepts as a number."""
+    value = _quotient(text, place, digits)
+    if not is_writable(value):
+        raise place.error(f"{shown(text, 24)} is too small a number, or has too many digits", "write a number of ordinary size")
+    return value
+
+
+def _quotient(text: str, place: Place, digits: int) -> Fraction:
     above, slash, below = text.partition("/")
     if not slash:
         return number(text, place, digits)
-    divisor = number(below, place, digits)
+    divisor = _decimal(below, place, digits)
     if divisor == 0:
         raise place.error(f"{shown(text)} divides by zero", "give a divisor other than 0")
-    return number(above, place, digits) / divisor
+    return _of_a_double(_decimal(above, place, digits) / divisor, text, place)
+
+
+def is_writable(value: Fraction) -> bool:
+    """Whether symgen's own format can hold it: `rational` reads its text back. Sums and products may be too long for that."""
+    if value.numerator.bit_length() <= _PLAIN and value.denominator.bit_length() <= _PLAIN:
+        return True
+    try:
+        return _quotient(fraction_text(value), NOWHERE, CANONICAL_DIGITS) == value
+    except (DescriptionError, ValueError):   # Python itself prints no number of more than 4300 digits
+        return False
+
+
+def is_writable_angle(value: Angle) -> bool:
+    """The same of an angle, whose size in rad is that of a double as well."""
+    in_quotient = max(value.pi.numerator.bit_length(), value.pi.denominator.bit_length()) <= 3 * CANONICAL_DIGITS
+    return in_quotient and is_writable(value.radians) and abs(value.radians) + 4 * abs(value.pi) < _BEYOND_DOUBLE
 
 
 def angle(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Angle:
@@ -126,7 +162,7 @@ def angle(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Angle:
                 continue
             if not expect_factor or kind == "deg" or (kind == "pi" and (divide or pis)):
                 raise place.error(f"{shown(text)} is not an angle", hint)
-            factor = Fraction(1) if kind == "pi" else number(token, place, digits)
+            factor = Fraction(1) if kind == "pi" else _decimal(token, place, digits)
             pis += kind == "pi"
             if divide and factor == 0:
                 raise place.error(f"{shown(text)} divides by zero", hint)
@@ -134,6 +170,8 @@ def angle(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Angle:
         if expect_factor:
             raise place.error(f"{shown(text)} is not an angle", hint)
         total += Angle(pi=value) if pis else Angle(radians=value)
+    if not is_writable_angle(total):
+        raise place.error(f"{shown(text)} is too large, or has too many digits when multiplied out", "write a decimal in rad")
     return total
 
 
@@ -146,7 +184,7 @@ def _terms(text: str, place: Place, hint: str) -> list[list[tuple[str, str]]]:
     while position < end:
         match = _FACTOR.match(text, position)
         count += 1
-        if match is None or count > _TOKENS:
+        if match is None or count > TOKENS:
             raise place.error(f"{shown(text)} is not an angle", hint)
         position = match.end()
         figure, pi, deg, op = match.groups()

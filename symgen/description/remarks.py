@@ -25,7 +25,10 @@ def on_mimics(joints: Iterable[Joint], declared: set[str]) -> list[Note]:
 
 def on_what_is_not_applied(joints: Iterable[Joint]) -> list[Note]:
     """Damping, friction and rotors, grouped by kind."""
-    what = {name: [j.name for j in joints if any(n == name for n, _ in j.unapplied)] for j in joints for name, _ in j.unapplied}
+    what: dict[str, dict[str, None]] = {}
+    for joint in joints:
+        for name, _ in joint.unapplied:
+            what.setdefault(name, {})[joint.name] = None
     if not what:
         return []
     return [Note("unapplied", "read and not applied: " + "; ".join(f"{name} of {', '.join(js)}" for name, js in what.items()))]

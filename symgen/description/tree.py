@@ -16,6 +16,16 @@ from symgen.mechanism import (
 )
 
 _UNLIMITED = Limits()
+MOST_LINKS = 50_000
+"""Links, joints, inertias or further frames of a description. A humanoid with hands has a hundred, and the C of two thousand is
+too long for a compiler; each one that is read takes about a millisecond.
+"""
+
+
+def refuse_many(count: int, what: str, place: Place) -> None:
+    """DescriptionError where there are more than `MOST_LINKS`."""
+    if count > MOST_LINKS:
+        raise place.error(f"there are more than {MOST_LINKS} {what}, and symgen reads no more", "give a smaller robot")
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     mass = sum(float(body.mass) for body in mechanism.bodies)
     joints = "1 joint" if mechanism.nq == 1 else f"{mechanism.nq} joints"
     head = f"{mechanism.name}: {joints}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
-    lines = [*_wrapped(head), *(_wrapped(f"from {mechanism.source}") if mechanism.source else []), ""]
+    lines = [*_wrapped(head, whole), *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []), ""]
     names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
     room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
     table = (*_tree(mechanism, whole), "", *_inertias(mechanism, room), "", *_frames(mechanism))
@@ -60,7 +60,7 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
             texts = [text.removeprefix("read and not applied: ") for text in texts]
         if texts:
             lines += ["", f"{title} ({len(texts)})" if len(texts) > 1 else title]
-            lines += [line for text in texts for line in _wrapped(text, "  ")]
+            lines += [line for text in texts for line in _wrapped(text, whole, "  ")]
     return "\n".join(lines) + "\n"
 
 
@@ -226,9 +226,9 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
+def _wrapped(text: str, whole: bool, indent: str = "") -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False,
-                         break_long_words=False)
+                         break_long_words=not whole)
 
 
 Matrix = tuple[tuple[float, ...], ...]

@@ -55,19 +55,19 @@ from fractions import Fraction
 
 from symgen.description.inertias import about_centre
 from symgen.description.quantities import Place, shown
+from symgen.description.readers._depth import refuse_deep
 from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper, tolerance
-from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
+from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
+from symgen.errors import ArgumentError
 from symgen.joints import Parameter, joint_type, kinds
 from symgen.mechanism import X_AXIS, Z_AXIS, Limits, Mimic, Note, Pose, Shift, Turn, compose
 
 SUFFIXES = (".toml",)
 LARGEST = 20_000_000
 LARGEST_REPEAT = 2000
-MOST_PARTS = 64
-"""Parts of a dotted key: the parser's time and memory grow as their square."""
-_LONG_KEY = re.compile(rf"""(?<![A-Za-z0-9_-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}""")
-"""It begins where a word or a quotation does and never goes back, so that it takes as long as the text is."""
+MOST_UNAPPLIED = 64
+"""Numbers that a joint may declare without any being applied. They are copied with each row that is repeated."""
 NOTE_KINDS = ("snap", "lump", "lock", "mimic", "unapplied", "warning", "info")
 _INERTIA = ("mass", "centre", "inertia", "about", "part")
 _POSE = ("xyz", "rpy", "steps")
@@ -80,7 +80,7 @@ def read(data: bytes, file: str, snapper: Snapper) -> Tree:
     top.allow("name", "description", "source", "licence", "source_sha256", "text_sha256", "gravity", "snap", "convention", "base",
               "body", "row", "frame", "note")
     if "snap" in top:
-        snapper.prefer(tolerance(top.text("snap")))
+        _prefer(top, snapper)
     base = top.table("base")
     base.allow("name", *_INERTIA)
     base_link = Link(base.text("name", "base"), _inertials(base, ()), base.place)
@@ -106,6 +106,14 @@ def read(data: bytes, file: str, snapper: Snapper) -> Tree:
     )
 
 
+def _prefer(top: Table, snapper: Snapper) -> None:
+    try:
+        snapper.prefer(tolerance(top.text("snap")))
+    except ArgumentError as error:
+        what, _, hint = str(error).partition("; ")
+        raise top.place.error(what, hint) from None
+
+
 def _parse(data: bytes, file: str, snapper: Snapper) -> Table:
     place = Place(file)
     if len(data) > LARGEST:
@@ -114,14 +122,9 @@ def _parse(data: bytes, file: str, snapper: Snapper) -> Table:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise place.error(f"byte {error.start} is not UTF-8 text", "save the file as UTF-8") from None
-    long = _LONG_KEY.search(text)
-    if long is not None:
-        raise Place(file, text.count("\n", 0, long.start()) + 1).error(
-            f"a key has more than {MOST_PARTS} parts with a '.' between them", "write tables in brackets")
+    refuse_deep(text, place)
     try:
         content = tomllib.loads(text.replace("\r\n", "\n"), parse_float=str)
-    except RecursionError:
-        raise place.error("its arrays or tables are nested too deep", "write the description flat") from None
     except ValueError as error:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         what = shown(re.sub(r"\s*\(at .*\)", "", str(error)), 100)[1:-1]
@@ -169,7 +172,7 @@ def _joint(table: Table) -> Connection:
         raise joint.at("axis").error("the axis is zero", "give it a direction, such as [0, 0, 1]")
     child = table.text("name")
     return Connection(joint.text("name", f"{child}_joint"), kind, table.text("parent"), child, joint.pose(), axis,
-                      _limits(joint), _mimic(joint), tuple(joint.entries("unapplied")), joint.place, _parameters(joint, kind))
+                      _limits(joint), _mimic(joint), _unapplied(joint), joint.place, _parameters(joint, kind))
 
 
 def _asked(kind: str) -> tuple[Parameter, ...]:
@@ -195,6 +198,14 @@ def _limits(joint: Table) -> Limits:
     return Limits(*(table.number(key) if key in table else None for key in ("lower", "upper", "velocity", "effort")))
 
 
+def _unapplied(joint: Table) -> tuple[tuple[str, Fraction], ...]:
+    declared = tuple(joint.entries("unapplied"))
+    if len(declared) > MOST_UNAPPLIED:
+        raise joint.at("unapplied").error(f"it has {len(declared)} entries, and symgen reads at most {MOST_UNAPPLIED}",
+                                           "leave some out")
+    return declared
+
+
 def _mimic(joint: Table) -> Mimic | None:
     if "mimic" not in joint:
         return None
@@ -211,12 +222,14 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
     links: list[Link] = []
     connections: list[Connection] = []
     ends: dict[str, Pose] = {base: ()}
-    before = base
+    before, copies = base, 0
     for row in rows:
         kind = row.text("type", "revolute")
         row.allow("name", "joint", "parent", "type", "a", "alpha", "d", "theta", "limits", "mimic", "unapplied", "repeat",
                   *(name for name, _ in _asked(kind)), *_INERTIA)
         for _ in range(row.count("repeat", LARGEST_REPEAT)):
+            copies += 1 + len(row.tables("part"))
+            refuse_many(max(copies, len(links)), "rows and parts", row.place)
             number = str(len(links) + 1)
             repeated = "repeat" in row
             name = row.text("name", "link") + number if repeated or "name" not in row else row.text("name")
@@ -235,7 +248,7 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
                 to_joint, to_row = (twist, length, turn, lift), ()
             end = compose(to_row)
             connections.append(Connection(joint, kind, parent, name, compose(ends[parent], to_joint), Z_AXIS, _limits(row),
-                                          _mimic(row), tuple(row.entries("unapplied")), row.place, _parameters(row, kind)))
+                                          _mimic(row), _unapplied(row), row.place, _parameters(row, kind)))
             links.append(Link(name, _inertials(row, end), row.place, end))
             ends[name] = end
             before = name

@@ -11,6 +11,7 @@ is a note and refuses nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import partial
@@ -27,6 +28,8 @@ from symgen.mechanism import X_AXIS, ZERO3, Angle, Limits, Mimic, Note, Pose, Ve
 
 SUFFIXES = (".urdf", ".xml")
 
+MOST_ROTORS = 16
+"""Ratios and rotor inertias of one transmission that are shown, at each of its joints. No answer depends on them."""
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _FULL_TURN = 6.2831854
 _ALONG_AN_AXIS = ("revolute", "continuous", "prismatic", "planar")
@@ -302,8 +305,13 @@ def _transmission(element: Any, elements: _Elements) -> dict[str, list[tuple[str
     names = {j.get("name") for j in element.iter("{*}joint")}
     # The same ratio can stand at the joint and at its motor; two joints driven by one differential have two ratios.
     different = list(dict.fromkeys(found))
-    repeats = [sum(n == name for n, _ in different[:i]) for i, (name, _) in enumerate(different)]
-    named = [(name + (f" {k + 1}" if k else ""), value) for (name, value), k in zip(different, repeats, strict=True)]
+    if len(different) > MOST_ROTORS:
+        elements.note("info", place, f"of its {len(different)} ratios and inertias the first {MOST_ROTORS} are shown")
+    count: Counter[str] = Counter()
+    named = []
+    for name, value in different[:MOST_ROTORS]:
+        count[name] += 1
+        named.append((name + (f" {count[name]}" if count[name] > 1 else ""), value))
     return {name: named for name in names if name and named}
 
 

@@ -1,0 +1,169 @@
+"""Inputs tried one after the other in a child process, and kept for further mutation where they reach a line that none did."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import resource
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import symgen.description
+from tests.fuzz.judging import JUDGES, Broken, TooLong
+from tests.fuzz.mutating import mutated
+
+CORPUS = Path(__file__).parent / "corpus"
+ROOM = str(Path(symgen.description.__file__).parent)
+MEMORY = 1536 * 2**20
+"""Address space of the child, in bytes: Python, SymPy and lxml take a third of it."""
+PATIENCE = 120
+"""Seconds on the wall after which a child is ended that the timer inside it did not stop."""
+_OF_ONE_CHILD = 2000
+"""Inputs after which a fresh child goes on, so that nothing piles up in it."""
+
+Line = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of one input. `failure`: what went wrong, and where; empty where symgen's word held."""
+
+    data: bytes
+    verdict: str
+    failure: str = ""
+    new_lines: tuple[Line, ...] = ()
+
+
+class Lines:
+    """The lines of the readers that were reached for the first time. A function all of whose lines were is no longer traced."""
+
+    def __init__(self, seen: set[Line]) -> None:
+        self.seen, self.new = set(seen), list[Line]()
+        self._left: dict[CodeType, set[int]] = {}
+
+    def enter(self, frame: FrameType, event: str, _: Any) -> Any:
+        code = frame.f_code
+        left = self._left.get(code)
+        if left is None:
+            own = code.co_filename.startswith(ROOM)
+            left = {n for _, _, n in code.co_lines() if n and (code.co_filename, n) not in self.seen} if own else set()
+            self._left[code] = left
+        return self._line if left else None
+
+    def _line(self, frame: FrameType, event: str, _: Any) -> Any:
+        code, number = frame.f_code, frame.f_lineno
+        left = self._left[code]
+        if number in left:
+            left.remove(number)
+            self.seen.add((code.co_filename, number))
+            self.new.append((code.co_filename, number))
+        return self._line if left else None
+
+
+def _serve(pipe: Connection, form: str, seen: set[Line]) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    judge, suffix = JUDGES[form]
+    lines = Lines(seen)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        while (data := pipe.recv_bytes()):
+            lines.new, failure, verdict = [], "", "failed"
+            sys.settrace(lines.enter)
+            try:
+                verdict = judge(data, folder, suffix)
+            except (Broken, TooLong, Exception) as error:
+                failure = _told(error)
+            finally:
+                sys.settrace(None)
+            pipe.send((verdict, failure, tuple(lines.new)))
+
+
+def _told(error: BaseException) -> str:
+    """The error, and the deepest place in symgen where it arose."""
+    places = [f for f in traceback.extract_tb(error.__traceback__) if "/symgen/" in f.filename]
+    at = f" ({places[-1].filename.rpartition('/symgen/')[2]}:{places[-1].lineno})" if places else ""
+    return f"{type(error).__name__}: {str(error)[:300]}{at}"
+
+
+class Engine:
+    """Tries inputs of one format for ever. Nothing but `seed` and the corpus decides which."""
+
+    def __init__(self, form: str, seed: int) -> None:
+        self.form, self._dice = form, random.Random(f"{form} {seed}")
+        self.lines: set[Line] = set()
+        self.pool: list[bytes] = []
+        self._read: list[bytes] = []
+        self._child: Any = None
+        self._tried = 0
+
+    def __iter__(self) -> Iterator[Tried]:
+        for path in sorted((CORPUS / self.form).iterdir()):
+            data = path.read_bytes()
+            tried = self._one(data)
+            self._keep(tried)
+            yield tried
+        while True:
+            # Most damage is refused at once, and late finds lead on: what was read, and what came last, is taken more often.
+            start = self._dice.choice(self._dice.choice((self.pool, self.pool[-20:], self._read, self._read)))
+            tried = self._one(mutated(self._dice, start, self.pool))
+            if tried.new_lines:
+                self._keep(tried)
+            yield tried
+
+    def _keep(self, tried: Tried) -> None:
+        self.pool.append(tried.data)
+        if tried.verdict == "read":
+            self._read.append(tried.data)
+
+    def _one(self, data: bytes) -> Tried:
+        data = data or b" "   # no bytes at all would end the child
+        if self._child is None or self._tried % _OF_ONE_CHILD == 0:
+            self.close()
+            self._child = self._start()
+        self._tried += 1
+        process, pipe = self._child
+        try:
+            pipe.send_bytes(data)
+            if not pipe.poll(PATIENCE):
+                raise EOFError
+            verdict, failure, new = pipe.recv()
+        except (EOFError, OSError):
+            alive = process.is_alive()
+            self.close(kill=True)
+            return Tried(data, "failed", f"no end in {PATIENCE} s" if alive else f"the process ended ({process.exitcode})")
+        self.lines.update(new)
+        return Tried(data, verdict, failure, new)
+
+    def _start(self) -> Any:
+        fork = multiprocessing.get_context("fork")
+        ours, theirs = fork.Pipe()
+        process = fork.Process(target=_serve, args=(theirs, self.form, self.lines), daemon=True)
+        process.start()
+        theirs.close()
+        return process, ours
+
+    def close(self, kill: bool = False) -> None:
+        """End the child."""
+        if self._child is None:
+            return
+        process, pipe = self._child
+        self._child = None
+        if kill:
+            process.kill()
+        else:
+            pipe.send_bytes(b"")
+        process.join()
+        pipe.close()
+
+
+def name_of(data: bytes, form: str) -> str:
+    """The name of a file with this input."""
+    return sha256(data).hexdigest()[:12] + JUDGES[form][1]

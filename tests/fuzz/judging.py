@@ -1,0 +1,181 @@
+"""What symgen says of one input, judged: it is read, and then written, read back and shown; or refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from zlib import crc32
+
+from symgen.description.canonical import to_toml
+from symgen.description.loading import is_text, load
+from symgen.description.quantities import CANONICAL_DIGITS, Place, angle, angle_text, fraction_text, number, rational
+from symgen.description.snapping import Snapper
+from symgen.errors import ArgumentError, DescriptionError, SymgenError
+from symgen.mechanism import Mechanism
+from symgen.report.show import facts, show
+
+READING = 3.0
+"""CPU seconds that an input of a few kilobytes may take to be read or refused, on a slow machine."""
+TELLING = 20.0
+"""CPU seconds to write, read back and show what was read; SymPy chooses the frames that are shown."""
+LONGEST_SENTENCE = 1000
+LOCKS = ("0", "pi/2", "-1.5708", "0.3", "1e300", "2*pi", "1/3")
+
+
+class Broken(Exception):
+    """A word of the readers' that did not hold."""
+
+
+class TooLong(BaseException):
+    """An input took more CPU time than it may. No handler of errors may swallow it."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    def ring(*_: object) -> None:
+        raise TooLong(f"more than {seconds:g} s of CPU time")
+
+    before = signal.signal(signal.SIGVTALRM, ring)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def refused(error: SymgenError, name: str) -> str:
+    """`refused`, where the sentence is one: of one line, not too long, and about the file."""
+    sentence = str(error)
+    if len(sentence) >= LONGEST_SENTENCE:
+        raise Broken(f"a sentence of {len(sentence)} characters: {sentence[:80]!r}")
+    if not sentence.isprintable():
+        raise Broken(f"a sentence with characters that nobody can print: {sentence!r}")
+    if name not in sentence:
+        raise Broken(f"a sentence that does not name the file: {sentence!r}")
+    return "refused"
+
+
+def description(data: bytes, folder: Path, suffix: str) -> str:
+    """`read` or `refused`; Broken, TooLong or whatever symgen should not have raised."""
+    path = folder / f"r{suffix}"
+    path.write_bytes(data)
+    dice = crc32(data)
+    try:
+        with within(READING):
+            mechanism = load(path)
+    except SymgenError as error:
+        return refused(error, path.name)
+    with within(TELLING):
+        _told(mechanism, folder, shown=dice % 4 == 0)
+    if dice % 3 == 0:
+        _locked(mechanism, path, dice)
+    if dice % 5 == 0:
+        _as_text(mechanism, data, suffix)
+    return "read"
+
+
+def _told(mechanism: Mechanism, folder: Path, shown: bool) -> None:
+    again = folder / "again.toml"
+    again.write_text(to_toml(mechanism), encoding="utf-8")
+    try:
+        back = load(again)
+    except SymgenError as error:
+        raise Broken(f"what was written is not read back: {error}") from None
+    if replace(back, source_sha256=mechanism.source_sha256) != mechanism:
+        raise Broken("what was written is read back as another mechanism")
+    if shown:
+        for line in show(mechanism).split("\n"):
+            if len(line) > 100:
+                raise Broken(f"a shown line of {len(line)} columns: {line[:120]!r}")
+        json.dumps(facts(mechanism))
+
+
+def _locked(mechanism: Mechanism, path: Path, dice: int) -> None:
+    """The same file with a joint locked, and read strictly."""
+    joint = mechanism.joints[dice // 3 % len(mechanism.joints)].name
+    try:
+        with within(READING):
+            one = load(path, lock={joint: LOCKS[dice // 7 % len(LOCKS)]}, strict=dice % 2 == 0)
+    except SymgenError as error:
+        refused(error, "")
+        return
+    with within(TELLING):
+        _told(one, path.parent, shown=False)
+
+
+def _as_text(mechanism: Mechanism, data: bytes, suffix: str) -> None:
+    """The same as a text instead of a file, where it can be one."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return
+    if not is_text(text) or (text.lstrip("\ufeff \t\r\n")[:1] == "<") != (suffix == ".urdf"):
+        return
+    with within(READING):
+        given = load(text)
+    if (given.joints, given.bodies, given.frames) != (mechanism.joints, mechanism.bodies, mechanism.frames):
+        raise Broken("the text gives another mechanism than the file")
+
+
+def quantity(data: bytes, folder: Path, suffix: str) -> str:
+    """The same of one number or angle."""
+    text = data.decode("utf-8", "surrogateescape")
+    verdicts = []
+    with within(READING):
+        for read in (_number, _rational, _angle, _snapped):
+            try:
+                read(text)
+                verdicts.append("read")
+            except (DescriptionError, ArgumentError) as error:
+                refused(error, "")
+    return "read" if verdicts else "refused"
+
+
+def _number(text: str) -> None:
+    value = number(text)
+    if value != Fraction(Decimal(text.strip())):
+        raise Broken(f"{text!r} is read as {value}")
+    _readable(value)
+
+
+def _rational(text: str) -> None:
+    _readable(rational(text))
+
+
+def _readable(value: Fraction) -> None:
+    float(value)
+    if rational(fraction_text(value)) != value:
+        raise Broken(f"{value} is written as {fraction_text(value)!r}, which is another number")
+
+
+def _angle(text: str) -> None:
+    value = angle(text)
+    float(value)
+    again = angle_text(value)
+    if angle(again, digits=CANONICAL_DIGITS) != value:
+        raise Broken(f"the angle {text!r} is written as {again!r}, which is another one")
+
+
+def _snapped(text: str) -> None:
+    snapper = Snapper()
+    exact, value = angle(text), snapper.angle(text, PLACE)
+    for snap in snapper.snaps:
+        if not snap.text.isprintable():
+            raise Broken(f"a remark with characters that nobody can print: {snap.text!r}")
+    if exact != value and abs(float(exact) - float(value)) > 1e-3:
+        raise Broken(f"the angle {text!r} moved from {exact} to {value}")
+
+
+PLACE = Place("r.urdf", 1, "origin")
+
+Judge = Callable[[bytes, Path, str], str]
+JUDGES: dict[str, tuple[Judge, str]] = {"urdf": (description, ".urdf"), "toml": (description, ".toml"),
+                                        "quantities": (quantity, ".txt")}
+"""Format -> who judges its inputs, and the suffix of its files."""
