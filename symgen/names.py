@@ -9,6 +9,8 @@ from symgen.errors import UnknownName
 from symgen.functions import FUNCTIONS
 
 _RICCATI = "forward_dynamics", "method riccati is Featherstone's articulated-body algorithm: -f forward_dynamics=riccati"
+_SHOWN = 60
+"""Characters of a name in a sentence; twelve names may stand in one."""
 _RNEA = "inverse_dynamics", "method newton_euler is the recursive Newton-Euler algorithm"
 _CRBA = "mass_matrix", "method composite_body is the composite-rigid-body algorithm"
 _BIAS = "bias_force", "c = C(q,v) v + g(q); with --gravity 0,0,0 it is C(q,v) v alone"
@@ -53,9 +55,14 @@ def nearest(name: str, known: Iterable[str], what: str) -> str:
     if name in names:
         return name
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+    listed = ", ".join(map(_cut, names[:12])) + (" …" if len(names) > 12 else "")
     hint = f"did you mean '{close[0]}'?" if close else f"there are: {listed}"
-    raise UnknownName(f"no {what} is named '{name}'; {hint}")
+    raise UnknownName(f"no {what} is named '{_cut(name)}'; {hint}")
+
+
+def _cut(name: str) -> str:
+    """A name for a sentence of one line."""
+    return "".join(c if c.isprintable() else "�" for c in name[:_SHOWN]) + ("…" if len(name) > _SHOWN else "")
 
 
 def named(name: str) -> str:

@@ -117,7 +117,6 @@ TOML: dict[str, Callable[[int], str]] = {
     "keys of 60 parts": lambda n: BODY + "".join(f"k{i}{'.a' * 60} = 1\n" for i in range(n)),
     "keys of one table": lambda n: BODY + "".join(f"k.k{i} = 1\n" for i in range(n)),
     "tables within one": lambda n: BODY + "".join(f"[k.k{i}]\n" for i in range(n)),
-    "deeper tables": lambda n: BODY + "".join(f"[{'.'.join(['k'] * i)}]\n" for i in range(2, min(n, 60) + 2)),
     "a key of many parts": lambda n: "a" + ".a" * n + " = 1",
     "a key of many parts, with blanks": lambda n: "a" + " . a" * n + " = 1",
     "a long key": lambda n: "a" * n + " = 1",

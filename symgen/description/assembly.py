@@ -20,6 +20,7 @@ from symgen.description.quantities import (
     fraction_text,
     is_writable,
     is_writable_angle,
+    printable,
     shown,
 )
 from symgen.description.snapping import Snapper
@@ -136,7 +137,7 @@ def assemble(
         frames=_frames(tree, work, base),
         gravity=gravity if gravity is not None else tree.gravity if tree.gravity is not None else EARTH,
         base=base,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys(Note(note.kind, printable(note.text)) for note in notes)),
         source=source,
         source_sha256=source_sha256,
         base_parts=body_parts[BASE],

@@ -33,15 +33,19 @@ def second_moments(m: Moments) -> Moments:
 
 def doubt(mass: Fraction, moments: Moments) -> str | None:
     """Why no body of that `mass` (kg) can have these `moments` (kg m², about the centre of mass), or None."""
+    what = _what_is_odd(mass, moments)
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    figures = ", ".join(f"{n} {fraction_text(v)}" for n, v in zip(names, moments, strict=True))
+    return what and f"{what} ({', '.join(f'{n} {fraction_text(v)}' for n, v in zip(names, moments, strict=True))})"
+
+
+def _what_is_odd(mass: Fraction, moments: Moments) -> str | None:
     if mass == 0 and any(moments):
-        return f"has moments of inertia but no mass ({figures})"
+        return "has moments of inertia but no mass"
     slack = _ROUNDING * max(moments[0] + moments[3] + moments[5], Fraction(0))
     if not is_positive_semidefinite(moments, slack):
-        return f"has moments of inertia that are not positive semidefinite ({figures})"
+        return "has moments of inertia that are not positive semidefinite"
     if not is_positive_semidefinite(second_moments(moments), slack):
-        return f"has principal moments of inertia that break the triangle inequality ({figures})"
+        return "has principal moments of inertia that break the triangle inequality"
     return None
 
 

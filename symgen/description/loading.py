@@ -17,7 +17,7 @@ from symgen.description.assembly import LONGEST_NAME, assemble
 from symgen.description.canonical import to_toml
 from symgen.description.locking import LockValue
 from symgen.description.lookup import in_folder, missing
-from symgen.description.quantities import Place, rational, shown
+from symgen.description.quantities import Place, printable, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
 from symgen.errors import ArgumentError, DescriptionError, UnknownName
@@ -63,7 +63,7 @@ def load(
     tree = reader(path.suffix).read(data, file, snapper)
     if not tree.name:
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
-    source = tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name)
+    source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
     mechanism = assemble(tree, lock=lock, gravity=field, mimic=mimic, strict=strict, snapper=snapper, source=source,
                          source_sha256=hashlib.sha256(data).hexdigest())
     if tree.source_sha256 is not None:
@@ -187,6 +187,13 @@ def _exists(path: Path) -> bool:
         return True   # reading it will say why
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False   # no name that a file can have
+
+
 def _is_directory(path: Path, text: str) -> bool:
     try:
         return path.is_dir()
@@ -198,22 +205,20 @@ def _inside(folder: Path) -> Path:
     """The canonical description inside a generated folder, named by its manifest."""
     place = Place(str(folder))
     hint = in_folder(folder, suffixes())
-    if (folder / "manifest.json").exists() and not (folder / "manifest.json").is_file():
-        raise place.error("its manifest.json is not an ordinary file", hint)
-    try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-        name = str(manifest["robot"])
-    except FileNotFoundError:
+    beside = folder / "manifest.json"
+    if not os.path.lexists(beside):
         if marks.functions_alone(folder):
             without = ("it holds functions alone, without the description and manifest that say which robot, frame and options "
                        "they are to be judged by")
-            raise place.error(without, "generate again without --functions-only and take that folder") from None
-        raise place.error("this is a directory without a manifest.json", hint) from None
-    except OSError as error:
-        raise place.error(f"its manifest.json cannot be read ({error.strerror})", hint) from None
+            raise place.error(without, "generate again without --functions-only and take that folder")
+        raise place.error("this is a directory without a manifest.json", hint)
+    try:
+        name = str(json.loads(_bytes(beside, str(beside)))["robot"])
+    except DescriptionError as error:
+        raise place.error(f"its manifest.json cannot be read: {error.what}", hint) from None
     except (ValueError, KeyError, TypeError, RecursionError):
         raise place.error("its manifest.json is not one that symgen wrote", hint) from None
     path = folder / f"{name}.toml"
-    if Path(name).name != name or not path.is_file():
+    if Path(name).name != name or not _is_file(path):
         raise place.error(f"its manifest.json names {shown(name + '.toml')}, which is not there", hint)
     return path

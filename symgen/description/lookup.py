@@ -57,7 +57,7 @@ def _descriptions(folder: Path, readable: Collection[str]) -> list[str]:
             names = [entry.name for _, entry in zip(range(_LOOKED_AT), entries, strict=False)]
     except OSError:
         return []
-    return sorted(name for name in names if Path(name).suffix.lower() in readable)
+    return sorted(name for name in names if Path(name).suffix.lower() in readable and name.isprintable())
 
 
 def _is_folder(folder: Path) -> bool:

@@ -22,7 +22,8 @@ EXPONENT = 330
 """Size of the exponent of ten that a number may have, that of the smallest double rounded up. An exact power grows with it."""
 TOKENS = 40
 """Numbers, signs and constants that an angle may be written with. Each product may have all the digits of its factors."""
-_BEYOND_DOUBLE = 2**1024
+_BITS = 1024
+_BEYOND_DOUBLE = 2**_BITS
 _PLAIN = 300
 """Bits of a numerator and a denominator below which a text of the number is short, whatever it is."""
 
@@ -35,7 +36,12 @@ def shown(text: object, width: int = 40) -> str:
     """`text` quoted for an error sentence: one line, printable, cut to `width` characters."""
     whole = str(text)
     cut = whole[:width] + ("…" if len(whole) > width else "")
-    return "'" + "".join(c if c.isprintable() else "�" for c in cut) + "'"
+    return f"'{printable(cut)}'"
+
+
+def printable(text: str) -> str:
+    """`text` with a mark for each character that a terminal would obey and not print."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "�" for c in text)
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,7 @@ def _decimal(text: str, place: Place, digits: int) -> Fraction:
 
 
 def _of_a_double(value: Fraction, text: str, place: Place) -> Fraction:
-    if abs(value) >= _BEYOND_DOUBLE:
+    if value.numerator.bit_length() > _BITS and abs(value) >= _BEYOND_DOUBLE:
         raise place.error(f"{shown(text, 24)} is larger than any double", "write a number of ordinary size")
     return value
 

@@ -24,7 +24,7 @@ CORPUS = Path(__file__).parent / "corpus"
 ROOM = str(Path(symgen.description.__file__).parent)
 MEMORY = 1536 * 2**20
 """Address space of the child, in bytes: Python, SymPy and lxml take a third of it."""
-PATIENCE = 120
+PATIENCE = 600
 """Seconds on the wall after which a child is ended that the timer inside it did not stop."""
 _OF_ONE_CHILD = 2000
 """Inputs after which a fresh child goes on, so that nothing piles up in it."""

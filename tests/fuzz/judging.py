@@ -92,7 +92,7 @@ def _told(mechanism: Mechanism, folder: Path, shown: bool) -> None:
         raise Broken("what was written is read back as another mechanism")
     if shown:
         for line in show(mechanism).split("\n"):
-            if len(line) > 100:
+            if len(line) > 100 or not line.isprintable():
                 raise Broken(f"a shown line of {len(line)} columns: {line[:120]!r}")
         json.dumps(facts(mechanism))
 

@@ -27,7 +27,7 @@ class Table:
 
     def at(self, key: str) -> Place:
         """The place of one key."""
-        path = self.place.element
+        path, key = self.place.element, key if key.isprintable() and len(key) <= 40 else shown(key)
         return self.place.at(key if not path else f"{path}.{key}" if ": " in path else f"{path}: {key}")
 
     def allow(self, *keys: str) -> None:

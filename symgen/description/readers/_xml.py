@@ -75,10 +75,14 @@ def is_xacro(element: Any) -> bool:
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two elements say the same: name, attributes, text and everything inside."""
-    mine, theirs = list(one), list(other)
-    return (one.tag == other.tag and dict(one.attrib) == dict(other.attrib) and len(mine) == len(theirs)
-            and (one.text or "").strip() == (other.text or "").strip()
-            and all(alike(a, b) for a, b in zip(mine, theirs, strict=True)))
+    waiting = [(one, other)]
+    while waiting:
+        mine, theirs = waiting.pop()
+        if (mine.tag != theirs.tag or dict(mine.attrib) != dict(theirs.attrib) or len(mine) != len(theirs)
+                or (mine.text or "").strip() != (theirs.text or "").strip()):
+            return False
+        waiting += zip(mine, theirs, strict=True)
+    return True
 
 
 def _decoded(data: bytes) -> tuple[str, list[Note]]:

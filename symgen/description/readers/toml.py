@@ -54,7 +54,7 @@ import tomllib
 from fractions import Fraction
 
 from symgen.description.inertias import about_centre
-from symgen.description.quantities import Place, shown
+from symgen.description.quantities import CANONICAL_DIGITS, Place, is_writable, shown
 from symgen.description.readers._depth import refuse_deep
 from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper, tolerance
@@ -151,6 +151,9 @@ def _inertial(table: Table, within: Pose) -> Inertial:
         if "rpy" in table or "steps" in table:
             raise table.at("about").error("'frame' cannot be combined with rpy or steps", "give moments about the centre")
         moments = about_centre(moments, mass, centre)
+        if not all(map(is_writable, moments)):
+            raise table.at("inertia").error("about the centre it takes numbers beyond a double, or of more than "
+                                            f"{CANONICAL_DIGITS} digits", "give it about the centre")
     pose = table.pose("centre") if own_axes else (Shift(centre),)
     return Inertial(mass, moments, compose(within, pose), table.at("mass"), table.text("link", ""))
 

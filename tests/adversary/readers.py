@@ -1,0 +1,75 @@
+"""Descriptions that the readers should refuse in a sentence or read: mutated ones, and long ones of every kind of growth.
+
+A try is 20 inputs of the fuzzer in one format, or one kind of growth timed at two sizes.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import cycle
+
+from symgen.description.loading import load
+from symgen.errors import SymgenError
+from tests.adversary import Failure
+from tests.fuzz.engine import Engine, Tried, name_of
+from tests.fuzz.judging import JUDGES
+from tests.reader_growths import GROWTHS
+
+WORD = "any bytes are read, in time that grows as their number, or refused in one sentence that names the file"
+INPUTS = 20
+SIZE = 60_000
+"""Bytes of the smaller text of a growth."""
+_STEEPEST = 3.0
+"""Times as long for a text of twice the size; the square takes four."""
+_LEAST = 0.1
+"""CPU seconds below which the time of a text says nothing on a busy machine."""
+_LONGEST = 40.0
+"""CPU seconds for a megabyte, on a slow machine."""
+
+
+def tries(seed: int) -> Iterator[Failure | None]:
+    dice = random.Random(seed)
+    engines = {form: Engine(form, seed) for form in JUDGES}
+    runs = {form: iter(engine) for form, engine in engines.items()}
+    try:
+        for form in cycle([*JUDGES]):
+            yield _fuzzed(form, [next(runs[form]) for _ in range(INPUTS)])
+            kind = dice.choice([*GROWTHS])
+            yield _grown(kind, dice.choice([*GROWTHS[kind]]))
+    finally:
+        for engine in engines.values():
+            engine.close()
+
+
+def _fuzzed(form: str, tried: list[Tried]) -> Failure | None:
+    for one in tried:
+        if one.failure:
+            return Failure(f"{form}: {one.failure}", {name_of(one.data, form): one.data})
+    return None
+
+
+def _grown(form: str, growth: str) -> Failure | None:
+    """A text is timed at one size and at twice that; a third measurement decides where the two look like a square."""
+    write = GROWTHS[form][growth]
+    count = 20
+    while len(write(count)) < SIZE and count < SIZE:
+        count *= 2
+    one, two = write(count), write(2 * count)
+    slow = _time(two)
+    if slow > _LONGEST * len(two) / 1e6:
+        return Failure(f"{growth}: {len(two)} characters of {form} took {slow:.1f} s", {f"r.{form}": two})
+    if slow < _LEAST or slow <= _STEEPEST * _time(one):
+        return None
+    if min(slow, _time(two)) <= _STEEPEST * max(_time(one), _time(one)):
+        return None
+    return Failure(f"{growth}: twice the text of {form} took more than {_STEEPEST:g} times as long", {f"r.{form}": two})
+
+
+def _time(text: str) -> float:
+    start = time.process_time()
+    with suppress(SymgenError):
+        load(f"{text}\n#\n")   # of several lines, so that it is a text and no path
+    return time.process_time() - start
