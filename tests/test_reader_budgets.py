@@ -23,9 +23,11 @@ from symgen.description.loading import load
 from symgen.description.readers import reader
 from symgen.description.readers._xml import alike
 from symgen.description.snapping import Snapper
+from symgen.description.tip import choose
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.errors import SymgenError
 from symgen.mechanism import X_AXIS, Z_AXIS, Angle, Mechanism, Mimic, Shift, Turn, compose
+from symgen.programs.making import loss, program
 from symgen.report.show import show
 from tests.descriptions import joint, link, robot
 from tests.reader_growths import BODY, GROWTHS, chain
@@ -104,6 +106,14 @@ def test_lookups_grow_as_the_links(star: bool) -> None:
     assert abs(three - 2 * two + one) <= 100, (one, two, three)
 
 
+@pytest.mark.parametrize("name", ["l", "hand"])
+@pytest.mark.parametrize("star", [False, True])
+def test_the_tip_is_chosen_in_time_that_grows_as_the_links(star: bool, name: str) -> None:
+    robots = [load(chain(n, star=star).replace('"l', f'"{name}')) for n in (36, 12, 24, 36)]
+    _, one, two, three = (calls(lambda robot=robot: choose.__wrapped__(robot)) for robot in robots)
+    assert three - two <= two - one + 20, (one, two, three)
+
+
 # -- limits ---------------------------------------------------------------------------------------------------------------
 
 
@@ -149,6 +159,16 @@ def test_steps_of_poses_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     fixed = '<origin xyz="0.1 0.2 0.3" rpy="0.3 0.1 0.2"/>'
     assert len(load(chain(4, "fixed", fixed)).joints) == 1
     assert "joint 'j7': up to here the poses of links have more than 200 steps" in refused(chain(20, "fixed", fixed))
+
+
+def test_moving_joints_are_counted_before_any_of_them_is_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = load(chain(4))
+    monkeypatch.setattr(sys.modules["symgen.derivation.model.reframe"], "MOST_JOINTS", 4)
+    says = "r: 5 joints move, and symgen makes C of at most 4; lock joints"
+    assert says in show(mechanism, whole=True)
+    for work in (lambda: program(mechanism, "inverse_dynamics"), lambda: loss(mechanism, None)):
+        with pytest.raises(SymgenError, match=says):
+            work()
 
 
 def test_what_is_not_applied_is_counted() -> None:

@@ -78,8 +78,16 @@ def _depths(mechanism: Mechanism) -> dict[int, int]:
     return depth
 
 
+def _by_body(tips: list[Frame]) -> dict[int, list[Frame]]:
+    on: dict[int, list[Frame]] = {}
+    for frame in tips:
+        on.setdefault(frame.body, []).append(frame)
+    return on
+
+
 def _named(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Tip | None:
     """By a telling name, else None."""
+    on = _by_body(tips)
     for words in WORDS:
         found = {frame.body for frame in tips if _telling(frame.name) in words}
         parent = {body: mechanism.joints[body].parent for body in found}
@@ -88,7 +96,7 @@ def _named(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Ti
         ends = sorted(found - jaws)
         if ends:
             deepest = max(depth[body] for body in ends)
-            chosen = [_best(mechanism, [f for f in tips if f.body == body and _telling(f.name) in words])
+            chosen = [_best(mechanism, [f for f in on[body] if _telling(f.name) in words])
                       for body in ends if depth[body] == deepest]
             return Tip(chosen[0], f"its name says '{_telling(chosen[0])}'", tuple(chosen[1:]))
     return None
@@ -96,36 +104,44 @@ def _named(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Ti
 
 def _unnamed(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Tip:
     """By the shape of the tree."""
-    carried = {frame.body for frame in tips}
+    on = _by_body(tips)
     ends: dict[int, str] = {}
-    for leaf in (body for body in sorted(carried) if depth[body] == max(depth[b] for b in carried)):
-        hand = _before_fingers(mechanism, leaf, depth)
-        if hand is not None and hand in carried:
+    deepest = max(depth[body] for body in on)
+    height, branches = _heights(mechanism), Counter(mechanism.parents)
+    for leaf in (body for body in sorted(on) if depth[body] == deepest):
+        hand = _before_fingers(mechanism, leaf, depth, height, branches)
+        if hand is not None and hand in on:
             ends.setdefault(hand, "the last link before it branches")
         else:
             ends.setdefault(leaf, "the end of the longest chain")
-    chosen = [_best(mechanism, [f for f in tips if f.body == body]) for body in ends]
+    chosen = [_best(mechanism, on[body]) for body in ends]
     return Tip(chosen[0], next(iter(ends.values())), tuple(chosen[1:]))
 
 
-def _before_fingers(mechanism: Mechanism, leaf: int, depth: dict[int, int]) -> int | None:
-    """The body nearest to the base, on the way to `leaf`, that carries nothing but two or more fingers."""
+def _heights(mechanism: Mechanism) -> list[int]:
+    """The most joints from each body to the end of a branch."""
     height = [0] * len(mechanism.joints)
     for body in reversed(range(len(mechanism.joints))):
         parent = mechanism.joints[body].parent
         if parent != BASE:
             height[parent] = max(height[parent], height[body] + 1)
-    way = [leaf]
-    while mechanism.joints[way[-1]].parent != BASE:
-        way.append(mechanism.joints[way[-1]].parent)
-    hands = (body for body in reversed(way) if len(mechanism.children(body)) > 1
-             and height[body] <= min(LONGEST_FINGER, depth[body]))
-    return next(hands, None)
+    return height
+
+
+def _before_fingers(mechanism: Mechanism, leaf: int, depth: dict[int, int], height: list[int],
+                    branches: Counter[int]) -> int | None:
+    """The body nearest to the base, on the way to `leaf`, that carries nothing but two or more fingers."""
+    hand, body = None, leaf
+    while body != BASE and height[body] <= LONGEST_FINGER:   # heights grow on the way to the base
+        if branches[body] > 1 and height[body] <= depth[body]:
+            hand = body
+        body = mechanism.joints[body].parent
+    return hand
 
 
 def _best(mechanism: Mechanism, frames: list[Frame]) -> str:
     """Of frames on one body: first no sensor and no part of a gripper, then without mass, then the last declared."""
-    heavy = {part.link for body in mechanism.bodies for part in body.parts if part.mass > 0}
+    heavy = {part.link for frame in frames for part in mechanism.bodies[frame.body].parts if part.mass > 0}
     return max(enumerate(frames), key=lambda f: (not PARTS & set(_split(f[1].name)), f[1].name not in heavy, f[0]))[1].name
 
 

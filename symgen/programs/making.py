@@ -13,6 +13,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from symgen import methods, shelf
+from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, OutOfReach, RequestError
@@ -40,6 +41,7 @@ def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
     """What makes M singular in every state, else None (see `symgen.reference.regularity`)."""
     from symgen.reference import regularity
 
+    refuse_many_joints(mechanism)   # before minutes of ball arithmetic
     known = shelf.find("loss", mechanism.content, payload)
     if known is not None:
         return regularity.Loss(**known["lost"]) if known["lost"] else None

@@ -13,14 +13,32 @@ from functools import lru_cache
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Mat3, Vec3
 from symgen.derivation.model.links import Model, aligned, body_inertia, place
+from symgen.errors import MechanismError
 from symgen.mechanism import Mechanism
 
 NEARLY_PARALLEL = 0.01
 """sin² of the angle between two axes below which they are treated as parallel in placing origins (about 6 degrees)."""
 
 
+MOST_JOINTS = 5000
+"""Joints that move, of a robot that C is made of. The sine and cosine of each, and a few rows that use them, already take the
+50 000 rows that a Program may have; to work out the frames of more takes minutes in which nothing is said.
+"""
+
+
+def refuse_many_joints(mechanism: Mechanism) -> None:
+    """MechanismError for more than `MOST_JOINTS`."""
+    if len(mechanism.joints) > MOST_JOINTS:
+        raise MechanismError(f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen makes C of at most "
+                             f"{MOST_JOINTS}; lock joints that do not matter with --lock, or give a smaller robot")
+
+
 def reframe(mechanism: Mechanism) -> Model:
-    """The model of `mechanism` in the chosen frames; `Link.placement` records where they sit in the declared ones."""
+    """The model of `mechanism` in the chosen frames; `Link.placement` records where they sit in the declared ones.
+
+    Raises MechanismError for more than `MOST_JOINTS`.
+    """
+    refuse_many_joints(mechanism)
     return _reframed(mechanism, k.digits())
 
 
