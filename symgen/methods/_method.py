@@ -44,13 +44,14 @@ class Variant:
     """Another reading of the same method, asked for as "method:variant".
 
     Its functions and its factor are its own, none is taken from the method. A refusal and a `differs` that it does not
-    state are the method's, as is all else.
+    state are the method's, as is all else but `centred`.
     """
 
     functions: Functions = field(default_factory=dict)
     factor: TakeApart | None = None
     refusal: Refusal | None = None
     differs: Callable[[Mechanism], bool] | None = None
+    centred: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,6 +66,7 @@ class Method:
     `refusal`: why a robot is not suited. What only a derivation can see, such as a run-time payload, a method declines by
     raising MethodRefusal. `differs`: whether the answer is a difference of larger terms, M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ:
     what each link would do were it free, less what its neighbours keep it from; round-off is then measured against them.
+    `centred`: whether its reference points are the links' mass centres, from which what a link carries may be far.
 
     `sweeps`: whether it goes along the links without pairing them, so that its length grows as their number does. `regroups`:
     whether it accepts links whose inertia was moved into their parents. `one_degree`: whether its recursion is written for
@@ -78,6 +80,7 @@ class Method:
     stands_for: Callable[[Mechanism], str] | None = None
     refusal: Refusal = suits
     differs: Callable[[Mechanism], bool] = never
+    centred: bool = False
     sweeps: bool = False
     regroups: bool = True
     one_degree: bool = False
@@ -99,6 +102,6 @@ class Method:
         if not name:
             return self
         own = self.variants[name]
-        return replace(self, functions=own.functions, factor=own.factor, variants={}, stands_for=None,
+        return replace(self, functions=own.functions, factor=own.factor, variants={}, stands_for=None, centred=own.centred,
                        refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
                        quantities={letter: one for letter, one in self.quantities.items() if one.variant in ("", name)})

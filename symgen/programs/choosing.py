@@ -84,15 +84,25 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     return replace(found, passed_over=tuple(lost.items()))
 
 
-def _loses(mechanism: Mechanism, method: str, options: ProgramOptions, depth: int) -> bool:
-    """Whether a method that takes constraints away loses the digits of its answer in `depth` operations, by the rule of
-    `verify`.
-    """
-    if not methods.find(method).differs(mechanism):
-        return False
-    from symgen.reference.free_bodies import freedom  # NumPy, which a cached Program does without
+def terms(mechanism: Mechanism, method: str, payload: str | None) -> float:
+    """How many times larger the terms of a method may be than those that its answer is measured against; 1 for most."""
+    reading = methods.find(method)
+    found = 1.0
+    if reading.differs(mechanism):
+        from symgen.reference.free_bodies import freedom  # NumPy, which a cached Program does without
 
-    return loses((depth + OF_A_CALL) * freedom(mechanism, options.payload), options.real)
+        found = max(found, freedom(mechanism, payload))
+    if reading.centred:
+        from symgen.reference.leverage import leverage
+
+        found = max(found, leverage(mechanism, payload))
+    return found
+
+
+def _loses(mechanism: Mechanism, method: str, options: ProgramOptions, depth: int) -> bool:
+    """Whether a method loses the digits of its answer in `depth` operations, by the rule of `verify`."""
+    larger = terms(mechanism, method, options.payload)
+    return larger > 1 and loses((depth + OF_A_CALL) * larger, options.real)
 
 
 def loses_digits(mechanism: Mechanism, made: Program, payload: str | None) -> bool:

@@ -68,7 +68,7 @@ class Motion:
             self.axes = [self._direction(joint.axis) for joint in mechanism.joints]
             self.poses = [self.pose(joint.pose) for joint in mechanism.joints]
             self.gravity: Array = self._vector(mechanism.gravity)
-            self._declared = [self._carry(index, part) for index, body in enumerate(mechanism.bodies) for part in body.parts]
+            self.declared = [self._carry(index, part) for index, body in enumerate(mechanism.bodies) for part in body.parts]
         self.supports = [self._path(index) for index in range(len(mechanism.bodies))]
         """Per body, the entries of v that move it: those of the joints between it and the base, base first."""
 
@@ -111,7 +111,7 @@ class Motion:
     def parts(self, payload: Array | None = None) -> list[Carried]:
         """Every part that a body carries, the run-time payload included."""
         if self.payload is None or self.payload.body == BASE:
-            return self._declared
+            return self.declared
         if payload is None:
             raise ArgumentError(f"this reference carries a payload on '{self.payload.name}'; pass its ten numbers as `payload`")
         turn, shift = self.pose(self.payload.pose)
@@ -120,7 +120,7 @@ class Motion:
         # Steiner: the ten numbers are about the link's origin, a part's moments about its centre
         squared = (c * c).sum(axis=-1)[..., None, None] * identity(self.scalars)
         about_centre = tensor - mass[..., None, None] * (squared - c[..., :, None] * c[..., None, :])
-        return [*self._declared, Carried(self.payload.body, mass, shift + times(turn, c), turn @ about_centre @ turn.T)]
+        return [*self.declared, Carried(self.payload.body, mass, shift + times(turn, c), turn @ about_centre @ turn.T)]
 
     # ---- kinematics --------------------------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ from symgen import methods
 from symgen.backends import printer
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
+from symgen.programs.choosing import terms
 from symgen.reals import LOST, REALS, loses
-from symgen.reference.free_bodies import freedom
 from symgen.verification.evaluating import Runner
 from symgen.verification.report import Check, lost_digits
 from symgen.verification.residuals import distances, worst
@@ -28,10 +28,10 @@ from symgen.verification.truth import Truth
 def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> float:
     """The bound in units: `depth`, one for the constants, and those of a sine, whose last place is a unit or less.
 
-    Where a method's answer is a difference of larger terms, it may lose digits in proportion: `symgen.reference.free_bodies`.
+    Where a method's terms are larger than those, it may lose digits in proportion: `symgen.programs.choosing.terms`.
     """
-    terms = max(1.0, freedom(truth.mechanism, truth.links["payload"])) if differs(program, truth) else 1.0
-    return float(program.depth + 1 + printer().ulps[text.trig]) * terms
+    larger = terms(truth.mechanism, program.method, truth.links["payload"])
+    return float(program.depth + 1 + printer().ulps[text.trig]) * larger
 
 
 def differs(program: Program, truth: Truth) -> bool:

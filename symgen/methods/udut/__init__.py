@@ -19,6 +19,7 @@ METHOD = Method(
     source="Saha 1997, (4), (17)-(39)",
     factor=at_centres,                                                                      # (32)-(39)
     variants={"links": Variant(factor=at_origins)},
+    centred=True,
     regroups=False,   # a moved inertia has no mass centre of its own
     one_degree=True,
     quantities=QUANTITIES,
