@@ -10,7 +10,7 @@ DEMO   := build/demo
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check package golden bench firmware firmware-tools judge reproduce docs clean
+.PHONY: help demo test check package golden bench firmware firmware-tools judge reproduce adversary adversary-slice fuzz docs clean
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
@@ -24,6 +24,9 @@ help:
 	@echo "make reproduce  prove the papers' identities, then rewrite docs/reproduce/, their results measured here (six minutes)"
 	@echo "make judge   rewrite the table of Pinocchio's verdicts on what generate gives by default for example-robot-data"
 	@echo "             (an hour and more; JOBS=N processes; goes on where it was stopped)"
+	@echo "make adversary  try to make each of symgen's words false, for an hour (MINUTES=N); rewrite the table in docs/trust.md"
+	@echo "make adversary-slice  the same for two minutes, nothing rewritten"
+	@echo "make fuzz    damaged descriptions at the readers, led by coverage, for an hour (DURATION=seconds, SEED=N)"
 	@echo "make docs    the book under docs/, as HTML into build/docs"
 	@echo "make clean   remove what was built (rm -rf .venv starts over)"
 
@@ -82,6 +85,15 @@ judge: $(VENV)/test.stamp
 reproduce: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 tests/proofs
 	@for name in $$($(BIN)/symgen reproduce | cut -d' ' -f1); do $(BIN)/symgen reproduce $$name -o docs/reproduce || exit 1; done
+
+adversary: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.adversary --minutes $(or $(MINUTES),60) --write
+
+adversary-slice: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.adversary --minutes 2
+
+fuzz: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.fuzz --seconds $(or $(DURATION),3600) --seed $(or $(SEED),1)
 
 docs: $(VENV)/docs.stamp
 	@$(BIN)/python -m sphinx -q -W --keep-going -d build/docs.trees -b html docs build/docs

@@ -28,6 +28,7 @@ from symgen.delivery.selftest import SEED, STATES
 from symgen.description.loading import builtin_robots
 from symgen.description.tip import tip
 from symgen.ir import Program
+from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.programs import making
 from symgen.reals import REALS
@@ -43,6 +44,7 @@ EACH = 14
 """Errors planted in a function, unless told."""
 FLAGS = ("-std=c99", "-O0", "-ffp-contract=off", "-fPIC", "-w")
 _TOKEN = re.compile(r"(?<![\w.])(?:\d+\.?\d*(?:e[-+]?\d+)?f?|[A-Za-z_]\w*)|[-+*/]")
+_STATEMENT = re.compile(r"^ +(?:const \w+ \w+|\w+\[\d+\]) = ([^;]+);", re.MULTILINE)
 _LOCAL = re.compile(r"^    const (?:double|float) (\w+) = ", re.MULTILINE)
 
 
@@ -61,7 +63,7 @@ def errors(text: str) -> list[Error]:
     """Every error of one token in the sums and products of a function's text."""
     found = []
     locals_ = [(match.end(), match[1]) for match in _LOCAL.finditer(text)]
-    for statement in re.finditer(r"(?:= )([^;={}]+);", text):
+    for statement in _STATEMENT.finditer(text):
         before = [name for at, name in locals_ if at < statement.start()]
         for token in _TOKEN.finditer(text, statement.start(1), statement.end(1)):
             for new in _others(text, token, before):
@@ -120,17 +122,16 @@ class Verdict:
 class Plot:
     """The folder that `generate` gives for a robot, in which errors are planted one at a time."""
 
-    robot: str
+    mechanism: Mechanism
     real: str
     at: Path
     functions: Sequence[str] | None = None
     programs: dict[str, Program] = field(init=False)
-    made: Path = field(init=False)
 
     def __post_init__(self) -> None:
-        self.mechanism = symgen.load(self.robot)
-        self.made = self.at / self.robot
+        self.made = self.at / "made"
         manifest = symgen.generate(self.mechanism, self.made, self.functions, real=self.real)
+        self.robot = str(manifest["robot"])
         options = ProgramOptions(self.real, frame=tip(self.mechanism))
         self.programs = {f: making.made(self.mechanism, f, entry["method"], options)
                          for f, entry in manifest["functions"].items()}
@@ -228,7 +229,7 @@ def main() -> int:
     for robot in options.robots:
         for real in REALS:
             with tempfile.TemporaryDirectory(prefix="symgen-mutants-") as name:
-                plot = Plot(robot, real, Path(name))
+                plot = Plot(symgen.load(robot), real, Path(name))
                 found = [(f, *one) for f in plot.programs for one in planted(plot, f, options.each, options.seed)]
             verdicts = [verdict for *_, verdict in found]
             counts = [len(found), sum(v.felt for v in verdicts), sum(v.owed for v in verdicts), sum(v.seen for v in verdicts),

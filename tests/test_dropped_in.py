@@ -23,7 +23,7 @@ from symgen.machine import targets
 from symgen.options import TextOptions
 from tests.c_programs import arm
 from tests.test_c99 import WARNINGS
-from tests.test_folder import cases, content, mechanism, run
+from tests.test_folder import cases, mechanism, run
 
 MAIN = '#include "arm.h"\nint main(void) { return arm_NV == 2 ? 0 : 1; }\n'
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
@@ -36,6 +36,10 @@ WAYS: dict[str, dict[str, Any]] = {
     "macros": {"trig": "macro"},
 }
 """ProgramOptions of a folder, one at a time."""
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def link(place: Path, *folders: str, compiler: str = "gcc") -> subprocess.CompletedProcess[str]:
@@ -167,16 +171,16 @@ def test_functions_alone_are_replaced_and_what_stands_beside_them_stays(tmp_path
     for name, text in mine.items():
         (folder / name).write_bytes(text)
     put(folder, "arm_left")           # another robot's functions in the same folder
-    left = {name: text for name, text in (content(folder) or {}).items() if name.startswith("arm_left")}
+    left = {name: text for name, text in content(folder).items() if name.startswith("arm_left")}
     assert len(left) == len(ALONE)
     put(folder, few=True)
-    assert content(folder) == mine | left | {name: text for name, text in (content(folder) or {}).items()
+    assert content(folder) == mine | left | {name: text for name, text in content(folder).items()
                                              if name in ("arm.h", "arm_mass_matrix.c")}
     put(folder, alone=False)          # the whole folder in place of the functions
     made = json.loads((folder / "manifest.json").read_text())
-    assert set(content(folder) or {}) == {*made["files"], *mine, *left}
+    assert set(content(folder)) == {*made["files"], *mine, *left}
     put(folder)                       # and back
-    assert set(content(folder) or {}) == ALONE | mine.keys() | left.keys()
+    assert set(content(folder)) == ALONE | mine.keys() | left.keys()
 
 
 def test_what_is_no_file_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +211,7 @@ def test_what_is_not_known_to_be_symgen_s_is_not_replaced(tmp_path: Path) -> Non
     (folder / "manifest.json").write_text("{")
     with pytest.raises(RequestError, match="holds files that symgen did not write"):
         put(folder)
-    assert {**(before or {}), "manifest.json": b"{"}.keys() - {"arm_gravity_force.c"} == (content(folder) or {}).keys()
+    assert {**before, "manifest.json": b"{"}.keys() - {"arm_gravity_force.c"} == content(folder).keys()
 
 
 # One default of the real type.

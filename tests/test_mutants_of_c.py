@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import symgen
 from symgen.delivery import selftest
 from tests.mutants_of_c import Plot, errors, planted
 
@@ -14,7 +15,7 @@ FUNCTIONS = ("forward_dynamics", "mass_matrix_solve", "inverse_dynamics")
 
 
 def test_the_self_test_sees_what_is_ten_bounds_off(tmp_path: Path) -> None:
-    plot = Plot("scara", "float", tmp_path, FUNCTIONS)
+    plot = Plot(symgen.load("scara"), "float", tmp_path, FUNCTIONS)
     verdicts = [verdict for f in FUNCTIONS for _, verdict in planted(plot, f, 6, seed=1)]
     assert sum(verdict.owed for verdict in verdicts) >= len(verdicts) / 2
     assert not any(verdict.missed for verdict in verdicts)
@@ -23,7 +24,7 @@ def test_the_self_test_sees_what_is_ten_bounds_off(tmp_path: Path) -> None:
 
 def test_a_self_test_with_wide_tolerances_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selftest, "ROUNDING", 1e9)
-    plot = Plot("scara", "float", tmp_path, FUNCTIONS[:1])
+    plot = Plot(symgen.load("scara"), "float", tmp_path, FUNCTIONS[:1])
     assert all(verdict.missed for _, verdict in planted(plot, FUNCTIONS[0], 6, seed=1) if verdict.owed)
 
 

@@ -9,6 +9,11 @@
  */
 #include <math.h>
 #include "panda.h"
+#ifndef panda_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error panda is verified as it is written: leave out -ffast-math and -Ofast, or define panda_UNVERIFIED
+#endif
+#endif
 
 void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double alpha[panda_NV*6], double alpha_tip[6])
 {

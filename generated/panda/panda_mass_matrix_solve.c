@@ -8,6 +8,11 @@
  */
 #include <math.h>
 #include "panda.h"
+#ifndef panda_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error panda is verified as it is written: leave out -ffast-math and -Ofast, or define panda_UNVERIFIED
+#endif
+#endif
 
 void panda_mass_matrix_solve(const double q[panda_NQ], const double b[panda_NV], double x[panda_NV])
 {

@@ -8,6 +8,11 @@
  */
 #include <math.h>
 #include "planar_arm.h"
+#ifndef planar_arm_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error planar_arm is verified as it is written: leave out -ffast-math and -Ofast, or define planar_arm_UNVERIFIED
+#endif
+#endif
 
 void planar_arm_bias_force(const double q[planar_arm_NQ], const double v[planar_arm_NV], double c[planar_arm_NV])
 {

@@ -8,6 +8,11 @@
  */
 #include <math.h>
 #include "planar_point_mass.h"
+#ifndef planar_point_mass_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error planar_point_mass is verified as it is written: leave out -ffast-math and -Ofast, or define planar_point_mass_UNVERIFIED
+#endif
+#endif
 
 void planar_point_mass_mass_matrix_determinant(const double q[planar_point_mass_NQ], double det[1])
 {

@@ -8,6 +8,11 @@
  */
 #include <math.h>
 #include "puma560.h"
+#ifndef puma560_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error puma560 is verified as it is written: leave out -ffast-math and -Ofast, or define puma560_UNVERIFIED
+#endif
+#endif
 
 void puma560_mass_matrix(const double q[puma560_NQ], double M[puma560_NV*puma560_NV])
 {

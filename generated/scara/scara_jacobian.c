@@ -9,6 +9,11 @@
  */
 #include <math.h>
 #include "scara.h"
+#ifndef scara_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error scara is verified as it is written: leave out -ffast-math and -Ofast, or define scara_UNVERIFIED
+#endif
+#endif
 
 void scara_jacobian(const double q[scara_NQ], double J[6*scara_NV])
 {

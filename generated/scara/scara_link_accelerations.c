@@ -9,6 +9,11 @@
  */
 #include <math.h>
 #include "scara.h"
+#ifndef scara_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error scara is verified as it is written: leave out -ffast-math and -Ofast, or define scara_UNVERIFIED
+#endif
+#endif
 
 void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double alpha[scara_NV*6], double alpha_tip[6])
 {

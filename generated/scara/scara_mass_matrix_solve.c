@@ -8,6 +8,11 @@
  */
 #include <math.h>
 #include "scara.h"
+#ifndef scara_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error scara is verified as it is written: leave out -ffast-math and -Ofast, or define scara_UNVERIFIED
+#endif
+#endif
 
 void scara_mass_matrix_solve(const double q[scara_NQ], const double b[scara_NV], double x[scara_NV])
 {

@@ -9,6 +9,11 @@
  */
 #include <math.h>
 #include "ur5.h"
+#ifndef ur5_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
+#endif
+#endif
 
 void ur5_forward_kinematics(const double q[ur5_NQ], double R[9], double p[3])
 {

@@ -8,6 +8,11 @@
  */
 #include <math.h>
 #include "ur5.h"
+#ifndef ur5_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
+#endif
+#endif
 
 void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double F_[ur5_NV*6], double a[ur5_NV])
 {

@@ -112,8 +112,8 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
 
 
 def _macros(target: Target) -> set[str]:
-    """What the header may define: no local and no parameter is called so."""
-    return {f"{target.name}_{m}" for m in ("NQ", "NV", "SIN", "COS", *(_checks.STATUSES if target.checked else ()))}
+    """What the header may define, or a user: no local and no parameter is called so."""
+    return {f"{target.name}_{m}" for m in ("NQ", "NV", "SIN", "COS", "UNVERIFIED", *(_checks.STATUSES if target.checked else ()))}
 
 
 def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) -> dict[str, Any]:

@@ -51,7 +51,10 @@ class Build:
     @property
     def flags(self) -> tuple[str, ...]:
         contract = "-ffp-contract=fast" if self.contract else "-ffp-contract=off"
-        return (f"-O{self.optimize}", contract, *(("-march=native",) if self.native else ()), "-fPIC", "-fvisibility=hidden")
+        native = ("-march=native",) if self.native else ()
+        # Where it may use such instructions, gcc fuses a sum beside a difference all the same.
+        apart = ("-fno-tree-slp-vectorize",) if self.native and not self.contract else ()
+        return (f"-O{self.optimize}", contract, *native, *apart, "-fPIC", "-fvisibility=hidden")
 
 
 def load(

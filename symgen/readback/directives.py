@@ -9,14 +9,33 @@ from symgen.readback.disguise import disguises, without_comments
 from symgen.readback.owed import STATUSES, shapes
 from symgen.reals import REALS
 
+_AS_WRITTEN = """
+#ifndef NAME_UNVERIFIED
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error NAME is verified as it is written: leave out -ffast-math and -Ofast, or define NAME_UNVERIFIED
+#endif
+"""
+_FINITE = """\
+#if defined(__FINITE_MATH_ONLY__) && (__FINITE_MATH_ONLY__ > 0)
+#error NAME looks for what is not finite: leave out -ffinite-math-only, or define NAME_UNVERIFIED
+#endif
+"""
+_REFUSALS = tuple(f"{_AS_WRITTEN}{more}#endif\n" for more in ("", _FINITE))
+"""What stands in every function's text, of a checked one the longer: nothing but these lines between their #ifndef and #endif."""
+
 
 def directives(text: str, name: str, symbol: str) -> list[str]:
-    """Every preprocessor line but the includes and the own name of an own sine: a macro could change what the text means."""
+    """Every preprocessor line but the includes, the own name of an own sine and the refusal of compilers that change sums: a
+    macro could change what the text means.
+    """
+    blocks = [block for refusal in _REFUSALS if (block := refusal.replace("NAME", name)) in text]
+    text = text.replace(blocks[0], "\n", 1) if blocks else text
+    missing = [] if blocks else ["the text does not refuse -ffast-math"]
     lines = [line.strip() for line in without_comments(text).splitlines() if line.lstrip().startswith("#")]
     own = f"#define {name}_sincos {symbol}_sincos"
     found = [f"the directive '{line}' does not belong into generated code" for line in lines if line not in
              ("#include <math.h>", f'#include "{name}.h"', f'#include "{name}_sincos.h"', own)]
-    return found + disguises(text)
+    return missing + found + disguises(text)
 
 
 def macros(program: Program, header: str, name: str, checked: bool) -> list[str]:

@@ -1,0 +1,60 @@
+"""Errors of one token in the C: the self-test must see each that takes a result far from the truth, and reading it back each."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import symgen
+from symgen.description.loading import builtin_robots
+from symgen.errors import SymgenError
+from symgen.programs import making
+from symgen.readback.rows import compare
+from symgen.reals import REALS
+from tests.adversary import Failure, _robots
+from tests.mutants_of_c import FAR, Plot, sample
+
+WORD = (f"The self-test passes no result that is more than {FAR} times as far from the truth as the C may be, and reading the C "
+        "back passes no text but the Program's.")
+
+FUNCTIONS = 2
+EACH = 6
+
+
+def tries(seed: int) -> Iterator[Failure | None]:
+    """One error a step."""
+    for count in itertools.count():
+        random = Random(f"selftests/{seed}/{count}")
+        made = symgen.load(random.choice(sorted(builtin_robots()))) if random.random() < 0.3 else _robots.mechanism(random)
+        real = random.choice(sorted(REALS))
+        with tempfile.TemporaryDirectory(prefix="symgen-selftests-") as place:
+            try:
+                asked = random.sample(sorted(making.requested(made, None)), FUNCTIONS)
+                plot = Plot(made, real, Path(place), asked)
+            except SymgenError:
+                continue
+            for function in plot.programs:
+                yield from _attacked(plot, function, f"{seed}/{count}")
+
+
+def _attacked(plot: Plot, function: str, seed: str) -> Iterator[Failure | None]:
+    text = plot.text(function)
+    if not plot.selftest(function, plot.at / "whole"):
+        yield Failure(f"{function} in {plot.real} as it was printed fails its own self-test", _files(plot))
+    chosen = sample(text, EACH, seed)
+    for error, verdict in zip(chosen, plot.judged(function, [one.applied(text) for one in chosen]), strict=True):
+        what = f"{error.new!r} on line {error.line} of {function}"
+        wrong = error.applied(text)
+        if verdict.missed:
+            yield Failure(f"the self-test passes {what}, {verdict.far:.3g} bounds off", _files(plot) | {"wrong.c": wrong})
+        elif not compare(plot.programs[function], wrong):
+            yield Failure(f"reading the C back passes {what}", _files(plot) | {"wrong.c": wrong})
+        else:
+            yield None
+
+
+def _files(plot: Plot) -> dict[str, str | bytes]:
+    return {path.name: path.read_bytes() for path in plot.made.iterdir() if path.is_file()}

@@ -1,0 +1,48 @@
+"""The adversary at work for a moment: every attack makes its first tries, and what does not hold is counted and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from tests.adversary import Failure
+from tests.adversary import __main__ as runner
+
+FIRST = {"certificates": 4, "compilers": 2, "crashes": 3, "folders": 4, "mechanisms": 4, "metamorphic": 1, "readers": 1,
+         "selftests": 4, "sines": 4}
+"""Tries of each, by a seed whose first robots are small."""
+SEED = 1
+
+
+@pytest.mark.parametrize("attack", runner.attacks())
+def test_the_first_tries_fail(attack: str) -> None:
+    module = import_module(f"tests.adversary.{attack}")
+    assert module.WORD
+    assert list(islice(module.tries(SEED), FIRST[attack])) == [None] * FIRST[attack]
+
+
+def some(*found: Failure | None) -> Iterator[Failure | None]:
+    yield from found
+    raise ValueError("no more")
+
+
+def test_what_does_not_hold_is_counted_and_kept(tmp_path: Path) -> None:
+    broken = Failure("two and two are five", {"case/robot.toml": "name = 'a'", "raw.bin": b"\xff"})
+    outcome = runner.carried_out("sines", some(None, broken, None), 60, tmp_path)
+    assert (outcome.tries, outcome.failures[0]) == (3, "two and two are five")
+    assert outcome.failures[1:] == ["the attack itself broke: ValueError: no more"]
+    kept = tmp_path / "sines-1"
+    assert (kept / "case" / "robot.toml").read_text() == "name = 'a'"
+    assert (kept / "raw.bin").read_bytes() == b"\xff"
+    assert "two and two are five" in (kept / "failure.txt").read_text()
+    assert runner.table([outcome])[-1].split(" | ")[2:4] == ["3", "2"]
+
+
+def test_an_attack_that_takes_python_with_it_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner.sys, "executable", "/bin/false")
+    outcome = runner.apart("sines", 1, 0.1, tmp_path)
+    assert outcome.failures == ["its process ended with 1 and said nothing"]
