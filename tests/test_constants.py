@@ -12,6 +12,7 @@ import pytest
 from flint import arb, fmpq
 
 from symgen.derivation import constants as k
+from symgen.errors import MechanismError
 from symgen.mechanism import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Slide, Turn
 from tests.descriptions import placed
 from tests.robots_for_tests import rationals
@@ -188,3 +189,9 @@ def test_the_working_precision_ends_with_the_block() -> None:
     with k.precision():
         assert flint.ctx.dps >= k.WORKING_DIGITS
     assert flint.ctx.dps == before
+
+
+def test_what_no_double_holds_is_said_in_a_sentence() -> None:
+    """Each length is one that a double holds; the fuzzer of the readers found their sum."""
+    with k.precision(), pytest.raises(MechanismError, match="more than any double holds"):
+        k.as_float(fmpq(17 * 10**307) * 3)

@@ -146,7 +146,12 @@ def to_fraction(value: Constant) -> Fraction:
 
 
 def as_float(value: Constant) -> float:
-    return float(to_fraction(value))
+    """To nearest; MechanismError for what is larger than any double."""
+    try:
+        return float(to_fraction(value))
+    except OverflowError:
+        raise MechanismError("lengths or masses of the description add up to more than any double holds; look for a misplaced "
+                             "exponent or unit") from None
 
 
 def square_root(value: Constant) -> Constant:

@@ -24,6 +24,11 @@ def leverage(mechanism: Mechanism, payload: str | None = None) -> float:
 
     Both levers of a part are the longest on its way out to it. Two digits are kept, as of `free_bodies.freedom`.
     """
+    with np.errstate(all="ignore"):   # what is larger than any double is infinitely far
+        return _leverage(mechanism, payload)
+
+
+def _leverage(mechanism: Mechanism, payload: str | None) -> float:
     states = draw_states(mechanism, STATES, payload=payload)
     reference = Reference(mechanism, FLOAT, payload=payload)
     load = states["payload"].astype(float) if payload is not None else None
@@ -44,7 +49,8 @@ def leverage(mechanism: Mechanism, payload: str | None = None) -> float:
             near[:, body] += mass * short**2 + inertia
             far[:, body] += mass * np.maximum(short, long) ** 2 + inertia
             body = mechanism.joints[body].parent
-    return max(1.0, float(f"{np.divide(far, near, out=np.ones_like(far), where=near > 0).max():.1e}"))
+    ratio = np.divide(far, near, out=np.ones_like(far), where=near != 0)
+    return max(1.0, float(f"{np.where(np.isnan(ratio), np.inf, ratio).max():.1e}"))
 
 
 def _centre(reference: Reference, body: int, turn: Array, origin: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
 from symgen.reference.digits import answers
@@ -36,7 +37,11 @@ class ExactAnswers:
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
         self.rough = Reference(mechanism, FLOAT, **self.links)
         self.load = self.floats.get("payload")
-        rough = self.rough.mass_matrix(self.floats["q"], self.load)
+        with np.errstate(all="ignore"):
+            rough = self.rough.mass_matrix(self.floats["q"], self.load)
+        if not np.isfinite(rough).all():
+            raise RequestError(f"the mass matrix of '{mechanism.name}' is larger than any double holds; look for a misplaced "
+                               "exponent or unit in the description")
         self.condition = _condition(rough)
         lowest = np.linalg.eigvalsh(rough)[..., 0]
         self.indefinite = int((lowest < -1e-12 * _norm(rough)).sum())

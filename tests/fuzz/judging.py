@@ -91,10 +91,15 @@ def _told(mechanism: Mechanism, folder: Path, shown: bool) -> None:
     if replace(back, source_sha256=mechanism.source_sha256) != mechanism:
         raise Broken("what was written is read back as another mechanism")
     if shown:
-        for line in show(mechanism).split("\n"):
+        try:
+            text = show(mechanism)
+            json.dumps(facts(mechanism))
+        except SymgenError as error:   # numbers that are ordinary alone, and whose sum is not
+            refused(error, "")
+            return
+        for line in text.split("\n"):
             if len(line) > 100 or not line.isprintable():
                 raise Broken(f"a shown line of {len(line)} columns: {line[:120]!r}")
-        json.dumps(facts(mechanism))
 
 
 def _locked(mechanism: Mechanism, path: Path, dice: int) -> None:
