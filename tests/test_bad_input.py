@@ -135,7 +135,7 @@ TOML: dict[str, tuple[str, str]] = {
     "truncated": (BODY[:-3], "not valid TOML"),
     "key twice": (BODY + "mass = 2\n", "r.toml:7: not valid TOML"),
     "a key of many parts": ("# a\na" + ".a" * 20_000 + " = 1",
-                            "r.toml:2: a key has more than 64 parts with a '.' between them; write tables in brackets"),
+                            "r.toml:2: a key has more than 16 parts with a '.' between them; write tables in brackets"),
     "nested without end": ("a = " + "[" * 100_000, "r.toml:1: its arrays or tables are nested more than 64 deep"),
     "a huge integer": (BODY.replace("mass = 1", "mass = " + "9" * 5000), "not valid TOML"),
     "a large integer": (BODY.replace("mass = 1", "mass = " + "9" * 4000), "has more than 1500 digits"),

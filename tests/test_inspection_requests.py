@@ -265,8 +265,8 @@ def test_where_prints_the_lines_of_the_generated_file(what: str, method: str | N
 
 def test_where_names_each_entrys_store_and_local() -> None:
     text, notes = where(robot("planar_arm"), "M[0,1]")   # M[2] is the same number
-    assert text == ("planar_arm_mass_matrix.c:22:\n    const double M_2_1 = 0.08333333333333333 + t1;\n"
-                    "planar_arm_mass_matrix.c:25-26:\n    M[1] = M_2_1;\n    M[2] = M_2_1;")
+    assert text == ("planar_arm_mass_matrix.c:27:\n    const double M_2_1 = 0.08333333333333333 + t1;\n"
+                    "planar_arm_mass_matrix.c:30-31:\n    M[1] = M_2_1;\n    M[2] = M_2_1;")
     assert notes == (COUNTS,)
 
 

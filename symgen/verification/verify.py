@@ -100,7 +100,7 @@ def verify_programs(
     compiled: bool = True,
     helpers: Mapping[str, Program] | None = None,
     sources: Mapping[str, str] | None = None,
-    header: str = "",
+    header: str | None = None,
     sincos: str = "",
     name: str = "",
     progress: Progress | None = None,
@@ -132,14 +132,14 @@ def verify_programs(
     floors = {f: checked_floors(mechanism, program, options, text) for f, program in everything.items()}
     printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
     headers = printer().headers(everything, target)
-    if sources:   # a folder's own headers, and nothing for one that it has lost
+    if header is not None:   # a folder's own headers, and nothing for one that it has lost
         headers = {target.header: header} | ({target.sincos: sincos} if sincos else {})
     if compiled:
         require_compiler()
     seen = preprocessed(printed, headers, target) if sources and compiled else {}
     for function, program in programs.items():
         _tell(progress, f"text of {function}", len(checks), total)
-        checks.append(check_text(program, printed[function], labels[function], target, header, sincos,
+        checks.append(check_text(program, printed[function], labels[function], target, header or "", sincos,
                                  floors[function] if text.checked else None, seen.get(function, "")))
 
     _tell(progress, "compiling", len(checks), total)

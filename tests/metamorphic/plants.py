@@ -228,7 +228,7 @@ def payload_about_its_centre(patch: Patch) -> None:
 
     def parts(self: motion.Motion, payload: object = None) -> list[motion.Carried]:
         found = was(self, payload)
-        if payload is None or len(found) == len(self._declared):
+        if payload is None or len(found) == len(self.declared):
             return found
         turn, _ = self.pose(self.payload.pose)
         tensor = payload[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape((*payload.shape[:-1], 3, 3))

@@ -10,7 +10,7 @@ from symgen.description.quantities import Place
 
 DEEPEST = 64
 """Arrays and inline tables within each other. A description needs four."""
-MOST_PARTS = 64
+MOST_PARTS = 16
 """Parts of a dotted key. A description needs three."""
 
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]++|\\[^\n])*+"?|'[^'\n]*+'?)"""
