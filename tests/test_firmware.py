@@ -54,13 +54,14 @@ def test_the_self_test_passes_on_the_target(robot: str, target: str, tmp_path: P
     assert f"{len(made['functions'])} passed, 0 failed" in done.stdout
 
 
-PRINTED = "    int count = 0;\n    int i;\n"
-PRINTING = PRINTED + """    for (i = 0; i < size; ++i) {
+PRINTED = "    int i;\n    int j;\n    int k;\n"
+PRINTING = PRINTED + """    for (i = 0; i < rows*columns; ++i) {
         union { float number; unsigned bits; } shown;
-        shown.number = got[i];
+        shown.number = x[i];
         printf("%08x\\n", shown.bits);
     }
 """
+"""Where the self-test looks at what solves with the mass matrix."""
 
 
 @pytest.mark.parametrize("target", ["cortex-m4f", "rv32imafc"])

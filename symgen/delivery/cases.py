@@ -51,7 +51,9 @@ def filled(programs: Mapping[str, Program], target: Target, cases: list[SelfTest
     real = REALS[next(iter(programs.values())).real]
     spelt = {"fabs": real.libm("fabs"), "spoilt": real.spoilt, "infinity": real.infinity,
              "zero": printer().literal(Fraction(0), real.name)}
-    return spelt | {"tests": tests, "total": len(tests), "matrices": tables.printed(real.name)}
+    matrices = tables.printed(real.name)
+    entrywise = any(result["judge"]["by"] == "wrong" for test in tests for result in test["results"])
+    return spelt | {"tests": tests, "total": len(tests), "matrices": matrices, "entrywise": entrywise}
 
 
 class _Tables:
