@@ -14,8 +14,9 @@ import symgen
 from symgen import cli
 from symgen.delivery.printed import check_printed
 from symgen.errors import SymgenError
+from symgen.programs import making
 from symgen.verification.folder import read_folder
-from symgen.verification.report import Report
+from symgen.verification.report import Check, Report
 
 FUNCTIONS = ("inverse_dynamics", "mass_matrix")
 
@@ -38,9 +39,15 @@ def verified(folder: Path) -> Report:
     return symgen.verify(folder, states=1)
 
 
+def printed(folder: Path) -> tuple[list[Check], list[str]]:
+    found = read_folder(folder)
+    programs = {f: making.made(found.mechanism, f, method, found.options) for f, method in found.methods.items()}
+    return check_printed(folder, found, programs, {f: {} for f in programs})
+
+
 def differing(folder: Path) -> str:
     """What the check of the files says, "" where it passes."""
-    check = check_printed(folder, read_folder(folder))[0][0]
+    check = printed(folder)[0][0]
     assert check.passed == (not check.detail)
     return check.detail
 
@@ -88,7 +95,7 @@ def test_what_is_missing_emptied_linked_or_too_much_is_found(folder: Path) -> No
     for name, why in (("CMakeLists.txt", "is missing"), ("my_arm.hpp", "differs from line 1 on"), ("README.md", "is no ordinary"),
                       ("my_arm_selftest.c", "has other line ends")):
         assert f"{name} {why}" in said
-    notes = check_printed(folder, read_folder(folder))[1]
+    notes = printed(folder)[1]
     assert notes == ["not symgen's, and not judged: firmware/mine.c, my_arm_evil.c, notes.txt"]
 
 

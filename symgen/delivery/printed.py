@@ -14,14 +14,15 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from symgen.certificate import checked_floors
 from symgen.delivery import selftest
 from symgen.delivery.folder import texts
 from symgen.delivery.writing import left_out
 from symgen.errors import SymgenError
+from symgen.ir import Program
 from symgen.programs import making
 from symgen.verification.folder import LARGEST_FILE, Folder
 from symgen.verification.report import FILES, Check
+from symgen.verification.verify import Floors
 from symgen.version import __version__
 
 MEASURED = ("cost", "proof")
@@ -30,14 +31,17 @@ NAMED = 5
 """Files and places that one sentence names."""
 
 
-def check_printed(at: Path, folder: Folder) -> tuple[list[Check], list[str]]:
-    """The checks of a folder's files, and a note about those that are not symgen's."""
+def check_printed(at: Path, folder: Folder, programs: Mapping[str, Program], floors: Floors) -> tuple[list[Check], list[str]]:
+    """The checks of a folder's files, and a note about those that are not symgen's.
+
+    `programs` are those of the folder's functions, `floors` the certified bounds of their divisors.
+    """
     manifest = json.loads((at / "manifest.json").read_bytes())
     subject = f"{folder.name}: files"
     if manifest.get("symgen") != __version__:
         why = f"symgen {_short(manifest.get('symgen'))} wrote them and this is {__version__}, so they are not compared"
         return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _strangers(at, _names(manifest.get("files")))
-    printed = _printed(folder, manifest)
+    printed = _printed(folder, manifest, programs, floors)
     wrong = [f"{name} {why}" for name, text in printed.items() if (why := _unlike(at / name, text.encode()))]
     shown = "; ".join(wrong[:NAMED]) + (f"; and {len(wrong) - NAMED} more" if len(wrong) > NAMED else "")
     found = [Check("files", subject, float(len(wrong)), 0.0, FILES, shown, judged=len(printed))]
@@ -49,11 +53,9 @@ def check_printed(at: Path, folder: Folder) -> tuple[list[Check], list[str]]:
     return found, _strangers(at, printed)
 
 
-def _printed(folder: Folder, manifest: Mapping[str, Any]) -> dict[str, str]:
+def _printed(folder: Folder, manifest: Mapping[str, Any], programs: Mapping[str, Program], floors: Floors) -> dict[str, str]:
     """Every file by name, as it is printed now."""
     mechanism, options, text = folder.mechanism, folder.options, folder.text
-    programs = {function: making.made(mechanism, function, method, options) for function, method in folder.methods.items()}
-    floors = {function: checked_floors(mechanism, program, options, text) for function, program in programs.items()}
     evidence = {key: manifest[key] for key in MEASURED if key in manifest}
     return texts(mechanism, programs, name=_given_name(str(manifest.get("command", ""))), options=options, text=text,
                  cases=selftest.cases(mechanism, programs, options, text), evidence=evidence, floors=floors,

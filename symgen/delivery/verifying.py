@@ -7,9 +7,11 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from symgen.certificate import checked_floors
 from symgen.delivery.printed import check_printed
 from symgen.description.loading import is_text
 from symgen.mechanism import Mechanism
+from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.folder import read_folder
 from symgen.verification.report import Report
@@ -47,8 +49,11 @@ def verify(
                                 checked=checked, seed=seed, compiled=compiled, progress=progress)
     functions = None if functions is None else list(functions)
     folder = read_folder(Path(robot), functions)
-    report = verify_folder(folder, states, seed=seed, compiled=compiled, progress=progress)
+    mechanism, options = folder.mechanism, folder.options
+    programs = {function: making.made(mechanism, function, method, options) for function, method in folder.methods.items()}
+    floors = {function: checked_floors(mechanism, program, options, folder.text) for function, program in programs.items()}
+    report = verify_folder(folder, programs, floors, states, seed=seed, compiled=compiled, progress=progress)
     if functions is not None:
         return replace(report, notes=(*report.notes, "functions were named, so the other files of the folder are not judged"))
-    checks, notes = check_printed(Path(robot), folder)
+    checks, notes = check_printed(Path(robot), folder, programs, floors)
     return replace(report, checks=(*report.checks, *checks), notes=(*report.notes, *notes))

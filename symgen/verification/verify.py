@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from math import inf
 from os import PathLike
 
@@ -37,6 +38,7 @@ from symgen.verification.report import Check, Report
 from symgen.verification.text import check_text
 from symgen.verification.truth import Truth
 
+Floors = Mapping[str, Mapping[int, Fraction]]
 UNCOMPILED = "its C was not compiled: the Program ran over NumPy's reals instead"
 
 
@@ -78,14 +80,13 @@ def verify(
     return replace(report, refused=refused)
 
 
-def verify_folder(folder: Folder, states: int = 16, *, seed: int = 0, compiled: bool = True,
-                  progress: Progress | None = None) -> Report:
-    """The functions of a folder, as they lie in it: read, compiled with the folder's own headers, run."""
-    _some(states)
-    mechanism, options = folder.mechanism, folder.options
-    programs = {function: making.made(mechanism, function, method, options) for function, method in folder.methods.items()}
-    return verify_programs(mechanism, programs, options, folder.text, states=states, seed=seed, compiled=compiled,
-                           sources=folder.sources, header=folder.header, sincos=folder.sincos, name=folder.name,
+def verify_folder(folder: Folder, programs: Mapping[str, Program], floors: Floors, states: int = 16, *, seed: int = 0,
+                  compiled: bool = True, progress: Progress | None = None) -> Report:
+    """The functions of a folder, as they lie in it: read, compiled with the folder's own headers, run. `programs` are theirs,
+    and `floors` the certified bounds of their divisors.
+    """
+    return verify_programs(folder.mechanism, programs, folder.options, folder.text, states=states, seed=seed, compiled=compiled,
+                           sources=folder.sources, header=folder.header, sincos=folder.sincos, name=folder.name, floors=floors,
                            progress=progress)
 
 
@@ -103,6 +104,7 @@ def verify_programs(
     header: str | None = None,
     sincos: str = "",
     name: str = "",
+    floors: Floors | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Check given Programs (by function) against the reference on `mechanism`.
@@ -110,8 +112,9 @@ def verify_programs(
     `sources` replaces the C that the backend prints (a folder's files, by function), `header` its NAME.h, `sincos` its
     NAME_sincos.h and `name` the NAME in them. They are compiled as they are, and what is read is what the compiler's own
     preprocessor makes of them. C that does not compile has failed. `helpers` are Programs that only stand in for the functions
-    that an identity needs.
+    that an identity needs. `floors` are the certified bounds of divisors, by function, where they are known already.
     """
+    _some(states)
     options = options or ProgramOptions()
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
     truth = Truth(mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench)
@@ -129,7 +132,7 @@ def verify_programs(
         checks.append(check_algebra(program, truth, labels[function]))
 
     target = Target(name or mechanism.name, mechanism.nq, mechanism.nv, text)
-    floors = {f: checked_floors(mechanism, program, options, text) for f, program in everything.items()}
+    floors = floors or {f: checked_floors(mechanism, program, options, text) for f, program in everything.items()}
     printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
     headers = printer().headers(everything, target)
     if header is not None:   # a folder's own headers, and nothing for one that it has lost
