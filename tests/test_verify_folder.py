@@ -140,6 +140,20 @@ def test_another_version_s_folder_is_judged_by_reading_alone(folder: Path) -> No
     assert report.closing.endswith(", 1 not judged")
 
 
+def test_a_version_that_is_none_is_no_other_version(folder: Path) -> None:
+    """Else one changed byte would leave every file unjudged."""
+    edit(folder / "manifest.json", '"symgen": "', '"symgem": "')
+    assert [check.verdict for check in verified(folder).of("files")] == ["failed"]
+
+
+@pytest.mark.parametrize(("old", "new"), [("void my_arm_mass_matrix(", "void my_arm_mass_matrices("),
+                                          ("cosine;", "cosine + my_arm_more(0.0);")])
+def test_c_that_links_to_nothing_has_failed(folder: Path, old: str, new: str) -> None:
+    """A symbol that is not there, and one that is nowhere."""
+    edit(folder / "my_arm_mass_matrix.c", old, new)
+    assert {"text", "floating", "files"} <= {check.kind for check in verified(folder).failures}
+
+
 def test_recorded_evidence_is_named_as_not_judged(tmp_path: Path) -> None:
     symgen.generate("planar_arm", tmp_path / "arm", FUNCTIONS[1:], target="host")
     report = verified(tmp_path / "arm")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
@@ -27,6 +28,7 @@ from symgen.version import __version__
 
 MEASURED = ("cost", "proof")
 """What a manifest may hold that is not worked out again."""
+_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 NAMED = 5
 """Files and places that one sentence names."""
 
@@ -38,8 +40,9 @@ def check_printed(at: Path, folder: Folder, programs: Mapping[str, Program], flo
     """
     manifest = json.loads((at / "manifest.json").read_bytes())
     subject = f"{folder.name}: files"
-    if manifest.get("symgen") != __version__:
-        why = f"symgen {_short(manifest.get('symgen'))} wrote them and this is {__version__}, so they are not compared"
+    version = manifest.get("symgen")
+    if version != __version__ and isinstance(version, str) and _VERSION.fullmatch(version):
+        why = f"symgen {_short(version)} wrote them and this is {__version__}, so they are not compared"
         return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _strangers(at, _names(manifest.get("files")))
     printed = _printed(folder, manifest, programs, floors)
     wrong = [f"{name} {why}" for name, text in printed.items() if (why := _unlike(at / name, text.encode()))]

@@ -61,8 +61,12 @@ def compiled_runners(
             words = {f: [*FLAGS, _level(program), "-c", target.file(f), "-o", f"{f}.o"] for f, program in programs.items()}
             objects = list(pool.map(lambda f: _run(folder, words[f], f"{f}.o"), programs))
         library = _run(folder, ["-shared", *objects, "-o", "all.so", "-lm"], "all.so")
-        loaded = ctypes.CDLL(str(folder / library))   # stays mapped after the folder is deleted
-    return {name: _runner(program, getattr(loaded, target.symbol(name))) for name, program in programs.items()}
+        try:
+            loaded = ctypes.CDLL(str(folder / library))   # stays mapped after the folder is deleted
+            return {name: _runner(program, getattr(loaded, target.symbol(name))) for name, program in programs.items()}
+        except (OSError, AttributeError) as error:
+            what = str(error).rpartition(": ")[2]
+            raise BuildError(f"the compiled C cannot be called ({what}); generate it again") from None
 
 
 def preprocessed(printed: Mapping[str, str], headers: Mapping[str, str], target: Target) -> dict[str, str]:

@@ -57,7 +57,8 @@ def _attacked(random: Random, whole: Path, folder: Path) -> Failure | None:
            for path in whole.rglob("*") if path.is_file()):
         return None   # put back as it was
     try:
-        found = "" if not symgen.verify(folder, states=1).passed else "passes"
+        report = symgen.verify(folder, states=1)
+        found = "passes" if report.passed and all(check.passed for check in report.of("files")) else ""
     except SymgenError as error:
         found = "" if "\n" not in str(error) else "has an error of several lines"
     except Exception as error:
