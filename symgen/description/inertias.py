@@ -39,7 +39,9 @@ def doubt(mass: Fraction, moments: Moments) -> str | None:
 
 
 def _what_is_odd(mass: Fraction, moments: Moments) -> str | None:
-    if mass == 0 and any(moments):
+    if not any(moments):
+        return None   # a point
+    if mass == 0:
         return "has moments of inertia but no mass"
     slack = _ROUNDING * max(moments[0] + moments[3] + moments[5], Fraction(0))
     if not is_positive_semidefinite(moments, slack):
