@@ -174,7 +174,8 @@ class Attack:
         if number == signal.SIGKILL:
             held = late or code == -signal.SIGKILL
         else:   # before the command begins Python itself answers
-            held = late or (code == 128 + number and lines == 1) or (code in (-number, 1) and "symgen: " not in said
+            # Python may still die of the signal itself once the line is said; a shell shows 128 + its number either way.
+            held = late or (code in (128 + number, -number) and lines == 1) or (code in (-number, 1) and "symgen: " not in said
                                                                      and "in _dispatch" not in said)
         if not held:
             raise Broken(f"exit code {code}, and on stderr: {said}")
