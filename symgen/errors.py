@@ -18,6 +18,12 @@ They can also be caught by Python's own families, `except ValueError` and `excep
 from __future__ import annotations
 
 
+def printable(text: str, width: int | None = None) -> str:
+    """`text`, cut to `width` characters and …, with a mark for each character that a terminal would obey and not print."""
+    cut = text if width is None or len(text) <= width else f"{text[:width]}…"
+    return cut if cut.isprintable() else "".join(c if c.isprintable() else "�" for c in cut)
+
+
 class SymgenError(Exception):
     """Base of every error that symgen raises on purpose. Its text is one sentence for a person."""
 
@@ -26,7 +32,7 @@ class DescriptionError(SymgenError, ValueError):
     """A robot description cannot be read. Names the file, the line and the element."""
 
     def __init__(self, what: str, *, file: str = "", line: int | None = None, element: str = "", hint: str = "") -> None:
-        place = "".join(c if c.isprintable() else "�" for c in file) + (f":{line}" if line is not None else "")
+        place = printable(file) + (f":{line}" if line is not None else "")
         text = f"{place}: " if place else ""
         text += f"{element}: " if element else ""
         text += what + (f"; {hint}" if hint else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable
 
-from symgen.errors import UnknownName
+from symgen.errors import UnknownName, printable
 from symgen.functions import FUNCTIONS
 
 _RICCATI = "forward_dynamics", "method riccati is Featherstone's articulated-body algorithm: -f forward_dynamics=riccati"
@@ -55,14 +55,10 @@ def nearest(name: str, known: Iterable[str], what: str) -> str:
     if name in names:
         return name
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    listed = ", ".join(map(_cut, names[:12])) + (" …" if len(names) > 12 else "")
+    listed = ", ".join(printable(one, _SHOWN) for one in names[:12]) + (" …" if len(names) > 12 else "")
     hint = f"did you mean '{close[0]}'?" if close else f"there are: {listed}"
-    raise UnknownName(f"no {what} is named '{_cut(name)}'; {hint}")
+    raise UnknownName(f"no {what} is named '{printable(name, _SHOWN)}'; {hint}")
 
-
-def _cut(name: str) -> str:
-    """A name for a sentence of one line."""
-    return "".join(c if c.isprintable() else "�" for c in name[:_SHOWN]) + ("…" if len(name) > _SHOWN else "")
 
 
 def named(name: str) -> str:

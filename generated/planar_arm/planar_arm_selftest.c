@@ -31,16 +31,16 @@ static int wrong(const double *got, const double *want, const double *tolerance,
     return count;
 }
 
-/* The mass matrix at each state. */
-static const double mass_matrix_1[3][4] = {
+/* The mass matrix at each state: its lower triangle, row by row. */
+static const double mass_matrix_1[3][3] = {
     {
-        2.2399165446571336, 0.3282916056619002, 0.3282916056619002, 0.08333333333333333
+        2.2399165446571336, 0.3282916056619002, 0.08333333333333333
     },
     {
-        1.2526760196292428, -0.16532865685204529, -0.16532865685204529, 0.08333333333333333
+        1.2526760196292428, -0.16532865685204529, 0.08333333333333333
     },
     {
-        1.5445940955950521, -0.019369618869140594, -0.019369618869140594, 0.08333333333333333
+        1.5445940955950521, -0.019369618869140594, 0.08333333333333333
     }
 };
 
@@ -56,7 +56,8 @@ static int unsolved(const double *x, const double *mass, const double *b, const 
         for (k = 0; k < columns; ++k) {
             double sum = -b[(i*columns) + k];
             for (j = 0; j < rows; ++j) {
-                sum += mass[(i*rows) + j]*x[(j*columns) + k];
+                const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
+                sum += mass[at]*x[(j*columns) + k];
             }
             if (!(fabs(sum) <= tolerance[(i*columns) + k])) {
                 ++count;

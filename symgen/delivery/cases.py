@@ -20,7 +20,9 @@ Number = float | Fraction
 
 
 class Equation(NamedTuple):
-    """M x = b that a result x must solve, row-major: `tolerances` bounds |M x − b| entry by entry."""
+    """M x = b that a result x must solve. `matrix` is M's lower triangle, row by row; `tolerances` bounds |M x − b| entry by
+    entry.
+    """
 
     matrix: tuple[Number, ...]
     right: tuple[Number, ...]
@@ -92,7 +94,7 @@ def _test(program: Program, target: Target, cases: list[SelfTestCase], tables: _
         table = result["table"]
         judge, sizes = [f"{table}[i]", f"{table}_tolerance[i]"], [port.size]
         if solved:
-            rows = math.isqrt(len(solved[0].matrix))
+            rows = math.isqrt(2 * len(solved[0].matrix))
             judge, sizes = [tables.name(tuple(one.matrix for one in solved)) + "[i]", *judge], [rows, port.size // rows]
         result["tolerances"] = [_numbers([_rounded_up(x) for x in row], program.real) for row in allowed]
         result["judge"] = {"by": "unsolved" if solved else "wrong", "against": ", ".join([*judge, *map(str, sizes)])}
@@ -147,8 +149,9 @@ def _check_case(program: Program, case: SelfTestCase) -> None:
     equations = case.equations or (None,) * len(program.outputs)
     parts = [part for one in equations if one is not None for part in one]
     numbers = [x for values in (*case.arguments, *case.results, *case.tolerances, *parts) for x in values]
-    sizes = [port.size for port in ports]
-    if sizes != given or allowed != [port.size for port in program.outputs] or not all(math.isfinite(x) for x in numbers):
+    sizes, owed = [port.size for port in ports], [port.size for port in program.outputs]
+    solved = [size if one is None else len(one.right) for one, size in zip(equations, owed, strict=True)]
+    if sizes != given or not owed == allowed == solved or not all(math.isfinite(x) for x in numbers):
         what = f"sizes {given} and {allowed} for {sizes}, or a number that is not finite"
         raise RequestError(f"a self-test case of {program.function} has {what}")
 

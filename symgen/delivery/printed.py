@@ -17,8 +17,9 @@ from typing import Any
 
 from symgen.delivery import selftest
 from symgen.delivery.folder import texts
+from symgen.delivery.ownership import entries
 from symgen.delivery.writing import left_out
-from symgen.errors import SymgenError
+from symgen.errors import SymgenError, printable
 from symgen.ir import Program
 from symgen.programs import making
 from symgen.verification.folder import LARGEST_FILE, Folder
@@ -31,6 +32,8 @@ MEASURED = ("cost", "proof")
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 NAMED = 5
 """Files and places that one sentence names."""
+SHOWN = 60
+"""Characters of a name from outside."""
 
 
 def check_printed(at: Path, folder: Folder, programs: Mapping[str, Program], floors: Floors) -> tuple[list[Check], list[str]]:
@@ -42,7 +45,7 @@ def check_printed(at: Path, folder: Folder, programs: Mapping[str, Program], flo
     subject = f"{folder.name}: files"
     version = manifest.get("symgen")
     if version != __version__ and isinstance(version, str) and _VERSION.fullmatch(version):
-        why = f"symgen {_short(version)} wrote them and this is {__version__}, so they are not compared"
+        why = f"symgen {printable(version, SHOWN)} wrote them and this is {__version__}, so they are not compared"
         return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _strangers(at, _names(manifest.get("files")))
     printed = _printed(folder, manifest, programs, floors)
     wrong = [f"{name} {why}" for name, text in printed.items() if (why := _unlike(at / name, text.encode()))]
@@ -107,22 +110,10 @@ def _unlike(path: Path, wanted: bytes) -> str:
 
 def _strangers(at: Path, own: Iterable[str]) -> list[str]:
     """One note that names what symgen did not write."""
-    own = set(own)
-    shared = {name.partition("/")[0] for name in own if "/" in name}
-    found = []
-    for path in sorted(at.iterdir()):
-        inside = path.name in shared and path.is_dir() and not path.is_symlink()
-        found += [f"{path.name}/{child.name}" for child in sorted(path.iterdir())] if inside else [path.name]
-    found = [_short(name) for name in found if name not in own]
+    found = [printable(name, SHOWN) for name, mine in entries(at, set(own)) if not mine]
     more = f" … and {len(found) - NAMED} more" if len(found) > NAMED else ""
     return [f"not symgen's, and not judged: {', '.join(found[:NAMED])}{more}"] if found else []
 
 
 def _names(value: object) -> list[str]:
     return [str(name) for name in value] if isinstance(value, list) else []
-
-
-def _short(value: object) -> str:
-    """A name from outside, fit for a line."""
-    text = "".join(sign if sign.isprintable() else "?" for sign in str(value))
-    return text if len(text) <= 60 else f"{text[:60]}…"

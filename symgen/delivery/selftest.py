@@ -20,7 +20,7 @@ from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.verification.floating import allowance, differs
-from symgen.verification.residuals import RESIDUALS, natural
+from symgen.verification.residuals import RESIDUALS, natural, right
 from symgen.verification.truth import Truth
 
 STATES = 3
@@ -37,12 +37,19 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: Progra
 
 def _cases(program: Program, truth: Truth, text: TextOptions) -> Iterable[SelfTestCase]:
     exact, arguments = truth.results(program.function), truth.arguments(program.function, truth.states)
-    unit, whole = REALS[program.real].eps * (allowance(program, truth, text) + ROUNDING), differs(program, truth)
+    eps = REALS[program.real].eps
+    unit, whole = eps * (allowance(program, truth, text) + ROUNDING), differs(program, truth)
+    summed = eps * (truth.mechanism.nv + 3) / 2   # M and b are printed, and M x − b summed, in the real type
     names = [port.name for port in program.outputs]
-    summed = REALS[program.real].eps * (truth.mechanism.nv + 3) / 2   # M and b are printed, and M x − b summed, in the real type
-    equations = {name: _equations(name, exact, truth, unit + summed) for name in names if name in RESIDUALS}
-    bounds = {name: unit * (_reached(name, exact, truth) if name in equations else natural(program.function, name, truth, whole))
-              for name in names}
+    bounds, equations = {}, {}
+    for name in names:
+        if name in RESIDUALS:
+            with truth.scalars.working():
+                size = RESIDUALS[name](exact, truth).size
+            bounds[name] = unit * _reached(size, truth)
+            equations[name] = _equations(name, truth, (unit + summed) * size)
+        else:
+            bounds[name] = unit * natural(program.function, name, truth, whole)
     for state in range(truth.count):
         yield SelfTestCase(
             program.function,
@@ -61,21 +68,14 @@ def _fractions(balls: Array) -> tuple[Fraction, ...]:
     return tuple(middle(ball) for ball in np.ravel(balls))
 
 
-def _equations(name: str, exact: Mapping[str, Array], truth: Truth, unit: float) -> list[Equation]:
-    """M x = b at every state, each entry of it known to `unit`s of its size."""
-    nv = truth.mechanism.nv
-    identity = truth.scalars.array(np.eye(nv, dtype=int))
-    with truth.scalars.working():
-        right = {"a": lambda: truth.balls["tau"] - truth.bias, "x": lambda: truth.balls["b"],
-                 "Minv": lambda: np.broadcast_to(identity, (truth.count, nv, nv))}[name]()
-        size = RESIDUALS[name](exact, truth).size
-    return [Equation(_fractions(mass), _fractions(b), tuple(np.ravel(bound).tolist()))
-            for mass, b, bound in zip(truth.mass_matrix, right, size * unit, strict=True)]
+def _equations(name: str, truth: Truth, tolerances: Array) -> list[Equation]:
+    """M x = b at every state, M by its lower triangle."""
+    lower = np.tril_indices(truth.mechanism.nv)
+    return [Equation(_fractions(mass[lower]), _fractions(b), tuple(np.ravel(allowed).tolist()))
+            for mass, b, allowed in zip(truth.mass_matrix, right(truth, name), tolerances, strict=True)]
 
 
-def _reached(name: str, exact: Mapping[str, Array], truth: Truth) -> Array:
-    """How far a residual of the size allowed may take the answer: |M⁻¹| times that size."""
-    with truth.scalars.working():
-        size = RESIDUALS[name](exact, truth).size
+def _reached(size: Array, truth: Truth) -> Array:
+    """How far a residual of such a size may take the answer: |M⁻¹| times that size."""
     inverse = np.abs(np.asarray(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
     return np.asarray(inverse @ size if size.ndim == 3 else (inverse @ size[..., None])[..., 0])

@@ -20,12 +20,11 @@ from symgen.description.quantities import (
     fraction_text,
     is_writable,
     is_writable_angle,
-    printable,
     shown,
 )
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
-from symgen.errors import RequestError
+from symgen.errors import RequestError, printable
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import (
     BASE,

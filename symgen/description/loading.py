@@ -17,10 +17,10 @@ from symgen.description.assembly import LONGEST_NAME, assemble
 from symgen.description.canonical import to_toml
 from symgen.description.locking import LockValue
 from symgen.description.lookup import in_folder, missing
-from symgen.description.quantities import Place, printable, rational, shown
+from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
-from symgen.errors import ArgumentError, DescriptionError, UnknownName
+from symgen.errors import ArgumentError, DescriptionError, UnknownName, printable
 from symgen.mechanism import Mechanism, Vector3
 
 LARGEST_FILE = 50_000_000

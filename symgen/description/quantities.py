@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symgen.errors import DescriptionError
+from symgen.errors import DescriptionError, printable
 from symgen.mechanism import Angle
 
 DIGITS = 60
@@ -34,14 +34,7 @@ _FACTOR = re.compile(r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?
 
 def shown(text: object, width: int = 40) -> str:
     """`text` quoted for an error sentence: one line, printable, cut to `width` characters."""
-    whole = str(text)
-    cut = whole[:width] + ("…" if len(whole) > width else "")
-    return f"'{printable(cut)}'"
-
-
-def printable(text: str) -> str:
-    """`text` with a mark for each character that a terminal would obey and not print."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else "�" for c in text)
+    return f"'{printable(str(text), width)}'"
 
 
 @dataclass(frozen=True)

@@ -65,19 +65,19 @@ def times(matrix: Array, vector: Array) -> Array:
     return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
-def driven(difference: Array, size: Array, right: Array, truth: Truth) -> Distance:
-    """Of a residual M x − right, joint by joint, weighed with 1/√s_j."""
+def driven(difference: Array, size: Array, b: Array, truth: Truth) -> Distance:
+    """Of a residual M x − b, joint by joint, weighed with 1/√s_j."""
     weights = 1 / truth.sizes.roots
-    return Distance(difference, size, largest(right * weights), largest(size * weights), weights)
+    return Distance(difference, size, largest(b * weights), largest(size * weights), weights)
 
 
 def _forward_dynamics(results: Mapping[str, Array], truth: Truth) -> Distance:
-    mass, a, tau = truth.mass_matrix, results["a"], truth.balls["tau"]
-    return driven(times(mass, a) + truth.bias - tau, truth.sizes.driven(a), tau - truth.bias, truth)
+    a, b = results["a"], right(truth, "a")
+    return driven(times(truth.mass_matrix, a) - b, truth.sizes.driven(a), b, truth)
 
 
 def _solve(results: Mapping[str, Array], truth: Truth) -> Distance:
-    return solved(truth.mass_matrix, results["x"], truth.balls["b"], truth)
+    return solved(truth.mass_matrix, results["x"], right(truth, "x"), truth)
 
 
 def solved(mass: Array, x: Array, b: Array, truth: Truth) -> Distance:
@@ -105,6 +105,17 @@ RESIDUALS: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
     "Minv": _inverse,
 }
 """Results judged by residual: (results over balls, truth) → distance; the rest are compared with the reference."""
+
+
+def right(truth: Truth, result: str) -> Array:
+    """b of the equation M x = b that a result of RESIDUALS solves, over balls, (count, …) as the result is."""
+    if result == "a":
+        with truth.scalars.working():
+            return np.asarray(truth.balls["tau"] - truth.bias)
+    if result == "x":
+        return truth.balls["b"]
+    identity = truth.scalars.array(np.eye(truth.mechanism.nv, dtype=int))
+    return np.broadcast_to(identity, (truth.count, *identity.shape))
 
 
 def distances(function: str, results: Mapping[str, Array], truth: Truth, whole: bool = False) -> dict[str, Distance]:

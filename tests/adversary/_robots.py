@@ -164,7 +164,7 @@ def told(made: Mechanism) -> str:
             return f"Fraction({str(value)!r})"
         if value is None or isinstance(value, str | int):
             return repr(value)
-        fields = ", ".join(f"{name}={of(getattr(value, name))}" for name in value.__dataclass_fields__)   # type: ignore[attr-defined]
+        fields = ", ".join(f"{name}={of(getattr(value, name))}" for name in value.__dataclass_fields__)
         return f"{type(value).__name__}({fields})"
 
     return ("from fractions import Fraction\n\n"

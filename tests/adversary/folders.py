@@ -61,7 +61,7 @@ def _attacked(random: Random, whole: Path, folder: Path) -> Failure | None:
         found = "passes" if report.passed and all(check.passed for check in report.of("files")) else ""
     except SymgenError as error:
         found = "" if "\n" not in str(error) else "has an error of several lines"
-    except Exception as error:
+    except Exception as error:   # whatever it is, verify may not end in it
         found = f"ends in {type(error).__name__}: {error}"
     files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     shutil.rmtree(folder)

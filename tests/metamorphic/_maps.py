@@ -139,4 +139,4 @@ class Map:
 def unchanged(count: int, **changes: object) -> Map:
     """Of `count` joints, all as before but for `changes`."""
     told: dict[str, object] = {"order": tuple(range(count)), "scale": (ONE,) * count, "zero": (Fraction(0),) * count}
-    return Map(**{**told, **changes})  # type: ignore[arg-type]
+    return Map(**{**told, **changes})

@@ -222,5 +222,5 @@ def _scaled(step: Step, by: Fraction) -> Step:
 
 
 def _six(moments: object) -> tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]:
-    xx, xy, xz, yy, yz, zz = moments  # type: ignore[misc,attr-defined]
+    xx, xy, xz, yy, yz, zz = moments
     return xx, xy, xz, yy, yz, zz
