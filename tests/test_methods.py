@@ -18,6 +18,7 @@ from symgen import methods
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Numbers, evaluate
+from symgen.mechanism import Body, Part
 from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, Scalars
@@ -348,6 +349,19 @@ def test_the_determinant_of_a_massless_leaf_is_zero(method: str | None) -> None:
     if method is not None and methods.find(method).refusal(arm) is not None:
         pytest.skip("the method refuses this robot by name")
     assert (run(symgen.program(arm, "mass_matrix_determinant", method), draw(arm, 2))["det"] == 0).all()
+
+
+def test_a_determinant_is_no_quotient_of_nothing_by_nothing() -> None:
+    """A rod along its own axis, and a mass that turns about the same: a pivot is x sin² + x cos² − x, by which `udut` divided."""
+    rod = tuple(Fraction(x, 1000) for x in (1, 0, 0, 1, 0, 0))
+    arm = point_mass_arm(1, 1, 1)
+    between = Body("b1", (Part("b1", (), Fraction(1), rod),))
+    arm = replace(arm, joints=(*arm.joints[:2], replace(arm.joints[2], pose=())), bodies=(arm.bodies[0], between, arm.bodies[2]))
+    with pytest.raises(RequestError, match=r"by udut divides by the mass matrix, which is singular: joint 'j[12]'"):
+        symgen.program(arm, "mass_matrix_determinant", "udut")
+    chosen = symgen.program(arm, "mass_matrix_determinant")
+    assert (run(chosen, draw(arm, 2))["det"] == 0).all()
+    assert chosen.passed_over == ()
 
 
 def test_a_massless_leaf_has_inverse_dynamics() -> None:

@@ -32,7 +32,7 @@ from symgen.verification.evaluating import Results, Runner, in_machine_reals
 from symgen.verification.floating import allowance, check_floating
 from symgen.verification.report import Check, Report
 from symgen.verification.truth import Truth
-from tests.robots_for_tests import random_mechanism, robot
+from tests.robots_for_tests import point_mass_arm, random_mechanism, robot
 
 HARD, EASY = "forward_dynamics=constraint_force:parallel", "forward_dynamics=composite_body"
 
@@ -123,6 +123,40 @@ def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None
         replace(body, parts=tuple(replace(part, mass=part.mass * 1000, moments=tuple(x * 1000 for x in part.moments))
                                   for part in body.parts)) for body in light("1").bodies))
     assert freedom(heavy) == of[0]
+
+
+def test_directions_in_which_no_joint_moves_count_as_well() -> None:
+    """Slides keep small links from turning. M knows nothing of that, and det M by way of the constraints lost seven digits."""
+    made = random_mechanism(3, 5, joints=("prismatic",))
+    small = tuple(replace(body, parts=tuple(replace(part, moments=tuple(x / 10**6 for x in part.moments)) for part in body.parts))
+                  for body in made.bodies)
+    gantry = replace(made, bodies=small)
+    assert freedom(gantry) > 1e3 * freedom(made)
+    truth = Truth(gantry, 2)
+    for method, verdict in (("constraint_force", "not judged"), ("fixman:spatial", "not judged"), ("riccati", "passed")):
+        program = deriving.derive(gantry, "mass_matrix_determinant", method, ProgramOptions("float"))
+        assert check_floating(program, in_machine_reals(program), truth, method).verdict == verdict, method
+
+
+def test_a_division_by_nothing_is_no_error_where_m_is_singular_within_the_round_off() -> None:
+    """Two joints about one axis, the body between them of 1e-9 of the other's inertia: a pivot in float may well be zero."""
+    arm = point_mass_arm(1, 1, 1)
+    speck = replace(arm.bodies[0], parts=tuple(replace(part, mass=Fraction(1, 10**9)) for part in arm.bodies[1].parts))
+    nearly = replace(arm, joints=(*arm.joints[:2], replace(arm.joints[2], pose=())), bodies=(arm.bodies[0], speck, arm.bodies[2]))
+
+    def broken(made: Mechanism, function: str) -> Check:
+        program = deriving.derive(made, function, "composite_body", ProgramOptions("float"))
+        honest = in_machine_reals(program)
+
+        def infinite(arguments: Any) -> Results:
+            return {result: np.full_like(values, np.inf) for result, values in honest(arguments).items()}
+
+        return check_floating(program, infinite, Truth(made, 2), function)
+
+    for function in ("mass_matrix_solve", "inverse_mass_matrix", "mass_matrix"):
+        assert broken(arm, function).verdict == "failed", function
+        assert broken(nearly, function).verdict == ("failed" if function == "mass_matrix" else "not judged"), function
+    assert broken(nearly, "mass_matrix_solve").unjudged.startswith("loses its digits here (")
 
 
 def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symgen.ir import Program, check
+from symgen.passes.balance import balance
 from symgen.passes.divide import divide
 from symgen.passes.eliminate import eliminate
 from symgen.passes.factor import factor
@@ -13,7 +14,7 @@ from symgen.passes.value_number import value_number
 FIRST = (eliminate, value_number)
 """After these, no row is idle or repeated: what is left over changes the count by a few per cent."""
 PIPELINE = (
-    *FIRST, fold, value_number, eliminate, gather, factor, value_number, fold, eliminate, divide, eliminate,
+    *FIRST, fold, value_number, eliminate, gather, factor, value_number, fold, eliminate, divide, balance, eliminate,
 )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from symgen import methods, shelf
 from symgen.derivation.constants import LostDigits
 from symgen.derivation.scalars import TooManyRows
 from symgen.errors import MethodRefusal, OutOfReach
+from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
@@ -16,6 +19,9 @@ from symgen.options import ProgramOptions
 from symgen.programs import deriving
 from symgen.programs.deriving import once
 from symgen.reals import loses
+
+if TYPE_CHECKING:
+    from symgen.reference.regularity import Loss
 
 OF_A_CALL = 5
 """Round-offs that any call has: of constants, of a sine (computed in whatever way), and of a logarithm."""
@@ -28,11 +34,21 @@ def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
     return tuple(m for m in methods.providers(function) if methods.find(m).refusal(mechanism) is None)
 
 
-def best(mechanism: Mechanism, function: str, options: ProgramOptions) -> Program:
-    """By the method with the fewest operations for this robot (mul + add + div; ties by name) that does not lose its digits."""
+def divides_by_pivots(made: Program) -> bool:
+    """Whether a function that every robot has, singular or not, is made by dividing: a determinant by way of an elimination."""
+    return made.operations["div"] > 0 and not FUNCTIONS[made.function].needs_inverse
+
+
+def best(mechanism: Mechanism, function: str, options: ProgramOptions,
+         loss: Callable[[], Loss | None] = lambda: None) -> Program:
+    """By the method with the fewest operations for this robot (mul + add + div; ties by name) that does not lose its digits.
+
+    `loss` is asked where a method divides by pivots of M, which are nothing where M is singular.
+    """
     found: Program | None = None
     lost: dict[str, str] = {}
     weighed: list[str] = []
+    singular: str | None = None
     longest = dearest = None
     seen, hopeless = set(), []
     # Methods that take all constraint forces apart are long. On a long chain so are those that pair every joint with every other.
@@ -58,6 +74,10 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
         except LostDigits as error:
             lost[method] = str(error)
             continue
+        if divides_by_pivots(candidate) and (none := loss()):
+            singular = f"{function} of '{mechanism.name}' divides by {none.sentence}"
+            weighed.append(f"{method} left (it divides by pivots of a singular matrix)")
+            continue
         if _loses(mechanism, method, options, candidate.depth):
             hopeless.append(method)
             continue
@@ -73,8 +93,8 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
         with suppress(TooManyRows, MethodRefusal, LostDigits):
             return once(mechanism, function, method, options)
     if found is None:
-        if lost:
-            raise OutOfReach(next(iter(lost.values())))
+        if singular or lost:
+            raise OutOfReach(singular or next(iter(lost.values())))
         raise OutOfReach(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {deriving.ROW_BUDGET} rows by every "
             "method; lock joints that do not matter with --lock, or ask for other functions with -f"

@@ -99,7 +99,7 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
         raise RequestError(known["refused"])
     found = known and from_plain(known["program"])
     if found and (found.function, found.method) == (function, method):
-        return replace(found, real=options.real)
+        return _dividing_by_something(mechanism, replace(found, real=options.real), options)
     try:
         derived = once(mechanism, function, method, options)
     except TooManyRows:
@@ -108,7 +108,14 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
         shelf.keep({"refused": refused}, "program", *key)
         raise RequestError(refused) from None
     shelf.keep({"program": to_plain(replace(derived, real=DOUBLE.name))}, "program", *key)
-    return derived
+    return _dividing_by_something(mechanism, derived, options)
+
+
+def _dividing_by_something(mechanism: Mechanism, found: Program, options: ProgramOptions) -> Program:
+    """The Program. RequestError where the pivots of a singular M are among what it divides by: det M is 0 there, by others."""
+    if choosing.divides_by_pivots(found) and (lost := loss(mechanism, options.payload)):
+        raise RequestError(f"{found.function} of '{mechanism.name}' by {found.method} divides by {lost.sentence}")
+    return found
 
 
 def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Program | str:
@@ -117,7 +124,7 @@ def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pro
     known = shelf.find("choice", *key)
     if known is None:
         try:
-            found = choosing.best(mechanism, function, options)
+            found = choosing.best(mechanism, function, options, lambda: loss(mechanism, options.payload))
         except OutOfReach as error:
             shelf.keep({"refused": str(error)}, "choice", *key)
             return str(error)

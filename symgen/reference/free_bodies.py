@@ -1,7 +1,8 @@
 """How much easier a joint would move, were its links free of all others: what a method loses that takes the constraints away.
 
 M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ is a difference: of what each link would do were it free, and of what its neighbours keep
-it from. Where the links are light beside what they carry, the two nearly cancel.
+it from. Where the links are light beside what they carry, the two nearly cancel. So do the pivots of H_bb, in directions in which
+no joint moves: a gantry's slides keep light links from turning, of which M knows nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from symgen.joints import Turning
-from symgen.mechanism import Mechanism
+from symgen.mechanism import BASE, Mechanism
+from symgen.reference.carried import carried, origins
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
@@ -23,54 +24,56 @@ NO_MOMENT = 1e-12
 
 @lru_cache(maxsize=64)
 def freedom(mechanism: Mechanism, payload: str | None = None) -> float:
-    """Round-offs of M⁻¹ that one of H_aa's terms comes to, the most at a few seeded states.
+    """Round-offs of M⁻¹ that one of the terms of H comes to, the most at a few seeded states.
 
-    With M_jj and h_j, the acceleration of joint j by a unit of force once the two links beside it are free, they are
-    (Σ √(M_jj h_j))²/n: no joint's unit changes that, and no frame. Two digits are kept, so that whatever is decided by it
-    does not hang on the last ones of a machine's library.
+    All that joint j carries, taken as one body, has a mass m_j and an inertia J_j about the joint. Once the two links beside it
+    are free, a unit of torque turns them by t_j at most, and a unit of force shifts them by s_j. The terms are
+    (Σ √(J_j t_j) + √(m_j s_j))² / 2n: those of H_aa where a joint moves, and of H_bb where it does not, whose pivots det M needs.
+    No unit changes that, and no frame. Two digits are kept, so that whatever is decided by it does not hang on the last ones of a
+    machine's library.
     """
+    with np.errstate(all="ignore"):   # what is larger than any double is infinitely free
+        found = _freedom(mechanism, payload)
+    return float(f"{np.where(np.isnan(found), np.inf, found).max():.1e}")
+
+
+def _freedom(mechanism: Mechanism, payload: str | None) -> Array:
     states = draw_states(mechanism, STATES, payload=payload)
     reference = Reference(mechanism, FLOAT, payload=payload)
     load = states["payload"].astype(float) if payload is not None else None
-    weights = np.diagonal(reference.mass_matrix(states["q"].astype(float), load), axis1=-2, axis2=-1)
-    terms = np.sqrt(np.abs(weights) * _free(reference, load)).sum(axis=-1) ** 2
-    return float(f"{terms.max() / weights.shape[-1]:.1e}")
+    placed = reference.placements(states["q"].astype(float))
+    roots = origins(placed, STATES)
+    masses, inertias = np.zeros((2, STATES, len(mechanism.bodies)))
+    for mass, place, inertia, bodies in carried(reference, placed, load):
+        for body in bodies:
+            masses[:, body] += mass
+            inertias[:, body] += mass * np.linalg.norm(place - roots[body], axis=-1) ** 2 + inertia
+    alone = [_body(reference, body, None if load is None else load[:1]) for body in range(len(mechanism.bodies))]
+    terms = np.zeros(STATES)
+    for j, joint in enumerate(mechanism.joints):
+        turned = shifted = np.zeros(STATES)
+        for body in (j, joint.parent):
+            if body != BASE:
+                centre, light, turning = alone[body]
+                far = np.linalg.norm(roots[body] + placed[body].turn[0] @ centre - roots[j], axis=-1)
+                turned = turned + turning
+                shifted = shifted + light + far**2 * turning
+        terms += np.sqrt(inertias[:, j] * turned) + np.sqrt(masses[:, j] * shifted)
+    return np.asarray(terms**2 / (2 * len(mechanism.joints)))
 
 
-def _free(reference: Reference, load: Array | None) -> Array:
-    """h_j (NV,): a torque on two free bodies turns them by at most 1/λ each, with λ the least principal moment; a force at a
-    distance d from the centre moves them by at most 1/m + d²/λ. Loads (count, 10) are judged by the first one."""
-    mechanism, first = reference.mechanism, None if load is None else load[:1]
-    bodies = [_body(reference, i, first) for i in range(len(mechanism.bodies))]
-    found = np.zeros(mechanism.nv)
-    for k, (i, _) in enumerate(mechanism.dofs):
-        beside = [bodies[b] for b in (i, mechanism.joints[i].parent) if b >= 0]
-        turning, sliding = _shares(mechanism, k)
-        light = any(not m > 0 for m, _, _ in beside)
-        found[k] = np.inf if light else sum(sliding * (1 / m + far**2 / least) + turning / least for m, far, least in beside)
-    return found
-
-
-def _shares(mechanism: Mechanism, k: int) -> tuple[float, float]:
-    """Squares of the torque and of the force along the axis that a unit of generalized force comes to."""
-    joint, of = mechanism.dofs[k]
-    rates = [(isinstance(step, Turning), float(step.rate)) for step in mechanism.joints[joint].motions if step.of == of]
-    whole = sum(rate**2 for _, rate in rates)
-    turning, sliding = (sum((rate / whole) ** 2 for turns, rate in rates if turns is wanted) for wanted in (True, False))
-    return turning, sliding
-
-
-def _body(reference: Reference, index: int, load: Array | None) -> tuple[float, float, float]:
-    """Mass, distance of the centre from the joint and least principal moment about it of all that a body carries."""
+def _body(reference: Reference, index: int, load: Array | None) -> tuple[Array, float, float]:
+    """Of a free body: its centre (3,) in its own axes, and at most how much a unit of force shifts that and one of torque turns
+    it, 1/m and 1/λ with λ the least principal moment. A `load` is judged by its first state."""
     parts = [part for part in reference.parts(load) if part.body == index]
     m = float(sum(np.ravel(part.mass)[0] for part in parts))
     if not m > 0:
-        return m, 0.0, 0.0
-    centre = sum(np.ravel(part.mass)[0] * part.centre.reshape(-1, 3)[0] for part in parts) / m
+        return np.zeros(3), np.inf, np.inf
+    centre = np.asarray(sum(np.ravel(part.mass)[0] * part.centre.reshape(-1, 3)[0] for part in parts) / m)
     inertia = np.zeros((3, 3))
     for part in parts:
         d = part.centre.reshape(-1, 3)[0] - centre
         inertia += part.inertia.reshape(-1, 3, 3)[0] + np.ravel(part.mass)[0] * (d @ d * np.eye(3) - np.outer(d, d))
     moments = np.linalg.eigvalsh(inertia)
     felt = moments[moments > NO_MOMENT * moments[-1]]   # a flat link turns about one axis, a thin rod about two
-    return m, float(np.linalg.norm(centre)), float(felt[0]) if len(felt) else float("inf")
+    return centre, 1 / m, 1 / float(felt[0]) if len(felt) else 0.0

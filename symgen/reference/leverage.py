@@ -10,7 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from symgen.mechanism import BASE, Mechanism
+from symgen.mechanism import Mechanism
+from symgen.reference.carried import carried, origins
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
@@ -33,22 +34,16 @@ def _leverage(mechanism: Mechanism, payload: str | None) -> float:
     reference = Reference(mechanism, FLOAT, payload=payload)
     load = states["payload"].astype(float) if payload is not None else None
     placed = reference.placements(states["q"].astype(float))
-    origins = [np.broadcast_to(at.shift[0], (STATES, 3)) for at in placed]
-    centres = [_centre(reference, body, placed[body].turn[0], origin) for body, origin in enumerate(origins)]
+    roots = origins(placed, STATES)
+    centres = [_centre(reference, body, placed[body].turn[0], root) for body, root in enumerate(roots)]
     near, far = np.zeros((2, STATES, len(mechanism.bodies)))
-    for part in reference.parts(load):
-        if part.body == BASE:
-            continue
-        at, mass = placed[part.body], np.asarray(part.mass, dtype=float)
-        place = at.shift[0] + (at.turn[0] @ np.asarray(part.centre, dtype=float)[..., None])[..., 0]
-        inertia = np.linalg.norm(np.asarray(part.inertia, dtype=float), axis=(-2, -1))
-        body, short, long = part.body, np.zeros(STATES), np.zeros(STATES)
-        while body != BASE:
-            short = np.maximum(short, np.linalg.norm(place - origins[body], axis=-1))
+    for mass, place, inertia, bodies in carried(reference, placed, load):
+        short, long = np.zeros(STATES), np.zeros(STATES)
+        for body in bodies:
+            short = np.maximum(short, np.linalg.norm(place - roots[body], axis=-1))
             long = np.maximum(long, np.linalg.norm(place - centres[body], axis=-1))
             near[:, body] += mass * short**2 + inertia
             far[:, body] += mass * np.maximum(short, long) ** 2 + inertia
-            body = mechanism.joints[body].parent
     ratio = np.divide(far, near, out=np.ones_like(far), where=near != 0)
     return max(1.0, float(f"{np.where(np.isnan(ratio), np.inf, ratio).max():.1e}"))
 

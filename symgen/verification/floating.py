@@ -11,15 +11,20 @@ relative error of M.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from symgen import methods
 from symgen.backends import printer
+from symgen.errors import RequestError
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.programs.choosing import terms
 from symgen.reals import LOST, REALS, loses
+from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
+from symgen.verification.log_sizes import trace
 from symgen.verification.report import Check, lost_digits
 from symgen.verification.residuals import distances, worst
 from symgen.verification.truth import Truth
@@ -52,7 +57,9 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
     lost = allowed if none else 0.0
     broken = next((name for name, values in results.items() if not np.isfinite(values).all()), None)
     if broken is not None:   # a ball made of NaN or infinity would hide which result it came from
-        return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", lost_digits(allowed) * none, none)
+        lost = lost or _singular(program, truth, results[broken], allowed)
+        why = lost_digits(lost) if lost else ""
+        return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", why, lost > 0)
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
     with truth.scalars.working():
         for name, found in distances(program.function, entered, truth, differs(program, truth)).items():
@@ -64,3 +71,17 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
     if lost and (none or units <= allowed):
         return Check("floating", label, units, allowed, " eps", where, lost_digits(lost), True)
     return Check("floating", label, units, allowed, " eps", where)
+
+
+def _singular(program: Program, truth: Truth, result: Array, allowed: float) -> float:
+    """How many round-offs of M's inverse are allowed, where a matrix so near to M is singular; else 0.
+
+    Whoever divides by its pivots may then divide by nothing. It counts only if M is so at every state that broke.
+    """
+    if not program.operations["div"]:
+        return 0.0
+    broken = ~np.isfinite(result.reshape(truth.count, -1)).all(axis=-1)
+    with suppress(RequestError):   # M itself is singular, and then nobody may divide
+        least = float(trace(truth, truth.sizes.roots)[broken].min())
+        return allowed * least if allowed * least * REALS[program.real].eps >= 1 else 0.0
+    return 0.0

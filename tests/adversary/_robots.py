@@ -106,7 +106,8 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
     shape = random.choice([*SHAPES] if n > 1 else ["chain"])
     square, flat = random.random() < 0.4, random.random() < 0.15
     reach = random.choice((0.5, 0.5, 0.5, 0.05, 5.0))
-    names = [random.choice(kinds()) if not flat else "revolute" for _ in range(n)]
+    alike = random.random() < 0.15   # a gantry, an arm of screws: M then knows nothing of what no joint moves
+    names = ["revolute"] * n if flat else [random.choice(kinds())] * n if alike else random.choices(kinds(), k=n)
     joints, bodies, frames = [], [], []
     before: Vector3 = Z_AXIS
     for i, kind in enumerate(names):
