@@ -174,7 +174,8 @@ class Attack:
         if number == signal.SIGKILL:
             held = late or code == -signal.SIGKILL
         else:   # before the command begins Python itself answers
-            # Python may still die of the signal itself once the line is said; a shell shows 128 + its number either way.
+            # Where SIGINT met Python in an `exec` of a text, by which a dataclass is made, `python -m` dies of it in the end,
+            # however it was answered. A shell shows 128 + its number either way.
             held = late or (code in (128 + number, -number) and lines == 1) or (code in (-number, 1) and "symgen: " not in said
                                                                      and "in _dispatch" not in said)
         if not held:
