@@ -8,17 +8,20 @@ from symgen.passes.rewrite import Rewriter
 
 def eliminate(program: Program) -> Program:
     """The same Program without dead rows; inputs that are never read stay arguments."""
-    alive = [False] * len(program.rows)
+    rows = program.rows
+    alive = [False] * len(rows)
     for port in program.outputs:
         for r in port.rows:
             alive[r] = True
-    for i in reversed(range(len(program.rows))):
+    for i in reversed(range(len(rows))):
         if alive[i]:
-            for a in program.rows[i].args:
+            for a in rows[i][1]:
                 alive[a] = True
     if all(alive):
         return program
-    out = Rewriter(program)
-    for i, row in enumerate(program.rows):
-        out.place.append(out.keep(row) if alive[i] else -1)
+    out, first = Rewriter(program), alive.index(False)
+    out.rows, out.place = list(rows[:first]), list(range(first))   # before the first dead row nothing moves
+    keep, place = out.keep, out.place.append
+    for i in range(first, len(rows)):
+        place(keep(rows[i]) if alive[i] else -1)
     return out.finish()

@@ -6,11 +6,10 @@ for stays. This is local: one sum at a time, never across operators.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from symgen.ir import Program, Row
 from symgen.passes.rewrite import Rewriter, leaves, uses
 
+SUMS = ("add", "sub")
 Term = tuple[int, tuple[int, ...]]
 """A signed product: (sign, rows of its factors)."""
 
@@ -20,20 +19,20 @@ def factor(program: Program) -> Program:
     rows, count = program.rows, uses(program)
     inner = [False] * len(rows)
     for row in rows:
-        if row.op in ("add", "sub"):
-            for a in row.args:
-                if rows[a].op in ("add", "sub") and count[a] == 1 and not rows[a].name:
+        if row[0] in SUMS:
+            for a in row[1]:
+                below = rows[a]
+                if count[a] == 1 and below[0] in SUMS and not below[3]:
                     inner[a] = True
     out = Rewriter(program)
+    places, keep = out.place, out.keep
     for i, row in enumerate(rows):
         place = -1
-        if row.op in ("add", "sub") and not inner[i]:
+        if row[0] in SUMS and not inner[i]:
             terms = _terms(program, count, i, inner)
-            if sum(len(factors) > 1 for _, factors in terms) > 1 and _shared(terms) is not None:
-                place = _emit(out, [(s, tuple(out.place[f] for f in fs)) for s, fs in terms], row)
-        if place < 0:
-            place = out.keep(row)
-        out.place.append(place)
+            if len(terms) > 1 and sum(len(factors) > 1 for _, factors in terms) > 1 and _shared(terms) is not None:
+                place = _emit(out, [(s, tuple(places[f] for f in fs)) for s, fs in terms], row)
+        places.append(keep(row) if place < 0 else place)
     return out.finish()
 
 
@@ -41,22 +40,29 @@ def _terms(program: Program, count: list[int], root: int, inner: list[bool]) -> 
     """The signed products that a sum adds up; a product is taken apart where its inner rows serve nothing else."""
     rows = program.rows
 
+    def single(r: int) -> bool:
+        return count[r] == 1 and not rows[r][3]
+
     def factors(r: int) -> tuple[int, ...]:
-        def single(x: int) -> bool:
-            return count[x] == 1 and not rows[x].name
-
-        if rows[r].op != "mul" or not single(r):
+        if rows[r][0] != "mul" or not single(r):
             return (r,)
-        return tuple(f for _, f in leaves(rows, r, ("mul",), single))
+        a, b = rows[r][1]
+        if rows[a][0] != "mul" and rows[b][0] != "mul":
+            return (a, b)
+        return tuple([f for _, f in leaves(rows, r, ("mul",), single)])
 
-    return [(sign, factors(r)) for sign, r in leaves(rows, root, ("add", "sub"), inner.__getitem__)]
+    return [(sign, factors(r)) for sign, r in leaves(rows, root, SUMS, inner.__getitem__)]
 
 
 def _shared(terms: list[Term]) -> int | None:
     """The factor that stands in most terms, the earliest row among equals; None when none stands in two."""
-    tally = Counter(f for _, factors in terms if len(factors) > 1 for f in dict.fromkeys(factors))
-    best = min(tally.items(), key=lambda item: (-item[1], item[0]), default=None)
-    return best[0] if best and best[1] > 1 else None
+    tally: dict[int, int] = {}
+    for _, factors in terms:
+        if len(factors) > 1:
+            for f in set(factors):
+                tally[f] = tally.get(f, 0) + 1
+    most = max(tally.values(), default=0)
+    return min(f for f in tally if tally[f] == most) if most > 1 else None
 
 
 def _emit(out: Rewriter, terms: list[Term], root: Row) -> int:

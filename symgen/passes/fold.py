@@ -15,21 +15,30 @@ _ACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 def fold(program: Program) -> Program:
     """The same Program with trivial rows replaced by what they equal."""
     out = Rewriter(program)
+    place, keep = out.place, out.keep
     constants: dict[tuple[int, int], int] = {}
+    fixed: dict[int, Fraction] = {}
+    """The constants by where they now stand."""
 
     def constant(value: Fraction) -> int:
         key = value.numerator, value.denominator   # told apart sooner than a Fraction
         if key not in constants:
             constants[key] = out.put(Row("const", (), value))
+            fixed[constants[key]] = value
         return constants[key]
 
     for row in program.rows:
-        args = out.moved(row.args)
-        values = [found.value if (found := out.rows[a]).op == "const" else None for a in args]
-        if any(value is not None for value in values) or row.op in ("const", "neg") or (row.op == "sub" and args[0] == args[1]):
-            out.place.append(_simpler(row, args, values, constant, out))
-        else:
-            out.place.append(out.put(with_args(row, args)))
+        op, args = row[0], row[1]
+        if len(args) == 2:
+            a, b = place[args[0]], place[args[1]]
+            if a not in fixed and b not in fixed and (a != b or op != "sub"):   # as most are
+                place.append(keep(row))
+                continue
+        elif op != "const" and op != "neg":
+            place.append(keep(row))
+            continue
+        moved = out.moved(args)
+        place.append(_simpler(row, moved, [fixed.get(x) for x in moved], constant, out))
     return out.finish()
 
 

@@ -8,6 +8,8 @@ from symgen.ir import Program, Row
 from symgen.passes.rewrite import Rewriter, leaves, uses
 
 SUMS = ("add", "sub")
+KINDS = {"add": SUMS, "sub": SUMS, "mul": ("mul",)}
+"""What an operation may be gathered with."""
 
 
 def gather(program: Program) -> Program:
@@ -18,20 +20,25 @@ def gather(program: Program) -> Program:
         return count[r] == 1 and not rows[r].name
 
     out = Rewriter(program)
+    place, keep = out.place, out.keep
     held = [0] * len(rows)
     """How many constants a sum or product adds up or multiplies."""
     for i, row in enumerate(rows):
-        ops = SUMS if row.op in SUMS else ("mul",) if row.op == "mul" else ()
-        if ops:
-            held[i] = sum(1 if rows[a].op == "const" else held[a] for a in row.args
-                          if rows[a].op == "const" or (held[a] and rows[a].op in ops and inside(a)))
-        terms = leaves(rows, i, ops, inside) if held[i] > 1 else []
+        ops = KINDS.get(row[0])
+        if ops is not None:
+            for a in row[1]:
+                below = rows[a]
+                if below[0] == "const":
+                    held[i] += 1
+                elif held[a] and below[0] in ops and inside(a):
+                    held[i] += held[a]
+        terms = leaves(rows, i, ops, inside) if ops and held[i] > 1 else []
         constants = [(s, rows[r].value) for s, r in terms if rows[r].op == "const"]
         if len(constants) < 2:
-            out.place.append(out.keep(row))
+            place.append(keep(row))
             continue
-        rest = [(s, out.place[r]) for s, r in terms if rows[r].op != "const"]
-        out.place.append(_sum(out, constants, rest, row) if ops == SUMS else _product(out, constants, rest, row))
+        rest = [(s, place[r]) for s, r in terms if rows[r].op != "const"]
+        place.append(_sum(out, constants, rest, row) if ops == SUMS else _product(out, constants, rest, row))
     return out.finish()
 
 

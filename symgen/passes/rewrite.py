@@ -23,13 +23,20 @@ class Rewriter:
         self.place: list[int] = []
 
     def put(self, row: Row) -> int:
-        self.rows.append(row)
-        return len(self.rows) - 1
+        rows = self.rows
+        rows.append(row)
+        return len(rows) - 1
 
     def keep(self, row: Row) -> int:
-        """Put a row as it is, its operands where they now stand."""
-        self.rows.append(with_args(row, self.moved(row[1])))
-        return len(self.rows) - 1
+        """Put a row as it is, its operands where they now stand. It is met by the million, so nothing else is called."""
+        rows, args = self.rows, row[1]
+        if args:
+            place = self.place
+            now = (place[args[0]], place[args[1]]) if len(args) == 2 else (place[args[0]],)
+            if now != args:
+                row = _new(Row, (row[0], now, row[2], row[3], row[4]))
+        rows.append(row)
+        return len(rows) - 1
 
     def moved(self, args: Sequence[int]) -> tuple[int, ...]:
         place = self.place

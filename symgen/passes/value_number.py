@@ -11,19 +11,23 @@ COMMUTES = frozenset({"add", "mul"})
 def value_number(program: Program) -> Program:
     """The same Program with each value computed once; the first row stays, and takes a name if only the second had one."""
     out = Rewriter(program)
+    rows, place = out.rows, out.place
     seen: dict[object, int] = {}
     for row in program.rows:
-        op, args, value, _, _ = row
-        args = out.moved(args)
-        if op == "const":   # its two integers are told apart sooner than a Fraction
-            value = (value.numerator, value.denominator)
-        key = (op, args[::-1], value) if op in COMMUTES and args[0] > args[1] else (op, args, value)
-        first = seen.get(key)
-        if first is not None:
-            if row.name and not out.rows[first].name and row.op not in ("const", "input"):
-                out.rows[first] = out.rows[first]._replace(name=row.name)
-            out.place.append(first)
+        op, args, value, name, _ = row
+        key: object
+        if not args:   # a const's two integers are told apart sooner than a Fraction
+            key = (op, value.numerator, value.denominator) if op == "const" else (op, value)
+        elif len(args) == 2:
+            a, b = args = (place[args[0]], place[args[1]])
+            key = (op, b, a) if a > b and op in COMMUTES else (op, a, b)
         else:
-            seen[key] = out.put(with_args(row, args))
-            out.place.append(seen[key])
+            args = (place[args[0]],)
+            key = (op, args)
+        first = seen.setdefault(key, len(rows))
+        if first == len(rows):
+            rows.append(with_args(row, args))
+        elif name and args and not rows[first].name:
+            rows[first] = rows[first]._replace(name=name)
+        place.append(first)
     return out.finish()
