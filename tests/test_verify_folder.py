@@ -191,3 +191,12 @@ def test_a_function_of_no_table_is_refused_in_a_sentence(folder: Path) -> None:
     edit(folder / "manifest.json", '"mass_matrix": {', '"mass_matrixx": {')
     with pytest.raises(SymgenError, match="mass_matrixx"):
         symgen.verify(folder)
+
+
+@pytest.mark.parametrize("key", ["functions", "options"])
+def test_an_emptied_table_of_the_manifest_is_refused_in_a_sentence(folder: Path, key: str) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    for nothing in ("", {}, [], None, 0):
+        (folder / "manifest.json").write_text(json.dumps(manifest | {key: nothing}), encoding="utf-8")
+        with pytest.raises(SymgenError, match=r"its manifest\.json is not one that symgen wrote"):
+            symgen.verify(folder)

@@ -42,8 +42,7 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
     mechanism = load(path)   # refuses a folder that was not generated
     try:
         manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        name, made = str(manifest["robot"]), dict(manifest["functions"])
-        chosen = dict(manifest["options"])
+        name, made, chosen = str(manifest["robot"]), _table(manifest["functions"]), _table(manifest["options"])
         options = ProgramOptions(str(manifest["real"]), **{key: _word(chosen.get(key)) for key in ("frame", "payload", "wrench")})
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")))
@@ -61,6 +60,13 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
     return Folder(mechanism, name, options, printed, methods, sources, header, sincos)
+
+
+def _table(value: object) -> dict[str, Any]:
+    """What no folder of symgen's is without."""
+    if isinstance(value, dict) and value:
+        return value
+    raise TypeError
 
 
 def _word(value: object) -> str | None:
