@@ -11,7 +11,7 @@ from symgen.reference.precision import Array
 ROUNDING = 1e-13
 """Share of the largest entry of M, times its size. M's rounding to double and the computation of its eigenvalues lose less."""
 VANISHING = 1e-60
-"""Share of its diagonal entry. A pivot whose ball holds zero and is no wider than this is zero."""
+"""Share of its diagonal entry's terms. A pivot whose ball holds zero and is no wider than this is zero."""
 
 
 def pivots(matrix: Array) -> list[Any]:
@@ -35,16 +35,16 @@ def pivots(matrix: Array) -> list[Any]:
     return found
 
 
-def determinant(matrix: Array) -> Any:
-    """Π D; NaN where a ball does not show whether a pivot is zero."""
+def determinant(matrix: Array, terms: Array) -> Any:
+    """Π D; NaN where a ball does not show whether a pivot is zero. `terms` (n,) are the sizes of the diagonal entries' terms."""
     found = pivots(matrix)
     if len(found) == len(matrix) and abs(found[0]) > 0:
         return np.prod(np.array(found))
-    return 0 * matrix[0, 0] if _vanishes(found, matrix) else np.nan
+    return 0 * matrix[0, 0] if _vanishes(found, terms) else np.nan
 
 
-def is_positive(matrix: Array) -> bool | None:
-    """Whether a symmetric ball matrix is positive definite; None where its balls do not show it."""
+def is_positive(matrix: Array, terms: Array) -> bool | None:
+    """Whether a symmetric ball matrix is positive definite; None where its balls do not show it. `terms` as of `determinant`."""
     rounded = np.asarray(np.frompyfunc(lambda ball: float(ball.mid()), 1, 1)(matrix), dtype=float)
     widest = max(float(ball.rad()) for ball in matrix.ravel())
     size = float(np.abs(rounded).max())
@@ -55,10 +55,9 @@ def is_positive(matrix: Array) -> bool | None:
     found = pivots(matrix)
     if len(found) == len(matrix) and all(pivot > 0 for pivot in found):
         return True
-    return False if any(pivot < 0 for pivot in found) or _vanishes(found, matrix) else None
+    return False if any(pivot < 0 for pivot in found) or _vanishes(found, terms) else None
 
 
-def _vanishes(found: list[Any], matrix: Array) -> bool:
-    """Whether the pivot that an elimination stopped at is zero."""
-    whole = abs(matrix[len(matrix) - len(found), len(matrix) - len(found)])
-    return bool(abs(found[0]) <= VANISHING * whole)
+def _vanishes(found: list[Any], terms: Array) -> bool:
+    """Whether the pivot that an elimination stopped at is zero. Its diagonal entry may be as well: a rod about its own axis."""
+    return bool(abs(found[0]) <= VANISHING * terms[-len(found)])

@@ -82,16 +82,16 @@ def _symmetric(f: Functions) -> Distance:
 def _positive(f: Functions) -> Distance:
     """1 where a pivot of the Program's M is not positive although the description's own are; NaN where balls do not show it."""
     found = []
-    for mine, true in zip(f("mass_matrix")["M"], f.truth.mass_matrix, strict=True):
-        own = is_positive(mine)
-        declared = True if own else is_positive(true)
+    for mine, true, terms in zip(f("mass_matrix")["M"], f.truth.mass_matrix, f.truth.sizes.diagonal(), strict=True):
+        own = is_positive(mine, terms)
+        declared = True if own else is_positive(true, terms)
         found.append(0.0 if own or declared is False else 1.0 if own is False and declared else np.nan)
     return np.array(found)[:, None], np.ones(len(found))
 
 
 def _determinant(f: Functions) -> Distance:
     det = f("mass_matrix_determinant")["det"]
-    product = np.array([determinant(matrix) for matrix in f("mass_matrix")["M"]])
+    product = np.array([determinant(*one) for one in zip(f("mass_matrix")["M"], f.truth.sizes.diagonal(), strict=True)])
     if f.exact and np.isfinite(f.truth.condition):
         return (det - product)[:, None], largest(product[:, None])
     return (det - product)[:, None], f.truth.sizes.determinant()

@@ -199,8 +199,7 @@ class Sizes:
             det = largest(self.truth.results("mass_matrix_determinant")["det"])
             return np.asarray(det * log_sizes.trace(self.truth, self.roots))
         except RequestError:
-            diagonal = np.array(np.diagonal(self.truth.mass_matrix, axis1=-2, axis2=-1), dtype=float)
-            return np.asarray(np.prod(diagonal, axis=-1))
+            return np.asarray(np.prod(self.diagonal(), axis=-1))   # of its terms: an entry itself may be zero
 
     def of(self, function: str, result: str) -> Array:
         """Natural size of every entry of one result of a function, (count, …) as the result."""
