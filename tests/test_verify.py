@@ -14,7 +14,7 @@ import symgen
 from symgen.delivery.verifying import verify
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
-from symgen.mechanism import Body, Mechanism, Part
+from symgen.mechanism import Z_AXIS, Body, Mechanism, Part
 from symgen.programs import choosing
 from symgen.reference.regularity import loss
 from symgen.reference.states import GRID, draw_states
@@ -24,7 +24,7 @@ from symgen.verification.report import Check, Report
 from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
 from tests.oracles import CLOSED_FORMS, random_tree
-from tests.robots_for_tests import point_mass_arm, robot
+from tests.robots_for_tests import random_mechanism, robot
 
 ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6")
 
@@ -216,11 +216,14 @@ def test_a_folder_remembers_its_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_a_joint_that_feels_nothing_at_all_is_no_failure(real: str) -> None:
-    """A rod about its own axis: the entry of M itself is zero. Its pivot was no share of anything, and that was called wrong."""
-    arm = point_mass_arm(1, 1)
-    rod = Body("b1", (Part("b1", (), Fraction(1), tuple(Fraction(x, 10) for x in (1, 0, 0, 1, 0, 0))),))
-    report = symgen.verify(replace(arm, bodies=(arm.bodies[0], rod)), None, 2, real=real)
+@pytest.mark.parametrize("length", [0, 1])
+def test_a_joint_that_feels_nothing_at_all_is_no_failure(real: str, length: int) -> None:
+    """A rod about its own axis, a point on it: the entry of M is zero, and all terms of the point's. Its pivot was no share of
+    anything, and the determinant was called wrong."""
+    made = random_mechanism(2, 4)
+    rod = Body("link1", (Part("link1", (), Fraction(1), tuple(Fraction(x * length, 10) for x in (1, 0, 0, 1, 0, 0))),))
+    turning = replace(made.joints[1], axis=Z_AXIS)
+    report = symgen.verify(replace(made, joints=(made.joints[0], turning), bodies=(made.bodies[0], rod)), None, 2, real=real)
     assert not report.failures
     assert {"mass_matrix_determinant=composite_body", "mass_matrix=composite_body"} <= set(report.verdicts)
     names = {check.subject for check in report.of("identities")}

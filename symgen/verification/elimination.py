@@ -11,7 +11,7 @@ from symgen.reference.precision import Array
 ROUNDING = 1e-13
 """Share of the largest entry of M, times its size. M's rounding to double and the computation of its eigenvalues lose less."""
 VANISHING = 1e-60
-"""Share of its diagonal entry's terms. A pivot whose ball holds zero and is no wider than this is zero."""
+"""Share of the largest term of the diagonal. A pivot whose ball holds zero and is no wider than this is zero."""
 
 
 def pivots(matrix: Array) -> list[Any]:
@@ -59,5 +59,5 @@ def is_positive(matrix: Array, terms: Array) -> bool | None:
 
 
 def _vanishes(found: list[Any], terms: Array) -> bool:
-    """Whether the pivot that an elimination stopped at is zero. Its diagonal entry may be as well: a rod about its own axis."""
-    return bool(abs(found[0]) <= VANISHING * terms[-len(found)])
+    """Whether the pivot that an elimination stopped at is zero. Its entry, and all terms of that, may be: a point on its axis."""
+    return bool(abs(found[0]) <= VANISHING * terms.max())

@@ -199,7 +199,8 @@ class Sizes:
             det = largest(self.truth.results("mass_matrix_determinant")["det"])
             return np.asarray(det * log_sizes.trace(self.truth, self.roots))
         except RequestError:
-            return np.asarray(np.prod(self.diagonal(), axis=-1))   # of its terms: an entry itself may be zero
+            terms = self.diagonal()   # an entry may be zero, and all terms of it may be
+            return np.asarray(np.prod(np.maximum(terms, LEAST * terms.max(axis=-1, keepdims=True)), axis=-1))
 
     def of(self, function: str, result: str) -> Array:
         """Natural size of every entry of one result of a function, (count, …) as the result."""
