@@ -21,6 +21,7 @@ from symgen.reference.states import GRID, draw_states
 from symgen.verification.elimination import pivots
 from symgen.verification.identities import IDENTITIES
 from symgen.verification.report import Check, Report
+from symgen.verification.residuals import worst
 from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
 from tests.oracles import CLOSED_FORMS, random_tree
@@ -228,3 +229,14 @@ def test_a_joint_that_feels_nothing_at_all_is_no_failure(real: str, length: int)
     assert {"mass_matrix_determinant=composite_body", "mass_matrix=composite_body"} <= set(report.verdicts)
     names = {check.subject for check in report.of("identities")}
     assert {"M positive definite", "det M = Π D"} <= names
+
+
+def test_a_balanced_wheel_weighs_nothing_and_an_error_there_is_seen() -> None:
+    """All terms of its gravity force are zero, and the balls round zero are not: it was called wrong without bound."""
+    made = random_mechanism(1, 4)
+    part = replace(made.bodies[0].parts[0], pose=())
+    wheel = replace(made, bodies=(replace(made.bodies[0], parts=(part,)),))
+    report = symgen.verify(wheel, ["gravity_force", "bias_force"], 2)
+    assert report.passed, str(report)
+    assert worst(np.array([1e-30]), np.zeros(1))[0] > 1e9
+    assert worst(np.zeros(1), np.zeros(1)) == (0.0, 0)

@@ -20,6 +20,10 @@ LEAST_ANSWER = 1e-20
 """Share of its terms. An answer no larger than this counts as zero, and is compared with the terms instead."""
 
 
+NOTHING = 1e-40
+"""In SI units. Where every term is zero, as the weight of a balanced wheel, the balls round zero still have a radius."""
+
+
 class Distance(NamedTuple):
     """Differences (count, …), the size of the terms that they are relative to, and the answer that those terms leave over.
 
@@ -134,14 +138,14 @@ def natural(function: str, result: str, truth: Truth, whole: bool) -> Array:
 
 
 def worst(differences: Array, size: Array) -> tuple[float, int]:
-    """Largest relative difference over the states and the state it occurs at; 0/0 is a difference of 0, NaN is infinite.
+    """Largest relative difference over the states and the state it occurs at; a size of 0 counts as NOTHING, NaN is infinite.
 
     `size` is one number a state (count,), or one an entry, as many as there are differences.
     """
     each = size.ndim > 1
     found = above(differences) if each else largest(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(found == 0, 0.0, found / size)
+        ratio = found / np.where(size == 0, NOTHING, size)
     ratio = np.where(np.isnan(ratio), np.inf, ratio)
     ratio = ratio.reshape(len(ratio), -1).max(axis=-1)
     return float(ratio.max()), int(ratio.argmax())
