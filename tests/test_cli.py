@@ -489,14 +489,18 @@ def test_a_full_disk_is_one_sentence() -> None:
     (signal.SIGINT, 130, "symgen: interrupted\n"), (signal.SIGTERM, 143, "symgen: terminated\n"),
 ])
 def test_an_interrupt_is_one_line(tmp_path: Path, number: signal.Signals, code: int, said: str) -> None:
-    """A shell's background jobs ignore the signal and hand that on; the child must not inherit it."""
+    """A shell's background jobs ignore the signal and hand that on; the child must not inherit it.
+
+    Where SIGINT met Python in an `exec` of a text, `python -m` dies of it in the end; a shell shows 128 + 2 either way.
+    """
     child = subprocess.Popen([*SYMGEN, "generate", "planar_point_mass:60", "-o", str(tmp_path / "chain")],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     time.sleep(1.5)
     child.send_signal(number)
     out, err = child.communicate(timeout=60)
-    assert (child.returncode, out, err) == (code, "", said)
+    shown = code if child.returncode == -signal.SIGINT == -number else child.returncode
+    assert (shown, out, err) == (code, "", said)
     assert not list(tmp_path.iterdir())
 
 
