@@ -42,7 +42,8 @@ def balance(program: Program) -> Program:
         if row.op == "mul":
             for a in row.args:
                 inner[a] = rows[a].op == "mul" and used[a] == 1
-    whole = [i for i, row in enumerate(rows) if row.op == "mul" and not inner[i] and any(inner[a] for a in row.args)]
+    whole = [i for i, row in enumerate(rows)
+             if row.op == "mul" and not inner[i] and any(inner[a] or _beyond(rows[a], WITHIN - 1) for a in row.args)]
     sizes = _sizes(program) if whole else []
     spread = {i: found for i in whole if (found := _endangered(rows, i, inner, sizes))}
     if not spread:
@@ -56,16 +57,22 @@ def balance(program: Program) -> Program:
 def _short(program: Program) -> bool:
     """Whether every product has less than FEW factors, and no constant is a third of what is safe."""
     factors: list[int] = []
-    for op, args, value, _, _ in program.rows:
+    for row in program.rows:
+        op, args = row[0], row[1]
         if op == "mul":
             factors.append(factors[args[0]] + factors[args[1]])
             if factors[-1] >= FEW:
                 return False
         else:
             factors.append(1)
-            if op == "const" and abs(value.numerator.bit_length() - value.denominator.bit_length()) > WITHIN / 3 and value:
+            if op == "const" and _beyond(row, WITHIN / 3):
                 return False
     return True
+
+
+def _beyond(row: Row, orders: float) -> bool:
+    """Whether a row is a constant of so many binary orders of magnitude, or of one less."""
+    return row[0] == "const" and bool(row[2]) and abs(row[2].numerator.bit_length() - row[2].denominator.bit_length()) > orders
 
 
 def _sizes(program: Program) -> list[Sizes]:
