@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-Size = Literal["NQ", "NV"] | int
+Size = Literal["NQ", "NV", "NB"] | int
+
+
+class Sizes(NamedTuple):
+    """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move."""
+
+    NQ: int
+    NV: int
+    NB: int
+
+    def of(self, size: Size) -> int:
+        return size if isinstance(size, int) else int(getattr(self, size))
 
 
 @dataclass(frozen=True)
 class Array:
-    """One argument or result; `shape` in NQ, NV and plain numbers, () for a scalar; stored row-major and full."""
+    """One argument or result; `shape` in NQ, NV, NB and plain numbers, () for a scalar; stored row-major and full."""
 
     name: str
     shape: tuple[Size, ...]
     what: str
 
-    def sizes(self, nq: int, nv: int) -> tuple[int, ...]:
-        return tuple(nq if s == "NQ" else nv if s == "NV" else s for s in self.shape)
+    def sizes(self, known: Sizes) -> tuple[int, ...]:
+        return tuple(known.of(size) for size in self.shape)
 
 
 PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
@@ -80,12 +91,12 @@ FUNCTIONS: dict[str, Function] = {
                  "inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T", needs_frame=True,
                  needs_inverse=True),
         Function("link_accelerations", (Q, V, TAU),
-                 (Array("alpha", ("NV", 6), "of every link at the origin of the frame that its joint moves: angular part "
+                 (Array("alpha", ("NB", 6), "of every link at the origin of the frame that its joint moves: angular part "
                                             "first, axes of the base, true accelerations (gravity is no part of them)"),
                   Array("alpha_tip", (6,), "likewise of the chosen frame")),
                  "accelerations of the links that joint forces cause", needs_frame=True, needs_inverse=True, feels=AT_RUN_TIME),
         Function("interbody_forces", (Q, V, TAU),
-                 (Array("F", ("NV", 6), "what its parent (or the base) exerts on every link, at the origin of the frame that its "
+                 (Array("F", ("NB", 6), "what its parent (or the base) exerts on every link, at the origin of the frame that its "
                                         "joint moves: moment first, axes of the base, weights borne (N·m, N)"), A),
                  "wrenches across the joints, and the accelerations they cause", needs_inverse=True, own_inertia=True,
                  feels=AT_RUN_TIME),

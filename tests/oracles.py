@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Shift, Turn
+from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
+from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Turn
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 

@@ -23,7 +23,8 @@ from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
 from symgen.ir import Numbers, Program, evaluate
 from symgen.joints import joint_type, kinds
-from symgen.mechanism import X_AXIS, Y_AXIS, Z_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Pose, Turn, Vector3, pose
+from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Turn, Vector3, pose
 from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, Scalars, arb

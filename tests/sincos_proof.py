@@ -32,6 +32,7 @@ from pycparser import c_ast, c_parser
 
 from symgen.backends import c99
 from symgen.backends._sincos import RANGE
+from symgen.functions import Sizes
 from symgen.options import TextOptions
 from symgen.reals import REALS
 
@@ -45,7 +46,7 @@ Statements = dict[str, Any]
 
 
 def text(real: str) -> str:
-    return c99.sincos(real, c99.Target("arm", 1, 1, TextOptions("inline")))
+    return c99.sincos(real, c99.Target("arm", Sizes(1, 1, 1), TextOptions("inline")))
 
 
 def statements(source: str) -> Statements:

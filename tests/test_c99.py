@@ -18,6 +18,7 @@ from symgen import backends
 from symgen.backends import _c_text as words
 from symgen.backends import c99
 from symgen.errors import RequestError
+from symgen.functions import Sizes
 from symgen.ir import Port, Program, evaluate
 from symgen.options import TRIG, TextOptions
 from symgen.reals import DOUBLE, FLOAT, REALS
@@ -57,7 +58,7 @@ def states(program: Program, count: int, seed: int = 0) -> list[dict[str, list[f
 
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2",)])
 def test_bits_are_those_of_the_program(tmp_path: Path, flags: tuple[str]) -> None:
-    target = c99.Target("arm", 2, 2)
+    target = c99.Target("arm", Sizes(2, 2, 2))
     library = build(tmp_path, arm(), target, *flags)
     for program in arm().values():
         for state in states(program, 20):
@@ -66,7 +67,7 @@ def test_bits_are_those_of_the_program(tmp_path: Path, flags: tuple[str]) -> Non
 
 @pytest.mark.parametrize("seed", range(6))
 def test_bits_of_scrambled_programs(tmp_path: Path, seed: int) -> None:
-    program, target = scrambled(seed), c99.Target("arm", 3, 3)
+    program, target = scrambled(seed), c99.Target("arm", Sizes(3, 3, 3))
     library = build(tmp_path, {program.function: program}, target, "-O1")
     for state in states(program, 10, seed):
         assert call(library, program, target, state) == evaluate(program, state, DOUBLES)
@@ -74,7 +75,7 @@ def test_bits_of_scrambled_programs(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.parametrize("trig", TRIG)
 def test_float_hides_no_double(tmp_path: Path, trig: str) -> None:
-    target = c99.Target("arm", 2, 2, TextOptions(trig))
+    target = c99.Target("arm", Sizes(2, 2, 2), TextOptions(trig))
     programs = arm("float")
     library = build(tmp_path, programs, target, "-O1")
     for program in programs.values():
@@ -89,11 +90,11 @@ def test_float_hides_no_double(tmp_path: Path, trig: str) -> None:
 
 def test_scrambled_float_is_clean(tmp_path: Path) -> None:
     program = scrambled(3, real="float")
-    build(tmp_path, {program.function: program}, c99.Target("arm", 3, 3), "-O1")
+    build(tmp_path, {program.function: program}, c99.Target("arm", Sizes(3, 3, 3)), "-O1")
 
 
 def test_results_may_alias_arguments(tmp_path: Path) -> None:
-    program, target = forward_dynamics(), c99.Target("arm", 2, 2)
+    program, target = forward_dynamics(), c99.Target("arm", Sizes(2, 2, 2))
     library = build(tmp_path, {"forward_dynamics": program}, target, "-O2")
     (state,) = states(program, 1)
     expected = evaluate(program, state, DOUBLES)["a"]
@@ -109,7 +110,7 @@ def test_results_may_alias_arguments(tmp_path: Path) -> None:
 def test_cpp_reads_the_header_and_links(tmp_path: Path) -> None:
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed: make firmware-tools")
-    target = c99.Target("arm", 2, 2, TextOptions("macro"))
+    target = c99.Target("arm", Sizes(2, 2, 2), TextOptions("macro"))
     build(tmp_path, arm(), target)
     (tmp_path / "main.cpp").write_text(
         '#include "arm.h"\n'
@@ -127,7 +128,7 @@ def test_cpp_reads_the_header_and_links(tmp_path: Path) -> None:
 
 
 def test_user_macros_replace_sine_and_cosine(tmp_path: Path) -> None:
-    target = c99.Target("arm", 2, 2, TextOptions("macro"))
+    target = c99.Target("arm", Sizes(2, 2, 2), TextOptions("macro"))
     library = build(tmp_path, arm(), target, "-Darm_SIN(x)=(0*(x))", "-Darm_COS(x)=(1+0*(x))")
     out = (ctypes.c_double * 4)()
     library.arm_mass_matrix((ctypes.c_double * 2)(1, 1), out)
@@ -135,14 +136,14 @@ def test_user_macros_replace_sine_and_cosine(tmp_path: Path) -> None:
 
 
 def test_optional_payload_comes_last() -> None:
-    target = c99.Target("arm", 2, 2)
+    target = c99.Target("arm", Sizes(2, 2, 2))
     signature = "void arm_gravity_force(const double q[arm_NQ], const double payload[10], double g[arm_NV])"
     assert signature in c99.source(gravity(payload=True), target)
     assert "double det[1])" in c99.source(arm()["mass_matrix_determinant"], target)
 
 
 def test_text_depends_on_nothing_else() -> None:
-    target = c99.Target("arm", 3, 3)
+    target = c99.Target("arm", Sizes(3, 3, 3))
     assert c99.source(scrambled(5), target) == c99.source(scrambled(5), target)
     assert max(map(len, c99.source(scrambled(5, 600), target).splitlines())) <= 140  # the signature, one long line
     body = [line for line in c99.source(scrambled(5, 600), target).splitlines() if line.startswith("    const")]
@@ -153,7 +154,7 @@ def test_names_of_robots() -> None:
     named = {"panda": "panda", "my-arm v2": "my_arm_v2", "2R": "robot_2R", "": "robot", "Ümlaut": "mlaut", "int": "int_robot"}
     named |= {"math": "math_robot", "sin": "sin_robot", "test": "test_robot", "_x__y": "x_y", "a/../b": "a_b"}
     for given, expected in named.items():
-        assert c99.Target(given, 1, 1).name == expected
+        assert c99.Target(given, Sizes(1, 1, 1)).name == expected
     for local in ("class", "y1", "_Bool", "1x", "", "a-b"):
         assert re.fullmatch(r"[A-Za-z_]\w*", words.C.local(local, ()))
         assert words.C.local(local, ()) not in words.KEYWORDS | words.MATH
@@ -212,22 +213,22 @@ def test_too_large_a_constant_is_refused(value: str, real: str) -> None:
     b = Builder("gravity_force", [vector("q", 1)], real)
     program = b.program([Port("g", (1,), (b.op("mul", b.input(0, 0), b.const(value)),))])
     with pytest.raises(RequestError, match=f"does not fit into a {real}"):
-        c99.source(program, c99.Target("arm", 1, 1))
+        c99.source(program, c99.Target("arm", Sizes(1, 1, 1)))
 
 
 def test_division_by_a_constant_that_vanishes_is_refused() -> None:
     b = Builder("gravity_force", [vector("q", 1)], "float")
     program = b.program([Port("g", (1,), (b.op("div", b.input(0, 0), b.const("1e-60")),))])
     with pytest.raises(RequestError, match="divides by a constant"):
-        c99.source(program, c99.Target("arm", 1, 1))
+        c99.source(program, c99.Target("arm", Sizes(1, 1, 1)))
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: c99.Target("arm", 2, 2, TextOptions("cordic")),
+        lambda: c99.Target("arm", Sizes(2, 2, 2), TextOptions("cordic")),
         lambda: c99.single_real([forward_dynamics("half")]),
-        lambda: c99.header({"a": forward_dynamics("float"), "b": forward_dynamics()}, c99.Target("arm", 2, 2)),
+        lambda: c99.header({"a": forward_dynamics("float"), "b": forward_dynamics()}, c99.Target("arm", Sizes(2, 2, 2))),
         lambda: backends.find("c9"),
     ],
 )

@@ -19,6 +19,7 @@ from symgen.backends._checks import STATUSES
 from symgen.backends._sincos import RANGE
 from symgen.delivery.verifying import verify
 from symgen.errors import StateError, SymgenError
+from symgen.functions import Sizes
 from symgen.ir import Port, Program
 from symgen.options import TRIG, ProgramOptions, TextOptions
 from symgen.programs.making import programs
@@ -36,7 +37,7 @@ UNTOUCHED = b"\xa5"
 
 
 def target(trig: str = "inline", name: str = "arm", size: int = 2) -> c99.Target:
-    return c99.Target(name, size, size, TextOptions(trig, checked=True))
+    return c99.Target(name, Sizes(size, size, size), TextOptions(trig, checked=True))
 
 
 def called(library: ctypes.CDLL, program: Program, own: c99.Target, arguments: dict[str, list[float]]) -> tuple[int, bool]:
@@ -159,7 +160,7 @@ def test_without_a_slip_nothing_is_reported_and_a_status_of_another_value_is() -
 
 def test_checked_and_unchecked_are_not_taken_for_each_other() -> None:
     program = divided("double")
-    plain, checked = (c99.source(program, c99.Target("arm", 2, 2, TextOptions(checked=own))) for own in (False, True))
+    plain, checked = (c99.source(program, c99.Target("arm", Sizes(2, 2, 2), TextOptions(checked=own))) for own in (False, True))
     assert compare(program, plain) == compare(program, checked, checked={}) == []
     assert compare(program, plain, checked={}) != []
     assert compare(program, checked) != []

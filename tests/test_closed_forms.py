@@ -31,8 +31,9 @@ from symgen.derivation.closed_forms import (
 )
 from symgen.errors import RequestError
 from symgen.ir import Numbers, evaluate
-from symgen.mechanism import X_AXIS, Angle, Body, Joint, Mechanism, Part, Shift, Turn
+from symgen.mechanism import Body, Joint, Mechanism, Part
 from symgen.options import ProgramOptions
+from symgen.poses import X_AXIS, Angle, Shift, Turn
 from symgen.programs import deriving
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT

@@ -18,7 +18,7 @@ import symgen
 from symgen import cli, methods
 from symgen.backends import c99
 from symgen.errors import BuildError, OutOfReach, RequestError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, Sizes
 from symgen.ir import Port, Program, Row
 from symgen.machine import footprint
 from symgen.machine.building import Build
@@ -213,7 +213,7 @@ def test_temporaries_follow_the_definition(function: str, method: str, name: str
 
 def test_a_longer_function_takes_more_code() -> None:
     loaded = symgen.load("planar_arm")
-    target = c99.Target(loaded.name, loaded.nq, loaded.nv)
+    target = c99.Target(loaded.name, loaded.sizes)
     programs = (program("planar_arm", FUNCTION, method) for method in ("riccati", "udut"))
     short, long = (footprint.footprint(one, target, Build()) for one in programs)
     assert short.missing == long.missing == {}
@@ -247,7 +247,7 @@ def test_a_compiler_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
     nonsense = replace(c99.BACKEND, source=lambda program, target, floors=None: "nonsense")
     monkeypatch.setattr(footprint, "printer", lambda: nonsense)
     with pytest.raises(BuildError, match="refused the generated text"):
-        footprint.footprint(program("planar_arm", FUNCTION, "udut"), c99.Target("planar_arm", 2, 2), Build())
+        footprint.footprint(program("planar_arm", FUNCTION, "udut"), c99.Target("planar_arm", Sizes(2, 2, 2)), Build())
 
 
 # -- the picture ---------------------------------------------------------------------------------------------------

@@ -14,9 +14,10 @@ import symgen
 from symgen import methods
 from symgen.derivation.model import indefinite
 from symgen.errors import RequestError
-from symgen.mechanism import Body, Mechanism, Part, pose
+from symgen.mechanism import Body, Mechanism, Part
 from symgen.methods.constraint_force.elimination import leaf_first, odd_even
 from symgen.options import ProgramOptions
+from symgen.poses import pose
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive
 from tests.robots_for_tests import FEW, PURE, ROBOTS, draw, point_mass_arm, program, random_mechanism, robot, run

@@ -51,7 +51,7 @@ def test_panda_keeps_to_its_bounds_on_a_cortex_m4f() -> None:
 def compiled(robot: str, target: str, function: str, folder: Path) -> Toolchain:
     """The tools, beside the function's one.o."""
     mechanism, made = load(robot), program(load(robot), function, real="float")
-    own = c99.Target(robot, mechanism.nq, mechanism.nv)
+    own = c99.Target(robot, mechanism.sizes)
     (folder / f"{robot}.h").write_text(c99.header({function: made}, own), encoding="utf-8")
     (folder / "one.c").write_text(c99.source(made, own), encoding="utf-8")
     tools = Toolchain(targets.find(target), folder)

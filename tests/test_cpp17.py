@@ -16,7 +16,7 @@ from symgen import backends, cli
 from symgen.backends import c99, cpp17
 from symgen.delivery.folder import write
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, Sizes
 from symgen.options import TextOptions
 from tests.c_programs import arm
 from tests.test_clean_c import tool
@@ -197,7 +197,7 @@ def test_a_wrapper_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_robot_called_as_a_word_of_cpp() -> None:
-    text = cpp17.header(arm(), c99.Target("class", 2, 2))
+    text = cpp17.header(arm(), c99.Target("class", Sizes(2, 2, 2)))
     assert "namespace class_robot {" in text
     assert "[[nodiscard]] inline real mass_matrix_determinant(" in text
 

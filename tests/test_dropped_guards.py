@@ -18,6 +18,7 @@ from symgen.backends import _checks, _sincos, c99
 from symgen.certificate import checked_floors
 from symgen.delivery.verifying import verify
 from symgen.description.loading import builtin_robots
+from symgen.functions import Sizes
 from symgen.ir import Port, Program
 from symgen.options import ProgramOptions, TextOptions
 from symgen.readback import literals, owed
@@ -33,7 +34,7 @@ def checked(robot: str, function: str = "forward_dynamics", real: str = "double"
     """As a folder of `--checked --trig inline` has it."""
     mechanism = symgen.load(robot)
     program = symgen.program(mechanism, function, real=real)
-    target = c99.Target(mechanism.name, mechanism.nq, mechanism.nv, CHECKED)
+    target = c99.Target(mechanism.name, mechanism.sizes, CHECKED)
     return program, target, checked_floors(mechanism, program, ProgramOptions(real), CHECKED)
 
 
@@ -43,7 +44,7 @@ def three_kinds(real: str = "double") -> Checked:
     x = [b.input(0, k) for k in range(4)]
     turned = b.op("sin", b.op("add", x[0], x[1]))
     rows = (b.op("div", turned, x[0]), b.op("div", turned, x[1]), b.op("log", x[2]), b.op("sqrt", x[3]))
-    return b.program([Port("g", (4,), rows)]), c99.Target("arm", 4, 4, CHECKED), {x[1]: Fraction(1, 7)}
+    return b.program([Port("g", (4,), rows)]), c99.Target("arm", Sizes(4, 4, 4), CHECKED), {x[1]: Fraction(1, 7)}
 
 
 # The printer drops one
@@ -180,7 +181,7 @@ def test_a_printer_that_rounds_another_way_is_caught(monkeypatch: pytest.MonkeyP
     b = Builder("gravity_force", [vector("q", 1)], "float")
     twice = Fraction(1) + Fraction(1, 2**24) + Fraction(1, 2**60)
     program = b.program([Port("g", (1,), (b.op("mul", b.const(twice), b.input(0, 0)),))])
-    target = c99.Target("arm", 1, 1)
+    target = c99.Target("arm", Sizes(1, 1, 1))
     assert compare(program, c99.source(program, target)) == []
 
     def slipped(value: Fraction, real: Real) -> str:

@@ -22,6 +22,7 @@ from symgen.certificate.recognition import Recognition
 from symgen.derivation.model.links import declared
 from symgen.description.tip import tip
 from symgen.errors import BuildError, RequestError
+from symgen.functions import Sizes
 from symgen.ir import Port, Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions, TextOptions
@@ -69,7 +70,7 @@ def floors(program: Program, mechanism: Mechanism) -> dict[int, Fraction]:
 
 
 def own(mechanism: Mechanism) -> c99.Target:
-    return c99.Target(mechanism.name, mechanism.nq, mechanism.nv)
+    return c99.Target(mechanism.name, mechanism.sizes)
 
 
 @cache
@@ -111,7 +112,7 @@ def test_panda_in_float_takes_one_multiplier_on_trust_besides_the_divisors() -> 
 def test_an_own_sine_is_admitted_to_be_one_and_looked_through_for_the_rest() -> None:
     tool("frama-c")
     mechanism, programs, spans = load("scara"), made("scara", "double"), ranges(load("scara"))
-    target = c99.Target("scara", mechanism.nq, mechanism.nv, TextOptions("inline"))
+    target = c99.Target("scara", mechanism.sizes, TextOptions("inline"))
     lowest = {f: floors(program, mechanism) for f, program in programs.items()}
     found = eva.prove(programs, target, spans, lowest)
     assert all(proof.proved for proof in found.values())
@@ -233,7 +234,8 @@ def test_the_copy_with_annotations_is_the_program(real: str) -> None:
         program = scrambled(seed, real=real)
         guarded = sorted({row.args[-1] for row in program.rows if row.op in ("div", "log", "sqrt")} & set(c99.live_rows(program)))
         lowest = {row: Fraction(k - 2, 7) for k, row in enumerate(guarded)}
-        texts, admitted = eva.sources({"inverse_dynamics": program}, c99.Target("arm", 3, 3), {"inverse_dynamics": lowest}, {})
+        texts, admitted = eva.sources({"inverse_dynamics": program}, c99.Target("arm", Sizes(3, 3, 3)),
+                                        {"inverse_dynamics": lowest}, {})
         text = texts["arm_inverse_dynamics.c"]
         said = re.findall(r"^    const \w+ (\w+) = .*;\n    //@ admit ((\w+) [<>]= \S+);$", text, re.MULTILINE)
         assert len(said) == len(guarded) > 0

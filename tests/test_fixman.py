@@ -27,11 +27,12 @@ from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Numbers, evaluate
 from symgen.joints import kinds
-from symgen.mechanism import Body, Mechanism, Part, pose
+from symgen.mechanism import Body, Mechanism, Part
 from symgen.methods.fixman import geometry
 from symgen.methods.fixman.held import HeldInAPlane
 from symgen.methods.fixman.planar import point_masses
 from symgen.methods.fixman.spatial import directions
+from symgen.poses import pose
 from tests import lee_chirikjian
 from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
 from tests.rational_functions import Functions, determinant
@@ -166,11 +167,11 @@ def exactly(mechanism: Mechanism, function: str, method: str, given: Mapping[str
     """A program in the declared frames over a field; q of a revolute joint stands for the tangent of its half angle."""
     spec = FUNCTIONS[function]
     with constants.precision():
-        shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in spec.arguments}
+        shapes = {a.name: a.sizes(mechanism.sizes) for a in spec.arguments}
         home = Derivation(dict.fromkeys(shapes, mechanism.nv))
         (atoms,) = methods.derivation(method, function)(Linkage(declared(mechanism), home))
         result = spec.results[0]
-        program = home.freeze(function, method, [(result.name, result.sizes(mechanism.nq, mechanism.nv), atoms)], shapes)
+        program = home.freeze(function, method, [(result.name, result.sizes(mechanism.sizes), atoms)], shapes)
     numbers = Numbers(number, lambda t: 2 * t / (1 + t * t), lambda t: (1 - t * t) / (1 + t * t), _no_root, _no_root)
     return list(evaluate(program, {name: given[name] for name in shapes}, numbers)[result.name])
 

@@ -18,8 +18,9 @@ from symgen.delivery.cases import SelfTestCase
 from symgen.delivery.folder import texts, write
 from symgen.errors import RequestError
 from symgen.ir import Program, evaluate
-from symgen.mechanism import X_AXIS, Body, Frame, Joint, Mechanism, Part, Shift
+from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.options import ProgramOptions, TextOptions
+from symgen.poses import X_AXIS, Shift
 from symgen.readback.rows import compare
 from tests.c_programs import DOUBLES, arm, gravity
 from tests.test_c99 import WARNINGS

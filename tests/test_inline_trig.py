@@ -22,6 +22,7 @@ from symgen.backends import c99
 from symgen.backends._sincos import CONSTANTS, RANGE, ULPS
 from symgen.cli import main
 from symgen.delivery.verifying import verify
+from symgen.functions import Sizes
 from symgen.machine import targets
 from symgen.machine.cost import OPTIMIZE, measure
 from symgen.machine.emulation import Toolchain
@@ -235,19 +236,19 @@ def test_the_folder_verifies_and_its_self_test_passes(generated: Path, robot: st
 
 def test_one_angle_is_reduced_once() -> None:
     made = program("panda", "forward_dynamics", real="float")
-    source = c99.source(made, c99.Target("panda", 7, 7, TextOptions("inline")))
+    source = c99.source(made, c99.Target("panda", Sizes(7, 7, 7), TextOptions("inline")))
     assert source.count("panda_sincos(") == made.operations["sin"] == 6
     assert not re.search(r"\b(sin|cos)f?\(", source)
 
 
 def test_a_function_without_a_sine_does_not_include_it() -> None:
     made = program("planar_point_mass", "mass_matrix")
-    target = c99.Target("planar_point_mass", made.inputs[0].size, made.inputs[0].size, TextOptions("inline"))
+    target = c99.Target("planar_point_mass", Sizes(*[made.inputs[0].size] * 3), TextOptions("inline"))
     angles = made.operations["sin"] + made.operations["cos"]
     assert (target.sincos in c99.source(made, target)) == (angles > 0)
     assert (target.sincos in c99.headers({"mass_matrix": made}, target)) == (angles > 0)
     scara = program("scara", "gravity_force")
-    assert "sincos" not in c99.source(scara, c99.Target("scara", 4, 4, TextOptions("inline")))
+    assert "sincos" not in c99.source(scara, c99.Target("scara", Sizes(4, 4, 4), TextOptions("inline")))
 
 
 @pytest.mark.parametrize(("old", "new"), [("0.041666653f", "0.041666953f"), ("(turned*sine) - (across*cosine)", "turned*sine")])
@@ -271,7 +272,7 @@ def test_another_sine_in_the_folder_is_seen(generated: Path, tmp_path: Path, old
 ])  # fmt: skip
 def test_a_slip_of_the_text_is_read_back(old: str, new: str) -> None:
     made = program("panda", "mass_matrix", real="float")
-    source = c99.source(made, c99.Target("panda", 7, 7, TextOptions("inline")))
+    source = c99.source(made, c99.Target("panda", Sizes(7, 7, 7), TextOptions("inline")))
     assert compare(made, source) == []
     assert old in source
     assert compare(made, source.replace(old, new, 1)) != []
@@ -332,7 +333,7 @@ def test_every_state_takes_the_same_instructions(target: str, real: str, functio
 @pytest.mark.parametrize(("target", "real"), HARD_FLOAT)
 def test_no_instruction_branches_on_what_is_computed(target: str, real: str, tmp_path: Path) -> None:
     need(target)
-    made, own = program("panda", "forward_dynamics", real=real), c99.Target("panda", 7, 7, TextOptions("inline"))
+    made, own = program("panda", "forward_dynamics", real=real), c99.Target("panda", Sizes(7, 7, 7), TextOptions("inline"))
     for name, source in (c99.headers({"forward_dynamics": made}, own) | {"one.c": c99.source(made, own)}).items():
         (tmp_path / name).write_text(source)
     tools = Toolchain(targets.find(target), tmp_path)

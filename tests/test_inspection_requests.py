@@ -20,7 +20,7 @@ from symgen.backends import c99
 from symgen.cli import main
 from symgen.description.tip import tip
 from symgen.errors import RequestError, SymgenError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, Sizes
 from symgen.inspection.at import values
 from symgen.inspection.catalogue import owners, results
 from symgen.inspection.multiangle import MOST
@@ -28,9 +28,9 @@ from symgen.inspection.parameters import parameters
 from symgen.inspection.pattern import MOVES, NUMBER, ZERO, Pattern, pattern
 from symgen.inspection.reading import CLOSED_UP_TO, read
 from symgen.inspection.where import COUNTS, where
-from symgen.mechanism import Angle
 from symgen.pictures.pattern import EDGE
 from symgen.pictures.pattern import _draw as draw
+from symgen.poses import Angle
 from symgen.programs.deriving import models
 from symgen.reference.mechanics import Reference
 from tests.robots_for_tests import point_mass_arm, robot, truth
@@ -275,7 +275,7 @@ def test_where_says_what_the_passes_merged() -> None:
     assert any(re.fullmatch(r"\d+ of the 21 entries of P\[2\] have no line of their own: .*", note) for note in notes)
     with pytest.raises(RequestError, match=r"no line of the C by riccati is H\[0\]: it is constant"):
         where(robot("panda"), "H[0]")
-    assert c99.Target("panda", 7, 7).file("mass_matrix") == "panda_mass_matrix.c"
+    assert c99.Target("panda", Sizes(7, 7, 7)).file("mass_matrix") == "panda_mass_matrix.c"
 
 
 # -- the picture --------------------------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from symgen.inspection.multiangle import ENTRIES, exact, multiangle
 from symgen.inspection.parameters import symbolic
 from symgen.inspection.regressor import PARAMETERS, asked, drawn, matter, ten, units
 from symgen.inspection.structure import LETTERS, Structure, combination, structure
-from symgen.mechanism import Mechanism, Part, pose
+from symgen.mechanism import Mechanism, Part
+from symgen.poses import pose
 from symgen.programs.deriving import models
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states

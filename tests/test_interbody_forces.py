@@ -15,10 +15,11 @@ import symgen
 from symgen.derivation.model import regroup
 from symgen.derivation.spatial import wrench_outward
 from symgen.functions import FUNCTIONS
-from symgen.mechanism import BASE, X_AXIS, Z_AXIS, Body, Frame, Joint, Mechanism, Part, pose
+from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.methods.constraint_force import forces as by_constraints
 from symgen.methods.riccati import forces as by_recursion
 from symgen.options import ProgramOptions
+from symgen.poses import X_AXIS, Z_AXIS, pose
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive, models
 from symgen.reference.precision import Array

@@ -27,19 +27,20 @@ ROOMS: dict[str, str] = {
     "errors": "",
     "tables": "",
     "functions": "",
+    "poses": "",
     "reals": "errors",
     "names": "errors functions",
     "options": "functions names reals",
     "ir": "errors tables",
     "joints": "errors",
-    "mechanism": "errors joints names tables",
+    "mechanism": "errors functions joints names poses tables",
     "shelf": "version",
     # a file → Mechanism
-    "description": "errors joints mechanism names",
+    "description": "errors joints mechanism names poses",
     # the other road to the same numbers: nothing of the derivation is allowed here
-    "reference": "errors functions joints mechanism",
+    "reference": "errors functions joints mechanism poses",
     # Mechanism → Program
-    "derivation": "errors ir joints mechanism",
+    "derivation": "errors ir joints mechanism poses",
     "methods": "derivation errors mechanism names",
     "passes": "ir",
     "programs": "derivation description errors functions ir mechanism methods names options passes reals reference shelf",
@@ -53,16 +54,18 @@ ROOMS: dict[str, str] = {
                     "programs readback reals reference tables",
     "proof": "backends certificate derivation description errors functions ir machine mechanism options programs reals "
              "reference tables verification",
-    "inspection": "backends derivation description errors functions ir joints mechanism methods names passes programs "
-                  "reference tables",
+    "inspection": "backends derivation description errors functions ir joints mechanism methods names passes poses "
+                  "programs reference tables",
     "measuring": "backends description errors functions ir joints machine mechanism methods names programs reals reference "
                  "tables verification version",
     "pictures": "disk errors inspection measuring",
-    "report": "backends derivation disk errors functions joints mechanism methods programs reference tables verification version",
+    "report": "backends derivation disk errors functions joints mechanism methods poses programs reference tables verification "
+              "version",
     "delivery": "backends certificate description disk errors functions ir machine mechanism names options programs proof reals "
                 "reference tables verification version",
     # what a user types
-    "reproduce": "description disk errors machine measuring mechanism names options pictures programs reference version",
+    "reproduce": "description disk errors machine measuring mechanism names options pictures poses programs reference "
+                 "version",
     "commands": "certificate delivery description errors functions inspection ir machine measuring mechanism names options "
                 "pictures programs proof report reproduce tables",
     "cli": "commands errors machine names version",

@@ -8,7 +8,8 @@ import pytest
 
 import symgen
 from symgen.description.loading import builtin_robots
-from symgen.mechanism import Body, Frame, Joint, Mechanism, Part, Shift
+from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.poses import Shift
 from symgen.reference.leverage import leverage
 
 

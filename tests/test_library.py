@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from symgen.errors import BuildError
+from symgen.functions import Sizes
 from symgen.machine import building, library
 from symgen.machine.solver import Solver
 from tests.c_programs import determinant
@@ -32,7 +33,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def solved(monkeypatch: pytest.MonkeyPatch) -> float:
     """The answer of the library that is found or built, as in a new process."""
     monkeypatch.setattr(building, "_LOADED", {})
-    solver = Solver.from_programs("elsewhere", {"mass_matrix_determinant": determinant()}, 2, 2, optimize=0)
+    solver = Solver.from_programs("elsewhere", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=0)
     return float(solver.mass_matrix_determinant([0, 0]))
 
 

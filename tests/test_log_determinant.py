@@ -19,13 +19,14 @@ from symgen.derivation import constants
 from symgen.derivation.closed_forms import cross_matrix, joint_form, trace_form, wrench_rate
 from symgen.derivation.scalars import Derivation
 from symgen.errors import MechanismError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, Sizes
 from symgen.ir import Program
 from symgen.joints import kinds
 from symgen.machine.solver import Solver
-from symgen.mechanism import X_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Turn, pose
+from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods.fixman import geometry
 from symgen.options import ProgramOptions, TextOptions
+from symgen.poses import X_AXIS, Angle, Turn, pose
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import derive
 from symgen.reals import REALS
@@ -71,7 +72,7 @@ def atoms(n: int) -> Mechanism:
 
 def compiled(mechanism: Mechanism, method: str, real: str = "double", functions: tuple[str, ...] = (VALUE, SLOPE)) -> Solver:
     programs = {f: derive(mechanism, f, method, ProgramOptions(real=real)) for f in functions}
-    return Solver.from_programs(mechanism.name, programs, mechanism.nq, mechanism.nv, optimize=0)
+    return Solver.from_programs(mechanism.name, programs, mechanism.sizes, optimize=0)
 
 
 def bends(n: int, count: int = 1) -> Array:
@@ -175,7 +176,7 @@ def test_bodies_may_be_points_or_rigid_and_axes_may_point_back(bodies: str, back
 def test_the_gradient_is_the_difference_of_the_compiled_value(name: str) -> None:
     """Central differences with h = 1e-5: an error of order h² and of 1e-16/h."""
     made = robot(name)
-    solver = Solver.from_programs(made.name, {f: symgen.program(made, f) for f in (VALUE, SLOPE)}, made.nq, made.nv, optimize=0)
+    solver = Solver.from_programs(made.name, {f: symgen.program(made, f) for f in (VALUE, SLOPE)}, made.sizes, optimize=0)
     q, h = states(name, 8)["q"], 1e-5
     steps = h * np.eye(made.nv)
     value = solver.mass_matrix_log_determinant
@@ -188,7 +189,7 @@ def test_c_calls_the_logarithm_of_its_real_type(tmp_path: Path) -> None:
     for real, call in (("double", " log("), ("float", " logf(")):
         b = Builder("bias_force", [vector("q", 1)], real)
         derived = b.program([symgen.ir.Port("c", (1,), (b.op("log", b.input(0, 0)),))])
-        assert call in c99.source(derived, c99.Target("arm", 1, 1, TextOptions("macro")))
+        assert call in c99.source(derived, c99.Target("arm", Sizes(1, 1, 1), TextOptions("macro")))
         assert derived.operations["log"] == 1
 
 

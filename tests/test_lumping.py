@@ -12,7 +12,8 @@ from symgen.description.canonical import to_toml
 from symgen.description.inertias import second_moments
 from symgen.description.loading import builtin_robots, load
 from symgen.errors import RequestError, SymgenError
-from symgen.mechanism import BASE, Angle, Limits, Mechanism, Turn
+from symgen.mechanism import BASE, Limits, Mechanism
+from symgen.poses import Angle, Turn
 from tests.descriptions import INERTIAL, frame_at, joint, link, placed, public_urdf, public_urdfs, robot
 
 

@@ -15,9 +15,10 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.model.links import aligned, body_inertia
 from symgen.derivation.scalars import Derivation
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, Sizes
 from symgen.joints import Sliding
-from symgen.mechanism import Z_AXIS, Angle, Body, Joint, Mechanism, Shift, pose
+from symgen.mechanism import Body, Joint, Mechanism
+from symgen.poses import Z_AXIS, Angle, Shift, pose
 from symgen.programs.deriving import models
 from symgen.reference.mechanics import Reference
 from tests.robots_for_tests import BALLS, PAIRS, TELLING, largest, random_mechanism, robot, run, states, truth
@@ -44,14 +45,14 @@ def same(a: object, b: object) -> bool:
         return all(k.is_zero(k.settle(x - y)) for x, y in pairs)
 
 
-def derive(model: Model, function: str, method: str, nv: int) -> object:
+def derive(model: Model, function: str, method: str, sizes: Sizes) -> object:
     """The raw Program of a method on a model, no pass applied."""
     spec = FUNCTIONS[function]
     with k.precision():
-        shapes = {a.name: a.sizes(nv, nv) for a in spec.arguments}
+        shapes = {a.name: a.sizes(sizes) for a in spec.arguments}
         home = Derivation({name: int(np.prod(shape)) for name, shape in shapes.items()})
         results = methods.derivation(method, function)(Linkage(model, home))
-        named = [(r.name, r.sizes(nv, nv), atoms) for r, atoms in zip(spec.results, results, strict=True)]
+        named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(spec.results, results, strict=True)]
         return home.freeze(function, method, named, shapes)
 
 
@@ -64,7 +65,7 @@ def test_no_model_changes_mass_matrix_bias_or_gravity(name: str, what: str) -> N
     mechanism, at = robot(name), states(name, 2, BALLS)
     model = model_of(what, mechanism)
     for function, method in FELT.items():
-        found = run(derive(model, function, method, mechanism.nv), at, BALLS)   # type: ignore[arg-type]
+        found = run(derive(model, function, method, mechanism.sizes), at, BALLS)   # type: ignore[arg-type]
         for result, value in truth(name, function, 2, BALLS).items():
             with BALLS.working():   # constants keep 64 of 80 digits
                 assert largest(found[result] - value) <= 1e-40 * (largest(value) or 1.0), (function, result)

@@ -43,7 +43,7 @@ def test_a_solver_works_in_a_new_interpreter_with_an_empty_cache(solver: Solver,
 
 def test_a_solver_of_given_programs_does_as_well(tmp_path: Path) -> None:
     arm = robot("planar_arm")
-    own = Solver.from_programs("arm", {"forward_dynamics": program("planar_arm", "forward_dynamics", "riccati")}, arm.nq, arm.nv)
+    own = Solver.from_programs("arm", {"forward_dynamics": program("planar_arm", "forward_dynamics", "riccati")}, arm.sizes)
     np.testing.assert_array_equal(elsewhere(own, str(tmp_path)), own.forward_dynamics(*STATES))
 
 

@@ -15,7 +15,8 @@ from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector
 from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
-from symgen.mechanism import X_AXIS, Angle, Mechanism, Pose, Shift, Turn, compose
+from symgen.mechanism import Mechanism
+from symgen.poses import X_AXIS, Angle, Pose, Shift, Turn, compose
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.truth import Truth
 from tests.robots_for_tests import PROVIDED, draw, robot

@@ -20,7 +20,8 @@ import symgen
 from symgen.backends import c99
 from symgen.description.tip import tip
 from symgen.ir import Program, Row, check
-from symgen.mechanism import Mechanism, Shift, Turn
+from symgen.mechanism import Mechanism
+from symgen.poses import Shift, Turn
 from symgen.programs import making
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals
@@ -244,7 +245,7 @@ def _text_swapped(text: str) -> str:
 @pytest.mark.parametrize("plant", [_text_sign, _text_transpose, _text_dropped, _text_parent, _text_swapped])
 def test_a_wrong_text_is_caught(plant: Callable[[str], str]) -> None:
     mechanism, correct = robot(), programs(robot())
-    target = c99.Target(mechanism.name, mechanism.nq, mechanism.nv)
+    target = c99.Target(mechanism.name, mechanism.sizes)
     wrong = plant(c99.source(correct["inverse_dynamics"], target))
     report = verify_programs(mechanism, correct, states=STATES, sources={"inverse_dynamics": wrong})
     assert caught_by(report) >= {"text", "floating", "identities"}, str(report)

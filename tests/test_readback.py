@@ -10,6 +10,7 @@ from fractions import Fraction
 import pytest
 
 from symgen.backends import c99
+from symgen.functions import Sizes
 from symgen.ir import Program
 from symgen.options import TRIG, TextOptions
 from symgen.readback.disguise import disguises
@@ -19,14 +20,14 @@ from symgen.reals import REALS
 from symgen.verification.text import check_text
 from tests.c_programs import arm, determinant, forward_dynamics, gravity, mass_matrix_and_bias, scrambled
 
-ARM = c99.Target("arm", 2, 2)
+ARM = c99.Target("arm", Sizes(2, 2, 2))
 TEXT = c99.source(forward_dynamics(), ARM)
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("trig", TRIG)
 def test_the_text_is_the_program(real: str, trig: str) -> None:
-    target = c99.Target("arm", 2, 2, TextOptions(trig))
+    target = c99.Target("arm", Sizes(2, 2, 2), TextOptions(trig))
     programs = arm(real) | {"payload": gravity(real, payload=True)}
     header = c99.header(programs, target)
     for program in programs.values():
@@ -38,7 +39,7 @@ def test_the_text_is_the_program(real: str, trig: str) -> None:
 def test_scrambled_programs_come_back(seed: int, real: str) -> None:
     program = scrambled(seed, 200, real)
     for trig in TRIG:
-        assert compare(program, c99.source(program, c99.Target("arm", 3, 3, TextOptions(trig)))) == []
+        assert compare(program, c99.source(program, c99.Target("arm", Sizes(3, 3, 3), TextOptions(trig)))) == []
 
 
 PLANTED = {
@@ -105,7 +106,7 @@ def test_one_error_gives_one_sentence_with_its_line() -> None:
 def test_the_first_of_many_differences_is_the_detail() -> None:
     broken = TEXT.replace("0.7*s_2", "0.8*s_2").replace("6.867*", "6.868*")
     wrong = compare(forward_dynamics(), broken)
-    check = check_text(forward_dynamics(), broken, "f", c99.Target("arm", 2, 2))
+    check = check_text(forward_dynamics(), broken, "f", c99.Target("arm", Sizes(2, 2, 2)))
     assert (check.error, check.detail) == (len(wrong), wrong[0])
     assert len(wrong) > 1
 
@@ -122,7 +123,7 @@ def test_the_nearest_number_is_the_even_one_of_two(value: Fraction) -> None:
 
 
 def test_every_single_digit_counts() -> None:
-    program, target = scrambled(4), c99.Target("arm", 3, 3)
+    program, target = scrambled(4), c99.Target("arm", Sizes(3, 3, 3))
     text = c99.source(program, target)
     start = text.index("{\n")
     for match in re.finditer(r"(?<![\w.])\d+\.\d+(?:e[+-]\d+)?", text[start:]):
@@ -134,7 +135,7 @@ def test_every_single_digit_counts() -> None:
 @pytest.mark.parametrize("program", [forward_dynamics(), scrambled(3), mass_matrix_and_bias("float")], ids=lambda p: p.function)
 def test_any_slip_of_a_finger_is_reported(program: Program) -> None:
     pick = random.Random(11)
-    text = c99.source(program, c99.Target("arm", program.inputs[0].size, program.inputs[0].size))
+    text = c99.source(program, c99.Target("arm", Sizes(*[program.inputs[0].size] * 3)))
     start = text.index("#include")
     for _ in range(250):
         at = pick.randrange(start, len(text))
@@ -160,7 +161,7 @@ def tokens(text: str) -> str:
     ],
 )
 def test_the_header_cannot_change_the_meaning(old: str, new: str) -> None:
-    target = c99.Target("arm", 2, 2, TextOptions("macro"))
+    target = c99.Target("arm", Sizes(2, 2, 2), TextOptions("macro"))
     header = c99.header(arm(), target)
     assert compare(determinant(), c99.source(determinant(), target), header) == []
     assert compare(forward_dynamics(), c99.source(forward_dynamics(), target), header.replace(old, new)) != []
@@ -181,7 +182,7 @@ DISGUISED = {
 @pytest.mark.parametrize("how", DISGUISED)
 def test_what_a_compiler_reads_otherwise_is_reported(how: str) -> None:
     program = forward_dynamics()
-    text = c99.source(program, c99.Target("arm", 2, 2))
+    text = c99.source(program, c99.Target("arm", Sizes(2, 2, 2)))
     assert "    /* bias */" in text
     assert compare(program, text.replace("    /* bias */", DISGUISED[how], 1)) != []
 
@@ -191,7 +192,7 @@ def test_what_a_compiler_reads_otherwise_is_reported(how: str) -> None:
     '#include "/*"\n#define sin cos\n#include "*/"', '_Pragma("x")', "int a<:2:>;", "#define\rsin cos",
 ])
 def test_a_macro_in_disguise_is_seen_in_the_header(line: str) -> None:
-    target = c99.Target("arm", 2, 2)
+    target = c99.Target("arm", Sizes(2, 2, 2))
     header = c99.header(arm(), target)
     changed = header.replace("#ifdef __cplusplus", f"{line}\n#ifdef __cplusplus", 1)
     assert changed != header
@@ -208,7 +209,7 @@ def test_the_line_of_a_disguise_is_that_of_the_file() -> None:
 def test_a_program_of_a_thousand_rows_takes_less_than_a_second() -> None:
     program = scrambled(8, 2200)
     assert sum(program.operations.values()) > 1200
-    text = c99.source(program, c99.Target("arm", 3, 3))
+    text = c99.source(program, c99.Target("arm", Sizes(3, 3, 3)))
     start = time.process_time()
     assert compare(program, text) == []
     assert time.process_time() - start < 1.0

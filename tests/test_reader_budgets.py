@@ -26,7 +26,8 @@ from symgen.description.snapping import Snapper
 from symgen.description.tip import choose
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.errors import SymgenError
-from symgen.mechanism import X_AXIS, Z_AXIS, Angle, Mechanism, Mimic, Shift, Turn, compose
+from symgen.mechanism import Mechanism, Mimic
+from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose
 from symgen.programs.making import loss, program
 from symgen.report.show import show
 from tests.descriptions import joint, link, robot

@@ -22,6 +22,7 @@ from symgen.certificate.elimination import NoElimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Gain, Multiplier, Recognition, proposal
 from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
+from symgen.functions import Sizes
 from symgen.ir import Port, Program, Row
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions
@@ -212,7 +213,7 @@ def test_what_eva_is_told_counts_the_load(monkeypatch: pytest.MonkeyPatch) -> No
     told: list[Any] = []
     monkeypatch.setattr(eva, "prove", lambda *given: told.append(given) or {})
     name = "forward_dynamics"
-    finite(mechanism, {name: program}, options, {name: certified}, ranges, c99.Target("scara", 4, 4))
+    finite(mechanism, {name: program}, options, {name: certified}, ranges, c99.Target("scara", Sizes(4, 4, 4)))
     ((_, _, spans, lowest, bounds),) = told
     assert spans == ranges.of
     assert lowest == {name: {one.row: one.floor for one in certified if one.certified}}

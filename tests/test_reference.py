@@ -11,7 +11,8 @@ import pytest
 
 from symgen.errors import MechanismError, RequestError, UnknownName
 from symgen.functions import FUNCTIONS
-from symgen.mechanism import Angle, Body, Mechanism, Part, Shift
+from symgen.mechanism import Body, Mechanism, Part
+from symgen.poses import Angle, Shift
 from symgen.reference.mechanics import ORACLES, Reference
 from symgen.reference.precision import FLOAT, Scalars, arb
 from tests.oracles import CLOSED_FORMS, christoffel_bias, random_tree
@@ -161,8 +162,8 @@ def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
     reference = Reference(tree, frame="tool")
     for function in FUNCTIONS.values():
         for batch in ((), (3,), (2, 3)):
-            expected = {x.name: (*batch, *x.sizes(tree.nq, tree.nv)) for x in function.results}
-            arguments = {x.name: np.full((*batch, *x.sizes(tree.nq, tree.nv)), 0.3) for x in function.arguments}
+            expected = {x.name: (*batch, *x.sizes(tree.sizes)) for x in function.results}
+            arguments = {x.name: np.full((*batch, *x.sizes(tree.sizes)), 0.3) for x in function.arguments}
             results = reference.evaluate(function.name, arguments)
             assert {name: result.shape for name, result in results.items()} == expected
 

@@ -19,8 +19,9 @@ from symgen.derivation import constants
 from symgen.derivation.constants import LostDigits
 from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.joints import kinds
-from symgen.mechanism import Angle, Body, Mechanism, Turn, pose
+from symgen.mechanism import Body, Mechanism
 from symgen.options import ProgramOptions
+from symgen.poses import Angle, Turn, pose
 from symgen.programs import choosing, deriving, making
 from symgen.reference import regularity
 from symgen.reference.digits import answers

@@ -16,7 +16,8 @@ from symgen import methods
 from symgen.cli import main
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
-from symgen.mechanism import Angle, Body, Mechanism, Slide, Turn
+from symgen.mechanism import Body, Mechanism
+from symgen.poses import Angle, Slide, Turn
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from symgen.report import pose, report, show, sparsity, tree

@@ -20,6 +20,7 @@ import pytest
 import symgen
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, RequestError, UnknownName
+from symgen.functions import Sizes
 from symgen.machine import building, kernels
 from symgen.machine.solver import Solver, compile
 from tests import typed_user
@@ -32,12 +33,12 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 @pytest.fixture(scope="module")
 def solver(own_cache: Path) -> Solver:
-    return Solver.from_programs("arm", arm(), 2, 2, optimize=1)
+    return Solver.from_programs("arm", arm(), Sizes(2, 2, 2), optimize=1)
 
 
 @pytest.fixture(scope="module")
 def single(own_cache: Path) -> Solver:
-    return Solver.from_programs("arm", arm("float"), 2, 2, optimize=1)
+    return Solver.from_programs("arm", arm("float"), Sizes(2, 2, 2), optimize=1)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +175,7 @@ INTERRUPTED = """
 import signal
 import time
 import numpy as np
+from symgen.functions import Sizes
 from symgen.ir import Port
 from symgen.machine.solver import Solver
 from tests.c_programs import Builder
@@ -183,7 +185,7 @@ b = Builder("slow", [Port("q", (1,))])
 x = b.input(0, 0)
 for _ in range(300):
     x = b.op("sin", x)
-solver = Solver.from_programs("long", {"slow": b.program([Port("x", (1,), (x,))])}, 1, 1, optimize=0)
+solver = Solver.from_programs("long", {"slow": b.program([Port("x", (1,), (x,))])}, Sizes(1, 1, 1), optimize=0)
 q, x = np.ones((2_000_000, 1)), np.zeros((2_000_000, 1))
 for call in (lambda: solver.slow(q, out=x), solver.bind("slow", q, x)):
     x[...] = 0
@@ -211,7 +213,7 @@ def test_ctrl_c_stops_a_long_batch_within_a_second() -> None:
 
 
 def test_a_batch_in_many_shares_is_that_in_one(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
-    own = Solver.from_programs("arm", arm(), 2, 2, optimize=1)
+    own = Solver.from_programs("arm", arm(), Sizes(2, 2, 2), optimize=1)
     q, v, tau = drawn(101, 2), drawn(2, seed=1), drawn(101, 2, seed=2)
     whole = own.forward_dynamics(q, v, tau)
     bound, last = np.empty((101, 2)), np.empty(2)
@@ -299,7 +301,7 @@ def test_float_solver(solver: Solver, single: Solver) -> None:
 
 
 def test_payload_is_an_argument(own_cache: Path) -> None:
-    own = Solver.from_programs("arm", {"gravity_force": gravity(payload=True)}, 2, 2, optimize=1)
+    own = Solver.from_programs("arm", {"gravity_force": gravity(payload=True)}, Sizes(2, 2, 2), optimize=1)
     q, payload = drawn(5, 2), drawn(10)
     np.testing.assert_array_equal(own.gravity_force(q, payload), expected(gravity(payload=True), q, payload)[0])
     np.testing.assert_array_equal(own.gravity_force(q[0], payload), own.gravity_force(q, payload)[0])
@@ -318,7 +320,7 @@ def test_what_a_solver_says_of_itself(solver: Solver) -> None:
     with pytest.raises(AttributeError, match="did you mean 'mass_matrix'"):
         _ = solver.mass_matrx
     with pytest.raises(RequestError, match="no function"):
-        Solver.from_programs("arm", {}, 2, 2)
+        Solver.from_programs("arm", {}, Sizes(2, 2, 2))
 
 
 def test_pickled_solvers_are_found_again(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from symgen.backends import c99
 from symgen.errors import BuildError, RequestError
+from symgen.functions import Sizes
 from symgen.machine import building
 from symgen.machine.solver import Solver
 from tests.c_programs import arm, determinant, drawn, expected
@@ -24,14 +25,14 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 def fresh(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Compile something that no cache holds."""
     monkeypatch.setattr(building, "_LOADED", {})
-    return Solver.from_programs(name, {"mass_matrix_determinant": determinant()}, 2, 2, optimize=0)
+    return Solver.from_programs(name, {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=0)
 
 
 def elsewhere(cache: Path) -> subprocess.Popen[bytes]:
     """Another process that compiles the determinant."""
     code = (
-        "from tests.c_programs import determinant; from symgen.machine.solver import Solver;"
-        "solver = Solver.from_programs('elsewhere', {'mass_matrix_determinant': determinant()}, 2, 2, optimize=0);"
+        "from tests.c_programs import determinant; from symgen.functions import Sizes; from symgen.machine.solver import Solver;"
+        "solver = Solver.from_programs('elsewhere', {'mass_matrix_determinant': determinant()}, Sizes(2, 2, 2), optimize=0);"
         "print(solver.mass_matrix_determinant([0, 0]))"
     )
     environment = os.environ | {"SYMGEN_CACHE": str(cache)}
@@ -107,10 +108,11 @@ def test_a_cache_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_refusal_keeps_the_compiler_s_first_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
-    target = c99.Target("wrong", 2, 2)
+    target = c99.Target("wrong", Sizes(2, 2, 2))
     text = c99.source(determinant(), target).replace("const double det", "const nonsense det")
     with pytest.raises(BuildError, match=r"refused the generated text: .*error: unknown type name .nonsense.") as caught:
-        Solver.from_programs("wrong", {"mass_matrix_determinant": determinant()}, 2, 2, sources={"mass_matrix_determinant": text})
+        Solver.from_programs("wrong", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2),
+                             sources={"mass_matrix_determinant": text})
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
     assert list(tmp_path.iterdir()) == []
@@ -118,7 +120,7 @@ def test_a_refusal_keeps_the_compiler_s_first_error(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("options", [{"native": True}, {"contract": True}, {"optimize": 0}, {"trig": "macro"}])
 def test_other_builds(options: dict[str, Any]) -> None:
-    own = Solver.from_programs("arm", {"mass_matrix_determinant": determinant()}, 2, 2, **({"optimize": 1} | options))
+    own = Solver.from_programs("arm", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), **({"optimize": 1} | options))
     q = drawn(3, 2)
     np.testing.assert_allclose(own.mass_matrix_determinant(q), expected(determinant(), q)[0], rtol=1e-13)
 
@@ -126,7 +128,7 @@ def test_other_builds(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("optimize", [-1, 4, "2"])
 def test_unknown_builds(optimize: Any) -> None:
     with pytest.raises(RequestError, match="optimize is"):
-        Solver.from_programs("arm", arm(), 2, 2, optimize=optimize)
+        Solver.from_programs("arm", arm(), Sizes(2, 2, 2), optimize=optimize)
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:

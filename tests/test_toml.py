@@ -16,7 +16,8 @@ import pytest
 from symgen.description.canonical import to_toml
 from symgen.description.loading import builtin_robots, load
 from symgen.errors import RequestError, SymgenError
-from symgen.mechanism import Angle, Mechanism, Turn
+from symgen.mechanism import Mechanism
+from symgen.poses import Angle, Turn
 from symgen.report.show import facts, show
 from tests.descriptions import frame_at, placed, public_urdf, public_urdfs
 

@@ -15,7 +15,8 @@ from lxml import etree
 from symgen.description.loading import load
 from symgen.description.readers import _xml, urdf
 from symgen.errors import SymgenError
-from symgen.mechanism import X_AXIS, Z_AXIS, Angle, Mechanism, Note, Turn
+from symgen.mechanism import Mechanism, Note
+from symgen.poses import X_AXIS, Z_AXIS, Angle, Turn
 from tests.descriptions import INERTIAL, joint, link, public_urdfs, robot
 
 

@@ -14,7 +14,8 @@ import symgen
 from symgen.delivery.verifying import verify
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
-from symgen.mechanism import Z_AXIS, Body, Mechanism, Part
+from symgen.mechanism import Body, Mechanism, Part
+from symgen.poses import Z_AXIS
 from symgen.programs import choosing
 from symgen.reference.regularity import loss
 from symgen.reference.states import GRID, draw_states

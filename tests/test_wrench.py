@@ -17,8 +17,9 @@ from symgen.description.tip import tip
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, WRENCH
 from symgen.ir import Program
-from symgen.mechanism import BASE, X_AXIS, Z_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, Turn, pose
+from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.options import ProgramOptions
+from symgen.poses import X_AXIS, Z_AXIS, Angle, Turn, pose
 from symgen.programs import deriving
 from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference

@@ -20,6 +20,7 @@
 
 #define panda_NQ 7
 #define panda_NV 7
+#define panda_NB 7
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,7 +115,7 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
-void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double alpha[panda_NV*6], double alpha_tip[6]);
+void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double alpha[panda_NB*6], double alpha_tip[6]);
 
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
@@ -123,7 +124,7 @@ void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV]
  *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double F_[panda_NV*6], double a[panda_NV]);
+void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double F_[panda_NB*6], double a[panda_NV]);
 
 /* pose of the chosen frame in the base
  *   the frame: panda_hand_tcp

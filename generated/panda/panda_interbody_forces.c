@@ -14,7 +14,7 @@
 #endif
 #endif
 
-void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double F_[panda_NV*6], double a[panda_NV])
+void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double F_[panda_NB*6], double a[panda_NV])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

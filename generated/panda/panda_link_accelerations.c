@@ -15,7 +15,7 @@
 #endif
 #endif
 
-void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double alpha[panda_NV*6], double alpha_tip[6])
+void panda_link_accelerations(const double q[panda_NQ], const double v[panda_NV], const double tau[panda_NV], double alpha[panda_NB*6], double alpha_tip[6])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

@@ -20,6 +20,7 @@
 
 #define planar_arm_NQ 2
 #define planar_arm_NV 2
+#define planar_arm_NB 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,7 +115,7 @@ void planar_arm_operational_inertia_inverse(const double q[planar_arm_NQ], doubl
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
-void planar_arm_link_accelerations(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double alpha[planar_arm_NV*6], double alpha_tip[6]);
+void planar_arm_link_accelerations(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double alpha[planar_arm_NB*6], double alpha_tip[6]);
 
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
@@ -123,7 +124,7 @@ void planar_arm_link_accelerations(const double q[planar_arm_NQ], const double v
  *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void planar_arm_interbody_forces(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double F_[planar_arm_NV*6], double a[planar_arm_NV]);
+void planar_arm_interbody_forces(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double F_[planar_arm_NB*6], double a[planar_arm_NV]);
 
 /* pose of the chosen frame in the base
  *   the frame: link2

@@ -14,7 +14,7 @@
 #endif
 #endif
 
-void planar_arm_interbody_forces(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double F_[planar_arm_NV*6], double a[planar_arm_NV])
+void planar_arm_interbody_forces(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double F_[planar_arm_NB*6], double a[planar_arm_NV])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

@@ -15,7 +15,7 @@
 #endif
 #endif
 
-void planar_arm_link_accelerations(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double alpha[planar_arm_NV*6], double alpha_tip[6])
+void planar_arm_link_accelerations(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double alpha[planar_arm_NB*6], double alpha_tip[6])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

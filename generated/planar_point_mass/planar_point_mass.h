@@ -21,6 +21,7 @@
 
 #define planar_point_mass_NQ 6
 #define planar_point_mass_NV 6
+#define planar_point_mass_NB 6
 
 #ifdef __cplusplus
 extern "C" {
@@ -115,7 +116,7 @@ void planar_point_mass_operational_inertia_inverse(const double q[planar_point_m
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
-void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double alpha[planar_point_mass_NV*6], double alpha_tip[6]);
+void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double alpha[planar_point_mass_NB*6], double alpha_tip[6]);
 
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
@@ -124,7 +125,7 @@ void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], 
  *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double F_[planar_point_mass_NV*6], double a[planar_point_mass_NV]);
+void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double F_[planar_point_mass_NB*6], double a[planar_point_mass_NV]);
 
 /* pose of the chosen frame in the base
  *   the frame: link6

@@ -14,7 +14,7 @@
 #endif
 #endif
 
-void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double F_[planar_point_mass_NV*6], double a[planar_point_mass_NV])
+void planar_point_mass_interbody_forces(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double F_[planar_point_mass_NB*6], double a[planar_point_mass_NV])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

@@ -15,7 +15,7 @@
 #endif
 #endif
 
-void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double alpha[planar_point_mass_NV*6], double alpha_tip[6])
+void planar_point_mass_link_accelerations(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], const double tau[planar_point_mass_NV], double alpha[planar_point_mass_NB*6], double alpha_tip[6])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

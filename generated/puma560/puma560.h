@@ -20,6 +20,7 @@
 
 #define puma560_NQ 6
 #define puma560_NV 6
+#define puma560_NB 6
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,7 +115,7 @@ void puma560_operational_inertia_inverse(const double q[puma560_NQ], double Lamb
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
-void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double alpha[puma560_NV*6], double alpha_tip[6]);
+void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double alpha[puma560_NB*6], double alpha_tip[6]);
 
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
@@ -123,7 +124,7 @@ void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma5
  *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double F_[puma560_NV*6], double a[puma560_NV]);
+void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double F_[puma560_NB*6], double a[puma560_NV]);
 
 /* pose of the chosen frame in the base
  *   the frame: link6

@@ -14,7 +14,7 @@
 #endif
 #endif
 
-void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double F_[puma560_NV*6], double a[puma560_NV])
+void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double F_[puma560_NB*6], double a[puma560_NV])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

@@ -15,7 +15,7 @@
 #endif
 #endif
 
-void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double alpha[puma560_NV*6], double alpha_tip[6])
+void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double alpha[puma560_NB*6], double alpha_tip[6])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

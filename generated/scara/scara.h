@@ -20,6 +20,7 @@
 
 #define scara_NQ 4
 #define scara_NV 4
+#define scara_NB 4
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,7 +115,7 @@ void scara_operational_inertia_inverse(const double q[scara_NQ], double Lambda_i
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
-void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double alpha[scara_NV*6], double alpha_tip[6]);
+void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double alpha[scara_NB*6], double alpha_tip[6]);
 
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
@@ -123,7 +124,7 @@ void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV]
  *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void scara_interbody_forces(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double F_[scara_NV*6], double a[scara_NV]);
+void scara_interbody_forces(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double F_[scara_NB*6], double a[scara_NV]);
 
 /* pose of the chosen frame in the base
  *   the frame: link4

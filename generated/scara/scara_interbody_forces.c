@@ -14,7 +14,7 @@
 #endif
 #endif
 
-void scara_interbody_forces(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double F_[scara_NV*6], double a[scara_NV])
+void scara_interbody_forces(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double F_[scara_NB*6], double a[scara_NV])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

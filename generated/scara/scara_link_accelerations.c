@@ -15,7 +15,7 @@
 #endif
 #endif
 
-void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double alpha[scara_NV*6], double alpha_tip[6])
+void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double alpha[scara_NB*6], double alpha_tip[6])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

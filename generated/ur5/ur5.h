@@ -20,6 +20,7 @@
 
 #define ur5_NQ 6
 #define ur5_NV 6
+#define ur5_NB 6
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,7 +115,7 @@ void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[3
  *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
  *   alpha_tip: likewise of the chosen frame
  */
-void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double alpha[ur5_NV*6], double alpha_tip[6]);
+void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double alpha[ur5_NB*6], double alpha_tip[6]);
 
 /* wrenches across the joints, and the accelerations they cause
  *   q: joint positions (rad, m)
@@ -123,7 +124,7 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
  *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
-void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double F_[ur5_NV*6], double a[ur5_NV]);
+void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double F_[ur5_NB*6], double a[ur5_NV]);
 
 /* pose of the chosen frame in the base
  *   the frame: tool0

@@ -14,7 +14,7 @@
 #endif
 #endif
 
-void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double F_[ur5_NV*6], double a[ur5_NV])
+void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double F_[ur5_NB*6], double a[ur5_NV])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

@@ -15,7 +15,7 @@
 #endif
 #endif
 
-void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double alpha[ur5_NV*6], double alpha_tip[6])
+void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double alpha[ur5_NB*6], double alpha_tip[6])
 {
     /* joint angles: sines and cosines */
     const double c_1 = cos(q[0]);

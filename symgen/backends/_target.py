@@ -7,6 +7,7 @@ from typing import Any
 
 from symgen.backends import _sincos
 from symgen.backends._c_text import identifier
+from symgen.functions import Sizes
 from symgen.options import PLAIN, TextOptions
 from symgen.version import __version__
 
@@ -20,8 +21,7 @@ class Target:
     """
 
     name: str
-    nq: int
-    nv: int
+    sizes: Sizes
     text: TextOptions = PLAIN
     source_sha256: str = ""
     frame: str = ""
@@ -58,8 +58,9 @@ class Target:
         """What every template may say about the robot."""
         return {
             "name": self.name,
-            "nq": self.nq,
-            "nv": self.nv,
+            "nq": self.sizes.NQ,
+            "nv": self.sizes.NV,
+            "nb": self.sizes.NB,
             "macro_trig": self.text.trig == "macro",
             "inline_trig": self.text.trig == "inline",
             "ulps": _sincos.ULPS,

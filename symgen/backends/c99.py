@@ -20,7 +20,7 @@ from symgen.backends._legend import legend
 from symgen.backends._ports import describe, operations_text, single_real
 from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
-from symgen.functions import FUNCTIONS, Array
+from symgen.functions import FUNCTIONS, Array, Sizes
 from symgen.ir import Port, Program
 from symgen.reals import REALS
 
@@ -55,7 +55,7 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     """The text of NAME.h, which declares every one of `programs`."""
     real = single_real(programs.values())
     declarations = [_prototype(program, target) for program in programs.values()]
-    trig = calls(real, Target(target.name, target.nq, target.nv))
+    trig = calls(real, Target(target.name, target.sizes))
     return render(NAME, "header.h.j2", **target.context, real=real, sin=trig["sin"], cos=trig["cos"], functions=declarations,
                   statuses=_checks.statuses(programs.values(), target), **legend(programs.values()))
 
@@ -80,7 +80,7 @@ def turns(program: Program, target: Target) -> bool:
 
 def _size(array: Array, port: Port, target: Target) -> str:
     """The size of a port as C reads it: NAME_NV*NAME_NV, and a plain number where the table does not know better."""
-    if array.sizes(target.nq, target.nv) != port.shape or not any(isinstance(s, str) for s in array.shape):
+    if array.sizes(target.sizes) != port.shape or not any(isinstance(s, str) for s in array.shape):
         return str(port.size)
     return "*".join(f"{target.name}_{s}" if isinstance(s, str) else str(s) for s in array.shape)
 
@@ -113,7 +113,8 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
 
 def _macros(target: Target) -> set[str]:
     """What the header may define, or a user: no local and no parameter is called so."""
-    return {f"{target.name}_{m}" for m in ("NQ", "NV", "SIN", "COS", "UNVERIFIED", *(_checks.STATUSES if target.checked else ()))}
+    statuses = _checks.STATUSES if target.checked else ()
+    return {f"{target.name}_{macro}" for macro in (*Sizes._fields, "SIN", "COS", "UNVERIFIED", *statuses)}
 
 
 def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def _outcome(program: Program, results: list[dict[str, str]]) -> dict[str, Any]:
 
 def _size(array: Array, port: Port, target: Target) -> str:
     """The size of a port: NV * NV, and a plain number where the table of functions does not know better."""
-    if array.sizes(target.nq, target.nv) != port.shape or not any(isinstance(s, str) for s in array.shape):
+    if array.sizes(target.sizes) != port.shape or not any(isinstance(s, str) for s in array.shape):
         return str(port.size)
     return " * ".join(str(s) for s in array.shape)
 

@@ -83,7 +83,7 @@ def texts(
     from symgen.description.canonical import to_toml
 
     options = options or ProgramOptions()
-    target = Target(name or mechanism.name, mechanism.nq, mechanism.nv, text, mechanism.source_sha256, options.frame or "")
+    target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frame or "")
     described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
     described |= {"command": shlex.join(words), "not_modelled": omissions(mechanism, left_out)}

@@ -18,7 +18,7 @@ import flint
 from flint import arb, fmpq
 
 from symgen.errors import MechanismError
-from symgen.mechanism import Angle, Pose, Shift, Slide, Turn, Vector3
+from symgen.poses import Angle, Pose, Shift, Slide, Turn, Vector3
 
 Constant = Any
 """fmpq or arb; both carry + - * / among themselves."""

@@ -26,22 +26,9 @@ from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
 from symgen.errors import RequestError, printable
 from symgen.joints import joint_type, kinds
-from symgen.mechanism import (
-    BASE,
-    Body,
-    Frame,
-    Joint,
-    Mechanism,
-    Note,
-    Part,
-    Pose,
-    Shift,
-    Step,
-    Turn,
-    Vector3,
-    compose,
-)
+from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
 from symgen.names import nearest
+from symgen.poses import Pose, Shift, Step, Turn, Vector3, compose
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
 LONGEST_NAME = 200

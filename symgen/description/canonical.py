@@ -11,7 +11,8 @@ from fractions import Fraction
 from hashlib import sha256
 
 from symgen.description.quantities import angle_text, fraction_text
-from symgen.mechanism import BASE, ZERO3, Joint, Mechanism, Part, Pose, Shift, Turn, Vector3
+from symgen.mechanism import BASE, Joint, Mechanism, Part
+from symgen.poses import ZERO3, Pose, Shift, Turn, Vector3
 
 _BARE_DIGITS = 15
 

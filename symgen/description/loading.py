@@ -21,7 +21,8 @@ from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
 from symgen.errors import ArgumentError, DescriptionError, UnknownName, printable
-from symgen.mechanism import Mechanism, Vector3
+from symgen.mechanism import Mechanism
+from symgen.poses import Vector3
 
 LARGEST_FILE = 50_000_000
 LARGEST_CHAIN = 2000

@@ -10,14 +10,8 @@ from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Tree
 from symgen.errors import ArgumentError
 from symgen.joints import Elementary, Turning, joint_type, kinds
-from symgen.mechanism import (
-    Angle,
-    Pose,
-    Slide,
-    Turn,
-    compose,
-)
 from symgen.names import nearest
+from symgen.poses import Angle, Pose, Slide, Turn, compose
 
 LockValue = int | float | str | Fraction | Angle | None
 

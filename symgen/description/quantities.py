@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.errors import DescriptionError, printable
-from symgen.mechanism import Angle
+from symgen.poses import Angle
 
 DIGITS = 60
 """Digits that a number of a description may have; far beyond double precision."""

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from symgen.description.quantities import DIGITS, Place, angle, angle_text, decimal_parts, number, shown
 from symgen.errors import ArgumentError, DescriptionError
-from symgen.mechanism import Angle
+from symgen.poses import Angle
 
 HALF_PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211707") / 2
 DEFAULT_TOLERANCE = Fraction(1, 10**8)

@@ -6,14 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.description.quantities import NOWHERE, Place
-from symgen.mechanism import (
-    X_AXIS,
-    Limits,
-    Mimic,
-    Note,
-    Pose,
-    Vector3,
-)
+from symgen.mechanism import Limits, Mimic, Note
+from symgen.poses import X_AXIS, Pose, Vector3
 
 _UNLIMITED = Limits()
 MOST_LINKS = 50_000

@@ -9,7 +9,8 @@ from fractions import Fraction
 from symgen.description.quantities import angle, rational
 from symgen.errors import ArgumentError, UnknownName
 from symgen.joints import Coordinate
-from symgen.mechanism import Angle, Mechanism
+from symgen.mechanism import Mechanism
+from symgen.poses import Angle
 
 Values = dict[tuple[str, int], Angle]
 """(argument, element) -> its value; a length or a rate is an Angle without pi."""

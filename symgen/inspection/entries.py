@@ -92,7 +92,7 @@ SYMBOLS = (
 
 def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Program) -> Answer:
     """The entries of a function's result that are asked for."""
-    words, shape = choice.words, result.array.sizes(mechanism.nq, mechanism.nv)
+    words, shape = choice.words, result.array.sizes(mechanism.sizes)
     rows = derived.outputs[result.place].rows
     if words.place is not None:
         raise ArgumentError(f"'{words.what}' asks for a place in a number; {result.heading} is one already")
@@ -163,7 +163,7 @@ def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
                    shown: Callable[[Linkage, Block], Block], keep: tuple[str, ...] = ()) -> Layout:
     """A quantity over any frames; `shown` turns a block into the axes it is to be read in; kinds in `keep` stay symbols."""
     quantity = methods.find(method).quantities[letter]
-    shapes = {name: ARGUMENTS[name].sizes(mechanism.nq, mechanism.nv) for name in quantity.inputs}
+    shapes = {name: ARGUMENTS[name].sizes(mechanism.sizes) for name in quantity.inputs}
     kept = parameters(model, keep)
     if kept:
         shapes[PORT] = (len(kept),)

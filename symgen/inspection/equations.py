@@ -12,7 +12,7 @@ import sympy as sp
 from symgen.inspection.at import Values
 from symgen.inspection.names import shown
 from symgen.ir import Program
-from symgen.mechanism import Angle
+from symgen.poses import Angle
 
 LONGEST_DENOMINATOR = 30
 SHOWN_DIGITS, WORKING_DIGITS = 17, 40

@@ -155,7 +155,7 @@ def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "no
     why = refusal(mechanism, function, None) or methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
-    shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in what.arguments}
+    shapes = {a.name: a.sizes(mechanism.sizes) for a in what.arguments}
     at = (frame or tip(mechanism)) if what.needs_frame else None
     laid, found = linkage(mechanism, {name: shape[0] for name, shape in shapes.items()}, keep, at)
     with k.precision():
@@ -183,6 +183,6 @@ def chosen(mechanism: Mechanism, function: str) -> str:
 
 def _named(what: Function, mechanism: Mechanism, results: Sequence[Sequence[Scalar]]) -> list[tuple[str, tuple[int, ...], Any]]:
     def shape(array: Array) -> tuple[int, ...]:
-        return array.sizes(mechanism.nq, mechanism.nv)
+        return array.sizes(mechanism.sizes)
 
     return [(array.name, shape(array), atoms) for array, atoms in zip(what.results, results, strict=True)]

@@ -17,7 +17,8 @@ from symgen.inspection.entries import Answer, answer, layout, sizes
 from symgen.inspection.equations import needed
 from symgen.inspection.multiangle import DIGITS
 from symgen.ir import Numbers, Port, evaluate
-from symgen.mechanism import Angle, Mechanism
+from symgen.mechanism import Mechanism
+from symgen.poses import Angle
 from symgen.reference.states import draw_states
 
 X = TypeVar("X")

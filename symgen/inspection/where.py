@@ -68,7 +68,7 @@ def _stored(mechanism: Mechanism, found: Answer, result: Result) -> set[str]:
 
 
 def _target(mechanism: Mechanism) -> Target:
-    return Target(mechanism.name, mechanism.nq, mechanism.nv, source_sha256=mechanism.source_sha256)
+    return Target(mechanism.name, mechanism.sizes, source_sha256=mechanism.source_sha256)
 
 
 def _lines(mechanism: Mechanism, made: Program, found: set[str]) -> str:

@@ -117,7 +117,7 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
         counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
         raise RequestError(f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine")
     drawn = draw_states(mechanism, states, SEED, **(options.at_run_time if options else {}))
-    own = Target(mechanism.name, mechanism.nq, mechanism.nv, text)
+    own = Target(mechanism.name, mechanism.sizes, text)
 
     with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:
         folder = Path(name)

@@ -17,7 +17,7 @@ BASE_FLAGS = ("-std=c99", "-ffp-contract=off")
 def texts(target: Target, machine: str, programs: Mapping[str, Program]) -> dict[str, str]:
     """Every file of `firmware/` by its path in the robot's folder."""
     chosen = targets.find(machine)
-    frames = (chosen.frame(p.real, target.nv, sum(port.size for port in p.outputs)) for p in programs.values())
+    frames = (chosen.frame(p.real, target.sizes.NV, sum(port.size for port in p.outputs)) for p in programs.values())
     context = target.context | {
         "target": machine,
         "title": chosen.title,

@@ -19,6 +19,7 @@ from symgen import shelf
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, UnknownName
+from symgen.functions import Sizes
 from symgen.ir import Outline, Program
 from symgen.machine.building import Build, depends, opened
 from symgen.machine.building import load as load_library
@@ -78,8 +79,8 @@ def _found(recipe: Recipe) -> Solver | None:
         return None
     solver = Solver.__new__(Solver)
     mechanism, _, build, _, text = recipe
-    solver._hold(mechanism.name, {one.function: one for one in outlines if one is not None}, mechanism.nq, mechanism.nv, build,
-                 text, library)
+    named = {one.function: one for one in outlines if one is not None}
+    solver._hold(mechanism.name, named, mechanism.sizes, build, text, library)
     solver.mechanism, solver._recipe = mechanism, recipe
     return solver
 
@@ -92,8 +93,7 @@ def _made(recipe: Recipe) -> Solver:
     mechanism, wanted, build, options, text = recipe
     derived = programs(mechanism, wanted, options)
     bounds = {function: checked_floors(mechanism, program, options, text) for function, program in derived.items()}
-    solver = Solver(mechanism.name, derived, mechanism.nq, mechanism.nv, build=build, text=text, mechanism=mechanism,
-                    floors=bounds)
+    solver = Solver(mechanism.name, derived, mechanism.sizes, build=build, text=text, mechanism=mechanism, floors=bounds)
     solver._recipe = recipe
     plain = [outline_to_plain(program.outline) for program in derived.values()]
     shelf.keep({"library": solver._library, "functions": plain}, "solver", *_key(recipe))
@@ -109,9 +109,9 @@ def _compile_again(recipe: Recipe) -> Solver:
     return _found(recipe) or _made(recipe)
 
 
-def _from_programs(name: str, programs: Mapping[str, Program], nq: int, nv: int, build: Build, text: TextOptions,
+def _from_programs(name: str, programs: Mapping[str, Program], sizes: Sizes, build: Build, text: TextOptions,
                    sources: Mapping[str, str] | None) -> Solver:
-    return Solver(name, programs, nq, nv, build=build, text=text, sources=sources)
+    return Solver(name, programs, sizes, build=build, text=text, sources=sources)
 
 
 class Solver:
@@ -131,8 +131,7 @@ class Solver:
         self,
         name: str,
         programs: Mapping[str, Program],
-        nq: int,
-        nv: int,
+        sizes: Sizes,
         *,
         build: Build | None = None,
         text: TextOptions = PLAIN,
@@ -142,26 +141,36 @@ class Solver:
     ) -> None:
         if not programs:
             raise ArgumentError("there is no function to compile; name at least one")
-        target = Target(name, nq, nv, text, mechanism.source_sha256 if mechanism else "")
+        target = Target(name, sizes, text, mechanism.source_sha256 if mechanism else "")
         single_real(programs.values())
         library = load_library(programs, target, build or Build(), sources, floors)
         outlines = {function: program.outline for function, program in programs.items()}
-        self._hold(name, outlines, nq, nv, build or Build(), text, library)
+        self._hold(name, outlines, sizes, build or Build(), text, library)
         self.mechanism, self._sources, self._programs = mechanism, dict(sources) if sources else None, dict(programs)
 
-    def _hold(self, name: str, outlines: Mapping[str, Outline], nq: int, nv: int, build: Build, text: TextOptions,
+    def _hold(self, name: str, outlines: Mapping[str, Outline], sizes: Sizes, build: Build, text: TextOptions,
               library: ModuleType) -> None:
         """Set everything except where the C came from."""
-        self.name, self.nq, self.nv = name, nq, nv
+        self.name, self.sizes = name, sizes
         self.mechanism = None
         self.functions = tuple(outlines)
         self.real = next(iter(outlines.values())).real
         self._build, self._text, self._library = build, text, library.__name__
         self._recipe = self._sources = self._programs = None
-        symbol = Target(name, nq, nv, text).symbol
+        symbol = Target(name, sizes, text).symbol
         self._kernels = {f: Kernel(one, library, symbol(f), text.checked) for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
             setattr(self, function, kernel.call())
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return self.sizes.NQ
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self.sizes.NV
 
     @property
     def programs(self) -> dict[str, Program]:
@@ -179,8 +188,7 @@ class Solver:
         cls,
         name: str,
         programs: Mapping[str, Program],
-        nq: int,
-        nv: int,
+        sizes: Sizes,
         *,
         optimize: int = 2,
         native: bool = False,
@@ -194,7 +202,7 @@ class Solver:
         `sources` replaces the C that would be printed, by function: the files of a generated folder, for example.
         """
         build, text = Build(optimize, native, contract), TextOptions(trig, checked=checked)
-        return cls(name, programs, nq, nv, build=build, text=text, sources=sources)
+        return cls(name, programs, sizes, build=build, text=text, sources=sources)
 
     def bind(self, function: str, *arrays: Any) -> Call:
         """`call()` that computes `function` from its argument arrays into its result arrays, all named here once.
@@ -227,4 +235,4 @@ class Solver:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._recipe is not None:
             return _compile_again, (self._recipe,)
-        return _from_programs, (self.name, self.programs, self.nq, self.nv, self._build, self._text, self._sources)
+        return _from_programs, (self.name, self.programs, self.sizes, self._build, self._text, self._sources)

@@ -143,7 +143,7 @@ def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, nativ
     refused |= beyond
     tell("compiling", 0, 1)
     build = Build(optimize=2, native=native)
-    solver = Solver.from_programs(mechanism.name, programs, mechanism.nq, mechanism.nv, optimize=2, native=native)
+    solver = Solver.from_programs(mechanism.name, programs, mechanism.sizes, optimize=2, native=native)
     peers, absent = found(mechanism)
     drawn = {name: np.ascontiguousarray(values.astype(float)) for name, values in draw_states(mechanism, STATES, seed=11).items()}
     measured = []

@@ -326,7 +326,7 @@ def _one(mechanism: Mechanism, program: Program, build: Build) -> Row:
     if len(program.rows) > COMPILED_ROWS:
         why = f"not compiled, since {len(program.rows)} rows are more than a C compiler takes at ease"
         return Row(program.method, figures, dict.fromkeys(MEASURED, why))
-    size = footprint(program, Target(mechanism.name, mechanism.nq, mechanism.nv), build)
+    size = footprint(program, Target(mechanism.name, mechanism.sizes), build)
     missing = {f"{key}_bytes": why for key, why in size.missing.items()}
     figures |= {f"{key}_bytes": value for key, value in (("code", size.code), ("stack", size.stack)) if value is not None}
     return Row(program.method, figures, missing)
@@ -348,7 +348,7 @@ def _solver(mechanism: Mechanism, programs: Mapping[str, Program], real: str) ->
     """
     named = {_name(p): replace(p, real=real, function=_name(p)) for p in programs.values()}
     level = 2 if real == DOUBLE.name else 0
-    return Solver.from_programs(mechanism.name, named, mechanism.nq, mechanism.nv, optimize=level)
+    return Solver.from_programs(mechanism.name, named, mechanism.sizes, optimize=level)
 
 
 def _name(program: Program) -> str:

@@ -146,13 +146,13 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
     with constants.precision():
         loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
         arguments = [*what.arguments, *loaded]
-        shapes = {a.name: a.sizes(mechanism.nq, mechanism.nv) for a in arguments}
+        shapes = {a.name: a.sizes(mechanism.sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         frame = model.frame(mechanism, options.frame or tip(mechanism)) if what.needs_frame else None
         try:
             linkage = Linkage(model, home, frame, **{a.name: model.frame(mechanism, link) for a, link in loaded.items()})
             results = build(linkage)
-            named = [(r.name, r.sizes(mechanism.nq, mechanism.nv), atoms) for r, atoms in zip(what.results, results, strict=True)]
+            named = [(r.name, r.sizes(mechanism.sizes), atoms) for r, atoms in zip(what.results, results, strict=True)]
             return home.freeze(function, method, named, shapes)
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None

@@ -89,7 +89,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     solver = None
     if compiled and programs:
         _tell(progress, "compiling", 0, total)
-        solver = Solver.from_programs(name or mechanism.name, programs, mechanism.nq, mechanism.nv, trig=text.trig,
+        solver = Solver.from_programs(name or mechanism.name, programs, mechanism.sizes, trig=text.trig,
                                       sources=sources, checked=text.checked)
     given = drawn(mechanism, ranges, options, states)
     found, floored = [], {}
@@ -105,7 +105,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     shown = None
     if with_eva:
         _tell(progress, "every operation, by Frama-C", total - 1, total)
-        target = Target(name or mechanism.name, mechanism.nq, mechanism.nv, TextOptions(text.trig))
+        target = Target(name or mechanism.name, mechanism.sizes, TextOptions(text.trig))
         shown = finite(mechanism, programs, options, floored, ranges, target)
     units = tuple(velocity.inertia_unit for joint in mechanism.joints for velocity in joint.type.velocities)
     return Proof(mechanism.name, options.real, states, tuple(own_inertias(mechanism)), units, tuple(found),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from symgen.functions import Sizes
 from symgen.ir import Program
 from symgen.readback.disguise import disguises, without_comments
 from symgen.readback.owed import STATUSES, shapes
@@ -53,6 +54,6 @@ def macros(program: Program, header: str, name: str, checked: bool) -> list[str]
     for macro, value in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\S+)[ \t]*(.*?)[ \t]*$", header, flags=re.MULTILINE):
         if macro in wanted and value != wanted[macro]:
             found.append(f"the header defines {macro} as '{value}', not '{wanted[macro]}'")
-        if macro not in wanted and macro not in (f"{name}_NQ", f"{name}_NV"):
+        if macro not in wanted and macro not in {f"{name}_{size}" for size in Sizes._fields}:
             found.append(f"the header defines {macro}, which does not belong there")
     return hidden + found

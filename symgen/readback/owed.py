@@ -39,7 +39,7 @@ def computed(program: Program) -> list[int]:
 
 
 def shapes(program: Program) -> list[tuple[Size, ...]]:
-    """The shape of every argument, then of every result, in NQ and NV where the table of functions has it so."""
+    """The shape of every argument, then of every result, in NQ, NV and NB where the table of functions has it so."""
     known = FUNCTIONS.get(program.function)
     named = {array.name: array.shape for array in (*known.arguments, *known.results, *known.feels)} if known else {}
     return [named.get(port.name, port.shape) for port in (*program.inputs, *program.outputs)]

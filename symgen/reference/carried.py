@@ -28,12 +28,10 @@ def carried(reference: Reference, placed: Sequence[Placement], load: Array | Non
     for part in reference.parts(load):
         if part.body == BASE:
             continue
-        at, bodies = placed[part.body], [part.body]
-        while (parent := reference.mechanism.joints[bodies[-1]].parent) != BASE:
-            bodies.append(parent)
+        at = placed[part.body]
         place = at.shift[0] + (at.turn[0] @ np.asarray(part.centre, dtype=float)[..., None])[..., 0]
         inertia = np.linalg.norm(np.asarray(part.inertia, dtype=float), axis=(-2, -1))
-        yield Carried(np.asarray(part.mass, dtype=float), place, inertia, tuple(bodies))
+        yield Carried(np.asarray(part.mass, dtype=float), place, inertia, tuple(reversed(reference.ways[part.body])))
 
 
 def origins(placed: Sequence[Placement], count: int) -> list[Array]:

@@ -38,18 +38,18 @@ def acceleration(placed: Placement) -> Array:
 
 def interbody_forces(motion: Motion, q: Array, v: Array, a: Array, payload: Array | None = None,
                      wrench: Array | None = None) -> Array:
-    """F (..., NV, 6) on every body from its parent, at the origin of the body's frame in base axes; q, v, a of one shape."""
+    """F (..., NB, 6) on every body from its parent, at the origin of the body's frame in base axes; q, v, a of one shape."""
     placed = motion.placements(q, v, a)
-    out = motion.scalars.array(np.zeros((*a.shape, 6)))
+    out = motion.scalars.array(np.zeros((*a.shape[:-1], len(placed), 6)))
     for part in motion.parts(payload):
         centre, moment, force = d_alembert(part, placed[part.body], motion.gravity)
-        for i in motion.supports[part.body]:
+        for i in motion.ways[part.body]:
             out[..., i, :3] += moment + cross(centre - placed[i].shift[0], force)
             out[..., i, 3:] += force
     pushed = motion.outside(placed, wrench)
     if pushed is not None:   # what the surroundings exert need not cross the joints
         body, point, moment, force = pushed
-        for i in motion.supports[body]:
+        for i in motion.ways[body]:
             out[..., i, :3] -= moment + cross(point - placed[i].shift[0], force)
             out[..., i, 3:] -= force
     return out

@@ -159,7 +159,7 @@ class Reference(Motion):
     @at_precision
     def link_accelerations(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
                            wrench: Array | None = None) -> tuple[Array, Array]:
-        """(ω̇, v̇) of every body's frame (..., NV, 6) and of the chosen frame (..., 6): axes of the base, gravity no part of it."""
+        """(ω̇, v̇) of every body's frame (..., NB, 6) and of the chosen frame (..., 6): axes of the base, gravity no part of it."""
         q, v, a = np.broadcast_arrays(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
         placed = self.placements(q, v, a)
         if self.frame is None:
@@ -185,7 +185,7 @@ class Reference(Motion):
     @at_precision
     def interbody_forces(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
                          wrench: Array | None = None) -> tuple[Array, Array]:
-        """F (..., NV, 6) on every body from its parent, at the origin of the body's frame in base axes, and a (..., NV)."""
+        """F (..., NB, 6) on every body from its parent, at the origin of the body's frame in base axes, and a (..., NV)."""
         a = self.forward_dynamics(q, v, tau, payload, wrench)
         q, v, a = np.broadcast_arrays(q, v, a)
         return interbody_forces(self, q, v, a, payload, wrench), a

@@ -15,7 +15,8 @@ import numpy as np
 
 from symgen.errors import ArgumentError
 from symgen.joints import Elementary, Sliding
-from symgen.mechanism import BASE, Mechanism, Pose, Shift, Slide, Vector3
+from symgen.mechanism import BASE, Mechanism
+from symgen.poses import Pose, Shift, Slide, Vector3
 from symgen.reference.arrays import added, cross, identity, rodrigues, skew, stack, times
 from symgen.reference.precision import FLOAT, Array, Scalars
 
@@ -69,18 +70,19 @@ class Motion:
             self.poses = [self.pose(joint.pose) for joint in mechanism.joints]
             self.gravity: Array = self._vector(mechanism.gravity)
             self.declared = [self._carry(index, part) for index, body in enumerate(mechanism.bodies) for part in body.parts]
-        self.supports = [self._path(index) for index in range(len(mechanism.bodies))]
-        """Per body, the entries of v that move it: those of the joints between it and the base, base first."""
+        self.ways = [self._way(index) for index in range(len(mechanism.bodies))]
+        """Per body, the bodies between it and the base, base first and its own last."""
+        self.supports = [[k for one in way for k in range(mechanism.nv)[mechanism.v_slices[one]]] for way in self.ways]
+        """Per body, the entries of v that move it: those of the joints of its way."""
 
     # ---- the declaration, entered into the scalars -------------------------------------------------------------------
 
-    def _path(self, body: int) -> list[int]:
-        path: list[int] = []
+    def _way(self, body: int) -> list[int]:
+        way: list[int] = []
         while body != BASE:
-            own = self.mechanism.v_slices[body]
-            path = [*range(own.start, own.stop), *path]
+            way.insert(0, body)
             body = self.mechanism.joints[body].parent
-        return path
+        return way
 
     def _vector(self, xyz: Vector3) -> Array:
         return self.scalars.array([self.scalars.constant(x) for x in xyz])
@@ -191,7 +193,7 @@ class Motion:
     def columns(self, body: int, point: Array, placed: Sequence[Placement]) -> tuple[Array, Array]:
         """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k entries of v in `supports[body]`."""
         angular, linear = [], []
-        for j in dict.fromkeys(self.mechanism.dofs[entry][0] for entry in self.supports[body]):
+        for j in self.ways[body]:
             for turning, sliding in self.twists(j, times(placed[j].turn[0], self.axes[j])):
                 both = np.broadcast_arrays(turning, sliding + cross(turning, point - placed[j].shift[0]))
                 angular.append(both[0])

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symgen.errors import RequestError
-from symgen.mechanism import Angle
+from symgen.poses import Angle
 
 Array = npt.NDArray[Any]
 

@@ -9,21 +9,8 @@ from typing import Any
 
 from symgen.derivation.model import record
 from symgen.errors import MechanismError
-from symgen.mechanism import (
-    BASE,
-    X_AXIS,
-    Y_AXIS,
-    Z_AXIS,
-    Body,
-    Joint,
-    Mechanism,
-    Part,
-    Pose,
-    Shift,
-    Slide,
-    Vector3,
-    first_and_count,
-)
+from symgen.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
+from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Shift, Slide, Vector3
 from symgen.tables import table
 
 WIDTH = 100

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
-from symgen.mechanism import Z_AXIS, Angle, Body, Frame, Joint, Mechanism, Part, pose
+from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.poses import Z_AXIS, Angle, pose
 
 GRID = 1000
 POINTS = 5

@@ -19,7 +19,7 @@ def compiled(n: int, methods: Mapping[str, str]) -> Solver:
     """The chain of n links; `methods`: function → method."""
     made = load(f"planar_point_mass:{n}")
     programs = {function: making.program(made, function, method) for function, method in methods.items()}
-    return Solver.from_programs(made.name, programs, n, n, optimize=BUILD.optimize)
+    return Solver.from_programs(made.name, programs, made.sizes, optimize=BUILD.optimize)
 
 
 def mass(q: Array) -> Array:

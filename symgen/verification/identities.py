@@ -173,16 +173,18 @@ def _acceleration_across_the_joints(f: Functions) -> Distance:
 
 
 def _force_along_the_joints(f: Functions) -> Distance:
-    """Each wrench along its joint's own twist, the last column of the Jacobian of the body's frame."""
+    """Each wrench along its joint's own twists, the last columns of the Jacobian of the body's frame."""
     results, reference = f("interbody_forces"), f.truth.reference if f.exact else f.truth.rough
     placed, a, tau = reference.placements(f.states["q"]), results["a"], f.states["tau"]
     found = []
-    for i in range(f.truth.mechanism.nv):
-        twist = np.concatenate([part[..., -1] for part in reference.columns(i, placed[i].shift[0], placed)], axis=-1)
+    for i, k in f.truth.mechanism.dofs:
+        last = k - f.truth.mechanism.joints[i].type.nv
+        twist = np.concatenate([part[..., last] for part in reference.columns(i, placed[i].shift[0], placed)], axis=-1)
         found.append((results["F"][:, i] * twist).sum(axis=-1))
     # a residual as `_inverse_of_forward` is, out of wrenches that may be far larger than what they do along the joints
     sizes = f.truth.sizes
-    size = sizes.driven(a) + sizes.wrenches(f.truth.floats["v"], np.asarray(a, dtype=float))
+    crossing = sizes.wrenches(f.truth.floats["v"], np.asarray(a, dtype=float))
+    size = sizes.driven(a) + crossing[:, [i for i, _ in f.truth.mechanism.dofs]]
     return np.stack(found, axis=-1) - tau, size
 
 

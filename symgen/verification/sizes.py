@@ -43,32 +43,40 @@ class Sizes:
         """(rad, m) that each unit of v turns and slides its body by."""
         self.parts: list[Resisting] = []
         self.arms: list[Array] = []
-        """Distances (count, k) of every part's centre from the frames of those joints, or of one further out where that is
-        farther, whatever their type."""
+        """Distances (count, k) of every part's centre from the frames of the bodies on its way out, or of one further out where
+        that is farther, whatever their joints' type."""
         for part in reference.parts(truth.load):
             at = self.placed[part.body]
             centre = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0]
-            support = reference.supports[part.body]
-            turns, slides = np.array([self.rates[j] for j in support]).T
-            far = [np.linalg.norm(centre - self.placed[truth.mechanism.dofs[j][0]].shift[0], axis=-1) for j in support]
+            support, way = reference.supports[part.body], reference.ways[part.body]
+            turns, slides = np.array([self.rates[k] for k in support]).T
+            far = [np.linalg.norm(centre - self.placed[body].shift[0], axis=-1) for body in way]
             apart = np.stack([np.broadcast_to(x, (len(q),)) for x in far], axis=-1)
             # A recursion goes out and back joint by joint: where the arm is folded, that is farther than the way across.
             self.arms.append(np.maximum.accumulate(apart[:, ::-1], axis=-1)[:, ::-1])
+            arms = self.arms[-1][:, [way.index(truth.mechanism.dofs[k][0]) for k in support]]
             inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
-            self.parts.append(Resisting(support, turns, turns * self.arms[-1] + slides, part.mass, inertia))
+            self.parts.append(Resisting(support, turns, turns * arms + slides, part.mass, inertia))
 
-    def pushed(self) -> Array:
-        """Size of Jᵀ wrench (count, NV): its moment, and its force at the distance from the joint."""
-        total, on = np.zeros(self.truth.floats["v"].shape), self.truth.rough.wrench
+    def exerted(self) -> Iterator[tuple[int, Array, Array]]:
+        """(body, moment, force) of every body that the wrench is carried by, (count,) each: about its joint, and as it is."""
+        on = self.truth.rough.wrench
         if on is not None and on.body != BASE:
             at, wrench = self.placed[on.body], self.truth.floats["wrench"]
             point = at.shift[0] + at.turn[0] @ self.truth.rough.pose(on.pose)[1]
             moment, force = np.linalg.norm(wrench[:, :3], axis=-1), np.linalg.norm(wrench[:, 3:], axis=-1)
-            arm = np.zeros(len(total))
-            for j in reversed(self.truth.rough.supports[on.body]):
-                arm = np.maximum(arm, np.linalg.norm(point - self.placed[self.truth.mechanism.dofs[j][0]].shift[0], axis=-1))
-                turning, sliding = self.rates[j]
-                total[:, j] = turning * (moment + force * arm) + sliding * force
+            arm = np.zeros(self.truth.count)
+            for body in reversed(self.truth.rough.ways[on.body]):
+                arm = np.maximum(arm, np.linalg.norm(point - self.placed[body].shift[0], axis=-1))
+                yield body, moment + force * arm, force
+
+    def pushed(self) -> Array:
+        """Size of Jᵀ wrench (count, NV): its moment, and its force at the distance from the joint."""
+        total = np.zeros(self.truth.floats["v"].shape)
+        for body, moment, force in self.exerted():
+            for k in range(self.truth.mechanism.nv)[self.truth.mechanism.v_slices[body]]:
+                turning, sliding = self.rates[k]
+                total[:, k] = turning * moment + sliding * force
         return total
 
     def forces(self, v: Array, a: Array, wrench: bool = True) -> Array:
@@ -79,12 +87,15 @@ class Sizes:
         return total
 
     def wrenches(self, v: Array, a: Array) -> Array:
-        """Size of the wrenches across the joints at (q, v, a) (count, NV): of a moment or a force, whichever is larger."""
-        outside = self.truth.floats.get("wrench")
-        total = self.pushed() + (0 if outside is None else largest(outside)[:, None])
-        for (support, *_), arms, (force, moment) in zip(self.parts, self.arms, self._resistance(v, a), strict=True):
-            total[:, support] += np.maximum(1.0, arms) * force[:, None] + moment[:, None]
-        return np.asarray(total)
+        """Size of the wrenches across the joints at (q, v, a) (count, NB): of a moment or a force, whichever is larger."""
+        outside, mechanism = self.truth.floats.get("wrench"), self.truth.mechanism
+        total = np.zeros((self.truth.count, len(mechanism.bodies))) + (0 if outside is None else largest(outside)[:, None])
+        for body, moment, force in self.exerted():
+            total[:, body] += np.maximum(moment, force)
+        loads = zip(self.truth.rough.parts(self.truth.load), self.arms, self._resistance(v, a), strict=True)
+        for part, arms, (force, moment) in loads:
+            total[:, self.truth.rough.ways[part.body]] += np.maximum(1.0, arms) * force[:, None] + moment[:, None]
+        return total
 
     def _resistance(self, v: Array, a: Array) -> Iterator[tuple[Array, Array]]:
         """Sizes (count,) of what every part resists with: a force at its centre and a moment."""
@@ -153,7 +164,7 @@ class Sizes:
     def distance(self) -> Array:
         """Size of the frame's place, per state (count,), in m: the distance of its first joint from the base, and a lever."""
         frame = self.truth.rough.frame
-        root = 0.0 if frame is None or frame.body == BASE else self.placed[self.truth.rough.supports[frame.body][0]].shift[0]
+        root = 0.0 if frame is None or frame.body == BASE else self.placed[self.truth.rough.ways[frame.body][0]].shift[0]
         return np.asarray(np.linalg.norm(np.atleast_2d(root), axis=-1) + self.length())
 
     def joint_accelerations(self) -> Array:
@@ -163,8 +174,8 @@ class Sizes:
         return np.asarray((np.abs(inverse) @ driven[..., None])[..., 0])
 
     def accelerations(self) -> Array:
-        """Size of the links' accelerations (count, NV, 6): those of the joints that carry a link, at a lever."""
-        return np.stack([self.acceleration(body) for body, _ in self.truth.mechanism.dofs], axis=1)
+        """Size of the links' accelerations (count, NB, 6): those of the joints that carry a link, at a lever."""
+        return np.stack([self.acceleration(body) for body in range(len(self.truth.mechanism.bodies))], axis=1)
 
     def acceleration(self, body: int) -> Array:
         """Size of a body's acceleration (count, 6)."""

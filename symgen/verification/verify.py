@@ -131,7 +131,7 @@ def verify_programs(
         _tell(progress, f"algebra of {function}", len(checks), total)
         checks.append(check_algebra(program, truth, labels[function]))
 
-    target = Target(name or mechanism.name, mechanism.nq, mechanism.nv, text)
+    target = Target(name or mechanism.name, mechanism.sizes, text)
     floors = floors or {f: checked_floors(mechanism, program, options, text) for f, program in everything.items()}
     printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
     headers = printer().headers(everything, target)

@@ -16,7 +16,8 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.mechanism import BASE, Angle, Mechanism, Pose, Shift, Slide
+from symgen.mechanism import BASE, Mechanism
+from symgen.poses import Angle, Pose, Shift, Slide
 from symgen.reference.precision import Array
 
 Ball = Any

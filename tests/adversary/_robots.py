@@ -11,26 +11,9 @@ from fractions import Fraction
 from random import Random
 
 from symgen.joints import joint_type, kinds
-from symgen.mechanism import (
-    BASE,
-    X_AXIS,
-    Y_AXIS,
-    Z_AXIS,
-    Angle,
-    Body,
-    Frame,
-    Joint,
-    Limits,
-    Mechanism,
-    Part,
-    Pose,
-    Shift,
-    Slide,
-    Turn,
-    Vector3,
-    compose,
-)
+from symgen.mechanism import BASE, Body, Frame, Joint, Limits, Mechanism, Part
 from symgen.options import TRIG, ProgramOptions, TextOptions
+from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Slide, Turn, Vector3, compose
 from symgen.reals import REALS
 
 AXES: tuple[Vector3, ...] = (X_AXIS, Y_AXIS, Z_AXIS)

@@ -92,7 +92,7 @@ class Case:
     def run(self) -> Runner:
         """The C, compiled."""
         made, programs = self.mechanism, {self.program.function: self.program}
-        target = Target(made.name, made.nq, made.nv, replace(self.text, checked=False))
+        target = Target(made.name, made.sizes, replace(self.text, checked=False))
         printed = texts(programs, target, {self.program.function: {}})
         return compiled_runners(programs, printed, printer().headers(programs, target), target)[self.program.function]
 

@@ -58,7 +58,7 @@ class Second(Truth):
 
     def results(self, function: str) -> dict[str, Array]:
         if function not in self._known:
-            shapes = {r.name: r.sizes(self.mechanism.nq, self.mechanism.nv) for r in FUNCTIONS[function].results}
+            shapes = {r.name: r.sizes(self.mechanism.sizes) for r in FUNCTIONS[function].results}
             try:
                 self._known[function] = _newton_euler.answers(self.mechanism, function, self.balls, max(DIGITS, self.working),
                                                               shapes, **self.links)
@@ -118,7 +118,7 @@ def _refused(truth: Second, function: str, options: ProgramOptions) -> str | Non
 
 def _compiled(made: Mechanism, program: Program, options: ProgramOptions, text: TextOptions) -> Runner | None:
     """The C, or None where a number of it does not fit the real type, which is said."""
-    target, programs = Target(made.name, made.nq, made.nv, text), {program.function: program}
+    target, programs = Target(made.name, made.sizes, text), {program.function: program}
     try:
         floors = {program.function: checked_floors(made, program, options, text)}
         printed = texts(programs, target, floors)

@@ -24,6 +24,7 @@ import numpy as np
 
 from symgen.backends import printer
 from symgen.backends._target import Target
+from symgen.functions import Sizes
 from symgen.options import TextOptions
 from symgen.reals import REALS
 from symgen.reference.precision import Array
@@ -167,7 +168,7 @@ SORTS: dict[str, Callable[[Random, str, Climb], Array]] = {
 
 
 def _text(real: str) -> str:
-    return printer().sincos(real, Target("arm", 1, 1, TextOptions("inline")))
+    return printer().sincos(real, Target("arm", Sizes(1, 1, 1), TextOptions("inline")))
 
 
 @cache

@@ -12,8 +12,9 @@ import flint
 import numpy as np
 
 from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism, Pose, Shift, Slide, Step, Turn, Vector3, compose
+from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
+from symgen.poses import Pose, Shift, Slide, Step, Turn, Vector3, compose
 from symgen.programs.making import made
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from symgen.mechanism import Limits, Mechanism, Pose
+from symgen.mechanism import Limits, Mechanism
+from symgen.poses import Pose
 from symgen.reference.precision import Array, Scalars
 from symgen.verification.evaluating import Results
 from tests.metamorphic._core import Change, Links, States, placed

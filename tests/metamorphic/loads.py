@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, ZERO3, Body, Frame, Joint, Part, Shift, compose
+from symgen.mechanism import BASE, Body, Frame, Joint, Part
+from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, ZERO3, Shift, compose
 from tests.metamorphic._core import Asked, Case, Judged, Links, Pairs, Setting, States, negated, times, with_
 
 

@@ -10,23 +10,8 @@ from random import Random
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.joints import kinds
-from symgen.mechanism import (
-    BASE,
-    X_AXIS,
-    Z_AXIS,
-    ZERO3,
-    Angle,
-    Body,
-    Frame,
-    Limits,
-    Mechanism,
-    Part,
-    Pose,
-    Shift,
-    Turn,
-    Vector3,
-    compose,
-)
+from symgen.mechanism import BASE, Body, Frame, Limits, Mechanism, Part
+from symgen.poses import X_AXIS, Z_AXIS, ZERO3, Angle, Pose, Shift, Turn, Vector3, compose
 from tests.metamorphic._core import Links
 from tests.robots_for_tests import random_mechanism
 

@@ -16,7 +16,8 @@ import pytest
 from symgen.description import assembly, locking
 from symgen.description.readers import toml, urdf
 from symgen.joints import Sliding, helical, joint_type, prismatic, revolute
-from symgen.mechanism import BASE, Joint, Mechanism, Part, Shift, Turn
+from symgen.mechanism import BASE, Joint, Mechanism, Part
+from symgen.poses import Shift, Turn
 from symgen.programs import deriving
 from symgen.reference import determinant, forces, mechanics, motion
 from tests.metamorphic._core import inverse, negated

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Body, Frame, Joint, Mechanism, Pose, compose
+from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism
+from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, compose
 from symgen.reference.precision import Array
 from tests.metamorphic._core import Asked, Case, Judged, Links, Pairs, Setting, States, cross, inverse, times, with_
 from tests.metamorphic.described import motion

@@ -11,7 +11,8 @@ from symgen.description.canonical import number, steps, text, to_toml, vector
 from symgen.description.loading import load
 from symgen.description.quantities import fraction_text
 from symgen.errors import SymgenError
-from symgen.mechanism import BASE, X_AXIS, Y_AXIS, Z_AXIS, Angle, Body, Mechanism, Part, Pose, Shift, Turn, compose
+from symgen.mechanism import BASE, Body, Mechanism, Part
+from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn, compose
 from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, inverse, with_
 from tests.metamorphic._maps import unchanged
 from tests.metamorphic.described import halves

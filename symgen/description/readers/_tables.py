@@ -10,7 +10,7 @@ from typing import Any
 
 from symgen.description.quantities import CANONICAL_DIGITS, Place, rational, shown
 from symgen.description.snapping import Snapper
-from symgen.mechanism import ZERO3, Angle, Pose, Shift, Slide, Turn, Vector3, compose, pose
+from symgen.poses import ZERO3, Angle, Pose, Shift, Slide, Turn, Vector3, compose, pose
 
 Moments = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
 _ZERO = Fraction(0)

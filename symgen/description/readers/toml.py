@@ -61,7 +61,8 @@ from symgen.description.snapping import Snapper, tolerance
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
 from symgen.errors import ArgumentError
 from symgen.joints import Parameter, joint_type, kinds
-from symgen.mechanism import X_AXIS, Z_AXIS, Limits, Mimic, Note, Pose, Shift, Turn, compose
+from symgen.mechanism import Limits, Mimic, Note
+from symgen.poses import X_AXIS, Z_AXIS, Pose, Shift, Turn, compose
 
 SUFFIXES = (".toml",)
 LARGEST = 20_000_000

@@ -24,7 +24,8 @@ from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.errors import DescriptionError
 from symgen.joints import joint_type, kinds
-from symgen.mechanism import X_AXIS, ZERO3, Angle, Limits, Mimic, Note, Pose, Vector3, pose
+from symgen.mechanism import Limits, Mimic, Note
+from symgen.poses import X_AXIS, ZERO3, Angle, Pose, Vector3, pose
 
 SUFFIXES = (".urdf", ".xml")
 

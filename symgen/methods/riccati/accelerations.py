@@ -33,7 +33,7 @@ def moved(alpha: Spatial, omega: Vector, shift: Vector) -> Spatial:
 
 
 def link_accelerations(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """α of every link (NV x 6) at the origin of its declared frame, and of the chosen frame (6): (ω̇, v̇) in base axes."""
+    """α of every link (NB x 6) at the origin of its declared frame, and of the chosen frame (6): (ω̇, v̇) in base axes."""
     frame = linkage.frame
     assert frame is not None
     omega, alpha = link_motion(linkage)                                                     # (5.6)

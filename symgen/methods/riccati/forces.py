@@ -14,7 +14,7 @@ from symgen.methods.riccati.dynamics import plus, three_sweeps
 
 
 def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """f of every link (NV x 6) at the origin of the frame that its joint moves, in base axes, and θ̈ (NV)."""
+    """f of every link (NB x 6) at the origin of the frame that its joint moves, in base axes, and θ̈ (NV)."""
     rates, alpha, b = three_sweeps(linkage)
     f = list(b)
     for i in reversed(range(len(linkage))):

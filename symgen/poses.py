@@ -1,0 +1,97 @@
+"""Rigid displacements as declared: products of shifts, of turns about declared directions and of slides along them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+Vector3 = tuple[Fraction, Fraction, Fraction]
+ZERO3: Vector3 = (Fraction(0), Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Angle:
+    """An angle of `radians` + `pi`·π, both exact."""
+
+    radians: Fraction = Fraction(0)
+    pi: Fraction = Fraction(0)
+
+    def __add__(self, other: Angle) -> Angle:
+        return Angle(self.radians + other.radians, self.pi + other.pi)
+
+    def __neg__(self) -> Angle:
+        return Angle(-self.radians, -self.pi)
+
+    @property
+    def is_zero(self) -> bool:
+        return self.radians == 0 and self.pi == 0
+
+    @property
+    def quarter_turns(self) -> int | None:
+        """k when the angle is exactly kπ/2, else None."""
+        turns = 2 * self.pi
+        return int(turns) if self.radians == 0 and turns.denominator == 1 else None
+
+    def __float__(self) -> float:
+        return float(self.radians) + float(self.pi) * 3.141592653589793
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A translation by `xyz`, in the axes reached so far."""
+
+    xyz: Vector3
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A right-handed turn by `angle` about the direction `axis` (any length but zero)."""
+
+    axis: Vector3
+    angle: Angle
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A translation by `distance` along the direction `axis` (any length but zero; normalised when evaluated)."""
+
+    axis: Vector3
+    distance: Fraction
+
+
+Step = Shift | Turn | Slide
+Pose = tuple[Step, ...]
+"""A rigid displacement: the product of its steps from left to right; () is the identity."""
+
+X_AXIS: Vector3 = (Fraction(1), Fraction(0), Fraction(0))
+Y_AXIS: Vector3 = (Fraction(0), Fraction(1), Fraction(0))
+Z_AXIS: Vector3 = (Fraction(0), Fraction(0), Fraction(1))
+
+
+def compose(*poses: Pose) -> Pose:
+    """The product of poses, identity steps dropped, neighbouring shifts and neighbouring turns about one axis merged."""
+    steps: list[Step] = []
+    for step in (s for pose in poses for s in pose):
+        last = steps[-1] if steps else None
+        if isinstance(step, Shift) and isinstance(last, Shift):
+            a, b = last.xyz, step.xyz
+            steps[-1] = step = Shift((a[0] + b[0], a[1] + b[1], a[2] + b[2]))
+        elif isinstance(step, Turn) and isinstance(last, Turn) and step.axis == last.axis:
+            steps[-1] = step = Turn(step.axis, last.angle + step.angle)
+        else:
+            steps.append(step)
+        if _is_identity(step):
+            steps.pop()
+    return tuple(steps)
+
+
+def _is_identity(step: Step) -> bool:
+    if isinstance(step, Shift):
+        return step.xyz == ZERO3
+    return step.angle.is_zero if isinstance(step, Turn) else step.distance == 0
+
+
+def pose(xyz: Vector3 = ZERO3, rpy: tuple[Angle, Angle, Angle] = (Angle(), Angle(), Angle())) -> Pose:
+    """URDF's `origin`: translate by xyz, then R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    roll, pitch, yaw = rpy
+    return compose((Shift(xyz), Turn(Z_AXIS, yaw), Turn(Y_AXIS, pitch), Turn(X_AXIS, roll)))
