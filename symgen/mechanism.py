@@ -193,6 +193,8 @@ class Mechanism:
                 raise MechanismError(f"{where} has parent {joint.parent}; parents must stand before children")
             if not any(joint.axis):
                 raise MechanismError(f"{where} has a zero axis; give it a direction")
+            if not joint.type.directed and joint.axis != Z_AXIS:
+                raise MechanismError(f"{where} is {joint.kind}, which has no axis; leave it out")
             wanted, given = [p.name for p in joint.type.parameters], [name for name, _ in joint.parameters]
             if wanted != given:
                 raise MechanismError(f"{where} is {joint.kind} and declares {', '.join(given) or 'no numbers'}; "

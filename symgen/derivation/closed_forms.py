@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from symgen.joints import joint_type
+from symgen.joints import JointType, joint_type
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,21 @@ class JointForm:
     """One joint type: pose (rotation, shift) and motion subspace H (angular rows first), in the moved frame's axes.
 
     twist across the joint = H v, a column of H a degree of freedom. `q` are the symbols of its coordinates, `parameters` those
-    of the numbers that a joint declares, by name.
+    of the numbers that a joint declares, by name. The pose may be written in the symbols of `steps`, each with its expression.
     """
 
     q: tuple[Any, ...]
     parameters: dict[str, Any]
+    steps: tuple[tuple[Any, Any], ...]
     rotation: Any
     shift: Any
     motion_subspace: Any
+
+    @property
+    def angle(self) -> int | None:
+        """Which coordinate the rotation has the sine and cosine of."""
+        turned = {term.args[0] for term in self.rotation.atoms(sp.sin, sp.cos)}
+        return next((i for i, q in enumerate(self.q) if q in turned), None)
 
 
 def vee(skew: Any) -> Any:
@@ -46,18 +53,33 @@ def _columns(kind: str, q: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
     """H (6 x nv) of a joint type: column k is what q ⊕ ε e_k does at ε = 0."""
     joint, e = joint_type(kind), sp.Symbol("epsilon", real=True)
     along = [joint.moved(q, [e if i == k else sp.S.Zero for i in range(joint.nv)]) for k in range(joint.nv)]
-    return sp.Matrix.hstack(*(motion_subspace(*joint.pose(place, parameters), e, at=0) for place in along))
+    H = sp.Matrix.hstack(*(motion_subspace(*_pose(joint, place, parameters), e, at=0) for place in along))
+    if joint.quaternion is None:
+        return H
+    own = q[joint.quaternion:joint.quaternion + 4]
+    return H.applyfunc(lambda entry: sp.reduced(entry, [sum(x * x for x in own) - 1], *own)[1])
+
+
+def _pose(joint: JointType, q: Sequence[Any], parameters: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The pose without symbols of its own."""
+    rotation, shift = joint.pose(q, parameters)
+    for symbol, expression in reversed(joint.steps(q)):
+        rotation, shift = rotation.subs(symbol, expression), shift.subs(symbol, expression)
+    return rotation, shift
 
 
 @cache
 def feels(kind: str) -> str:
-    """What a joint's motion subspace is: "turn" (pure, about z), "slide" (pure, any direction) or "both".
+    """What a joint's motion subspace is: "turn" (pure, about z), "ball" (every turn and no slide), "slide" (pure, any direction)
+    or "both".
 
     It says which inertia the joint cannot feel: the null space of ξ̂ J = 0 over the 4x4 pseudo-inertias J, for every column ξ.
     """
     H = joint_form(kind).motion_subspace
     if H[3:, :].is_zero_matrix and H[:2, :].is_zero_matrix:
         return "turn"
+    if H[3:, :].is_zero_matrix and H[:3, :].rank() == 3:
+        return "ball"
     return "slide" if H[:3, :].is_zero_matrix else "both"
 
 
@@ -67,7 +89,7 @@ def joint_form(kind: str) -> JointForm:
     joint = joint_type(kind)
     q = sp.symbols(f"q_:{joint.nq}" if joint.nq > 1 else "q,", real=True)
     parameters = {parameter.name: sp.Symbol(parameter.name, real=True, nonzero=True) for parameter in joint.parameters}
-    return JointForm(q, parameters, *joint.pose(q, parameters), _columns(kind, q, parameters))
+    return JointForm(q, parameters, tuple(joint.steps(q)), *joint.pose(q, parameters), _columns(kind, q, parameters))
 
 
 @cache

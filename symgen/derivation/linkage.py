@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from symgen.derivation import constants as k
-from symgen.derivation.closed_forms import JointForm, joint_form
+from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar, lower
@@ -175,11 +175,14 @@ class Linkage:
         gamma, alpha, beta = k.zxz(link.rotation)
         constants = [_about(2, gamma), _about(0, alpha)]
         bindings: dict[object, Scalar] = {**self.declared(i), **dict(zip(form.q, q, strict=True))}
-        if link.turns:
-            bindings |= self._sine_cosine(i, form, self._angle(q[0], beta))
+        if form.angle is not None and link.directed:
+            bindings |= self._sine_cosine(i, form.q[form.angle], self._angle(q[form.angle], beta))
             factors = [self.matrix(m) for m in constants]
         else:
             factors = [self.matrix(m) for m in (*constants, _about(2, beta))]
+        for symbol, expression in form.steps:
+            bindings[symbol] = lower(expression, bindings, self.home)
+            self.name(str(symbol), i, bindings[symbol])
         turning = Rotation([*factors, _lowered(form.rotation, bindings, self.home)])
         constant = Rotation(factors)
         slide = Vector(lower(x, bindings, self.home) for x in form.shift)
@@ -223,7 +226,7 @@ class Linkage:
         (column,) = joint_form(self.model.links[i].kind).motion_subspace.T.tolist()
         return lower(sum(x * x for x in column), self.declared(i), self.home)
 
-    def _sine_cosine(self, i: int, form: JointForm, angle: tuple[Scalar, int]) -> dict[object, Scalar]:
+    def _sine_cosine(self, i: int, q: object, angle: tuple[Scalar, int]) -> dict[object, Scalar]:
         import sympy as sp
 
         atom, quarter = angle
@@ -231,7 +234,7 @@ class Linkage:
         self.home.name(f"c_{i + 1}", c)
         self.home.name(f"s_{i + 1}", s)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
-        return {sp.cos(form.q[0]): c, sp.sin(form.q[0]): s}
+        return {sp.cos(q): c, sp.sin(q): s}
 
     def _carried(self, frame: Frame, payload: Sequence[Scalar]) -> RigidInertia:
         """Run-time matter on a frame: (m, centre, xx xy xz yy yz zz about the frame's origin) as seen from its link."""

@@ -10,7 +10,9 @@ from symgen.errors import UnknownName
 from symgen.joints._joint import Coordinate as Coordinate
 from symgen.joints._joint import Elementary as Elementary
 from symgen.joints._joint import JointType as JointType
+from symgen.joints._joint import Orienting as Orienting
 from symgen.joints._joint import Parameter as Parameter
+from symgen.joints._joint import Placing as Placing
 from symgen.joints._joint import Sliding as Sliding
 from symgen.joints._joint import Turning as Turning
 

@@ -17,7 +17,7 @@ from symgen.errors import ArgumentError
 from symgen.joints import Elementary, Sliding
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Pose, Shift, Slide, Vector3
-from symgen.reference.arrays import added, cross, identity, rodrigues, skew, stack, times
+from symgen.reference.arrays import added, cross, identity, quaternion, rodrigues, skew, skewed, stack, times
 from symgen.reference.precision import FLOAT, Array, Scalars
 
 _P = ParamSpec("_P")
@@ -139,6 +139,12 @@ class Motion:
             shifts = [p + times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True)]
             turns = [r @ turn for r in parent.turn]
             own, rates = self.mechanism.q_slices[index], self.mechanism.v_slices[index]
+            if not joint.type.directed:
+                across = self._along(index, q[..., own], *(() if v is None or a is None else (v[..., rates], a[..., rates])))
+                shifts = [p + added(times(turns[i], across.shift[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
+                turns = [added(turns[i] @ across.turn[k - i] for i in range(k + 1)) for k in range(order)]
+                placed.append(Placement(tuple(turns), tuple(shifts)))
+                continue
             for step in self.motions[index]:
                 along = [self._scaled(step, q[..., own])]
                 along += [] if v is None or a is None else [self._scaled(step, v[..., rates]), self._scaled(step, a[..., rates])]
@@ -150,6 +156,29 @@ class Motion:
                     turns = [added(turns[i] @ motion[k - i] for i in range(k + 1)) for k in range(order)]
             placed.append(Placement(tuple(turns), tuple(shifts)))
         return placed
+
+    def _along(self, index: int, q: Array, *rates: Array) -> Placement:
+        """What a joint without an axis does, as a power series: T (1 + t ξ̂ + t²/2 (ξ̂ ξ̂ + dξ̂)), with the twist ξ of v and dξ of a."""
+        turn, shift = identity(self.scalars), self.scalars.array([0, 0, 0])
+        for step in self.motions[index]:
+            if isinstance(step, Placing):
+                shift = shift + times(turn, q[..., step.of:step.of + 3])
+            elif isinstance(step, Orienting):
+                turn = turn @ quaternion(q[..., step.of:step.of + 4])
+        if not rates:
+            return Placement((turn,), (shift,))
+        own = self.twists(index, identity(self.scalars))
+        (w, u), (dw, du) = ([added(x[..., k, None] * twist[part] for k, twist in enumerate(own)) for part in (0, 1)] for x in rates)
+        spin, rate = skewed(w), skewed(dw)
+        return Placement((turn, turn @ spin, turn @ (spin @ spin + rate) / 2),
+                         (shift, times(turn, u), times(turn, times(spin, u) + du) / 2))
+
+    def moved(self, q: Array, step: Array) -> Array:
+        """q ⊕ δ (..., NQ), to the first order in δ (..., NV)."""
+        q, step = np.moveaxis(q, -1, 0), np.moveaxis(step, -1, 0)
+        found = [entry for joint, of_q, of_v in zip(self.mechanism.joints, self.mechanism.q_slices, self.mechanism.v_slices,
+                                                    strict=True) for entry in joint.type.moved(list(q[of_q]), list(step[of_v]))]
+        return stack(found)
 
     def _scaled(self, step: Elementary, coordinates: Array) -> Array:
         """What an elementary motion takes of a joint's coordinates, or of their rates."""
@@ -172,6 +201,9 @@ class Motion:
     def across(self, index: int, q: Array) -> tuple[Array, Array]:
         """Turn (..., 3, 3) and shift (..., 3) from a body's frame to its parent's, at q (..., NQ)."""
         turn, shift = self.poses[index]
+        if not self.mechanism.joints[index].type.directed:
+            own = self._along(index, q[..., self.mechanism.q_slices[index]])
+            return turn @ own.turn[0], shift + times(turn, own.shift[0])
         for step in self.motions[index]:
             value = self._scaled(step, q[..., self.mechanism.q_slices[index]])
             if isinstance(step, Sliding):
@@ -180,9 +212,15 @@ class Motion:
                 turn = turn @ self._turn(self.axes[index], [value])[0]
         return turn, shift
 
-    def twists(self, index: int, axis: Array) -> list[tuple[Array, Array]]:
-        """(angular, linear) (..., 3) of a body's frame for a unit of each of its joint's velocities, `axis` being the joint's."""
-        found = [(0 * axis, 0 * axis) for _ in range(self.mechanism.joints[index].type.nv)]
+    def twists(self, index: int, turn: Array) -> list[tuple[Array, Array]]:
+        """(angular, linear) (..., 3) of a body's frame for a unit of each of its joint's velocities; `turn` (..., 3, 3) leads from
+        the body's axes to those that the answer is in."""
+        kind, still = self.mechanism.joints[index].type, 0 * turn[..., 0]
+        if kind.along is not None:
+            return [(turn[..., along], still) if velocity.unit == "rad" else (still, turn[..., along])
+                    for along, velocity in zip(kind.along, kind.velocities, strict=True)]
+        axis = times(turn, self.axes[index])
+        found = [(still, still) for _ in range(kind.nv)]
         for step in self.motions[index]:
             moved = axis if step.rate == 1 else axis * self.scalars.constant(step.rate)
             angular, linear = found[step.of]
@@ -194,7 +232,7 @@ class Motion:
         """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k entries of v in `supports[body]`."""
         angular, linear = [], []
         for j in self.ways[body]:
-            for turning, sliding in self.twists(j, times(placed[j].turn[0], self.axes[j])):
+            for turning, sliding in self.twists(j, placed[j].turn[0]):
                 both = np.broadcast_arrays(turning, sliding + cross(turning, point - placed[j].shift[0]))
                 angular.append(both[0])
                 linear.append(both[1])

@@ -92,8 +92,7 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
         for i in reference.supports[j]:
             way, turn = turns[i].T @ (places[j] - places[i]), turns[i].T @ turns[j]
             phi[6 * i:6 * i + 6, 6 * j:6 * j + 6] = np.block([[turn, skew(way) @ turn], [np.zeros((3, 3)), turn]])
-        axis = np.array([float(x) for x in mechanism.joints[j].axis])
-        (twist,) = reference.twists(j, axis / np.linalg.norm(axis))
+        (twist,) = reference.twists(j, np.eye(3))
         H[j, 6 * j:6 * j + 6] = np.concatenate(twist)
     for part in reference.parts():
         h = skew(part.centre)

@@ -105,6 +105,11 @@ class Link:
         """Whether its joint turns it."""
         return joint_type(self.kind).turns
 
+    @property
+    def directed(self) -> bool:
+        """Whether its joint has an axis: else its frame is the declared one."""
+        return joint_type(self.kind).directed
+
 
 @dataclass(frozen=True)
 class Frame:
