@@ -30,6 +30,12 @@ def added(terms: Any) -> Array:
     return total
 
 
+def stacked(*vectors: Array) -> list[Array]:
+    """Vectors (..., n), each with its n, broadcast over one stack of states."""
+    states = np.broadcast_shapes(*(v.shape[:-1] for v in vectors))
+    return [np.broadcast_to(v, (*states, v.shape[-1])) for v in vectors]
+
+
 def stack(columns: Sequence[Array]) -> Array:
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 

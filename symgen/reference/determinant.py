@@ -31,12 +31,13 @@ def log_determinant_gradient(motion: Motion, inverse: Array, q: Array, payload: 
         product = motion.scalars.product
         forces = part.mass[..., None, None] * product(linear, solved), inertia @ product(angular, solved)
         w, v, F, N = (np.moveaxis(columns, -1, 0) for columns in np.broadcast_arrays(angular, linear, *forces))
-        of_v, of_w = _before(cross(F, w)), _before(cross(N, w) - cross(v, F))
+        first = [support.tolist().index(motion.first_of(k)) for k in support]
+        of_v, of_w = _before(cross(F, w), first), _before(cross(N, w) - cross(v, F), first)
         slopes = (v * of_v + w * of_w).sum(axis=-1)
         grad[..., support] += 2 * np.moveaxis(slopes, 0, -1)
     return grad
 
 
-def _before(rates: Array) -> Array:
-    """Σ_{j < i} along the first axis."""
-    return np.concatenate([0 * rates[:1], np.cumsum(rates[:-1], axis=0)])
+def _before(rates: Array, first: list[int]) -> Array:
+    """Σ_{j < first[i]} along the first axis."""
+    return np.concatenate([0 * rates[:1], np.cumsum(rates[:-1], axis=0)])[first]

@@ -14,10 +14,10 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 import numpy as np
 
 from symgen.errors import ArgumentError
-from symgen.joints import Elementary, Sliding
+from symgen.joints import Elementary, Orienting, Placing, Sliding
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Pose, Shift, Slide, Vector3
-from symgen.reference.arrays import added, cross, identity, quaternion, rodrigues, skew, skewed, stack, times
+from symgen.reference.arrays import added, cross, identity, quaternion, rodrigues, skew, skewed, stack, stacked, times
 from symgen.reference.precision import FLOAT, Array, Scalars
 
 _P = ParamSpec("_P")
@@ -175,7 +175,7 @@ class Motion:
 
     def moved(self, q: Array, step: Array) -> Array:
         """q ⊕ δ (..., NQ), to the first order in δ (..., NV)."""
-        q, step = np.moveaxis(q, -1, 0), np.moveaxis(step, -1, 0)
+        q, step = (np.moveaxis(x, -1, 0) for x in stacked(q, step))
         found = [entry for joint, of_q, of_v in zip(self.mechanism.joints, self.mechanism.q_slices, self.mechanism.v_slices,
                                                     strict=True) for entry in joint.type.moved(list(q[of_q]), list(step[of_v]))]
         return stack(found)
@@ -237,6 +237,11 @@ class Motion:
                 angular.append(both[0])
                 linear.append(both[1])
         return stack(angular), stack(linear)
+
+    def first_of(self, k: int) -> int:
+        """The first entry of v that turns with what entry k moves: k itself, or that of its joint where this has no axis."""
+        joint, of = self.mechanism.dofs[k]
+        return k if self.mechanism.joints[joint].type.directed else k - of
 
     def frame_placement(self, placed: Sequence[Placement], q: Array) -> tuple[Array, Array]:
         if self.frame is None:

@@ -110,7 +110,7 @@ class Sizes:
         """Sizes of the mass matrix' diagonal entries (count, NV). That of M_jk is at most the root of the product of two of
         them.
         """
-        total = np.zeros(self.truth.floats["q"].shape)
+        total = np.zeros(self.truth.floats["v"].shape)
         for support, turns, levers, mass, inertia in self.parts:
             total[:, support] += levers * levers * np.asarray(mass)[..., None] + turns * np.asarray(inertia)[..., None]
         return total
