@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
@@ -22,7 +23,7 @@ from typing import Any
 
 from symgen.errors import MechanismError
 from symgen.functions import Sizes
-from symgen.joints import Elementary, JointType, joint_type
+from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
 from symgen.names import nearest
 from symgen.poses import Z_AXIS, Pose, Vector3
 from symgen.tables import html_table
@@ -130,8 +131,13 @@ class Joint:
 
     @property
     def motions(self) -> tuple[Elementary, ...]:
-        """What it does about its axis, in the words that the reference reads."""
+        """What it does, in the words that the reference reads."""
         return self.type.oracle(dict(self.parameters))
+
+    @property
+    def about_axis(self) -> tuple[AboutAxis, ...]:
+        """What it does about its axis: all that it does, or nothing where it has none."""
+        return tuple(step for step in self.motions if isinstance(step, AboutAxis)) if self.type.directed else ()
 
     def __repr__(self) -> str:
         on = f"body {self.parent}" if self.parent >= 0 else "the base"
@@ -237,6 +243,16 @@ class Mechanism:
         """Of each entry of v: the joint, and which of its velocities it is."""
         return tuple((i, k) for i, joint in enumerate(self.joints) for k in range(joint.type.nv))
 
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Of each entry of q: its joint's name, and behind a point its own where the joint has several, as in "base.px"."""
+        return _named((joint.name, joint.type.positions) for joint in self.joints)
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Of each entry of v likewise, as in "base.vx"."""
+        return _named((joint.name, joint.type.velocities) for joint in self.joints)
+
     @property
     def nq(self) -> int:
         """Number of coordinates."""
@@ -310,6 +326,10 @@ def _slices(sizes: list[int]) -> tuple[slice, ...]:
     """Consecutive slices of these sizes."""
     ends = list(accumulate(sizes))
     return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))
+
+
+def _named(entries: Iterable[tuple[str, tuple[Coordinate, ...]]]) -> tuple[str, ...]:
+    return tuple(f"{joint}.{one.name}" if len(own) > 1 else joint for joint, own in entries for one in own)
 
 
 def _numbers(vector: Vector3) -> str:

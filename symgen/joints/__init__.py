@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 
 from symgen.errors import UnknownName
+from symgen.joints._joint import AboutAxis as AboutAxis
 from symgen.joints._joint import Coordinate as Coordinate
 from symgen.joints._joint import Elementary as Elementary
 from symgen.joints._joint import JointType as JointType

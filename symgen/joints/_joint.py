@@ -68,9 +68,10 @@ class Sliding(NamedTuple):
 
 
 class Placing(NamedTuple):
-    """A displacement by three coordinates from `of` on, along the axes of the joint's frame (m)."""
+    """A displacement by coordinates from `of` on, along `axes` axes of the joint's frame, x first (m)."""
 
     of: int
+    axes: int = 3
 
 
 class Orienting(NamedTuple):
@@ -79,7 +80,8 @@ class Orienting(NamedTuple):
     of: int
 
 
-Elementary = Turning | Sliding | Placing | Orienting
+AboutAxis = Turning | Sliding
+Elementary = AboutAxis | Placing | Orienting
 Numbers = Mapping[str, Fraction]
 """The parameters of one joint by name."""
 
@@ -106,8 +108,7 @@ class JointType:
 
     `along` is None where each velocity is the rate of a coordinate. Else the joint has no axis: velocities are those of the moved
     frame in its own axes, and `along` says of each which of these axes it turns about or slides along, by its unit. `quaternion`
-    is the first of four coordinates x y z w that are a unit quaternion. `moved(q, δ)` is q ⊕ δ, to the first order in δ, of
-    whatever numbers.
+    is the first of four coordinates x y z w that are a unit quaternion. `moved(q, δ)` is q ⊕ δ in SymPy, to the first order in δ.
     """
 
     positions: tuple[Coordinate, ...]

@@ -1,4 +1,4 @@
-"""Free joint: the body's place (m) in the joint's frame, then a unit quaternion x y z w; v is linear, then angular, in the body's axes.
+"""Free joint: the body's place (m) in the joint's frame, then a unit quaternion x y z w; v is linear, then angular, in its axes.
 
 Rodriguez and Kreutz have it in Appendix B as the mobile base. The numbers are those of Pinocchio's JointModelFreeFlyer.
 """
@@ -31,12 +31,13 @@ def steps(q: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def moved(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
-    """The place moves along the body's axes: p + R δ, where u is the vector of the quaternion and R δ = δ + 2 u × (u × δ + w δ)."""
-    ux, uy, uz, w = q[3:]
-    dx, dy, dz = step[:3]
-    tx, ty, tz = uy * dz - uz * dy + w * dx, uz * dx - ux * dz + w * dy, ux * dy - uy * dx + w * dz
-    along = (dx + 2 * (uy * tz - uz * ty), dy + 2 * (uz * tx - ux * tz), dz + 2 * (ux * ty - uy * tx))
-    return [*(x + d for x, d in zip(q[:3], along, strict=True)), *turned(q[3:], step[3:])]
+    """The place moves along the body's axes."""
+    import sympy as sp
+
+    R, _ = pose(q, {})
+    for symbol, expression in reversed(steps(q)):
+        R = R.subs(symbol, expression)
+    return [*(sp.Matrix(q[:3]) + R * sp.Matrix(step[:3])), *turned(q[3:], step[3:])]
 
 
 POSITIONS = (*(replace(LENGTH, name=f"p{axis}") for axis in "xyz"), *ENTRIES)

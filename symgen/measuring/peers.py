@@ -70,7 +70,7 @@ def _unit(joint: Any) -> Any:
 
 def _pitch(joint: Joint, peer: str) -> float:
     """Of a screw; RequestError for what else moves in several ways."""
-    match joint.motions:
+    match joint.about_axis:
         case (Turning(0, rate), Sliding(0, advance)):
             return float(advance / rate)
     raise RequestError(f"joints of type {joint.kind} are not built for {peer} here")
@@ -90,8 +90,8 @@ def _pinocchio_model(mechanism: Mechanism) -> tuple[Any, Any]:
         joint = mechanism.joints[index]
         axis = _unit(joint)
         along = np.flatnonzero(axis == 1.0)
-        if len(joint.motions) == 1:
-            kind = type(joint.motions[0])
+        if len(joint.about_axis) == 1:
+            kind = type(joint.about_axis[0])
             moved = aligned[kind][int(along[0])]() if len(along) else general[kind](axis)   # as its URDF reader chooses
         else:
             moved = pin.JointModelHelicalUnaligned(axis, _pitch(joint, "Pinocchio"))
@@ -139,9 +139,9 @@ def mujoco(mechanism: Mechanism) -> Peer:
         mj.mju_mat2Quat(quaternion, np.ascontiguousarray(rotation).ravel())
         parent = spec.worldbody if joint.parent < 0 else bodies[joint.parent]
         bodies.append(parent.add_body(name=body.name, pos=origin, quat=quaternion))
-        if len(joint.motions) != 1:
+        if len(joint.about_axis) != 1:
             raise RequestError(f"joints of type {joint.kind} are not built for MuJoCo here")
-        kind = mj.mjtJoint.mjJNT_SLIDE if isinstance(joint.motions[0], Sliding) else mj.mjtJoint.mjJNT_HINGE
+        kind = mj.mjtJoint.mjJNT_SLIDE if isinstance(joint.about_axis[0], Sliding) else mj.mjtJoint.mjJNT_HINGE
         bodies[-1].add_joint(name=joint.name, type=kind, axis=_unit(joint))
     for index, body in enumerate(bodies):
         parts = [part for part in reference.parts() if part.body == index]

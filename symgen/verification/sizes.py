@@ -255,7 +255,7 @@ def _rates(mechanism: Mechanism, k: int) -> tuple[float, float]:
     kind = mechanism.joints[joint].type
     if not kind.directed:
         return (1.0, 0.0) if kind.velocities[of].unit == "rad" else (0.0, 1.0)
-    own = [step for step in mechanism.joints[joint].motions if step.of == of]
+    own = [step for step in mechanism.joints[joint].about_axis if step.of == of]
     return (sum(abs(float(step.rate)) for step in own if isinstance(step, Turning)),
             sum(abs(float(step.rate)) for step in own if isinstance(step, Sliding)))
 
