@@ -38,7 +38,7 @@ def _motion(connection: Connection, value: LockValue, place: Place, snapper: Sna
     of_type = joint_type(connection.kind)
     if of_type.nq > 1:
         if value not in (None, 0, "0", ""):
-            raise ArgumentError(f"joint {shown(connection.name)} has {of_type.nq} coordinates and can be locked at its zero only; "
+            raise ArgumentError(f"joint {shown(connection.name)} has {of_type.nq} coordinates and is locked at its zero only; "
                                 "give no value")
         return ()
     if of_type.positions[0].unit == "rad":

@@ -7,7 +7,7 @@ Jv and Jw, in the base's axes, the rates against them are
     δv_j = ∂v_j/∂q_i − w_i × v_j = w_j × v_i − w_i × v_j,    δw_j = −w_i × w_j,
 
 the part's tensor turns with it, and each part adds twice the sum over j of δv_j·F_j + δw_j·N_j with the columns F_j of
-m Jv M⁻¹ and N_j of I Jw M⁻¹. A joint on the base has none before it: 0. All columns of a joint without an axis turn with its body.
+m Jv M⁻¹ and N_j of I Jw M⁻¹. A joint on the base has none before it: 0. A joint without an axis turns all its columns.
 """
 
 from __future__ import annotations
