@@ -136,6 +136,11 @@ class JointType:
         """Whether it is declared by an axis."""
         return self.along is None
 
+    @property
+    def free(self) -> bool:
+        """Whether it allows every motion."""
+        return self.nv == 6
+
     @cached_property
     def neutral(self) -> tuple[Fraction, ...]:
         """The coordinates at which it leaves its body in its own frame."""
