@@ -244,6 +244,12 @@ class Mechanism:
         return tuple((i, k) for i, joint in enumerate(self.joints) for k in range(joint.type.nv))
 
     @cached_property
+    def quaternions(self) -> tuple[int, ...]:
+        """The first entry of q of each four that are a unit quaternion."""
+        return tuple(own.start + joint.type.quaternion for joint, own in zip(self.joints, self.q_slices, strict=True)
+                     if joint.type.quaternion is not None)
+
+    @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Of each entry of q: its joint's name, and behind a point its own where the joint has several, as in "base.px"."""
         return _named((joint.name, joint.type.positions) for joint in self.joints)

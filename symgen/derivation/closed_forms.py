@@ -46,7 +46,8 @@ def vee(skew: Any) -> Any:
 def motion_subspace(rotation: Any, shift: Any, q: Any, at: Any = None) -> Any:
     """H = d(pose)/dq as a twist of the moved frame, in its own axes: (vee(Rᵀ R'), Rᵀ r'); where q is `at`, if that is given."""
     twist = sp.Matrix.vstack(vee(rotation.T * rotation.diff(q)), rotation.T * shift.diff(q))
-    return (twist if at is None else twist.subs(q, at)).applyfunc(sp.trigsimp)
+    twist = twist if at is None else twist.xreplace({q: sp.Integer(at)})
+    return twist.applyfunc(sp.trigsimp) if twist.has(sp.sin, sp.cos) else twist
 
 
 def _columns(kind: str, q: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
@@ -62,10 +63,11 @@ def _columns(kind: str, q: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
 
 def _pose(joint: JointType, q: Sequence[Any], parameters: Mapping[str, Any]) -> tuple[Any, Any]:
     """The pose without symbols of its own."""
+    known: dict[Any, Any] = {}
+    for symbol, expression in joint.steps(q):
+        known[symbol] = expression.xreplace(known)
     rotation, shift = joint.pose(q, parameters)
-    for symbol, expression in reversed(joint.steps(q)):
-        rotation, shift = rotation.subs(symbol, expression), shift.subs(symbol, expression)
-    return rotation, shift
+    return rotation.xreplace(known), shift.xreplace(known)
 
 
 @cache
@@ -218,9 +220,10 @@ def riccati_form(kind: str, column: int = 0) -> RiccatiForm:
     G = P * H.T * d
     after = P - sp.Matrix(g) * (H * P)
     # Where G is 1 and the row of H P is the row of P, the entry is P − P: decided here, by structure.
-    exact = (P - (P * H.T) * (H * P) / D).applyfunc(sp.cancel)
+    along = [i for i in range(6) if H[i] != 0]
+    exact = None if len(along) == 1 else (P - (P * H.T) * (H * P) / D).applyfunc(sp.cancel)
     for i in range(6):
         for j in range(6):
-            if exact[i, j] == 0:
+            if along[0] in (i, j) if exact is None else exact[i, j] == 0:
                 after[i, j] = sp.S.Zero
     return RiccatiForm(P, d, g, D, G, after)

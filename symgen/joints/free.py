@@ -34,9 +34,10 @@ def moved(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
     """The place moves along the body's axes."""
     import sympy as sp
 
-    R, _ = pose(q, {})
-    for symbol, expression in reversed(steps(q)):
-        R = R.subs(symbol, expression)
+    known: dict[Any, Any] = {}
+    for symbol, expression in steps(q):
+        known[symbol] = expression.xreplace(known)
+    R = rotation().xreplace(known)
     return [*(sp.Matrix(q[:3]) + R * sp.Matrix(step[:3])), *turned(q[3:], step[3:])]
 
 

@@ -3,10 +3,10 @@
 The unit is eps times the natural size of the answer: the sum of its terms' absolute values (`symgen.verification.sizes`). For
 functions that solve with M it is the size that a residual is relative to. A straight-line program without divisions returns the
 exact sum of its terms, each multiplied by at most `depth` factors 1 + δ with |δ| ≤ eps/2 (Higham, Accuracy and Stability of
-Numerical Algorithms, lemma 3.1). Its constants and its sines carry one more each. So the error is at most about `depth` units,
-and far less in the mean. The states are exact in both real types, so they bring no error. An elimination of a positive definite
-matrix lets nothing grow, so its backward error is as small (theorem 10.4 there). The determinant inherits cond M times the
-relative error of M.
+Numerical Algorithms, lemma 3.1). Its constants, its sines and the quaternions among its arguments carry one more each. So the
+error is at most about `depth` units, and far less in the mean. All else of a state is exact in both real types, and brings no
+error. An elimination of a positive definite matrix lets nothing grow, so its backward error is as small (theorem 10.4 there). The
+determinant inherits cond M times the relative error of M.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from symgen.verification.truth import Truth
 
 
 def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> float:
-    """The bound in units: `depth`, one for the constants, and those of a sine, whose last place is a unit or less.
+    """The bound in units: `depth`, one for the constants, one for quaternions, and those of a sine, whose last place is a unit
+    or less.
 
     Where a method's terms are larger than those, it may lose digits in proportion: `symgen.programs.choosing.terms`.
     """
     larger = terms(truth.mechanism, program.method, truth.links["payload"])
-    return float(program.depth + 1 + printer().ulps[text.trig]) * larger
+    return float(program.depth + 1 + bool(program.quaternions) + printer().ulps[text.trig]) * larger
 
 
 def differs(program: Program, truth: Truth) -> bool:
