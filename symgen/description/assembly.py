@@ -82,18 +82,18 @@ def assemble(
     snapper: Snapper | None = None,
     source: str = "",
     source_sha256: str = "",
-    base: str = "fixed",
+    floating: bool = False,
 ) -> Mechanism:
     """The Mechanism of `tree`: joints parent before child, else in declared order; fixed and locked joints lumped exactly.
 
-    `base`: whether the root link is "fixed" to the world or "free", moved by a free joint ROOT of its own.
+    `floating`: whether a free joint of its own moves the root link, which else is fixed to the world.
     `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `snapper` is the one that read the
     file; its snaps become notes, before which locked angles pass through it as well.
     Raises DescriptionError (no tree, unsupported joint, implausible inertia under `strict`), RequestError (`lock`).
     """
     snapper = snapper if snapper is not None else Snapper()
     order, root = _ordered(tree)
-    if base == "free":
+    if floating:
         tree = freed(tree, root, order)
         order, root = _ordered(tree)
     motions = locked_motions(tree, lock or {}, snapper)

@@ -26,6 +26,8 @@ from symgen.poses import Vector3
 
 LARGEST_FILE = 50_000_000
 LARGEST_CHAIN = 2000
+BASES = {"fixed": False, "free": True}
+"""What a root link may stand on, and whether it floats there."""
 TEXT = "<text>"
 """The name of a description that came as a text, for sentences."""
 _ROBOTS = Path(__file__).parent / "robots"
@@ -57,7 +59,7 @@ def load(
     """
     if mimic not in ("independent", "refuse"):
         raise ArgumentError(f"mimic is {shown(mimic)}; give 'independent' or 'refuse'")
-    if base not in ("fixed", "free"):
+    if base not in BASES:
         raise ArgumentError(f"base is {shown(base)}; give 'fixed' or 'free'")
     snapper = Snapper(tolerance(snap), asked=snap is not None)
     field = None if gravity is None else _gravity(gravity)
@@ -70,7 +72,7 @@ def load(
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
     mechanism = assemble(tree, lock=lock, gravity=field, mimic=mimic, strict=strict, snapper=snapper, source=source,
-                         source_sha256=hashlib.sha256(data).hexdigest(), base=base)
+                         source_sha256=hashlib.sha256(data).hexdigest(), floating=BASES[base])
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]

@@ -177,7 +177,7 @@ def _joint(table: Table) -> Connection:
     directed = of_type is None or of_type.directed
     along = ("axis",) if directed else ()
     joint.allow("name", "type", *along, *one, "unapplied", *(name for name, _ in _asked(kind)), *_POSE)
-    axis = joint.vector("axis", X_AXIS if kind == "fixed" else None) if directed else Z_AXIS
+    axis = joint.vector("axis", X_AXIS if kind == "fixed" or of_type is None else None) if directed else Z_AXIS
     if not any(axis):
         raise joint.at("axis").error("the axis is zero", "give it a direction, such as [0, 0, 1]")
     child = table.text("name")
