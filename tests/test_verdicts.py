@@ -23,6 +23,7 @@ from symgen.machine.footprint import Footprint
 from symgen.measuring import compare
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
+from symgen.poses import Y_AXIS, Shift
 from symgen.programs import choosing, deriving, making
 from symgen.reals import DOUBLE, LOST, loses
 from symgen.reference.free_bodies import freedom
@@ -123,6 +124,18 @@ def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None
         replace(body, parts=tuple(replace(part, mass=part.mass * 1000, moments=tuple(x * 1000 for x in part.moments))
                                   for part in body.parts)) for body in light("1").bodies))
     assert freedom(heavy) == of[0]
+
+
+def test_where_on_its_axis_a_joint_is_declared_changes_no_expectation() -> None:
+    """`fixman` takes the wrench across a joint where the axes are nearest. It lost more there than at the declared origin."""
+    made = light("1e-3")
+    joint, way = made.joints[-1], (Fraction(0), Fraction(2), Fraction(0))
+    assert joint.axis == Y_AXIS
+    back = tuple(replace(part, pose=(Shift((way[0], -way[1], way[2])), *part.pose)) for part in made.bodies[-1].parts)
+    moved = replace(made, name="along", joints=(*made.joints[:-1], replace(joint, pose=(*joint.pose, Shift(way)))),
+                    bodies=(*made.bodies[:-1], replace(made.bodies[-1], parts=back)))
+    assert freedom(moved) > 1.1 * freedom(made)
+    assert choosing.terms(moved, "fixman", None) == choosing.terms(made, "fixman", None)
 
 
 def test_directions_in_which_no_joint_moves_count_as_well() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symgen import methods, shelf
-from symgen.derivation.constants import LostDigits
+from symgen.derivation.constants import LostDigits, as_float
 from symgen.derivation.scalars import TooManyRows
 from symgen.errors import MethodRefusal, OutOfReach
 from symgen.functions import FUNCTIONS
@@ -111,7 +111,8 @@ def terms(mechanism: Mechanism, method: str, payload: str | None) -> float:
     if reading.differs(mechanism):
         from symgen.reference.free_bodies import freedom  # NumPy, which a cached Program does without
 
-        found = max(found, freedom(mechanism, payload))
+        points = tuple(tuple(map(as_float, link.placement[1])) for link in deriving.models(mechanism)[0].links)
+        found = max(found, freedom(mechanism, payload, points))
     if reading.centred:
         from symgen.reference.leverage import leverage
 

@@ -18,13 +18,17 @@ from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 
 STATES = 4
+Points = tuple[tuple[float, float, float], ...]
 NO_MOMENT = 1e-12
 """Of the largest principal moment: less is rounding, and a method that divides by it refuses the link."""
 
 
 @lru_cache(maxsize=64)
-def freedom(mechanism: Mechanism, payload: str | None = None) -> float:
+def freedom(mechanism: Mechanism, payload: str | None = None, points: Points = ()) -> float:
     """Round-offs of M⁻¹ that one of the terms of H comes to, the most at a few seeded states.
+
+    `points` are where the method takes the wrenches across the joints, in the frames of the bodies that these move (m): a joint's
+    axis has many, and a thin link that is held far from its mass centre turns easily. Without, they are the frames' origins.
 
     All that joint j carries, taken as one body, has a mass m_j and an inertia J_j about the joint. Once the two links beside it
     are free, a unit of torque turns them by t_j at most, and a unit of force shifts them by s_j. The terms are
@@ -33,16 +37,18 @@ def freedom(mechanism: Mechanism, payload: str | None = None) -> float:
     machine's library.
     """
     with np.errstate(all="ignore"):   # what is larger than any double is infinitely free
-        found = _freedom(mechanism, payload)
+        found = _freedom(mechanism, payload, points)
     return float(f"{np.where(np.isnan(found), np.inf, found).max():.1e}")
 
 
-def _freedom(mechanism: Mechanism, payload: str | None) -> Array:
+def _freedom(mechanism: Mechanism, payload: str | None, points: Points) -> Array:
     states = draw_states(mechanism, STATES, payload=payload)
     reference = Reference(mechanism, FLOAT, payload=payload)
     load = states["payload"].astype(float) if payload is not None else None
     placed = reference.placements(states["q"].astype(float))
-    roots = origins(placed, STATES)
+    own = origins(placed, STATES)
+    there = points or ((0.0, 0.0, 0.0),) * len(own)
+    roots = [origin + at.turn[0] @ np.array(point) for origin, at, point in zip(own, placed, there, strict=True)]
     masses, inertias = np.zeros((2, STATES, len(mechanism.bodies)))
     for mass, place, inertia, bodies in carried(reference, placed, load):
         for body in bodies:
@@ -55,7 +61,7 @@ def _freedom(mechanism: Mechanism, payload: str | None) -> Array:
         for body in (j, joint.parent):
             if body != BASE:
                 centre, light, turning = alone[body]
-                far = np.linalg.norm(roots[body] + placed[body].turn[0] @ centre - roots[j], axis=-1)
+                far = np.linalg.norm(own[body] + placed[body].turn[0] @ centre - roots[j], axis=-1)
                 turned = turned + turning
                 shifted = shifted + light + far**2 * turning
         terms += np.sqrt(inertias[:, j] * turned) + np.sqrt(masses[:, j] * shifted)
