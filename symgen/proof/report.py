@@ -47,7 +47,8 @@ class Proved:
 class Proof:
     """The outcome of `symgen.proof.prove` on one robot.
 
-    `units` say what each joint's inertia is in; `finite` is what Frama-C found by function (None: it was not asked).
+    `joints` say of each entry of v its own inertia, and `units` what that is in.
+    `finite` is what Frama-C found by function (None: it was not asked).
     """
 
     robot: str
