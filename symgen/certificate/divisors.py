@@ -90,17 +90,20 @@ def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own
         if weak is not None:
             found.append(Own(name, body.name, None, weak))
         elif value is None or value <= 0:
-            found.append(Own(name, body.name, None, f"link '{body.name}' has no {_lacked(bodies, entry)} of its own"))
+            found.append(Own(name, body.name, None, _lacking(bodies, entry)))
         else:
             found.append(Own(name, body.name, value))
     return found
 
 
-def _lacked(bodies: Bodies, entry: int) -> str:
-    """What H_kᵀ M_k H_k is called, or the pivot of that block."""
-    if len(bodies.entries(bodies.mechanism.dofs[entry][0])) > 1:
-        return f"inertia that '{bodies.mechanism.velocity_names[entry]}' meets when the joint's later velocities are free"
-    return "moment of inertia about its joint's axis" if bodies.turns(entry) else "mass"
+def _lacking(bodies: Bodies, entry: int) -> str:
+    """That H_kᵀ M_k H_k is zero, or the pivot of that block."""
+    body = bodies.mechanism.dofs[entry][0]
+    link = f"link '{bodies.mechanism.bodies[body].name}'"
+    if len(bodies.entries(body)) > 1:
+        return f"{link} alone can move along '{bodies.mechanism.velocity_names[entry]}' without energy"
+    what = "moment of inertia about its joint's axis" if bodies.turns(entry) else "mass"
+    return f"{link} has no {what} of its own"
 
 
 def lower_bound(value: Any) -> Fraction:
