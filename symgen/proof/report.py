@@ -108,7 +108,7 @@ class Proof:
     def _of_several(self) -> list[str]:
         """What stands for it where a joint has several velocities, and its link so many rows."""
         several = len({own.link for own in self.joints}) < len(self.joints)
-        return ["(of a joint with several velocities: the link's own pivot, later velocities of the joint free)"] if several else []
+        return ["(of a joint with several velocities: the link's own pivot, the later ones free)"] if several else []
 
     def _own(self) -> list[str]:
         rows: list[Row] = [("joint", "link", "H^T M H", "", "")]
