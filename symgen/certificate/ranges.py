@@ -36,9 +36,13 @@ _STATED = {
 }
 
 
-_ASSUMED = {"m": ((-STROKE, STROKE), f"±{float(STROKE):g} m assumed"), "rad": ((-TURN, TURN), "±pi rad assumed"),
-            "1": ((Fraction(-1), Fraction(1)), "±1 assumed, without the knowledge that a quaternion has unit length, so that "
-                                               "bounds over the ranges are wider than they need be")}
+_ALONE = "limits are those of joints of one coordinate"
+_ASSUMED = {
+    "m": ((-STROKE, STROKE), f"{_ALONE}, ±{float(STROKE):g} m assumed"),
+    "rad": ((-TURN, TURN), f"{_ALONE}, ±pi rad assumed"),
+    "1": ((Fraction(-1), Fraction(1)), "the entries of a unit quaternion, within ±1; intervals do not know that its length is 1, "
+                                       "so that bounds over the ranges are wider"),
+}
 """By unit, of the coordinates of a joint that has several."""
 
 
@@ -82,7 +86,7 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION)
                 found.append((-size, size))
                 if size is not declared:
                     limit = "velocity" if found is velocities else "effort"
-                    reason = f"no {limit} limit declared" if alone else f"{limit} limits are those of joints of one coordinate"
+                    reason = f"no {limit} limit declared" if alone else f"{limit} {_ALONE}"
                     said.setdefault(f"{reason}, ±{float(default):g} {what} assumed", []).append(name)
     everywhere = f"all joints: accelerations within ±{float(acceleration):g} rad/s² or m/s² (no description limits them)"
     n = mechanism.nv
@@ -110,8 +114,7 @@ def _names(names: Sequence[str], own: slice, coordinates: Sequence[Coordinate]) 
 
 def _one_of_several(coordinate: Coordinate) -> tuple[Range, str]:
     """The range of one of several coordinates, and what is assumed with it."""
-    place, sentence = _ASSUMED[coordinate.unit]
-    return place, f"limits are those of joints of one coordinate, {sentence}"
+    return _ASSUMED[coordinate.unit]
 
 
 def _position(mechanism: Mechanism, joint: Joint) -> tuple[Range, str]:
