@@ -117,7 +117,7 @@ class Bodies:
         return self._owns[body][of]
 
     @cached_property
-    def _blocks(self) -> list[list[list[Ball]]]:
+    def blocks(self) -> list[list[list[Ball]]]:
         """HᵀMH of every body alone."""
         with constants.precision():
             return [block(H, link.inertia) for H, link in zip(self.columns, self.links, strict=True)]
@@ -125,7 +125,7 @@ class Bodies:
     @cached_property
     def _owns(self) -> list[list[Ball | None]]:
         with constants.precision():
-            return [pivots(matrix) for matrix in self._blocks]
+            return [pivots(matrix) for matrix in self.blocks]
 
     @cached_property
     def central(self) -> list[flint.arb_mat | None]:
@@ -164,7 +164,7 @@ class Bodies:
     def _alone(self, i: int, of: int) -> Alone | str:
         """Body i as its joint's velocities from `of` on can move it."""
         n = self.mechanism.joints[i].type.nv - of
-        matrix = [row[of:] for row in self._blocks[i][of:]]
+        matrix = [row[of:] for row in self.blocks[i][of:]]
         if not all(own is not None and own > 0 for own in self._owns[i][of:]):
             return f"body '{self.links[i].name}' has no inertia about its joint"
         inverse = flint.arb_mat(n, n, [flint.arb(x) for row in matrix for x in row]).inv()

@@ -4,7 +4,8 @@ they lost with every joint.
 A symmetric positive semidefinite S has S_jk² <= S_jj S_kk. What is left of M behind eliminated joints is one whose diagonal
 is at most that of M: α_jk = S_jk/D_k (SA 26-30) has α_jk² <= M_jj/D_k. So is the articulated inertia P, which is at most
 the inertia of the link with all that it carries, frozen: G = P Hᵀ D⁻¹ (RK 4.6, 5.12) has G_i² <= P_ii/D. Inertia that a
-joint does not feel does not change P Hᵀ. Which row is a multiplier, and which a gain, `certificate.recognition` decides.
+joint does not feel does not change P Hᵀ. j and k are entries of v: of a joint's several, the later ones are behind.
+Which row is a multiplier, and which a gain, `certificate.recognition` decides.
 """
 
 from __future__ import annotations
