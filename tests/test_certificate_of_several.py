@@ -25,9 +25,10 @@ from symgen.joints import joint_type
 from symgen.mechanism import Body, Joint, Limits, Mechanism, Part
 from symgen.options import ProgramOptions
 from symgen.poses import Z_AXIS, pose
+from symgen.programs import deriving
 from symgen.programs.making import program as derive
 from symgen.proof import prove, prove_programs, report
-from symgen.proof.multipliers import ROUND_OFF, multiplier_sizes
+from symgen.proof.multipliers import ROUND_OFF, carried, multiplier_sizes, travels
 from symgen.proof.round_off import at_states
 from symgen.reference.mechanics import Reference
 from symgen.reference.pivots import pivots
@@ -228,6 +229,18 @@ def test_multipliers_and_gains_are_known_and_keep_to_their_sizes(name: str, meth
     states, port = given(mechanism), Port("chosen", (len(bounds),), tuple(bounds))
     seen = np.abs(run(made.with_rows(made.rows, [port]), {one.name: states[one.name] for one in made.inputs})["chosen"])
     assert (seen.max(axis=0) <= np.array([float(bound) for bound in bounds.values()]) / ROUND_OFF * (1 + 1e-6)).all()
+
+
+def test_what_is_carried_reaches_as_far_as_the_joints_travel() -> None:
+    assert travels(robot("tree"), declared_ranges(robot("tree")).of) == pytest.approx([1, 2**0.5, 0, 3**0.5])
+    assert travels(robot("pendulums"), declared_ranges(robot("pendulums")).of) == [0, 0]
+    mechanism = robot("far")
+    M = Reference(mechanism, FLOAT).mass_matrix(given(mechanism)["q"])
+    most = carried(deriving.models(mechanism)[0], travels(mechanism, declared_ranges(mechanism).of))
+    for k, (i, _) in enumerate(mechanism.dofs):
+        moment, mass = most[i]
+        of_k = Bodies(mechanism, declared_ranges(mechanism)).column(k)
+        assert M[:, k, k].max() <= (moment * as_float(of_k.turning) + mass * as_float(of_k.sliding)) * (1 + 1e-9)
 
 
 # -- quaternions ---------------------------------------------------------------------------------------------------------
