@@ -48,7 +48,7 @@ ROOMS: dict[str, str] = {
     "readback": "errors functions ir reals",
     "backends": "errors functions ir names options reals version",
     # what is known of it, and what a machine makes of it
-    "certificate": "backends derivation description errors ir mechanism options programs reals reference",
+    "certificate": "backends derivation description errors ir joints mechanism options programs reals reference",
     "machine": "backends certificate description errors functions ir mechanism names options programs reals reference shelf",
     "verification": "backends certificate description errors functions ir joints machine mechanism methods names options "
                     "programs readback reals reference tables",
