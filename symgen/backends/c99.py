@@ -17,7 +17,7 @@ from symgen.backends import _checks, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._legend import legend
-from symgen.backends._ports import describe, operations_text, single_real
+from symgen.backends._ports import counts_bodies, describe, operations_text, single_real
 from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
 from symgen.functions import FUNCTIONS, Array, Sizes
@@ -57,7 +57,7 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     declarations = [_prototype(program, target) for program in programs.values()]
     trig = calls(real, Target(target.name, target.sizes))
     return render(NAME, "header.h.j2", **target.context, real=real, sin=trig["sin"], cos=trig["cos"], functions=declarations,
-                  statuses=_checks.statuses(programs.values(), target), **legend(programs.values()))
+                  bodies=counts_bodies(programs.values()), statuses=_checks.statuses(programs.values(), target), **legend(programs.values()))
 
 
 def headers(programs: Mapping[str, Program], target: Target) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from symgen.certificate.intervals import Interval, down, up
-from symgen.certificate.ranges import Range, Ranges, quaternions
+from symgen.certificate.ranges import Range, Ranges
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
@@ -70,7 +70,8 @@ def drawn(mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: 
         inside = (low + share * (high - low)).astype(real)
         inside = np.where(inside < low, np.nextafter(inside, real(np.inf)), inside)
         found[name] = np.where(inside > high, np.nextafter(inside, real(-np.inf)), inside).astype(float)
-    for own in quaternions(mechanism):
+    for first in mechanism.quaternions:
+        own = slice(first, first + 4)
         found["q"][:, own] = _normalised(found["q"][:, own]).astype(real).astype(float)
     if options.payload is not None:
         loads = draw_states(mechanism, min(count, LOADS), seed, options.payload)["payload"].astype(float)

@@ -22,7 +22,7 @@ from symgen.certificate.backward import Backward, Roots, backward, closed_root, 
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
 from symgen.certificate.elimination import NoElimination, read_elimination
-from symgen.certificate.ranges import Ranges, declared_ranges, quaternions
+from symgen.certificate.ranges import Ranges, declared_ranges
 from symgen.certificate.recognition import POSITIVE, Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
 from symgen.derivation import constants as k
@@ -72,7 +72,7 @@ def arithmetic_of(real: str, text: TextOptions = PLAIN) -> Arithmetic:
 
 def with_quaternions(arithmetic: Arithmetic, mechanism: Mechanism) -> Arithmetic:
     """The same for the arguments of `mechanism`, some of whose q are unit quaternions."""
-    return replace(arithmetic, unit_entries=frozenset(i for own in quaternions(mechanism) for i in range(own.start, own.stop)))
+    return replace(arithmetic, unit_entries=frozenset(i for first in mechanism.quaternions for i in range(first, first + 4)))
 
 
 def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own]:

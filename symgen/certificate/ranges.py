@@ -100,13 +100,6 @@ def stated(names: Sequence[str]) -> list[str]:
     return [_STATED[name] for name in names if name in _STATED]
 
 
-def quaternions(mechanism: Mechanism) -> list[slice]:
-    """The entries of q that are a unit quaternion, of each joint that has one."""
-    firsts = [own.start + joint.type.quaternion for joint, own in zip(mechanism.joints, mechanism.q_slices, strict=True)
-              if joint.type.quaternion is not None]
-    return [slice(first, first + 4) for first in firsts]
-
-
 def _names(names: Sequence[str], own: slice, coordinates: Sequence[Coordinate]) -> list[tuple[str, Coordinate]]:
     """The coordinates or velocities of one joint, each with its name in the mechanism."""
     return list(zip(names[own], coordinates, strict=True))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgen.certificate.boxes import VALUES, boxes, points
-from symgen.certificate.ranges import Ranges, quaternions
+from symgen.certificate.ranges import Ranges
 from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
@@ -151,6 +151,7 @@ def _of_unit_length(mechanism: Mechanism, q: Array, scalars: Scalars) -> Array:
     """q (..., NQ) with every quaternion in it scaled to unit length."""
     q = q.copy()
     with scalars.working():
-        for own in quaternions(mechanism):
+        for first in mechanism.quaternions:
+            own = slice(first, first + 4)
             q[..., own] = q[..., own] / np.sqrt((q[..., own] * q[..., own]).sum(axis=-1))[..., None]
     return q
