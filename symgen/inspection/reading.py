@@ -14,7 +14,7 @@ from symgen.inspection.entries import CHOSEN, Answer, answer, symbol_note
 from symgen.inspection.equations import Equations, equations, size
 from symgen.inspection.multiangle import ENTRIES, MOST, MultiAngle, multiangle
 from symgen.inspection.printing import FORMATS, called, imports, listed, printed
-from symgen.inspection.request import counted, joint
+from symgen.inspection.request import counted, joint, refuse_several, several
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
 
@@ -108,6 +108,7 @@ def _multiangle(mechanism: Mechanism, choice: Choice, at: Values | None, keep: t
     if at:
         raise RequestError("a multi-angle form is one for every pose, so --at does not apply; take --form closed")
     assert where is not None
+    refuse_several(mechanism, "a multi-angle form", "take --form recursive or --form closed")
     counted(choice.words, where, ENTRIES[letter][1])
     indices = [joint(mechanism, text) for text in where]
     notes = (symbol_note(keep, CHOSEN),) if keep else ()
@@ -130,7 +131,8 @@ def render(mechanism: Mechanism, what: str, method: str | None = None, format: s
     """(what `symgen inspect` prints, its notes). An entry of M, c or g is a multi-angle form unless asked otherwise."""
     nearest(format, FORMATS, "format")
     choice = choose(mechanism, what, method)
-    if form is None and method is None and not at and entry_of(choice) and choice.words.letter in UNASKED:
+    multiple = entry_of(choice) and choice.words.letter in UNASKED and not several(mechanism)
+    if form is None and method is None and not at and multiple:
         try:
             found = read(mechanism, what, None, "multiangle", None, None, keep)
         except RequestError as error:   # too many terms: the named equations are there all the same
