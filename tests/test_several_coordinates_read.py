@@ -58,7 +58,8 @@ def test_letters_of_riccati_factor_the_mass_matrix(of: tuple[str, ...]) -> None:
     reference = Reference(mechanism, BALLS)
     state = {name: BALLS.array(array[0]) for name, array in draw_states(mechanism, 1).items() if name in ("q", "v", "a")}
     M, n, own = reference.mass_matrix(state["q"]), len(of), mechanism.v_slices
-    D, H, G, L, P, phi, psi, Omega = (block(mechanism, letter, state) for letter in ("D", "H", "G", "L", "P", "phi", "psi", "Omega"))
+    letters = ("D", "H", "G", "L", "P", "phi", "psi", "Omega")
+    D, H, G, L, P, phi, psi, Omega = (block(mechanism, letter, state) for letter in letters)
     link = [slice(6 * i, 6 * i + 6) for i in range(n)]
     K = np.eye(mechanism.nv)
     for j in range(n):
