@@ -92,7 +92,7 @@ def test_an_index_is_an_entry_of_v_by_number_or_name(of: tuple[str, ...]) -> Non
             assert answer(mechanism, choose(mechanism, f"c[{text}]")).rows[0] == whole["c"].rows[k]
     (note,) = whole["J"].notes
     assert ", ".join(mechanism.velocity_names) in note
-    assert note.endswith("of six, have the angular part first")
+    assert note.endswith("; those of six have the angular part first")
 
 
 def test_an_entry_of_a_matrix_is_the_references() -> None:

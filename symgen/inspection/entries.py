@@ -112,8 +112,8 @@ def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Pro
 
 def order_of(letter: str, names: Sequence[str], six: bool) -> str:
     """What the rows or columns that go with velocities are, which says how it differs from a side of six."""
-    return (f"{letter} has, in the order of v: {', '.join(names)}"
-            + ("; its other sides, of six, have the angular part first" if six else ""))
+    return (f"rows or columns of {letter} that go with v are, in order: {', '.join(names)}"
+            + ("; those of six have the angular part first" if six else ""))
 
 
 # -- letters of methods -------------------------------------------------------------------------------------------------

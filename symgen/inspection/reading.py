@@ -85,18 +85,18 @@ def read(mechanism: Mechanism, what: str, method: str | None = None, form: str |
     if not named:
         return Reading(value, tuple(notes))
     of_function = isinstance(choice.found, Result)
-    notes += _numbering(made, f"; they stand {CHOSEN}" if of_function else "")
+    notes += _numbering(made, f"; they stand {CHOSEN}" if of_function else "", several(mechanism))
     return Reading(Recursive(found.label, made.named, value, "result" if of_function else "declared"), tuple(notes))
 
 
-def _numbering(made: Equations, frames: str) -> list[str]:
+def _numbering(made: Equations, frames: str, velocities: bool) -> list[str]:
     """How names in equations count, by an example."""
     pairs = [(str(symbol), name) for (symbol, _), name in zip(made.named, made.in_c, strict=True)]
     if not pairs:
         return []
     here, there = max(pairs, key=lambda pair: (not pair[1].startswith("neg_"), pair[0].count("_")))
-    return [f"names in equations count links, rows and columns from 0, as q0 does; the C counts them from 1: {here} is {there} "
-            f"there{frames}"]
+    counted = "links, velocities, rows and columns" if velocities else "links, rows and columns"
+    return [f"names in equations count {counted} from 0, as q0 does; the C counts them from 1: {here} is {there} there{frames}"]
 
 
 def _multiangle(mechanism: Mechanism, choice: Choice, at: Values | None, keep: tuple[str, ...]) -> Reading:

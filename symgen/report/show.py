@@ -221,9 +221,7 @@ def _numbers(joint: Joint) -> str:
 
 def _range(joint: Joint) -> str:
     limits = joint.limits
-    if joint.type.nq > 1:   # a range is one coordinate's
-        return "no limits"
-    if limits.lower is None and limits.upper is None:
+    if joint.type.nq > 1 or (limits.lower is None and limits.upper is None):   # a range is one coordinate's
         return "no limits" if joint.type.limited else "unlimited"
     low, high = ("" if v is None else f"{float(v):.4g}" for v in (limits.lower, limits.upper))
     return f"{low} … {high} {joint.type.positions[0].unit}"
