@@ -63,8 +63,8 @@ def test_a_planar_joint_of_urdf_moves_across_z() -> None:
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    (HELD.replace("KIND", "fixed"), "its root link is 'world', which stands for what never moves, and joint 'fixed' holds 'trunk' "
-     "to it"),
+    (HELD.replace("KIND", "fixed"), "its root link is 'world', which stands for what never moves, and joint 'fixed' holds "
+     "'trunk' to it"),
     (HELD.replace("KIND", "floating"), "it is a free joint on the root link already; leave out --base free"),
     (LEG.replace('"leg"', '"world"'), "--base free adds a link 'world', and there is one of that name; rename it"),
     (LEG.replace('"hip"', '"root_joint"'), "--base free adds a joint 'root_joint', and there is one of that name; rename it"),

@@ -54,7 +54,7 @@ ROOMS: dict[str, str] = {
                     "programs readback reals reference tables",
     "proof": "backends certificate derivation description errors functions ir machine mechanism options programs reals "
              "reference tables verification",
-    "inspection": "backends derivation description errors functions ir joints mechanism methods names passes poses "
+    "inspection": "backends derivation description errors functions ir mechanism methods names passes poses "
                   "programs reference tables",
     "measuring": "backends description errors functions ir joints machine mechanism methods names programs reals reference "
                  "tables verification version",

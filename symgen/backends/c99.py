@@ -56,8 +56,9 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     real = single_real(programs.values())
     declarations = [_prototype(program, target) for program in programs.values()]
     trig = calls(real, Target(target.name, target.sizes))
-    return render(NAME, "header.h.j2", **target.context, real=real, sin=trig["sin"], cos=trig["cos"], functions=declarations,
-                  bodies=counts_bodies(programs.values()), statuses=_checks.statuses(programs.values(), target), **legend(programs.values()))
+    return render(NAME, "header.h.j2", **target.context, told=target.told, real=real, sin=trig["sin"], cos=trig["cos"],
+                  functions=declarations, bodies=counts_bodies(programs.values()),
+                  statuses=_checks.statuses(programs.values(), target), **legend(programs.values()))
 
 
 def headers(programs: Mapping[str, Program], target: Target) -> dict[str, str]:

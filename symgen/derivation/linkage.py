@@ -203,7 +203,8 @@ class Linkage:
         """The shift from a link's frame to its parent's; in two where a part along the joint's axis leaves less across it.
 
         That part may be taken before the link turns, where its articulated inertia has a row of zeros: so two lengths, one
-        along each axis, are cheaper than two components on the same side.
+        along each axis, are cheaper than two components on the same side. Not behind a joint without an axis, which does not
+        leave z where it is.
         """
         axis = k.transpose(link.rotation)[2]
         along = k.settle(k.dot(axis, link.shift))
@@ -211,7 +212,7 @@ class Linkage:
         inner = slide + self.vector((k.ZERO, k.ZERO, along))
         beside = not (slide[0].is_zero and slide[1].is_zero)
         parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
-        return whole if beside or inner.is_zero or parts > components else SplitShift(whole, inner, outer)
+        return whole if beside or not link.directed or inner.is_zero or parts > components else SplitShift(whole, inner, outer)
 
     def _angle(self, q: Scalar, beta: tuple[Constant, Constant]) -> tuple[Scalar, int]:
         """(atom, quarter turns) of q + β: a multiple of π/2 is left to `_sine_cosine`, any other β is added."""
