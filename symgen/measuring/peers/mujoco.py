@@ -87,7 +87,7 @@ class MujocoPlaces(Places):
         c, s = np.cos(values[-1]), np.sin(values[-1])
         return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
 
-    def _turned(self, q: Any) -> tuple[Any, list[tuple[Any, Any, Any]]]:
+    def turned(self, q: Any) -> tuple[Any, list[tuple[Any, Any, Any]]]:
         """T (nv, nv); and of each joint that slides freely: which velocities do, and which turn, and their axes."""
         whole, parts = np.eye(len(self.order)), []
         mechanism = self.mechanism
@@ -112,14 +112,15 @@ class MujocoPlaces(Places):
         return found
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        turn, parts = self._turned(state["q"])
+        turn, parts = self.turned(state["q"])
         found = {name: self.position(x) if name == "q" else self.velocity(turn @ x) for name, x in state.items()}
         if "a" in state:
             found["a"] = self.velocity(turn @ (state["a"] + self._drift(parts, state["v"])))
         return found
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
-        found, (turn, parts) = super().ours(function, state, answer), self._turned(state["q"])
+        """Of inverse and forward dynamics, and of matrices. A bias force is an inverse dynamics at no acceleration of ours."""
+        found, (turn, parts) = super().ours(function, state, answer), self.turned(state["q"])
         if found.ndim == 2:
             return turn.T @ found @ turn
         return turn.T @ found - (self._drift(parts, state["v"]) if function == "forward_dynamics" else 0.0)
@@ -133,8 +134,8 @@ def places(mechanism: Mechanism, model: Any) -> Places:
                         [int(joints[i].dofadr[0]) + k for i, k in mechanism.dofs])
 
 
-def peer(mechanism: Mechanism) -> Peer:
-    """MuJoCo: mj_inverse and mj_forward, with contacts and constraints switched off, its inputs already in place."""
+def built(mechanism: Mechanism) -> Any:
+    """MuJoCo's model of a mechanism, without contacts and constraints. RequestError for what it does not hold."""
     import mujoco as mj
 
     reference, spec = Reference(mechanism), mj.MjSpec()
@@ -160,9 +161,16 @@ def peer(mechanism: Mechanism) -> Peer:
         body.mass, body.ipos, body.explicitinertial = mass, centre, True
         body.fullinertia = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
     try:
-        model = spec.compile()
+        return spec.compile()
     except ValueError as error:
         raise RequestError(f"MuJoCo refuses the robot: {' '.join(str(error).split())}") from None
+
+
+def peer(mechanism: Mechanism) -> Peer:
+    """MuJoCo: mj_inverse and mj_forward, its inputs already in place."""
+    import mujoco as mj
+
+    model = built(mechanism)
 
     def prepared(state: dict[str, Any]) -> Any:
         data = mj.MjData(model)
