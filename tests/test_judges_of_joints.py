@@ -25,15 +25,16 @@ from tests.robots_for_tests import of_kind, random_mechanism
 STATES = 3
 
 
-def tree(*types: str) -> Mechanism:
-    """Joints of these types, in a tree."""
-    made = random_mechanism(len(types), seed=len("".join(types)), kind="tree")
+def tree(*types: str, square: bool = False) -> Mechanism:
+    """Joints of these types, in a tree; or in a chain of quarter turns."""
+    made = random_mechanism(len(types), len("".join(types)), "chain" if square else "tree", general=not square)
     return replace(made, name="_".join(types), joints=tuple(of_kind(j, kind) for j, kind in zip(made.joints, types, strict=True)))
 
 
 TREES = [tree(*(kinds()[(first + step) % len(kinds())] for step in (0, 1, 3, 6))) for first in range(len(kinds()))]
 """Four types each; every type is at the base of one, and behind others."""
-DERIVED = [tree("free", "spherical"), tree("planar", "cylindrical", "helical"), tree("spherical", "planar", "revolute")]
+DERIVED = [tree("free", "spherical"), tree("planar", "cylindrical", "helical"), tree("spherical", "planar", "revolute"),
+           tree("planar", "spherical", "spherical", square=True)]
 """Those whose Programs are judged as well."""
 HELD = [one for one in TREES if all(len(joint.motions) == len({step.of for step in joint.motions}) for joint in one.joints)]
 """What MuJoCo has: it knows no screw."""

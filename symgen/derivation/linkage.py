@@ -205,6 +205,8 @@ class Linkage:
         That part may be taken before the link turns, where its articulated inertia has a row of zeros: so two lengths, one
         along each axis, are cheaper than two components on the same side.
         """
+        if not link.directed:   # the joint may turn its own z axis
+            return whole
         axis = k.transpose(link.rotation)[2]
         along = k.settle(k.dot(axis, link.shift))
         outer = self.vector([k.settle(x) for x in k.sub(link.shift, k.scale(along, axis))])
