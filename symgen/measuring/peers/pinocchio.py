@@ -23,7 +23,7 @@ def _branch_by_branch(mechanism: Mechanism) -> list[int]:
     return found
 
 
-def _joint(pin: Any, joint: Joint) -> Any:
+def joint_model(pin: Any, joint: Joint) -> Any:
     """Its model of a joint, as its URDF reader chooses where that knows the type."""
     aligned = {Turning: (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ),
                Sliding: (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ)}
@@ -71,7 +71,7 @@ def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
     for index in _branch_by_branch(mechanism):
         joint = mechanism.joints[index]
         seat = pin.SE3(*reference.pose(joint.pose))
-        ids[index] = model.addJoint(ids[joint.parent], _joint(pin, joint), seat, joint.name)
+        ids[index] = model.addJoint(ids[joint.parent], joint_model(pin, joint), seat, joint.name)
     for part in reference.parts():
         inertia = pin.Inertia(float(part.mass), np.asarray(part.centre), np.asarray(part.inertia))
         model.appendBodyToJoint(ids[part.body], inertia, pin.SE3.Identity())
