@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +14,11 @@ from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import BASE, Body, Joint, Mechanism
-from symgen.reference import motion
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from tests.judges import example_robot_data as judges
 from tests.judges import mujoco_answers, pinocchio_answers
+from tests.metamorphic.plants import along_the_base, angular_first, falls_up, real_part_first, rotation_transposed
 from tests.robots_for_tests import of_kind, random_mechanism
 
 STATES = 3
@@ -152,53 +151,6 @@ def test_a_description_on_pinocchios_free_flyer(ours: judges.Ours) -> None:
 
 
 # -- errors planted in the reference, which the derivation is judged by --------------------------------------------------------
-
-def rotation_transposed(patch: pytest.MonkeyPatch) -> None:
-    was = motion.quaternion
-    patch.setattr(motion, "quaternion", lambda q: np.swapaxes(was(q), -1, -2))
-
-
-def real_part_first(patch: pytest.MonkeyPatch) -> None:
-    """A quaternion is read as w x y z."""
-    was = motion.quaternion
-    patch.setattr(motion, "quaternion", lambda q: was(q[..., [1, 2, 3, 0]]))
-
-
-def angular_first(patch: pytest.MonkeyPatch) -> None:
-    """The velocities of a free joint are read as angular, then linear."""
-    was = motion.Motion.twists
-
-    def swapped(self: motion.Motion, index: int, turn: Array) -> list[tuple[Array, Array]]:
-        found = was(self, index, turn)
-        return found[3:] + found[:3]
-
-    patch.setattr(motion.Motion, "twists", swapped)
-
-
-def falls_up(patch: pytest.MonkeyPatch) -> None:
-    was = motion.Motion.__init__
-
-    def upward(self: motion.Motion, *told: Any, **links: Any) -> None:
-        was(self, *told, **links)
-        self.gravity = -self.gravity
-
-    patch.setattr(motion.Motion, "__init__", upward)
-
-
-def along_the_base(patch: pytest.MonkeyPatch) -> None:
-    """The linear velocity of a joint without an axis is read along the axes of the joint's frame, as MuJoCo counts it."""
-    was = motion.Motion.twists
-
-    def unturned(self: motion.Motion, index: int, turn: Array) -> list[tuple[Array, Array]]:
-        found = was(self, index, turn)
-        kind = self.mechanism.joints[index].type
-        if kind.along is None:
-            return found
-        return [(angular, np.broadcast_to(np.eye(3)[along], linear.shape) if velocity.unit == "m" else linear)
-                for (angular, linear), along, velocity in zip(found, kind.along, kind.velocities, strict=True)]
-
-    patch.setattr(motion.Motion, "twists", unturned)
-
 
 @pytest.mark.parametrize("planted", [rotation_transposed, real_part_first, angular_first, falls_up, along_the_base],
                          ids=lambda one: one.__name__)
