@@ -31,7 +31,8 @@ from symgen.reference.precision import FLOAT, Array, Scalars, arb
 from symgen.reference.states import draw_states
 
 GRID = 1000
-PURE = tuple(kind for kind in kinds() if not (joint_type(kind).turns and joint_type(kind).slides))
+PURE = tuple(kind for kind in kinds() if joint_type(kind).nq == 1
+             and not (joint_type(kind).turns and joint_type(kind).slides))
 """Joint types whose coordinate is an angle or a length, not both: over the rationals an angle stands for its half's tangent."""
 
 
@@ -76,9 +77,11 @@ def random_mechanism(
 
 
 def of_kind(joint: Joint, kind: str) -> Joint:
-    """The joint as one of another type, whose numbers are some of the size of a tenth."""
+    """The joint as one of another type: without its axis where that has none, its numbers some of the size of a tenth."""
     wanted = joint_type(kind).parameters
-    return replace(joint, kind=kind, parameters=tuple((p.name, Fraction(7 + len(joint.name + p.name), 100)) for p in wanted))
+    axis = joint.axis if joint_type(kind).directed else Z_AXIS
+    numbers = tuple((p.name, Fraction(7 + len(joint.name + p.name), 100)) for p in wanted)
+    return replace(joint, kind=kind, axis=axis, parameters=numbers)
 
 
 def point_mass_arm(*masses: int) -> Mechanism:

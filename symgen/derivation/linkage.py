@@ -206,6 +206,8 @@ class Linkage:
         along each axis, are cheaper than two components on the same side. Not behind a joint without an axis, which does not
         leave z where it is.
         """
+        if not link.directed:   # the joint may turn its own z axis
+            return whole
         axis = k.transpose(link.rotation)[2]
         along = k.settle(k.dot(axis, link.shift))
         outer = self.vector([k.settle(x) for x in k.sub(link.shift, k.scale(along, axis))])
