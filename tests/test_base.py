@@ -33,7 +33,8 @@ def test_the_root_link_becomes_a_body() -> None:
     assert [joint.name for joint in made.joints] == ["root_joint", "hip"]
     assert (made.joints[0].type.free, made.joints[0].parent, made.joints[1].parent, made.base) == (True, BASE, 0, "world")
     assert (made.nq, made.nv, fixed.nv) == (8, 7, 1)
-    assert made.bodies[0].mass == 3 and not made.base_parts
+    assert made.bodies[0].mass == 3
+    assert not made.base_parts
     assert any("read it with --base free" in note.text for note in fixed.notes if note.kind == "warning")
     assert not any("stands still" in note.text for note in made.notes)
 
@@ -41,7 +42,8 @@ def test_the_root_link_becomes_a_body() -> None:
 def test_the_canonical_description_says_it_in_full() -> None:
     made = free()
     again = load(to_toml(made))
-    assert again.content == made.content and to_toml(again) == to_toml(made)
+    assert again.content == made.content
+    assert to_toml(again) == to_toml(made)
 
 
 def test_what_floats_in_urdf_is_free() -> None:
