@@ -61,7 +61,7 @@ def why_not(mechanism: Mechanism, method: str, quantity: Quantity) -> str | None
     own = methods.find(method)
     if quantity.refusal is None:
         return own.refusal(mechanism)
-    return (refusing_several(method, quantity.refusal) if own.one_degree else quantity.refusal)(mechanism)
+    return (refusing_several(f"{method} takes", quantity.refusal) if own.one_degree else quantity.refusal)(mechanism)
 
 
 def owners() -> list[str]:
