@@ -13,6 +13,7 @@ import symgen
 from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
 from symgen.joints import joint_type, kinds
+from symgen.measuring import peers
 from symgen.mechanism import BASE, Body, Joint, Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
@@ -167,3 +168,10 @@ def test_pinocchio_sees_an_error_on_its_free_flyer(monkeypatch: pytest.MonkeyPat
     mechanism, text = drone()
     rotation_transposed(monkeypatch)
     assert beyond(judges.compare(mechanism, text, judges.by_reference(mechanism, silent), silent))
+
+
+def test_what_a_peer_does_not_have_is_said_in_a_sentence() -> None:
+    present, absent = peers.found(tree("free", "helical"))
+    assert "mujoco" not in [peer.name for peer in present]
+    if not absent["mujoco"].startswith("not installed"):
+        assert absent["mujoco"] == "joint 'joint1' is helical, which is not built for MuJoCo here"

@@ -167,24 +167,23 @@ class Recursion:
         if joint.kind == "cylindrical":
             return [(axis, nothing), (nothing, axis)]
         if joint.kind in ALONG:
-            return [(axes["ABC".index(one)], nothing) if one in "ABC" else (nothing, axes["xyz".index(one)])
-                    for one in ALONG[joint.kind]]
+            return [(axes["ABC".index(k)], nothing) if k in "ABC" else (nothing, axes["xyz".index(k)]) for k in ALONG[joint.kind]]
         turns, slides = MOVES[joint.kind](dict(joint.parameters))
         return [(scaled(ball(Fraction(turns)), axis), scaled(ball(Fraction(slides)), axis))]
 
     def _moved(self, i: int, q: Vector) -> tuple[Turned, Vector]:
         """Axes and origin of the body in the joint's frame, by the joint's own coordinates."""
-        kind, nothing = self.mechanism.joints[i].kind, vector((0, 0, 0))
+        kind = self.mechanism.joints[i].kind
         if kind == "spherical":
-            return turn(q[:3], ball(1), q[3]), nothing
+            return turn(q[:3], ball(1), q[3]), vector((0, 0, 0))
         if kind == "free":
             return turn(q[3:6], ball(1), q[6]), q[:3]
         if kind == "planar":
             return turned_by(vector((0, 0, 1)), q[2]), [q[0], q[1], ball(0)]
         if kind == "cylindrical":
             return turned_by(self.axes[i], q[0]), scaled(q[1], self.axes[i])
-        turns, slides = MOVES[kind](dict(self.mechanism.joints[i].parameters))
-        return turned_by(self.axes[i], ball(Fraction(turns)) * q[0]), scaled(ball(Fraction(slides)) * q[0], self.axes[i])
+        turns, slides = (ball(Fraction(x)) for x in MOVES[kind](dict(self.mechanism.joints[i].parameters)))
+        return turned_by(self.axes[i], turns * q[0]), scaled(slides * q[0], self.axes[i])
 
     def _twist(self, i: int, v: Vector) -> tuple[Vector, Vector]:
         """(angular, linear) that a joint's velocities v (NV,) make."""
@@ -198,10 +197,8 @@ class Recursion:
         i, of = self.mechanism.dofs[k]
         kind, first, found = self.mechanism.joints[i].kind, self.mechanism.q_slices[i].start, list(q)
         if kind not in ALONG:
-            found[first + of] = found[first + of] + step
-            return found
-        own = q[self.mechanism.q_slices[i]]
-        spin, slide = (scaled(step, part) for part in self.columns[i][of])
+            return [x + step if n == first + of else x for n, x in enumerate(q)]
+        own, (spin, slide) = q[self.mechanism.q_slices[i]], (scaled(step, part) for part in self.columns[i][of])
         shifted = out(self._moved(i, own)[0], slide)
         if kind == "planar":
             change = [shifted[0], shifted[1], spin[2]]
@@ -335,8 +332,7 @@ class Recursion:
 
     def answer(self, function: str) -> dict[str, list[Ball]]:
         """Results of a function of `symgen.functions` by name, flat."""
-        q = self.state["q"]
-        return ANSWERS[function](self, q)
+        return ANSWERS[function](self, self.state["q"])
 
     def linked(self) -> dict[str, list[Ball]]:
         moved = self.outward(self.state["q"], self.v, self.accelerations, False)
