@@ -32,6 +32,11 @@ class JointForm:
     motion_subspace: Any
 
     @property
+    def single(self) -> frozenset[Any]:
+        """The steps that q alone makes, each linear in it. A pose with steps is a constant and terms with one of these in each."""
+        return frozenset(symbol for symbol, expression in self.steps if expression.free_symbols <= {*self.q})
+
+    @property
     def angle(self) -> int | None:
         """Which coordinate the rotation has the sine and cosine of."""
         turned = {term.args[0] for term in self.rotation.atoms(sp.sin, sp.cos)}

@@ -35,12 +35,17 @@ class Dof:
 
 @dataclass(frozen=True)
 class LinkGeometry:
-    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's; `dofs` are its joint's."""
+    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's; `dofs` are its joint's.
+
+    `arm` is the shift as one vector where the link is a limb of a trunk, else as it is. It is for twists and wrenches: limbs are
+    alike, and what is common to them is taken out of their sum. An inertia keeps the shift that may be in two.
+    """
 
     parent: int
     children: tuple[int, ...]
     rotation: Rotation
     shift: Vector
+    arm: Vector
     dofs: tuple[Dof, ...]
     label: str
 
@@ -132,6 +137,24 @@ class Linkage:
     def matrix(self, m: Mat3) -> Matrix:
         return (self.vector(m[0]), self.vector(m[1]), self.vector(m[2]))
 
+    def against_gravity(self, i: int) -> Vector:
+        """−gravity in the axes of root i, which the acceleration of the base stands for.
+
+        Where the pose is written in steps and gravity lies along an axis, it is multiplied into the first of them: nothing else
+        of the rotation is needed then.
+        """
+        link, form = self.model.links[i], joint_form(self.model.links[i].kind)
+        along = [axis for axis in range(3) if not self.gravity[i][axis].is_zero]
+        if not form.steps or len(along) != 1 or link.rotation != k.IDENTITY:
+            return self.links[i].rotation.inward(-self.gravity[i])
+        g = -self.gravity[i][along[0]]
+        bindings: dict[object, Scalar] = dict(zip(form.q, self.inputs["q"][link.q], strict=True))
+        for symbol, expression in form.steps:
+            value = lower(expression, bindings, self.home)
+            bindings[symbol] = value * g if symbol in form.single else value
+        row = [entry.as_coeff_Add() for entry in form.rotation[along[0], :]]
+        return Vector(g * int(constant) + lower(rest, bindings, self.home) for constant, rest in row)
+
     def center(self, i: int) -> Vector:
         """The mass centre of link i in its frame."""
         return self.vector(self.model.links[i].center)
@@ -191,7 +214,9 @@ class Linkage:
             H = [lower(form.motion_subspace[r, column], bindings, self.home) for r in range(6)]
             dofs.append(Dof(index, i, column, Vector(H[:3]), Vector(H[3:])))
         shift = self._shift(link, self._offset(i) + constant.outward(slide), slide)
-        return LinkGeometry(link.parent, self.model.children(i), turning, shift, tuple(dofs), link.name)
+        limb = link.parent >= 0 and not self.model.links[link.parent].directed
+        arm = Vector(shift) if limb else shift
+        return LinkGeometry(link.parent, self.model.children(i), turning, shift, arm, tuple(dofs), link.name)
 
     def declared(self, i: int) -> dict[object, Scalar]:
         """What the symbols of joint i's parameters stand for, in the closed forms of its type."""
