@@ -33,7 +33,7 @@ class JointForm:
 
     @property
     def single(self) -> frozenset[Any]:
-        """The steps that q alone makes, each linear in it. A pose with steps is a constant and terms with one of these in each."""
+        """The steps that q alone makes, each linear in it. A pose in steps is a constant and terms with one of these in each."""
         return frozenset(symbol for symbol, expression in self.steps if expression.free_symbols <= {*self.q})
 
     @property
