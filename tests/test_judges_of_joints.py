@@ -14,7 +14,7 @@ from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
 from symgen.joints import joint_type, kinds
 from symgen.measuring import peers
-from symgen.mechanism import BASE, Body, Joint, Mechanism
+from symgen.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from tests.judges import example_robot_data as judges
@@ -124,27 +124,22 @@ def test_every_type_is_judged_at_the_base_and_behind_others() -> None:
 
 # -- descriptions on a free base -----------------------------------------------------------------------------------------------
 
-def on_a_free_base(fixed: Mechanism) -> Mechanism:
-    """The same with its root free in the world."""
-    free = Joint("root", next(kind for kind in kinds() if joint_type(kind).nv == 6), BASE)
-    return replace(fixed, joints=(free, *(replace(joint, parent=joint.parent + 1) for joint in fixed.joints)),
-                   bodies=(Body(fixed.base, fixed.base_parts), *fixed.bodies), base_parts=(), base="world",
-                   frames=tuple(replace(frame, body=frame.body + 1) for frame in fixed.frames))
+DRONE, DOG = "borinot_description/urdf/borinot_flying_arm_2.urdf", "solo_description/robots/solo12.urdf"
 
 
-def drone() -> tuple[Mechanism, str]:
-    """Borinot with its arm, as snapped; and the text that Pinocchio reads."""
+def floating(name: str) -> tuple[Mechanism, str]:
+    """A robot on a free base, as snapped; and the text that Pinocchio reads."""
     pytest.importorskip("pinocchio")
-    paths = [path for path in judges.files() if judges.short(path) == "borinot_description/urdf/borinot_flying_arm_2.urdf"]
+    paths = [path for path in judges.files() if judges.short(path) == name]
     if not paths:
         pytest.skip("example-robot-data is not installed")
-    return on_a_free_base(symgen.load(paths[0])), judges.snapped_text(paths[0].read_text(encoding="utf-8"))
+    return symgen.load(paths[0], base="free"), judges.snapped_text(paths[0].read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("ours", [judges.by_reference, judges.by_named])
-def test_a_description_on_pinocchios_free_flyer(ours: judges.Ours) -> None:
+@pytest.mark.parametrize(("name", "ours"), [(DRONE, judges.by_reference), (DRONE, judges.by_named), (DOG, judges.by_reference)])
+def test_a_description_on_pinocchios_free_flyer(name: str, ours: judges.Ours) -> None:
     """q, v, a and tau are handed over as they are."""
-    mechanism, text = drone()
+    mechanism, text = floating(name)
     model = pinocchio_answers.read(text, mechanism, tip(mechanism))
     given = np.arange(1.0, mechanism.nq + 1)
     assert (model.position(given) == given).all()
@@ -165,7 +160,7 @@ def test_a_judge_sees(judge: Judge, planted: Callable[[pytest.MonkeyPatch], None
 
 
 def test_pinocchio_sees_an_error_on_its_free_flyer(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism, text = drone()
+    mechanism, text = floating(DRONE)
     rotation_transposed(monkeypatch)
     assert beyond(judges.compare(mechanism, text, judges.by_reference(mechanism, silent), silent))
 

@@ -57,11 +57,9 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
     """Base → tip: (2.1)-(2.5)."""
     zeros = linkage.zeros
     motions: list[Motion] = []
+    base = Motion(zeros, zeros, zeros, (zeros, zeros, zeros), ())   # (2.1) without gravity; no moment acts on the base
     for i, link in enumerate(linkage.links):
-        if link.parent < 0:
-            parent = Motion(zeros, zeros, zeros, (zeros, zeros, zeros), ())   # (2.1); no moment acts on the base
-        else:
-            parent = motions[link.parent]
+        parent = base if link.parent < 0 else motions[link.parent]
         linkage.step(i, "velocity and acceleration, RK (2.2)-(2.5)")
         carried = link.rotation.inward(parent.omega)
         turn = link.turning(v)
