@@ -109,6 +109,23 @@ def test_a_free_body_obeys_euler() -> None:
     assert np.abs(solver.inverse_dynamics(at["q"], at["v"], at["a"]) - np.hstack([force, moment])).max() < 1e-12
 
 
+def light(made: Mechanism) -> Mechanism:
+    """The same with links of some billionths of a kilogram."""
+    return replace(made, bodies=tuple(replace(body, parts=tuple(
+        replace(part, mass=part.mass / 10**9, moments=tuple(x / 10**9 for x in part.moments)) for part in body.parts))
+        for body in made.bodies))
+
+
+def test_a_determinant_that_is_nothing_in_float_is_refused_or_not_judged() -> None:
+    """det M of a free body has six factors, and leaves a float's range before a joint's has."""
+    with pytest.raises(symgen.SymgenError, match="is a constant of about 1e-5., which is zero in a float; use other units"):
+        symgen.verify(light(tree(["free"], "gnat")), ["mass_matrix_determinant"], states=1, real="float", compiled=False)
+    report = symgen.verify(light(random_mechanism(5, 3)), ["mass_matrix_determinant"], states=1, real="float", compiled=False)
+    (check,) = report.of("floating")
+    assert (check.verdict, check.lost) == ("not judged", True)
+    assert check.unjudged == "det is below the smallest number that a float holds with all its digits"
+
+
 def test_a_quaternion_and_its_negative_are_one_state() -> None:
     made = tree(["spherical", "revolute"], "both")
     at, reference = floats(made, 2), Reference(made, FLOAT)

@@ -26,7 +26,7 @@ from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
 from symgen.verification.log_sizes import trace
 from symgen.verification.report import Check, lost_digits
-from symgen.verification.residuals import distances, worst
+from symgen.verification.residuals import RESIDUALS, distances, worst
 from symgen.verification.truth import Truth
 
 
@@ -48,9 +48,9 @@ def differs(program: Program, truth: Truth) -> bool:
 def check_floating(program: Program, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
 
-    An answer that loses its digits is not judged. There are two cases. The bound is more than `symgen.reals.LOST` of the terms,
+    An answer that loses its digits is not judged. There are three cases. The bound is more than `symgen.reals.LOST` of the terms,
     and bounds nothing. Or it is more than that share of the answer that the terms leave over, and the answer was seen to be off
-    by as much.
+    by as much. Or all terms of a result are below the smallest normal number of the type.
     """
     results = run(truth.arguments(program.function, truth.floats))
     units, where, allowed = 0.0, "", allowance(program, truth, text)
@@ -65,6 +65,9 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
     with truth.scalars.working():
         for name, found in distances(program.function, entered, truth, differs(program, truth)).items():
             error, state = worst(found.difference, found.size * REALS[program.real].eps)
+            if name not in RESIDUALS and 0 < float(found.terms.min()) < float(REALS[program.real].least):
+                small = f"{name} is below the smallest number that a {program.real} holds with all its digits"
+                return Check("floating", label, error, allowed, " eps", f"{name}, state {state}", small, True)
             if error >= units:
                 units, where = error, f"largest in {name}, state {state}"
             if not none and loses(allowed * found.loss, program.real) and found.seen > LOST:
