@@ -74,6 +74,8 @@ class Program:
     rows: tuple[Row, ...]
     steps: tuple[str, ...] = ()
     real: str = "double"
+    quaternions: tuple[int, ...] = ()
+    """Of each four elements of the argument q that are a unit quaternion, the first: what it computes holds for such alone."""
     passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Methods that might have been shorter and could not be derived, each with the reason."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
@@ -22,7 +23,7 @@ from typing import Any
 
 from symgen.errors import MechanismError
 from symgen.functions import Sizes
-from symgen.joints import Elementary, JointType, joint_type
+from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
 from symgen.names import nearest
 from symgen.poses import Z_AXIS, Pose, Vector3
 from symgen.tables import html_table
@@ -130,8 +131,13 @@ class Joint:
 
     @property
     def motions(self) -> tuple[Elementary, ...]:
-        """What it does about its axis, in the words that the reference reads."""
+        """What it does, in the words that the reference reads."""
         return self.type.oracle(dict(self.parameters))
+
+    @property
+    def about_axis(self) -> tuple[AboutAxis, ...]:
+        """What it does about its axis: all that it does, or nothing where it has none."""
+        return tuple(step for step in self.motions if isinstance(step, AboutAxis)) if self.type.directed else ()
 
     def __repr__(self) -> str:
         on = f"body {self.parent}" if self.parent >= 0 else "the base"
@@ -193,6 +199,8 @@ class Mechanism:
                 raise MechanismError(f"{where} has parent {joint.parent}; parents must stand before children")
             if not any(joint.axis):
                 raise MechanismError(f"{where} has a zero axis; give it a direction")
+            if not joint.type.directed and joint.axis != Z_AXIS:
+                raise MechanismError(f"{where} is {joint.kind}, which has no axis; leave it out")
             wanted, given = [p.name for p in joint.type.parameters], [name for name, _ in joint.parameters]
             if wanted != given:
                 raise MechanismError(f"{where} is {joint.kind} and declares {', '.join(given) or 'no numbers'}; "
@@ -234,6 +242,22 @@ class Mechanism:
     def dofs(self) -> tuple[tuple[int, int], ...]:
         """Of each entry of v: the joint, and which of its velocities it is."""
         return tuple((i, k) for i, joint in enumerate(self.joints) for k in range(joint.type.nv))
+
+    @cached_property
+    def quaternions(self) -> tuple[int, ...]:
+        """The first entry of q of each four that are a unit quaternion."""
+        return tuple(own.start + joint.type.quaternion for joint, own in zip(self.joints, self.q_slices, strict=True)
+                     if joint.type.quaternion is not None)
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Of each entry of q: its joint's name, and behind a point its own where the joint has several, as in "base.px"."""
+        return _named((joint.name, joint.type.positions) for joint in self.joints)
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Of each entry of v likewise, as in "base.vx"."""
+        return _named((joint.name, joint.type.velocities) for joint in self.joints)
 
     @property
     def nq(self) -> int:
@@ -308,6 +332,10 @@ def _slices(sizes: list[int]) -> tuple[slice, ...]:
     """Consecutive slices of these sizes."""
     ends = list(accumulate(sizes))
     return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))
+
+
+def _named(entries: Iterable[tuple[str, tuple[Coordinate, ...]]]) -> tuple[str, ...]:
+    return tuple(f"{joint}.{one.name}" if len(own) > 1 else joint for joint, own in entries for one in own)
 
 
 def _numbers(vector: Vector3) -> str:

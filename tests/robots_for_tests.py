@@ -31,7 +31,10 @@ from symgen.reference.precision import FLOAT, Array, Scalars, arb
 from symgen.reference.states import draw_states
 
 GRID = 1000
-PURE = tuple(kind for kind in kinds() if not (joint_type(kind).turns and joint_type(kind).slides))
+ONE_DEGREE = tuple(kind for kind in kinds() if joint_type(kind).nv == 1)
+"""Joint types of one degree of freedom, which every paper is about. `tests/test_degrees_of_freedom.py` has the others."""
+PURE = tuple(kind for kind in kinds() if joint_type(kind).nq == 1
+             and not (joint_type(kind).turns and joint_type(kind).slides))
 """Joint types whose coordinate is an angle or a length, not both: over the rationals an angle stands for its half's tangent."""
 
 
@@ -76,9 +79,11 @@ def random_mechanism(
 
 
 def of_kind(joint: Joint, kind: str) -> Joint:
-    """The joint as one of another type, whose numbers are some of the size of a tenth."""
+    """The joint as one of another type: without its axis where that has none, its numbers some of the size of a tenth."""
     wanted = joint_type(kind).parameters
-    return replace(joint, kind=kind, parameters=tuple((p.name, Fraction(7 + len(joint.name + p.name), 100)) for p in wanted))
+    axis = joint.axis if joint_type(kind).directed else Z_AXIS
+    numbers = tuple((p.name, Fraction(7 + len(joint.name + p.name), 100)) for p in wanted)
+    return replace(joint, kind=kind, axis=axis, parameters=numbers)
 
 
 def point_mass_arm(*masses: int) -> Mechanism:
@@ -119,13 +124,13 @@ def flat_chain(n: int, seed: int = 0) -> Mechanism:
 BUILT_IN = tuple(builtin_robots())
 _MADE: dict[str, dict[str, Any]] = {
     "one": {"n": 1},
-    **{f"chain{n}": {"n": n, "joints": kinds()} for n in (3, 5, 9)},
-    "tree3": {"n": 3, "kind": "tree", "joints": kinds(), "seed": 149},   # branches; winds, slides and turns
-    **{f"square_chain{n}": {"n": n, "joints": kinds(), "general": False} for n in (4, 7)},
-    "tree4": {"n": 4, "kind": "tree", "joints": kinds()},
-    "tree5": {"n": 5, "kind": "tree", "joints": kinds(), "seed": 312},   # every type, from one root, branching twice
-    **{f"square_tree{n}": {"n": n, "kind": "tree", "joints": kinds(), "general": False} for n in (6, 9)},
-    **{f"{a}_{b}": {"n": 2, "joints": (a, b)} for a in kinds() for b in kinds()},   # every type behind every type
+    **{f"chain{n}": {"n": n, "joints": ONE_DEGREE} for n in (3, 5, 9)},
+    "tree3": {"n": 3, "kind": "tree", "joints": ONE_DEGREE, "seed": 149},   # branches; winds, slides and turns
+    **{f"square_chain{n}": {"n": n, "joints": ONE_DEGREE, "general": False} for n in (4, 7)},
+    "tree4": {"n": 4, "kind": "tree", "joints": ONE_DEGREE},
+    "tree5": {"n": 5, "kind": "tree", "joints": ONE_DEGREE, "seed": 312},   # every type, from one root, branching twice
+    **{f"square_tree{n}": {"n": n, "kind": "tree", "joints": ONE_DEGREE, "general": False} for n in (6, 9)},
+    **{f"{a}_{b}": {"n": 2, "joints": (a, b)} for a in ONE_DEGREE for b in ONE_DEGREE},   # every type behind every type
 }
 MADE = tuple(_MADE)
 ROBOTS = BUILT_IN + MADE
@@ -133,7 +138,7 @@ FEW = ("scara", "puma560", "chain3", "tree5")
 TELLING = ("one", "planar_arm", "planar_point_mass", "scara", "puma560", "panda", "chain5", "tree5", "square_tree6")
 """One of each sort: in a plane, of points, with a slide, six joints with zeros, the largest that is built in, axes anyhow with
 every joint type, branches with axes anyhow, and branches at right angles from two roots."""
-_MOVES = {joint_type(kind).pose: kind for kind in kinds()}.values()
+_MOVES = {joint_type(kind).pose: kind for kind in ONE_DEGREE}.values()
 PAIRS = tuple(f"{a}_{b}" for a in _MOVES for b in _MOVES)
 """Every way to move behind every way to move; a type that moves as another does is in the chains."""
 PROVIDED = tuple((function, method) for function in FUNCTIONS for method in methods.providers(function))

@@ -281,7 +281,7 @@ def test_the_wrapper_passes_the_status_on(generated: Path, tmp_path: Path, stand
 
 def test_the_readme_says_what_a_call_returns(generated: Path) -> None:
     said = (generated / "panda" / "README.md").read_text()
-    assert all(f"`panda_{status}`" in said for status in STATUSES)
+    assert {status for status in STATUSES if f"`panda_{status}`" in said} == {*STATUSES} - {"NOT_UNIT"}   # it has no quaternion
     assert "int panda_forward_dynamics(" in (generated / "panda" / "panda.h").read_text()
 
 

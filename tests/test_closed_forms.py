@@ -37,9 +37,9 @@ from symgen.poses import X_AXIS, Angle, Shift, Turn
 from symgen.programs import deriving
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
-from tests.robots_for_tests import PAIRS, TELLING, of_kind, random_mechanism, rationals, robot
+from tests.robots_for_tests import ONE_DEGREE, PAIRS, TELLING, of_kind, random_mechanism, rationals, robot
 
-KINDS = joints.kinds()
+KNOWN, KINDS = joints.kinds(), ONE_DEGREE
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def screw() -> Iterator[str]:
                                      oracle=lambda p: (joints.Turning(0), joints.Sliding(0, Fraction(3, 10))))
     sys.modules[made.__name__] = made
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joints, "kinds", lambda: (*KINDS, "screw"))
+        patch.setattr(joints, "kinds", lambda: (*KNOWN, "screw"))
         for cached in (joints.joint_type, joint_form, riccati_form, feels):
             cached.cache_clear()
         yield "screw"

@@ -27,7 +27,6 @@ from symgen.derivation.model import Model, declared
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.description.tip import tip
 from symgen.ir import Numbers, Program, evaluate
-from symgen.joints import kinds
 from symgen.mechanism import Mechanism
 from symgen.methods.constraint_force.elimination import coupled, eliminate, leaf_first, odd_even
 from symgen.methods.constraint_force.forces import Cut, dynamics
@@ -37,7 +36,7 @@ from symgen.methods.constraint_force.operator import bodies, operator
 from symgen.methods.constraint_force.partition import partition
 from symgen.programs.deriving import models
 from tests.rational_functions import Functions
-from tests.robots_for_tests import PURE, TELLING, program, random_mechanism, robot, run, states
+from tests.robots_for_tests import ONE_DEGREE, PURE, TELLING, program, random_mechanism, robot, run, states
 
 SQUARE = {f"{kind}{n}": random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
           for kind, n in (("chain", 1), ("chain", 2), ("chain", 3), ("chain", 5), ("chain", 8), ("tree", 5), ("tree", 8))}
@@ -220,7 +219,7 @@ def at_rest(how: str) -> Build:
 
 # -- the subspaces of a joint ------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", ONE_DEGREE)
 def test_a_joints_forbidden_directions_are_orthonormal_and_do_no_work(kind: str) -> None:
     H = joint_form(kind).motion_subspace
     force, W = constraint_subspace(kind)

@@ -1,108 +1,183 @@
-"""Joints of several degrees of freedom: slices of q and v, a column of H each, and the methods that go along them.
-
-No file of symgen/joints has several yet, so one is planted here, as whoever writes it would.
-"""
+"""Joints of several degrees of freedom: slices of q and v, a column of H each, and the methods that go along them."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
-import sympy as sp
 
 import symgen
-from symgen import joints, methods
+from symgen import methods
+from symgen.backends import c99
 from symgen.derivation import closed_forms
+from symgen.errors import StateError
 from symgen.functions import FUNCTIONS
-from symgen.joints import JointType, Sliding, Turning
-from symgen.joints._joint import ANGLE, LENGTH
+from symgen.joints import joint_type, kinds
 from symgen.mechanism import Mechanism
+from symgen.options import TextOptions
+from symgen.poses import Z_AXIS
 from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
+from symgen.verification.text import check_text
 from tests.robots_for_tests import random_mechanism
 
-CACHED = (joints.joint_type, joints.kinds, closed_forms.joint_form, closed_forms.riccati_form, closed_forms.mobility_form,
-          closed_forms.trace_form, closed_forms.feels)
-ALONG = ("newton_euler", "composite_body", "kinematics", "riccati", "riccati:fd1", "riccati:fd3")
+SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nv > 1)
+ALONG = tuple(name for name in methods.names() if methods.find(name).functions and not methods.find(name).one_degree)
+ROBOTS = (("free", "spherical"), ("cylindrical", "planar", "revolute"))
 
 
-def cylindrical() -> JointType:
-    """Turns about its axis and slides along it, each as it likes."""
-    def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[sp.Matrix, sp.Matrix]:
-        rotation, _ = joints.joint_type("revolute").pose(q, p)
-        return rotation, sp.Matrix([0, 0, q[1]])
-
-    return JointType((ANGLE, LENGTH), (ANGLE, LENGTH), pose, lambda p: (Turning(0), Sliding(1)),
-                     drawn="hinge", limited=False)
+def tree(of: Sequence[str], name: str) -> Mechanism:
+    made = random_mechanism(len(of), seed=3, kind="tree")
+    joints = tuple(replace(joint, kind=kind, axis=joint.axis if joint_type(kind).directed else Z_AXIS)
+                   for joint, kind in zip(made.joints, of, strict=True))
+    return replace(made, joints=joints, name=name)
 
 
-@pytest.fixture
-def planted(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    made = ModuleType("symgen.joints.cylindrical")
-    made.__dict__["JOINT"] = cylindrical()
-    known = joints.kinds()
-    monkeypatch.setitem(sys.modules, made.__name__, made)
-    for cached in CACHED:
-        cached.cache_clear()
-    monkeypatch.setattr(joints, "kinds", lambda: (*known, "cylindrical"))
-    yield "cylindrical"
-    monkeypatch.undo()
-    for cached in CACHED:
-        cached.cache_clear()
+def floats(mechanism: Mechanism, count: int) -> dict[str, Array]:
+    return {name: values.astype(float) for name, values in draw_states(mechanism, count).items()}
 
 
-def tree(kinds: Sequence[str], name: str) -> Mechanism:
-    made = random_mechanism(len(kinds), seed=3, kind="tree")
-    of = tuple(replace(joint, kind=kind) for joint, kind in zip(made.joints, kinds, strict=True))
-    return replace(made, joints=of, name=name)
+def test_slices_are_consecutive_and_names_tell_the_entries_apart() -> None:
+    made = tree(["free", "revolute", "cylindrical"], "slices")
+    assert (made.nq, made.nv, made.sizes) == (10, 9, (10, 9, 3))
+    assert [(s.start, s.stop) for s in made.q_slices] == [(0, 7), (7, 8), (8, 10)]
+    assert [(s.start, s.stop) for s in made.v_slices] == [(0, 6), (6, 7), (7, 9)]
+    assert made.dofs == (*((0, k) for k in range(6)), (1, 0), (2, 0), (2, 1))
+    assert made.quaternions == (3,)
+    assert made.coordinate_names == (*(f"joint0.{x}" for x in ("px", "py", "pz", "x", "y", "z", "w")), "joint1", "joint2.angle",
+                                     "joint2.distance")
+    assert made.velocity_names == (*(f"joint0.{x}" for x in ("vx", "vy", "vz", "wx", "wy", "wz")), "joint1", "joint2.angle",
+                                   "joint2.distance")
 
 
-def test_slices_are_consecutive_and_columns_are_those_of_the_pose(planted: str) -> None:
-    made = tree([planted, "revolute", planted, "prismatic"], "slices")
-    assert (made.nq, made.nv) == (6, 6)
-    assert [(s.start, s.stop) for s in made.v_slices] == [(0, 2), (2, 3), (3, 5), (5, 6)]
-    assert made.dofs == ((0, 0), (0, 1), (1, 0), (2, 0), (2, 1), (3, 0))
-    H = closed_forms.joint_form(planted).motion_subspace
-    assert H.tolist() == [[0, 0], [0, 0], [1, 0], [0, 0], [0, 0], [0, 1]]
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_columns_are_those_of_the_pose_and_those_that_the_type_says(kind: str) -> None:
+    """`along` tells the reference what the derivation differentiates."""
+    of_type, H = joint_type(kind), closed_forms.joint_form(kind).motion_subspace
+    assert H.shape == (6, of_type.nv)
+    if of_type.along is not None:
+        rows = [along + 3 * (one.unit == "m") for along, one in zip(of_type.along, of_type.velocities, strict=True)]
+        assert [[r for r in range(6) if H[r, k] != 0] for k in range(of_type.nv)] == [[row] for row in rows]
+        assert all(H[row, k] == 1 for k, row in enumerate(rows))
 
 
 @pytest.mark.parametrize("method", ALONG)
-def test_a_joint_of_two_is_verified(planted: str, method: str) -> None:
-    for kinds in ((planted, "revolute", planted, "prismatic"), (planted, planted)):
-        made = tree(kinds, f"of_{len(kinds)}")
-        asked = [f"{name}={method}" for name in FUNCTIONS
-                 if name in methods.find(method).functions]
-        report = symgen.verify(made, asked, states=2, compiled=False)
+def test_every_method_that_takes_them_is_verified(method: str) -> None:
+    for of in ROBOTS:
+        made = tree(of, "_".join(of))
+        asked = [f"{name}={method}" for name in FUNCTIONS if name in methods.find(method).functions]
+        report = symgen.verify(made, asked, states=1, compiled=False)
         assert not report.failures
         assert max(check.error for check in report.checks if check.kind == "algebra") < 1e-40
 
 
-def test_it_is_a_turn_and_a_slide_with_nothing_between(planted: str) -> None:
+def test_a_cylindrical_joint_is_a_turn_and_a_slide_with_nothing_between() -> None:
     """The reference, too: two joints about one axis with a massless body between them have the same dynamics."""
-    one = tree([planted, "revolute"], "one")
+    one = tree(["cylindrical", "revolute"], "one")
     first = one.joints[0]
     apart = replace(one, name="apart", joints=(
         replace(first, kind="revolute"), replace(first, name="slide", kind="prismatic", parent=0, pose=()),
         *(replace(joint, parent=joint.parent + 1 if joint.parent >= 0 else -1) for joint in one.joints[1:])),
         bodies=(replace(one.bodies[0], name="between", parts=()), *one.bodies),
         frames=tuple(replace(frame, body=frame.body + 1 if frame.body >= 0 else -1) for frame in one.frames))
-    at = {name: values.astype(float) for name, values in draw_states(one, 3).items()}
-    for ours, theirs in ((Reference(one), Reference(apart)),):
-        assert np.abs(ours.mass_matrix(at["q"]) - theirs.mass_matrix(at["q"])).max() < 1e-12
-        assert np.abs(ours.inverse_dynamics(at["q"], at["v"], at["a"])
-                      - theirs.inverse_dynamics(at["q"], at["v"], at["a"])).max() < 1e-11
+    at = floats(one, 3)
+    ours, theirs = Reference(one), Reference(apart)
+    assert np.abs(ours.mass_matrix(at["q"]) - theirs.mass_matrix(at["q"])).max() < 1e-12
+    assert np.abs(ours.inverse_dynamics(at["q"], at["v"], at["a"])
+                  - theirs.inverse_dynamics(at["q"], at["v"], at["a"])).max() < 1e-11
 
 
-@pytest.mark.parametrize("method", ["udut", "fixman", "constraint_force", "udut:links", "fixman:spatial"])
-def test_papers_of_joints_of_one_degree_say_so(planted: str, method: str) -> None:
-    made = tree([planted, "revolute"], "two")
-    why = methods.find(method).refusal(made)
-    assert why == (f"{method} takes joints of one degree of freedom, and of 'two' joint 'joint0' has 2; take riccati, or another "
-                   "method")
-    assert Fraction(made.nv) == 3
+def test_a_free_body_obeys_euler() -> None:
+    """Textbook: m (v̇ + ω × v − Rᵀ g) and I ω̇ + ω × I ω of a body whose mass centre is its origin, in its own axes."""
+    made = tree(["free"], "body")
+    part = replace(made.bodies[0].parts[0], pose=(), moments=tuple(map(Fraction, (2, 0, 0, 3, 0, 4))))
+    joint = replace(made.joints[0], pose=())
+    made = replace(made, joints=(joint,), bodies=(replace(made.bodies[0], parts=(part,)),))
+    at = floats(made, 4)
+    solver = symgen.compile(made, ["inverse_dynamics"], optimize=0)
+    x, y, z, w = at["q"][:, 3:].T
+    m, inertia = float(part.mass), np.array([2.0, 3.0, 4.0])
+    down = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z], axis=-1)   # Rᵀ z
+    v, spin, a, dspin = at["v"][:, :3], at["v"][:, 3:], at["a"][:, :3], at["a"][:, 3:]
+    force = m * (a + np.cross(spin, v) + 9.81 * down)
+    moment = inertia * dspin + np.cross(spin, inertia * spin)
+    assert np.abs(solver.inverse_dynamics(at["q"], at["v"], at["a"]) - np.hstack([force, moment])).max() < 1e-12
+
+
+def light(made: Mechanism) -> Mechanism:
+    """The same with links of some billionths of a kilogram."""
+    return replace(made, bodies=tuple(replace(body, parts=tuple(
+        replace(part, mass=part.mass / 10**9, moments=tuple(x / 10**9 for x in part.moments)) for part in body.parts))
+        for body in made.bodies))
+
+
+def test_a_determinant_that_is_nothing_in_float_is_refused_or_not_judged() -> None:
+    """det M of a free body has six factors, and leaves a float's range before a joint's has."""
+    with pytest.raises(symgen.SymgenError, match=r"is a constant of about 1e-5\d, which is zero in a float; use other units"):
+        symgen.verify(light(tree(["free"], "gnat")), ["mass_matrix_determinant"], states=1, real="float", compiled=False)
+    report = symgen.verify(light(random_mechanism(5, 3)), ["mass_matrix_determinant"], states=1, real="float", compiled=False)
+    (check,) = report.of("floating")
+    assert (check.verdict, check.lost) == ("not judged", True)
+    assert check.unjudged == "det is below the smallest number that a float holds with all its digits"
+
+
+def test_a_quaternion_and_its_negative_are_one_state() -> None:
+    made = tree(["spherical", "revolute"], "both")
+    at, reference = floats(made, 2), Reference(made, FLOAT)
+    other = at["q"] * np.array([-1, -1, -1, -1, 1.0])
+    assert np.abs(reference.mass_matrix(at["q"]) - reference.mass_matrix(other)).max() < 1e-12
+    assert made.joints[0].type.neutral == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("method", ["fixman", "constraint_force", "fixman:spatial"])
+def test_papers_of_joints_of_one_degree_say_so(method: str) -> None:
+    made = tree(["cylindrical", "revolute"], "two")
+    assert methods.find(method).refusal(made) == (
+        f"{method} takes joints of one degree of freedom, and of 'two' joint 'joint0' has 2; take riccati, or another method")
+
+
+def test_a_joint_without_an_axis_refuses_one() -> None:
+    made = tree(["spherical"], "ball")
+    with pytest.raises(symgen.SymgenError, match="'joint0' is spherical, which has no axis; leave it out"):
+        replace(made, joints=(replace(made.joints[0], axis=(Fraction(1), Fraction(0), Fraction(0))),))
+
+
+# -- quaternions that are none ----------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_a_checked_function_refuses_a_quaternion_of_another_length(real: str) -> None:
+    made = tree(["free"], "one_body")
+    solver = symgen.compile(made, ["gravity_force"], real, optimize=0, checked=True)
+    slack = {"double": 2.0**-20, "float": 2.0**-12}[real]
+    for off, refused in ((0.4, False), (-0.4, False), (0.8, True), (-0.8, True)):
+        q = np.array([0.0, 0.0, 0.0, 0.6, 0.0, 0.0, 0.8]) * (1 + off * slack)   # the square is off by twice as much
+        if refused:
+            with pytest.raises(StateError, match="a quaternion is not of length 1"):
+                solver.gravity_force(q.astype(solver.gravity_force(np.eye(7)[6]).dtype))
+        else:
+            assert math.isfinite(solver.gravity_force(q.astype(solver.gravity_force(np.eye(7)[6]).dtype))[0])
+
+
+PLANTED = {
+    "another entry": ("q[5]*q[5]", "q[5]*q[4]"), "an entry less": (" + q[6]*q[6]", ""), "another length": ("- 1.0", "- 2.0"),
+    "a wider bound": ("9.5367431640625e-07", "9.5e-06"), "another status": ("arm_NOT_UNIT", "arm_DIVISOR"),
+    "the other sense": ("<= 9.5", ">= 9.5"), "no magnitude": ("fabs(q[3]", "(q[3]"),
+}
+
+
+@pytest.mark.parametrize("what", ["nothing", *PLANTED])
+def test_the_check_of_a_quaternion_is_read_back(what: str) -> None:
+    made = tree(["free", "spherical"], "arm")
+    program, target = symgen.program(made, "gravity_force"), c99.Target("arm", made.sizes, TextOptions(checked=True))
+    text = c99.source(program, target)
+    if what != "nothing":
+        old, new = PLANTED[what]
+        assert old in text
+        text = text.replace(old, new, 1)
+    check = check_text(program, text, "f", target, c99.header({"gravity_force": program}, target), "", {})
+    assert check.passed == (what == "nothing")

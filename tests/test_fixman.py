@@ -26,7 +26,6 @@ from symgen.derivation.scalars import Derivation
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Numbers, evaluate
-from symgen.joints import kinds
 from symgen.mechanism import Body, Mechanism, Part
 from symgen.methods.fixman import geometry
 from symgen.methods.fixman.held import HeldInAPlane
@@ -36,7 +35,7 @@ from symgen.poses import pose
 from tests import lee_chirikjian
 from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
 from tests.rational_functions import Functions, determinant
-from tests.robots_for_tests import PURE, draw, planar_rods, point_mass_arm, random_mechanism, rationals, robot, run
+from tests.robots_for_tests import ONE_DEGREE, PURE, draw, planar_rods, point_mass_arm, random_mechanism, rationals, robot, run
 
 Rows = list[dict[int, Any]]
 
@@ -153,7 +152,7 @@ def test_the_schur_complement_does_not_see_hard_gradients_in_the_soft_rows(case:
 
 # -- in space -----------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", ONE_DEGREE)
 def test_what_a_joint_allows_and_forbids_is_an_orthonormal_basis(kind: str) -> None:
     soft, hard = directions(kind)
     H = joint_form(kind).motion_subspace
@@ -265,7 +264,7 @@ def test_a_payload_on_a_point_mass_is_declined_and_the_default_goes_round_it() -
 CHECKED = ["mass_matrix_solve=fixman", "mass_matrix_determinant=fixman", "forward_dynamics=fixman"]
 
 
-@pytest.mark.parametrize("made", [planar_rods(5), point_mass_arm(2, 1, 3), random_mechanism(7, 5, "tree", kinds())],
+@pytest.mark.parametrize("made", [planar_rods(5), point_mass_arm(2, 1, 3), random_mechanism(7, 5, "tree", ONE_DEGREE)],
                          ids=["planar rods", "point masses", "a tree"])
 def test_every_form_verifies(made: Mechanism) -> None:
     assert symgen.verify(made, CHECKED, states=4, compiled=False).passed

@@ -77,10 +77,11 @@ def test_the_folder_as_it_comes_is_verified(tmp_path: Path) -> None:
 
 def test_pinocchio_has_the_same_screws() -> None:
     pin = pytest.importorskip("pinocchio")
-    from symgen.measuring.peers import _pinocchio_model
+    from symgen.measuring.peers import pinocchio as peer
 
     made = press()
-    model, order = _pinocchio_model(made)
+    model, ids = peer.built(made)
+    order = peer.places(made, model, ids).order
     assert {model.joints[i].shortname() for i in range(1, 5)} >= {"JointModelHelicalUnaligned"}
     rng = np.random.default_rng(4)
     solver = symgen.compile(made, ["inverse_dynamics", "mass_matrix"])

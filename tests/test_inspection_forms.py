@@ -33,8 +33,9 @@ from symgen.inspection.reading import render
 from symgen.ir import Numbers, Port, Program, evaluate
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism import Mechanism
+from symgen.poses import Z_AXIS
 from tests.formula_readers import DIGITS, Unread, by_compiler, by_latex, by_python, by_sympy
-from tests.robots_for_tests import flat_chain, robot
+from tests.robots_for_tests import flat_chain, random_mechanism, robot
 
 Case = tuple[str, str, str | None, str | None, str, str]
 """(robot, what, method, form, kept symbols, pose)."""
@@ -46,6 +47,10 @@ ODD = ("$q_1$", "жук 0", "a\"b\\", "{x}^2")
 
 @cache
 def made(name: str) -> Mechanism:
+    if name == "several":
+        plain = random_mechanism(2, seed=7, general=False)
+        return replace(plain, joints=tuple(replace(joint, kind=kind, axis=Z_AXIS)
+                                           for joint, kind in zip(plain.joints, ("spherical", "cylindrical"), strict=True)))
     if name != "odd":
         return robot(name)
     chain = robot("square_chain4")
@@ -69,6 +74,10 @@ def cases() -> Iterator[Case]:
         yield "planar_arm", "M", None, form, "none", "q1=0.3"
         yield "planar_arm", "c", None, form, "none", "q1=pi/3,v0=2*pi"
         yield "scara", "P[1]", None, form, "none", "q1=pi/2"
+        for what in ("M[joint0.wy,joint1.distance]", "J[3,joint0.wx]", "c[joint1.angle]", "G[0][2,1]", "L[1]"):
+            yield "several", what, None, form, "none", ""
+        yield "several", "M[2,1]", "composite_body", form, "m,c,l", ""
+        yield "several", "D[0]", None, form, "none", "q0=0.5,joint0.y=-0.5,q2=1/2,q3=0.5,joint1.distance=0.2"
         yield "odd", f"M[{ODD[0]},{ODD[1]}]", "composite_body", form, "none", ""
         yield "odd", f"M[{ODD[2]},{ODD[3]}]", "composite_body", form, "m,l", f"{ODD[3]}=1"
     for name, what, keep in (("planar_arm", "M[0,0]", "all"), ("planar_arm", "tau[0]", "all"), ("planar_arm", "c[0]", "none"),

@@ -48,13 +48,13 @@ ROOMS: dict[str, str] = {
     "readback": "errors functions ir reals",
     "backends": "errors functions ir names options reals version",
     # what is known of it, and what a machine makes of it
-    "certificate": "backends derivation description errors ir mechanism options programs reals reference",
+    "certificate": "backends derivation description errors ir joints mechanism options programs reals reference",
     "machine": "backends certificate description errors functions ir mechanism names options programs reals reference shelf",
     "verification": "backends certificate description errors functions ir joints machine mechanism methods names options "
                     "programs readback reals reference tables",
     "proof": "backends certificate derivation description errors functions ir machine mechanism options programs reals "
              "reference tables verification",
-    "inspection": "backends derivation description errors functions ir joints mechanism methods names passes poses "
+    "inspection": "backends derivation description errors functions ir mechanism methods names passes poses "
                   "programs reference tables",
     "measuring": "backends description errors functions ir joints machine mechanism methods names programs reals reference "
                  "tables verification version",

@@ -21,7 +21,6 @@ from symgen.derivation.scalars import Derivation
 from symgen.errors import MechanismError
 from symgen.functions import FUNCTIONS, Sizes
 from symgen.ir import Program
-from symgen.joints import kinds
 from symgen.machine.solver import Solver
 from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods.fixman import geometry
@@ -39,7 +38,7 @@ from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.c_programs import Builder, vector
-from tests.robots_for_tests import BALLS, FEW, TELLING, draw, largest, program, robot, run, states
+from tests.robots_for_tests import BALLS, FEW, ONE_DEGREE, TELLING, draw, largest, program, robot, run, states
 
 VALUE, SLOPE = "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient"
 ATOM, BOND = Fraction(2, 10**26), Fraction(15, 10**11)   # kg, m: a carbon atom, a bond of 1.5 Å
@@ -136,7 +135,7 @@ def test_the_references_gradient_is_the_trace_with_a_difference_of_m(name: str) 
             assert largest(np.trace(inverse @ rate) - grad[i]) < 1e-40 * (largest(grad) or 1.0)
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", ONE_DEGREE)
 def test_the_rate_of_a_wrench_is_the_derivative_of_its_transform(kind: str) -> None:
     """φ⁻¹ dφ/dq of φ = [[R, r × R], [0, R]], from the declared pose; a constant matrix."""
     form = joint_form(kind)

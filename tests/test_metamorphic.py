@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from random import Random
 
 import pytest
 
 from symgen.functions import FUNCTIONS
-from symgen.joints import kinds
 from symgen.mechanism import Mechanism
 from symgen.programs.making import made
 from tests.metamorphic import RELATIONS, Links, compare
 from tests.metamorphic.mechanisms import crossed, far, framed, laden, limited, slanted
 from tests.metamorphic.plants import PLANTS, Plant, forgotten
-from tests.robots_for_tests import random_mechanism
+from tests.robots_for_tests import of_kind, random_mechanism
 
 SEED = 2
 ALL = {f"{name}.{result.name}" for name, function in FUNCTIONS.items() for result in function.results}
 SOME = {"locked": 14, "time_reversed": 9, "superposed": 7, "lagrange_obeyed": 3, "weight_has_a_potential": 3,
         "slopes_followed": 3, "answers_fit": 10, "wrench_by_jacobian": 9, "weight_turned_round": 19, "base_accelerated": 7,
-        "screw_apart": 9, "chain_reversed": 3, "floating_reversed": 5}
+        "screw_apart": 9, "set_down_elsewhere": 13, "without_axes_apart": 10, "chain_reversed": 3, "floating_reversed": 5}
 """How many results a relation judges where it does not judge all of them."""
-MADE_FOR = {"floating_reversed": "chain", "in_urdf": "square"}
+MADE_FOR = {"floating_reversed": "chain", "in_urdf": "square", "set_down_elsewhere": "floating",
+            "without_axes_apart": "floating"}
 """Where a relation does not apply to the tree."""
 SAME_PROGRAMS = ("turned_round", "time_reversed", "superposed", "lagrange_obeyed", "weight_has_a_potential", "slopes_followed",
                  "answers_fit")
 """Relations between states, for which nothing is derived anew."""
 
 
+def typed(made: Mechanism, *types: str) -> Mechanism:
+    """The same with joints of these types."""
+    return replace(made, joints=tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, types, strict=True)))
+
+
 @cache
 def problem(name: str) -> tuple[Mechanism, Links]:
-    """A tree of every sort of motion, far away and turned; a chain that ends in a screw; one at right angles, with limits."""
+    """A tree of planar, revolute and cylindrical joints, far away and turned; a chain that ends in a screw; one at right angles,
+    with limits; and one that floats."""
     random = Random(name)
     if name == "tree":
-        found = random_mechanism(3, 149, "tree", kinds())
+        found = typed(random_mechanism(3, 149, "tree"), "planar", "revolute", "cylindrical")
         for change in (laden, framed, slanted, far):
             found = change(found, random)
         return found, Links("link2", "link1", "tool")
     if name == "chain":
-        return random_mechanism(2, 5, "chain", kinds()), Links("link1")
+        return typed(random_mechanism(2, 5, "chain"), "revolute", "helical"), Links("link1")
+    if name == "floating":
+        return slanted(typed(random_mechanism(2, 7, "chain"), "free", "spherical"), random), Links("link1", "link0", "link1")
     found = random_mechanism(2, 1, "chain", ("revolute", "prismatic"), general=False)
     for change in (laden, crossed, crossed, limited):
         found = change(found, random)

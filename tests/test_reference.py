@@ -196,7 +196,7 @@ def test_an_unknown_joint_type_and_a_missing_number_are_named() -> None:
     joints = (replace(tree.joints[0], kind="helical"), *tree.joints[1:])
     with pytest.raises(MechanismError, match=r"joint 'joint0' is helical and declares no numbers; its type takes pitch"):
         replace(tree, joints=joints)
-    with pytest.raises(UnknownName, match="joint type 'helicl' is not known; there are: continuous, helical"):
+    with pytest.raises(UnknownName, match="joint type 'helicl' is not known; there are: continuous, cylindrical, free, helical"):
         replace(tree, joints=(replace(tree.joints[0], kind="helicl"), *tree.joints[1:]))
 
 

@@ -18,7 +18,6 @@ from symgen.certificate.samples import Samples
 from symgen.derivation import constants
 from symgen.derivation.constants import LostDigits
 from symgen.errors import ArgumentError, OutOfReach, RequestError
-from symgen.joints import kinds
 from symgen.mechanism import Body, Mechanism
 from symgen.options import ProgramOptions
 from symgen.poses import Angle, Turn, pose
@@ -31,7 +30,7 @@ from symgen.reference.precision import FLOAT, TooFewDigits, arb
 from symgen.reference.regularity import Loss, loss
 from symgen.verification import elimination
 from symgen.verification.truth import Truth
-from tests.robots_for_tests import random_mechanism, robot, states
+from tests.robots_for_tests import ONE_DEGREE, random_mechanism, robot, states
 
 
 @pytest.mark.parametrize("name", ["panda", "scara", "chain9", "tree5", "prismatic_revolute"])
@@ -49,7 +48,7 @@ def test_the_recursion_gives_the_pivots_of_the_elimination_and_the_diagonal(name
 
 @cache
 def long_chain(n: int = 120) -> Mechanism:
-    return random_mechanism(n, 1, joints=kinds())
+    return random_mechanism(n, 1, joints=ONE_DEGREE)
 
 
 @pytest.mark.parametrize("name", ["planar_point_mass:200", "planar_point_mass:400"])

@@ -211,10 +211,11 @@ def test_by_hand_on_a_pendulum(link: str, wrench: tuple[int, ...], torque: int) 
 def test_pinocchio_counts_it_so(where: str) -> None:
     """`fext` of rnea and aba: on the joint that moves the link, at its frame, force first."""
     pin = pytest.importorskip("pinocchio")
-    from symgen.measuring.peers import _pinocchio_model
+    from symgen.measuring.peers import pinocchio as peer
 
     mechanism, link = place(where)
-    model, order = _pinocchio_model(mechanism)
+    model, ids = peer.built(mechanism)
+    order = peer.places(mechanism, model, ids).order
     data, frame = model.createData(), mechanism.frame(link)
     at = {name: x.astype(float)[0] for name, x in draw(mechanism, 1, FLOAT, wrench=link).items()}
     theirs = {name: np.empty(mechanism.nv) for name in ("q", "v", "a", "tau")}

@@ -23,8 +23,13 @@ STATUSES = {
     "NOT_FINITE": "an argument is infinite or not a number",
     "OUT_OF_RANGE": "an angle is too large for the own sine and cosine (--trig inline)",
     "DIVISOR": "a divisor, or what a logarithm or a root is taken of, is too small",
+    "NOT_UNIT": "a quaternion is not of length 1",
 }
 """What a function returns, from 0 on: NAME_OK …; the C stands in their order."""
+
+
+LENGTH = {"double": Fraction(1, 2**20), "float": Fraction(1, 2**12)}
+"""By how much the square of a quaternion's length may differ from 1."""
 
 
 class Guard(NamedTuple):
@@ -81,15 +86,22 @@ def conditions(program: Program, language: Language, inputs: Sequence[str], text
     zeros = [f"{number(0)}*{language.at(name, k)}" for name, port in zip(inputs, program.inputs, strict=True)
              for k in range(port.size)]
     ranges = [f"{size(row)} <= {number(_sincos.RANGE)}" for row in angles]
+    q = next((name for name, port in zip(inputs, program.inputs, strict=True) if port.name == "q"), "")
+    units = []
+    for first in program.quaternions:
+        square = " + ".join(f"{language.at(q, k)}*{language.at(q, k)}" for k in range(first, first + 4))
+        units.append(f"{language.call('fabs', real)}({square} - {number(1)}) <= {number(LENGTH[program.real])}")
     divisors = [f"{size(g.row) if g.magnitude else text[g.row]} >= {number(g.bound)}" for g in guards]
-    return {"zero": number(0), "zeros": lines(zeros, "+", 8), "ranges": lines(ranges, "&&", 8),
+    return {"zero": number(0), "zeros": lines(zeros, "+", 8), "units": lines(units, "&&", 8), "ranges": lines(ranges, "&&", 8),
             "divisors": lines(divisors, "&&", 12)}
 
 
 def statuses(programs: Iterable[Program], target: Target) -> list[dict[str, Any]]:
     """What checked functions return, by `name`, `value` and meaning (`what`): those that some of the programs can return."""
+    programs = list(programs)
     divides = any(guards(program, live_rows(program), {}) for program in programs)
-    known = {"OK", "NOT_FINITE", *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []), *(["DIVISOR"] if divides else [])}
+    known = {"OK", "NOT_FINITE", *(["OUT_OF_RANGE"] if target.text.trig == "inline" else []), *(["DIVISOR"] if divides else []),
+             *(["NOT_UNIT"] if any(program.quaternions for program in programs) else [])}
     return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(STATUSES.items())
             if name in known and target.checked]
 

@@ -28,6 +28,11 @@ def describe(program: Program | Outline) -> tuple[list[Array], list[Array]]:
     return plain[0], plain[1]
 
 
+def counts_bodies(programs: Iterable[Program]) -> bool:
+    """Whether one of them has a row a body."""
+    return any("NB" in array.shape for program in programs for array in describe(program)[1])
+
+
 def operations_text(program: Program | Outline) -> str:
     """The operations of a Program in words, those that do not occur left out: '480 mul, 350 add, 7 sin'."""
     return ", ".join(f"{count} {op}" for op, count in program.operations.items() if count) or "no operation"

@@ -26,6 +26,8 @@ class Target:
     source_sha256: str = ""
     frame: str = ""
     """The link whose frame the functions speak of, where one of them does and it is known."""
+    told: tuple[str, ...] = ()
+    """Lines of the header that say what the entries of q and v are, where joints have several. ASCII."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))

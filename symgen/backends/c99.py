@@ -17,9 +17,10 @@ from symgen.backends import _checks, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._legend import legend
-from symgen.backends._ports import describe, operations_text, single_real
+from symgen.backends._ports import counts_bodies, describe, operations_text, single_real
 from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
+from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, Array, Sizes
 from symgen.ir import Port, Program
 from symgen.reals import REALS
@@ -56,7 +57,8 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     real = single_real(programs.values())
     declarations = [_prototype(program, target) for program in programs.values()]
     trig = calls(real, Target(target.name, target.sizes))
-    return render(NAME, "header.h.j2", **target.context, real=real, sin=trig["sin"], cos=trig["cos"], functions=declarations,
+    return render(NAME, "header.h.j2", **target.context, told=target.told, real=real, sin=trig["sin"], cos=trig["cos"],
+                  functions=declarations, bodies=counts_bodies(programs.values()),
                   statuses=_checks.statuses(programs.values(), target), **legend(programs.values()))
 
 
@@ -117,8 +119,19 @@ def _macros(target: Target) -> set[str]:
     return {f"{target.name}_{macro}" for macro in (*Sizes._fields, "SIN", "COS", "UNVERIFIED", *statuses)}
 
 
+def _refuse_nothing(program: Program) -> None:
+    """RequestError for a number as the result that is a constant other than zero, and zero in the real type: a tiny det M."""
+    for port in program.outputs:
+        value = program.rows[port.rows[0]].value if port.shape == () else None
+        if isinstance(value, Fraction) and value and not REALS[program.real].nearest(value):
+            size = len(str(abs(value.numerator))) - len(str(value.denominator))
+            raise RequestError(f"{program.function} is a constant of about 1e{size}, which is zero in a {program.real}; use "
+                               "other units or --real double")
+
+
 def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) -> dict[str, Any]:
     names = parameters(program, target)
+    _refuse_nothing(program)
     inputs = [names[port.name] for port in program.inputs]
     live = live_rows(program)
     turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if turns(program, target) else None

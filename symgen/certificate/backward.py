@@ -27,15 +27,15 @@ from symgen.certificate.bodies import Ball, Bodies
 from symgen.certificate.elimination import Elimination, Sum
 from symgen.certificate.rounding import Arithmetic, Rounded
 from symgen.certificate.samples import Pair
-from symgen.derivation import constants as k
+from symgen.derivation import constants
 
 ROUNDINGS = 4
 """Of a product of the elimination: the reciprocal of the pivot, the multiplier, the product, and an entry that is a constant."""
 
 Rates = Mapping[int, Mapping[int, Ball]]
-"""C: |rate of joint b| ≤ Σ_c C[b][c] e_c."""
+"""C: |entry b of v| ≤ Σ_c C[b][c] e_c, c the bodies."""
 Roots = Mapping[int, Ball]
-"""t by joint."""
+"""t by entry of v, of which a joint may have several; what is called a joint here is one of these."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Backward:
 
 def backward(elimination: Elimination, bodies: Bodies, rows: Mapping[int, Rounded], arithmetic: Arithmetic) -> Backward:
     """The backward error of an elimination whose leaves are known by `rows`."""
-    with k.precision():
-        largest = _most(bodies.composite(i) for i in range(len(bodies.links)))
+    with constants.precision():
+        largest = _most(bodies.composite(k) for k in range(bodies.mechanism.nv))
         data = {pair: _data(one, rows, arithmetic, largest) for pair, one in elimination.sums.items()}
         gamma = {pair: _gamma(one.depth + ROUNDINGS, arithmetic) for pair, one in elimination.sums.items()}
     return Backward(elimination, bodies, data, gamma, largest)
@@ -67,7 +67,7 @@ def constant_roots(error: Backward) -> dict[int, Ball]:
 def closed_root(error: Backward, joint: int) -> Ball | None:
     """t of a joint whose own pivot is known to be positive, t² = (M + E)_kk ≤ (M_kk + data)/(1 − γ); None where too large."""
     pair = (joint, joint)
-    with k.precision():
+    with constants.precision():
         square = (error.bodies.composite(joint) + error.data[pair]) / (1 - error.gamma[pair])
         return square.sqrt() if square < 2 * error.largest else None
 
@@ -80,8 +80,8 @@ def share(error: Backward, joint: int, roots: Roots) -> Ball | str:
     inside = [b for b in error.bodies.outward(joint) if b in error.elimination.joints]
     missing = [b for b in inside if b != joint and b not in roots]
     if missing:
-        return f"the pivot of joint '{error.bodies.links[missing[0]].joint}' has none"
-    with k.precision():
+        return f"the pivot of joint '{error.bodies.mechanism.velocity_names[missing[0]]}' has none"
+    with constants.precision():
         root = open_root(error, joint, rates, roots)
         if root is None:
             return "round-off of the joints further out is too large"
@@ -95,7 +95,9 @@ def open_root(error: Backward, joint: int, rates: Rates, roots: Roots) -> Ball |
     t ≤ (√M_kk + ‖Cᵀ|E_Ok|‖)/√(1 − η), where E_Ok has t in it: |E_Ok| ≤ data + γ t t_O.
     """
     outer = [b for b in error.bodies.outward(joint) if b in error.elimination.joints and b != joint]
-    still = {b: {c: x for c, x in rates[b].items() if c != joint} for b in outer}       # the joint itself is locked
+    still = _locked(error.bodies, joint, rates)
+    if still is None:
+        return None
     eta = _norm(error, outer, still, roots)
     if not eta < 1:
         return None
@@ -106,6 +108,16 @@ def open_root(error: Backward, joint: int, rates: Rates, roots: Roots) -> Ball |
         return None
     root = (error.bodies.composite(joint).sqrt() + data) / (1 - eta).sqrt() / (1 - grown)
     return root if root**2 < 2 * error.largest else None
+
+
+def _locked(bodies: Bodies, joint: int, rates: Rates) -> Rates | None:
+    """C of what is outward of `joint`, which is locked itself: its body stands still, or has the later velocities of its joint
+    left. None where there is none."""
+    body, _ = bodies.mechanism.dofs[joint]
+    if joint + 1 in bodies.entries(body):
+        later = bodies.rates(joint + 1)
+        return None if isinstance(later, str) else later
+    return {b: {c: x for c, x in one.items() if c != body} for b, one in rates.items() if b != joint}
 
 
 def _norm(error: Backward, inside: Iterable[int], rates: Rates, roots: Roots) -> Ball:

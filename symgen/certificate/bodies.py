@@ -1,28 +1,66 @@
 """What the declared, lumped links say about motion, in balls: HᵀMH of every joint, and how energy bounds the joints' rates.
 
-All of it is configuration-free. Let the joints inward of k be locked and k move at 1. Twice the kinetic energy is a sum
-over the bodies outward of k, Σ e_b² with e_b² = V_bᵀ M_b V_b, of which body k alone has H_kᵀ M_k H_k. The pivot D_k
-of M = U D Uᵀ, Rodriguez & Kreutz (4.6), is its least value over the rates of the joints further out. Hence
+All of it is configuration-free. k is an entry of v: let all that moves what k moves be locked, the joints inward and the
+earlier velocities of its own joint, and k move at 1. Twice the kinetic energy is a sum over the bodies from k's own outward,
+Σ e_b² with e_b² = V_bᵀ M_b V_b. The pivot D_k of M = U D Uᵀ, Rodriguez & Kreutz (4.6), is its least value over the joint's later
+velocities and the rates of the joints further out. Of that least value the body's own energy is no more than a part. Hence
 
-    D_k ≥ H_kᵀ M_k H_k        when no link outward of k has negative energy.
+    D_k ≥ H_kᵀ M_k H_k                            of a joint of one degree of freedom,
+    D_k ≥ the pivot k of the block HᵀMH, eliminated from last to first, of the joint's own body alone, of a joint of several,
 
-In the recursion's words: P(k) = M(k) + what is carried from outside, (4.5), and what is carried is positive semidefinite.
+when no link outward of k has negative energy. In the recursion's words: P(k) = M(k) + what is carried from outside, (4.5), what
+is carried is positive semidefinite, and a Schur complement grows with its matrix.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 
+from symgen.certificate.columns import Column, block, columns, orthonormal, pivots, travel
 from symgen.certificate.ranges import Ranges
-from symgen.derivation import constants as k
+from symgen.derivation import constants
 from symgen.derivation.model.links import Link, declared, full
 from symgen.description.inertias import is_positive_semidefinite
 from symgen.mechanism import Mechanism
 
 Ball = Any
+
+
+class Form(NamedTuple):
+    """angular·ω + linear·(velocity of the point `at`), of a body's twist in its frame."""
+
+    angular: Sequence[Ball]
+    linear: Sequence[Ball]
+    at: Sequence[Ball]
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A body that these `columns` of its joint move; `inverse` is that of its HᵀMH."""
+
+    columns: tuple[Column, ...]
+    inverse: flint.arb_mat
+
+    def most(self, form: Form) -> Ball:
+        """The most of a form of its twist per √(twice its energy)."""
+        lever = _cross(form.at, form.linear)
+        angular = [x + y for x, y in zip(form.angular, lever, strict=True)]
+        taken = [_dot(angular, _balls(one.angular)) + _dot(form.linear, _balls(one.linear)) for one in self.columns]
+        n = range(len(taken))
+        return _root(sum((taken[a] * self.inverse[a, b] * taken[b] for a in n for b in n), flint.arb(0)))
+
+    @property
+    def longest(self) -> tuple[Ball, Ball]:
+        """As much as |ω| and |v| are per √(twice its energy), and more: the roots of the traces."""
+        zero, units = [flint.arb(0)] * 3, [_balls(unit) for unit in constants.IDENTITY]
+        spins, shifts = ([self.most(form) for form in forms] for forms in (
+            [Form(unit, zero, zero) for unit in units], [Form(zero, unit, zero) for unit in units]))
+        return _length(spins), _length(shifts)
 
 
 class Bodies:
@@ -32,24 +70,35 @@ class Bodies:
         """`payload` names the link with a run-time load, which is one that a body can be, within `ranges`."""
         self.mechanism, self.ranges = mechanism, ranges
         self.loaded = None if payload is None else mechanism.frame(payload)
-        with k.precision():
+        with constants.precision():
             self.links = declared(mechanism).links
+            self.columns = [columns(joint) for joint in mechanism.joints]
 
-    def outward(self, i: int) -> list[int]:
+    def carried(self, i: int) -> list[int]:
         """Body i and all that it carries, ascending."""
-        carried = {i}
+        found = {i}
         for b, link in enumerate(self.links):
-            if link.parent in carried:
-                carried.add(b)
-        return sorted(carried)
+            if link.parent in found:
+                found.add(b)
+        return sorted(found)
 
-    def turns(self, i: int) -> bool:
-        return self.links[i].turns
+    def outward(self, k: int) -> list[int]:
+        """The entries of v that stay free when all that moves what k moves is locked: k and all further out, ascending."""
+        body, _ = self.mechanism.dofs[k]
+        carried = set(self.carried(body))
+        return [j for j, (b, _) in enumerate(self.mechanism.dofs) if j >= k and b in carried]
 
-    @property
-    def strides(self) -> list[Ball]:
-        """How far (m) each body moves along its joint's axis for a unit of the joint's coordinate, be it rad or m."""
-        return [flint.arb(link.stride) for link in self.links]
+    def column(self, k: int) -> Column:
+        body, of = self.mechanism.dofs[k]
+        return self.columns[body][of]
+
+    def turns(self, k: int) -> bool:
+        return not constants.is_zero(self.column(k).turning)
+
+    def entries(self, body: int) -> range:
+        """The entries of v that are the body's joint's own."""
+        own = self.mechanism.v_slices[body]
+        return range(own.start, own.stop)
 
     def weakness(self, i: int) -> str | None:
         """Which link on body i can have negative energy; None when there is none. Exact: no slack is given here."""
@@ -58,71 +107,130 @@ class Bodies:
                 return f"the inertia of link '{part.link}' is not positive"
         return None
 
-    def own(self, i: int) -> Ball:
-        """H_iᵀ M_i H_i (kg m², kg): the body's moment of inertia about its joint's axis, or its mass.
+    def own(self, k: int) -> Ball | None:
+        """What the body alone meets k with (kg m², kg) when the joint's later velocities are free and the earlier ones locked.
 
-        Where it turns and advances by s a unit, moment + s² mass: what the turn moves is at right angles to the axis.
+        The pivot of its HᵀMH, eliminated from last to first; of a joint of one degree of freedom HᵀMH itself, which is the
+        moment of inertia about the axis, or the mass. None where a later pivot is not known to be positive, or zero.
         """
-        with k.precision():
-            inertia, stride = self.links[i].inertia, self.strides[i]
-            moment = k.settle(inertia.S[0] + inertia.S[3])
-            if not self.turns(i):
-                return inertia.m
-            return moment if stride == 0 else flint.arb(moment) + stride**2 * flint.arb(inertia.m)
+        body, of = self.mechanism.dofs[k]
+        return self._owns[body][of]
+
+    @cached_property
+    def blocks(self) -> list[list[list[Ball]]]:
+        """HᵀMH of every body alone."""
+        with constants.precision():
+            return [block(H, link.inertia) for H, link in zip(self.columns, self.links, strict=True)]
+
+    @cached_property
+    def _owns(self) -> list[list[Ball | None]]:
+        with constants.precision():
+            return [pivots(matrix) for matrix in self.blocks]
 
     @cached_property
     def central(self) -> list[flint.arb_mat | None]:
         """The inverse of each body's moments about its mass centre; None where there are none, or not known to be positive."""
-        with k.precision():
+        with constants.precision():
             return [_inverse_moments(link) for link in self.links]
 
     def centre(self, i: int) -> list[Ball]:
-        return [flint.arb(x) for x in self.links[i].center]
+        return _balls(self.links[i].center)
 
     # -- how energies bound rates --------------------------------------------------------------------------------------
 
-    def rates(self, i: int) -> dict[int, dict[int, Ball]] | str:
-        """|rate of joint b| ≤ Σ_c shares[b][c] e_c for every b outward of i, the joints inward of i locked; or why not.
+    def rates(self, k: int) -> dict[int, dict[int, Ball]] | str:
+        """|entry j of v| ≤ Σ_c shares[j][c] e_c for every j outward of k, what is inward of k locked; or why not.
 
-        rate_b = z·ω_b − z·ω_parent for a joint that turns, the difference of the two bodies' velocities along the axis for one
-        that slides; both axes and levers are constant in the parent's frame, whatever q.
+        c are bodies. A velocity of joint b is a form g of the twist of b against that of its parent: g = z in the angular part
+        for a joint that turns, z in the linear part for one that slides, and where a joint has several, the column of H itself
+        (HᵀH = 1). Of a joint with an axis the form is constant in the parent's frame, whatever q. Of one without it turns with
+        the body, and stands for the longest that it can be.
         """
-        with k.precision():
-            own = flint.arb(self.own(i))
-            if not own > 0:
-                return f"body '{self.links[i].name}' has no inertia about its joint"
-            root = 1 / own.sqrt()
-            shares: dict[int, dict[int, Ball]] = {i: {i: root}}
-            for b in self.outward(i)[1:]:
-                found = self._rate(b, i, root)
+        with constants.precision():
+            i, of = self.mechanism.dofs[k]
+            moved = self._alone(i, of)
+            if isinstance(moved, str):
+                return moved
+            shares: dict[int, dict[int, Ball]] = {}
+            for n, j in enumerate(self.entries(i)[of:]):
+                shares[j] = {i: _root(moved.inverse[n, n])}
+            for b in self.carried(i)[1:]:
+                found = self._rates(b, i, moved)
                 if isinstance(found, str):
                     return found
-                shares[b] = found
+                shares |= dict(zip(self.entries(b), found, strict=True))
             return shares
 
-    def _rate(self, b: int, i: int, root: Ball) -> dict[int, Ball] | str:
-        link = self.links[b]
-        p, parent = link.parent, self.links[link.parent]
+    def _alone(self, i: int, of: int) -> Alone | str:
+        """Body i as its joint's velocities from `of` on can move it."""
+        n = self.mechanism.joints[i].type.nv - of
+        matrix = [row[of:] for row in self.blocks[i][of:]]
+        if not all(own is not None and own > 0 for own in self._owns[i][of:]):
+            return f"body '{self.links[i].name}' has no inertia about its joint"
+        inverse = flint.arb_mat(n, n, [flint.arb(x) for row in matrix for x in row]).inv()
+        return Alone(tuple(self.columns[i][of:]), inverse)
+
+    def _rates(self, b: int, i: int, moved: Alone) -> list[dict[int, Ball]] | str:
+        """What bounds the velocities of joint b, outward of body i."""
+        link, H, directed = self.links[b], self.columns[b], self.mechanism.joints[b].type.directed
+        p = link.parent
         for body in (b, p):
             if (body != i or body == b) and self.central[body] is None:
                 return f"body '{self.links[body].name}' has no moment of inertia about some axis through its mass centre"
+        if len(H) > 1 and not orthonormal(H):
+            return f"the velocities of joint '{link.joint}' are not read off its motion one by one"
+        found = []
+        for column in H:
+            if len(H) == 1:
+                inner, form = self._alone_inner(b)
+            else:
+                inner = self._on_body(b, Form(_balls(column.angular), _balls(column.linear), [flint.arb(0)] * 3))
+                form = self._inwards(b, column)
+            outer = self._any(p, i, moved, column, self.reach[b]) if not directed else \
+                moved.most(form) if p == i else self._on_body(p, form)
+            found.append({b: inner, p: outer})
+        return found
+
+    def _alone_inner(self, b: int) -> tuple[Ball, Form]:
+        """For a joint of one degree of freedom: what its velocity takes of body b, and the form of the parent's twist that it is
+        counted from."""
+        link, z, zero = self.links[b], [flint.arb(0), flint.arb(0), flint.arb(1)], [flint.arb(0)] * 3
         axis = [flint.arb(row[2]) for row in link.rotation]     # z of the joint, in the parent's frame
-        z = [flint.arb(0), flint.arb(0), flint.arb(1)]
-        if self.turns(b):
-            inner = self._form(b, z)
-            outer = self._form(p, axis) if p != i else abs(axis[2]) * root if self.turns(i) else flint.arb(0)
-            return {b: inner, p: outer}
-        # a slide: z·(velocity of b's centre) − z·(velocity, on the parent, of where that centre is); d × z has no q in it
+        if link.turns:
+            return self._form(b, z), Form(axis, zero, zero)
+        # z·(velocity of b's centre) − z·(velocity, on the parent, of where that centre is); d × z has no q in it
         place = [flint.arb(s) + sum(flint.arb(r) * c for r, c in zip(row, self.centre(b), strict=True))
                  for s, row in zip(link.shift, link.rotation, strict=True)]
-        inner = 1 / flint.arb(link.inertia.m).sqrt()
-        if p == i:
-            moved = (abs(_dot(axis, _cross(z, place)) if self.turns(i) else 0) + abs(axis[2]) * self.strides[i]) * root
-            return {b: inner, p: moved}
-        lever = _cross([x - c for x, c in zip(place, self.centre(p), strict=True)], axis)
-        return {b: inner, p: (1 / flint.arb(parent.inertia.m) + self._form(p, lever) ** 2).sqrt()}
+        return 1 / flint.arb(link.inertia.m).sqrt(), Form(zero, axis, place)
 
-    def _form(self, body: int, n: list[Ball]) -> Ball:
+    def _inwards(self, b: int, column: Column) -> Form:
+        """A form of b's twist along its axis, as one of the parent's. What the joint slides along its axis is no lever."""
+        link = self.links[b]
+        angular, linear = ([sum((flint.arb(r) * x for r, x in zip(row, _balls(part), strict=True)), flint.arb(0))
+                            for row in link.rotation] for part in (column.angular, column.linear))
+        return Form(angular, linear, _balls(link.shift))
+
+    def _any(self, p: int, i: int, moved: Alone, column: Column, reach: Ball) -> Ball:
+        """The same for a form of the column's length in any direction, linear in the velocity of a point within `reach`."""
+        angular, linear = flint.arb(column.turning).sqrt(), flint.arb(column.sliding).sqrt()
+        if p == i:
+            spin, swift = moved.longest
+            return angular * spin + linear * (swift + spin * reach)
+        inverse = self.central[p]
+        assert inverse is not None
+        spin = _root(inverse[0, 0] + inverse[1, 1] + inverse[2, 2])
+        far = reach + _length(self.centre(p))
+        return angular * spin + linear * _root(1 / flint.arb(self.links[p].inertia.m) + spin**2 * far**2)
+
+    def _on_body(self, body: int, form: Form) -> Ball:
+        """The most of a form of a body's twist per √(twice its energy), the body moving as it likes."""
+        if all(x == 0 for x in form.linear):
+            return self._form(body, form.angular)
+        arm = [x - c for x, c in zip(form.at, self.centre(body), strict=True)]
+        lever = [x + y for x, y in zip(form.angular, _cross(arm, form.linear), strict=True)]
+        return _root(_dot(form.linear, form.linear) / flint.arb(self.links[body].inertia.m) + self._form(body, lever) ** 2)
+
+    def _form(self, body: int, n: Sequence[Ball]) -> Ball:
         """√(nᵀ I⁻¹ n): the most that n·ω of a body can be per √(twice its energy)."""
         inverse = self.central[body]
         assert inverse is not None
@@ -139,41 +247,39 @@ class Bodies:
     def reach(self) -> list[Ball]:
         """The longest way from the parent's origin to each body's origin, over the joint's range."""
         found = []
-        with k.precision():
-            for link, stride, (low, high) in zip(self.links, self.strides, self.ranges.of["q"], strict=True):
+        with constants.precision():
+            for link, joint in zip(self.links, self.mechanism.joints, strict=True):
                 fixed = _length([flint.arb(x) for x in link.shift])
-                found.append(fixed + stride * flint.arb(k.rational(max(abs(low), abs(high)))))
+                found.append(fixed + travel(joint, self.ranges.of["q"][link.q]))
         return found
 
-    def composite(self, i: int) -> Ball:
-        """An upper bound of M_ii over the box: every body carried by i, stretched out."""
-        with k.precision():
+    def composite(self, k: int) -> Ball:
+        """An upper bound of M_kk over the box: every body carried by k, stretched out."""
+        with constants.precision():
+            i, _ = self.mechanism.dofs[k]
+            turning, sliding = flint.arb(self.column(k).turning), flint.arb(self.column(k).sliding)
             total, away = flint.arb(0), {i: flint.arb(0)}
-            for b in self.outward(i):
+            for b in self.carried(i):
                 link = self.links[b]
                 if b != i:
                     away[b] = away[link.parent] + self.reach[b]
                 S = link.inertia.S
-                spread = flint.arb(k.settle(S[0] + S[3] + S[5]))            # ∫ρ r² about the body's origin
+                spread = flint.arb(constants.settle(S[0] + S[3] + S[5]))            # ∫ρ r² about the body's origin
                 m, h = flint.arb(link.inertia.m), _length([flint.arb(x) for x in link.inertia.h])
-                turning = (spread + 2 * away[b] * h + m * away[b] ** 2) if self.turns(i) else 0
-                total += turning + self.strides[i] ** 2 * m
+                total += turning * (spread + 2 * away[b] * h + m * away[b] ** 2) + sliding * m
             if self.loaded is not None and self.loaded.body in away:
-                total += self._load(away[self.loaded.body], i)
+                total += self._load(away[self.loaded.body], turning, sliding)
             return total
 
-    def _load(self, away: Ball, i: int) -> Ball:
-        """What the run-time load adds to M_ii at most, on a body whose origin is `away` from the axis."""
+    def _load(self, away: Ball, turning: Ball, sliding: Ball) -> Ball:
+        """What the run-time load adds to M_kk at most, on a body whose origin is `away` from the axis."""
         assert self.loaded is not None
         mass, *rest = self.ranges.of["payload"]
-        m = flint.arb(k.rational(mass[1]))
-        along = self.strides[i] ** 2 * m
-        if not self.turns(i):
-            return along
-        centre = _length([flint.arb(k.rational(max(abs(low), abs(high)))) for low, high in rest[:3]])
-        spread = sum((flint.arb(k.rational(rest[3 + xx][1])) for xx in (0, 3, 5)), flint.arb(0)) / 2    # ∫ρ r² = ½ tr I
-        far = away + _length([flint.arb(x) for x in k.displacement(self.loaded.pose)[1]])
-        return along + spread + 2 * far * m * centre + m * far**2
+        m = flint.arb(constants.rational(mass[1]))
+        centre = _length([flint.arb(constants.rational(max(abs(low), abs(high)))) for low, high in rest[:3]])
+        spread = sum((flint.arb(constants.rational(rest[3 + xx][1])) for xx in (0, 3, 5)), flint.arb(0)) / 2    # ∫ρ r² = ½ tr I
+        far = away + _length([flint.arb(x) for x in constants.displacement(self.loaded.pose)[1]])
+        return sliding * m + turning * (spread + 2 * far * m * centre + m * far**2)
 
 
 def _inverse_moments(link: Link) -> flint.arb_mat | None:
@@ -182,10 +288,10 @@ def _inverse_moments(link: Link) -> flint.arb_mat | None:
     if not inertia.m > 0:
         return None
     h, S = inertia.h, full(inertia.S)
-    central = [[k.settle(S[r][c] - h[r] * h[c] / inertia.m) for c in range(3)] for r in range(3)]
+    central = [[constants.settle(S[r][c] - h[r] * h[c] / inertia.m) for c in range(3)] for r in range(3)]
     trace = central[0][0] + central[1][1] + central[2][2]
-    J = [[k.settle((trace if r == c else k.ZERO) - central[r][c]) for c in range(3)] for r in range(3)]
-    kept = [r for r in range(3) if not all(k.is_zero(x) for x in J[r])]
+    J = [[constants.settle((trace if r == c else constants.ZERO) - central[r][c]) for c in range(3)] for r in range(3)]
+    kept = [r for r in range(3) if not all(constants.is_zero(x) for x in J[r])]
     part = flint.arb_mat(len(kept), len(kept), [flint.arb(J[r][c]) for r in kept for c in kept])
     minors = [flint.arb_mat(n, n, [part[r, c] for r in range(n) for c in range(n)]).det() for n in range(1, len(kept) + 1)]
     if not kept or not all(minor > 0 for minor in minors):      # Sylvester
@@ -195,15 +301,19 @@ def _inverse_moments(link: Link) -> flint.arb_mat | None:
                                 flint.arb("inf") if r == c else flint.arb(0) for r in range(3) for c in range(3)])
 
 
-def _dot(a: list[Ball], b: list[Ball]) -> Ball:
+def _balls(vector: Sequence[Any]) -> list[Ball]:
+    return [flint.arb(x) for x in vector]
+
+
+def _dot(a: Sequence[Ball], b: Sequence[Ball]) -> Ball:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-def _cross(a: list[Ball], b: list[Ball]) -> list[Ball]:
+def _cross(a: Sequence[Ball], b: Sequence[Ball]) -> list[Ball]:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-def _length(v: list[Ball]) -> Ball:
+def _length(v: Sequence[Ball]) -> Ball:
     return _root(_dot(v, v))
 
 

@@ -57,7 +57,8 @@ def _cut(one: Range, each: int, place: Array | None) -> Interval:
 def drawn(mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: int, seed: int = 0) -> dict[str, Array]:
     """`count` states in the box by argument name, numbers of the type `options.real` as float64; one in eight is a corner.
 
-    A run-time load is one that a body can be (`symgen.reference.states`), not any ten numbers of its box.
+    A run-time load is one that a body can be (`symgen.reference.states`), not any ten numbers of its box. Quaternions are
+    normalised, and then rounded to the type.
     """
     random = np.random.default_rng([seed, count, mechanism.nv])
     real = np.dtype(REALS[options.real].numpy).type
@@ -69,7 +70,16 @@ def drawn(mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: 
         inside = (low + share * (high - low)).astype(real)
         inside = np.where(inside < low, np.nextafter(inside, real(np.inf)), inside)
         found[name] = np.where(inside > high, np.nextafter(inside, real(-np.inf)), inside).astype(float)
+    for first in mechanism.quaternions:
+        own = slice(first, first + 4)
+        found["q"][:, own] = _normalised(found["q"][:, own]).astype(real).astype(float)
     if options.payload is not None:
         loads = draw_states(mechanism, min(count, LOADS), seed, options.payload)["payload"].astype(float)
         found["payload"] = loads[np.arange(count) % len(loads)]
     return found
+
+
+def _normalised(entries: Array) -> Array:
+    """(count, 4) scaled to unit length; where they have none, the identity."""
+    length = np.sqrt((entries * entries).sum(axis=1, keepdims=True))
+    return np.where(length > 0, entries / np.where(length > 0, length, 1.0), np.array([0.0, 0.0, 0.0, 1.0]))

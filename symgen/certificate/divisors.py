@@ -1,5 +1,6 @@
 """The certificate of the divisors: D_k ≥ H_kᵀ M_k H_k of the declared, lumped link for all q, less what round-off can take.
 
+There is a pivot for every entry of v. Where a joint has several, the pivot of the link's HᵀMH stands for H_kᵀ M_k H_k (`bodies`).
 The bound of the exact number is proved for every configuration (`bodies`), in rationals where axis and pose are rational.
 The bound of the computed number is proved over the box of `ranges`, by the better of two analyses: the rows' own forward
 errors (`rounding`), and the backward error of the elimination (`elimination`, `backward`). Which row is which D_k is decided by
@@ -9,7 +10,7 @@ its value at random states (`recognition`). What cannot be proved is 'no certifi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +36,8 @@ _DIGITS = 6
 
 @dataclass(frozen=True)
 class Own:
-    """What one joint's body has: `value` = H_kᵀ M_k H_k in kg m² or kg, exact or a lower bound; None with the reason."""
+    """What one degree of freedom has by its body: `value` = H_kᵀ M_k H_k in kg m² or kg, or the pivot of that block, exact or
+    a lower bound; None with the reason. `joint` is the name of the entry of v: the joint's, where it has but one."""
 
     joint: str
     link: str
@@ -47,8 +49,8 @@ class Own:
 class Floor:
     """The certificate of one divisor of a Program.
 
-    `joint` (an index; None: no pivot) says whose pivot row `row` is. `exact` ≤ D_k for all q, `lost` bounds the round-off over
-    the box, and `floor` = `exact` − `lost` ≤ the computed D_k; None with the reason where that is not proved.
+    `joint` (an entry of v; None: no pivot) says whose pivot row `row` is. `exact` ≤ D_k for all q, `lost` bounds the round-off
+    over the box, and `floor` = `exact` − `lost` ≤ the computed D_k; None with the reason where that is not proved.
     """
 
     row: int
@@ -68,25 +70,40 @@ def arithmetic_of(real: str, text: TextOptions = PLAIN) -> Arithmetic:
     return Arithmetic(real, printer().ulps[text.trig])
 
 
+def with_quaternions(arithmetic: Arithmetic, mechanism: Mechanism) -> Arithmetic:
+    """The same for the arguments of `mechanism`, some of whose q are unit quaternions."""
+    return replace(arithmetic, unit_entries=frozenset(i for first in mechanism.quaternions for i in range(first, first + 4)))
+
+
 def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own]:
-    """H_kᵀ M_k H_k of every joint, with 'no certificate' (None) where it is 0 or energy could be negative further out.
+    """H_kᵀ M_k H_k of every entry of v, with 'no certificate' (None) where it is 0 or energy could be negative further out.
 
     A run-time load is no part of it: it can only add.
     """
     bodies = bodies or Bodies(mechanism, declared_ranges(mechanism))
     found = []
-    for i, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
-        carried = bodies.outward(i)
-        weak = next((why for b in carried if (why := bodies.weakness(b)) is not None), None)
-        value = lower_bound(bodies.own(i))
+    for entry, (name, (i, _)) in enumerate(zip(mechanism.velocity_names, mechanism.dofs, strict=True)):
+        body = mechanism.bodies[i]
+        weak = next((why for b in bodies.carried(i) if (why := bodies.weakness(b)) is not None), None)
+        own = bodies.own(entry)
+        value = None if own is None else lower_bound(own)
         if weak is not None:
-            found.append(Own(joint.name, body.name, None, weak))
-        elif value <= 0:
-            what = "moment of inertia about its joint's axis" if bodies.turns(i) else "mass"
-            found.append(Own(joint.name, body.name, None, f"link '{body.name}' has no {what} of its own"))
+            found.append(Own(name, body.name, None, weak))
+        elif value is None or value <= 0:
+            found.append(Own(name, body.name, None, _lacking(bodies, entry)))
         else:
-            found.append(Own(joint.name, body.name, value))
+            found.append(Own(name, body.name, value))
     return found
+
+
+def _lacking(bodies: Bodies, entry: int) -> str:
+    """That H_kᵀ M_k H_k is zero, or the pivot of that block."""
+    body = bodies.mechanism.dofs[entry][0]
+    link = f"link '{bodies.mechanism.bodies[body].name}'"
+    if len(bodies.entries(body)) > 1:
+        return f"{link} alone can move along '{bodies.mechanism.velocity_names[entry]}' without energy"
+    what = "moment of inertia about its joint's axis" if bodies.turns(entry) else "mass"
+    return f"{link} has no {what} of its own"
 
 
 def lower_bound(value: Any) -> Fraction:
@@ -121,7 +138,7 @@ def floors(mechanism: Mechanism, program: Program, options: ProgramOptions, text
     if all(row.op not in POSITIVE for row in program.rows):
         return []
     ranges = ranges or declared_ranges(mechanism)
-    arithmetic = arithmetic or arithmetic_of(program.real, text)
+    arithmetic = with_quaternions(arithmetic or arithmetic_of(program.real, text), mechanism)
     recognised = Recognition(mechanism, program, options)
     bodies = Bodies(mechanism, ranges, options.payload)
     owns = own_inertias(mechanism, bodies)

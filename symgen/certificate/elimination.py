@@ -1,6 +1,7 @@
 """A Program's rows read as the reverse Gaussian elimination of the mass matrix, Saha (25)-(30); NoElimination where they are not.
 
-The matrix is M. From the last joint k to the first, with R for what is left of M and D_k = R_kk for its pivot,
+The matrix is M. A joint is here an entry of v, of which a joint of the robot may have several.
+From the last joint k to the first, with R for what is left of M and D_k = R_kk for its pivot,
 
     α_ik = R_ik/D_k,    R_ij ← R_ij − α_ik R_jk    (i ≤ j < k),
 

@@ -2,6 +2,8 @@
 
 No description limits accelerations, and many leave out velocities or efforts: each such range is an assumption, stated
 with its joint. Positions in rad or m, velocities in rad/s or m/s, accelerations in rad/s² or m/s², forces in N·m or N.
+Limits belong to joints of one coordinate. Of a joint with several, every range is an assumption, stated with the coordinate.
+The entries of a quaternion range within ±1; that they are of unit length is not in the box, and stated besides.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from fractions import Fraction
 
 from symgen.errors import ArgumentError, RequestError
 from symgen.ir import Program
+from symgen.joints import Coordinate
 from symgen.mechanism import Joint, Mechanism
 
 Range = tuple[Fraction, Fraction]
@@ -31,6 +34,16 @@ _STATED = {
     "payload": "payload: a load that a body can be, mass up to 5 kg, centre within ±0.2 m along each axis, moments to 0.2 kg m²",
     "wrench": "wrench: moments up to 10 N m, forces up to 100 N",
 }
+
+
+_ALONE = "limits are those of joints of one coordinate"
+_ASSUMED = {
+    "m": ((-STROKE, STROKE), f"{_ALONE}, ±{float(STROKE):g} m assumed"),
+    "rad": ((-TURN, TURN), f"{_ALONE}, ±pi rad assumed"),
+    "1": ((Fraction(-1), Fraction(1)), "the entries of a unit quaternion, within ±1; intervals do not know that its length is 1, "
+                                       "so that bounds over the ranges are wider"),
+}
+"""By unit, of the coordinates of a joint that has several."""
 
 
 @dataclass(frozen=True)
@@ -59,21 +72,24 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION)
     velocities: list[Range] = []
     efforts: list[Range] = []
     said: dict[str, list[str]] = {}
-    for joint in mechanism.joints:
-        place, sentence = _position(mechanism, joint)
-        positions.append(place)
-        if sentence:
-            said.setdefault(sentence, []).append(joint.name)
-        (of_rate,) = joint.type.velocities
-        for declared, default, found, what in ((joint.limits.velocity, RATE, velocities, of_rate.rate_unit),
-                                               (joint.limits.effort, FORCE, efforts, of_rate.force_unit)):
-            size = default if declared is None or declared <= 0 else declared
-            found.append((-size, size))
-            if size is not declared:
-                name = "velocity" if found is velocities else "effort"
-                said.setdefault(f"no {name} limit declared, ±{float(default):g} {what} assumed", []).append(joint.name)
+    for index, joint in enumerate(mechanism.joints):
+        alone = joint.type.nq == joint.type.nv == 1
+        for name, coordinate in _names(mechanism.coordinate_names, mechanism.q_slices[index], joint.type.positions):
+            place, sentence = _position(mechanism, joint) if alone else _one_of_several(coordinate)
+            positions.append(place)
+            if sentence:
+                said.setdefault(sentence, []).append(name)
+        for name, of_rate in _names(mechanism.velocity_names, mechanism.v_slices[index], joint.type.velocities):
+            for declared, default, found, what in ((joint.limits.velocity, RATE, velocities, of_rate.rate_unit),
+                                                   (joint.limits.effort, FORCE, efforts, of_rate.force_unit)):
+                size = default if declared is None or declared <= 0 or not alone else declared
+                found.append((-size, size))
+                if size is not declared:
+                    limit = "velocity" if found is velocities else "effort"
+                    reason = f"no {limit} limit declared" if alone else f"{limit} {_ALONE}"
+                    said.setdefault(f"{reason}, ±{float(default):g} {what} assumed", []).append(name)
     everywhere = f"all joints: accelerations within ±{float(acceleration):g} rad/s² or m/s² (no description limits them)"
-    n = len(positions)
+    n = mechanism.nv
     return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
                    "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH},
                   (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
@@ -82,6 +98,16 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION)
 def stated(names: Sequence[str]) -> list[str]:
     """The sentences about run-time arguments that are asked for."""
     return [_STATED[name] for name in names if name in _STATED]
+
+
+def _names(names: Sequence[str], own: slice, coordinates: Sequence[Coordinate]) -> list[tuple[str, Coordinate]]:
+    """The coordinates or velocities of one joint, each with its name in the mechanism."""
+    return list(zip(names[own], coordinates, strict=True))
+
+
+def _one_of_several(coordinate: Coordinate) -> tuple[Range, str]:
+    """The range of one of several coordinates, and what is assumed with it."""
+    return _ASSUMED[coordinate.unit]
 
 
 def _position(mechanism: Mechanism, joint: Joint) -> tuple[Range, str]:

@@ -27,7 +27,7 @@ _NAMED = re.compile(r"(?:neg_)?(alpha|G)_([1-9]\d*)_([1-9]\d*)")
 
 @dataclass(frozen=True)
 class Pivot:
-    """D_k of M = U D Uᵀ, k = `joint`."""
+    """D_k of M = U D Uᵀ, k = `joint`; here and below, the entry of v, of which a joint may have several."""
 
     joint: int
 
@@ -42,7 +42,7 @@ class Multiplier:
 
 @dataclass(frozen=True)
 class Gain:
-    """One of the six elements of G_k (RK 5.12), moment first, in the frame that derivations choose for link k = `joint`."""
+    """One of the six elements of G_k (RK 5.12), moment first, in the frame that derivations choose for the link of `joint` k."""
 
     joint: int
     element: int
@@ -93,13 +93,13 @@ class Recognition:
 
     @cached_property
     def _gains(self) -> dict[int, list[Values]]:
-        """Of every joint, in the frames that derivations choose."""
+        """Of every degree of freedom, in the frames that derivations choose."""
         links = deriving.models(self.mechanism)[0].links
-        return {joint: self.samples.gain(joint, link.placement) for joint, link in enumerate(links)}
+        return {k: self.samples.gain(k, links[body].placement) for k, (body, _) in enumerate(self.mechanism.dofs)}
 
 
 def proposal(name: str) -> Multiplier | Gain | None:
-    """What a row of this name should be."""
+    """What a row of this name should be; names count degrees of freedom from 1."""
     said = _NAMED.fullmatch(name)
     if said is None:
         return None

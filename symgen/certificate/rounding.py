@@ -19,18 +19,24 @@ from symgen.ir import Program, Row
 from symgen.reals import REALS
 from symgen.reference.precision import Array
 
+LENGTH = 4
+"""Units of round-off. A quaternion that is normalised in its own type misses unit length by less, one that is rounded by one."""
+
 
 @dataclass(frozen=True)
 class Arithmetic:
     """A real type and what is assumed of it: rounding to nearest, no fused operation, no overflow.
 
     `trig` and `log`: the error of the library's sine and cosine, logarithm, in units in the last place. An ulp of a number
-    below 1 is at most `unit`; cos 0 is taken to be exactly 1.
+    below 1 is at most `unit`; cos 0 is taken to be exactly 1. `unit_entries` are the entries of q that are of unit quaternions:
+    of these the type holds hardly any, so C is given ones whose length is 1 within LENGTH u. The exact answer is that for the
+    unit quaternion along it, whose entries are as near.
     """
 
     real: str
     trig: float = 1.0
     log: float = 1.0
+    unit_entries: frozenset[int] = frozenset()
 
     @property
     def unit(self) -> float:
@@ -49,11 +55,13 @@ class Arithmetic:
     @property
     def assumptions(self) -> list[str]:
         """What the bounds stand on, in sentences."""
+        lengths = [f"a quaternion is of unit length within {LENGTH} u; the exact answer is that for the unit quaternion along it"]
         return [
             f"{self.real}: every operation rounded to nearest in this type, u = 2^{round(np.log2(self.unit))}, none contracted "
             "to a fused one; no overflow; underflow gradual or to zero",
             f"sine and cosine within {self.trig:g} ulp of the exact value of the argument",
             f"arguments are numbers of type {self.real}, and the exact answer is that for these numbers",
+            *(lengths if self.unit_entries else []),
         ]
 
 
@@ -81,7 +89,9 @@ def propagate(program: Program, boxes: Mapping[str, Sequence[Interval]], arithme
     rows: dict[int, Rounded] = {}
     with np.errstate(all="ignore"):
         for index in needed:
-            found = _row(program.rows, program.rows[index], rows, supplied, arithmetic)
+            row = program.rows[index]
+            found = _argument(program, row, supplied, arithmetic) if row.op == "input" else \
+                _row(program.rows, row, rows, arithmetic)
             if known and index in known:
                 found = Rounded(found.exact.clipped(*known[index]), found.error)
             rows[index] = found
@@ -97,12 +107,19 @@ def needs(program: Program, wanted: Iterable[int]) -> list[int]:
     return sorted(found)
 
 
-def _row(program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], supplied: Sequence[Sequence[Interval]],
-         arithmetic: Arithmetic) -> Rounded:
+def _argument(program: Program, row: Row, supplied: Sequence[Sequence[Interval]], arithmetic: Arithmetic) -> Rounded:
+    """An argument, which may be flushed; of a quaternion the exact one is near it."""
+    port, entry = row.value
+    given, flushed = supplied[port][entry], np.array([arithmetic.underflow])
+    if program.inputs[port].name != "q" or entry not in arithmetic.unit_entries:
+        return Rounded(given, flushed)
+    near = LENGTH * arithmetic.unit
+    return Rounded(Interval(down(given.lo - near), up(given.hi + near)).within(1.0), summed(near, flushed))
+
+
+def _row(program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], arithmetic: Arithmetic) -> Rounded:
     if row.op == "const":
         return _constant(row.value, arithmetic)
-    if row.op == "input":
-        return Rounded(supplied[row.value[0]][row.value[1]], np.array([arithmetic.underflow]))     # it may be flushed
     a = rows[row.args[0]]
     if row.op == "neg":
         return Rounded(-a.exact, a.error)

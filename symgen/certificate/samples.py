@@ -61,7 +61,7 @@ class Samples:
         with scalars.working():
             mass = reference.mass_matrix(states["q"], states.get("payload"))
             size = max(abs(x).abs_upper() for x in np.diagonal(mass, axis1=-2, axis2=-1).ravel())
-            eliminated = _eliminated(mass, reference.supports)
+            eliminated = _eliminated(mass, _carriers(mechanism, reference))
             return cls(program, _values(program, states, scalars), eliminated, size, reference, states)
 
     @property
@@ -70,6 +70,7 @@ class Samples:
 
     @property
     def joints(self) -> range:
+        """The entries of v, which the elimination counts."""
         return range(self.reference.mechanism.nv)
 
     def same(self, a: Values, b: Values) -> int:
@@ -97,15 +98,17 @@ class Samples:
             return tuple(x * y for x, y in zip(a, b, strict=True))
 
     def gain(self, k: int, placement: tuple[Mat3, Vec3]) -> list[Values]:
-        """G_k = P_k H_kᵀ D_k⁻¹ (RK 5.12), moment and force in axes and about an origin at `placement` on body k.
+        """G_k = P_k H_kᵀ D_k⁻¹ (RK 5.12), moment and force in axes and about an origin at `placement` on the body of k.
 
         P_k H_kᵀ is the momentum of all that joint k carries when k moves at rate 1, those inward are locked and those further
-        out are free. The reference's Jacobians and the multipliers of M give it: no articulated inertia is asked for.
+        out are free. Of a joint's several degrees of freedom, the later ones count as further out.
+        The reference's Jacobians and the multipliers of M give it: no articulated inertia is asked for.
         """
         with self.scalars.working():
             placed, rates = self.reference.placements(self.states["q"]), self._free_rates(k)
             axes, origin = (self.scalars.array(np.array(x, dtype=object)) for x in placement)
-            turn, body = placed[k].turn[0], placed[k]
+            body = placed[self.reference.mechanism.dofs[k][0]]
+            turn = body.turn[0]
             about = body.shift[0] + times(turn, origin)
             moment, force = 0 * about, 0 * about
             for part in self.reference.parts(self.states.get("payload")):
@@ -122,14 +125,20 @@ class Samples:
             return [tuple(column) for vector in (moment, force) for column in (times(back, vector) / pivot).T]
 
     def _free_rates(self, k: int) -> dict[int, Array]:
-        """By joint, the rates of what k carries: 1 for k itself, and x_j = −Σ α_ij x_i, which leaves no momentum along j."""
+        """By entry of v, the rates of what k carries: 1 for k itself, and x_j = −Σ α_ij x_i, which leaves no momentum along j."""
         one = self.scalars.array([1] * STATES)
         rates = {k: one}
+        carriers = _carriers(self.reference.mechanism, self.reference)
         for j in self.joints:
-            between = [i for i in self.reference.supports[j] if i != j and i in rates]
+            between = [i for i in carriers[j] if i != j and i in rates]
             if between:
                 rates[j] = -added(np.array(self.elimination.factors[i, j], dtype=object) * rates[i] for i in between)
         return rates
+
+
+def _carriers(mechanism: Mechanism, reference: Reference) -> list[list[int]]:
+    """Of each entry of v, the entries that move what it moves, ascending, itself last."""
+    return [[k for k in reference.supports[body] if k <= j] for j, (body, _) in enumerate(mechanism.dofs)]
 
 
 def _near(a: Any, b: Any) -> bool:
@@ -147,7 +156,7 @@ def _values(program: Program, states: dict[str, Array], scalars: Scalars) -> tup
 
 
 def _eliminated(M: Array, supports: list[list[int]]) -> Elimination:
-    """SA (25)-(30) on a tree: M_ij vanishes unless one of i, j carries the other."""
+    """SA (25)-(30) on a tree: M_ij vanishes unless one of i, j carries the other, which `supports` say of every entry of v."""
     n = M.shape[-1]
     rows = {(i, j): M[:, i, j] for j in range(n) for i in supports[j]}
     factors: dict[Pair, Array] = {}

@@ -25,8 +25,8 @@ WARNED = ("warning", "mimic", "snap", "unapplied")
 """Kinds of notes that a user should see without asking."""
 
 _DECIDED: dict[str, object] = {
-    "lock": [], "gravity": None, "snap": None, "mimic": "independent", "strict": False, "real": "double", "trig": "libm",
-    "frame": None, "payload": None, "wrench": None,
+    "lock": [], "gravity": None, "snap": None, "mimic": "independent", "base": "fixed", "strict": False, "real": "double",
+    "trig": "libm", "frame": None, "payload": None, "wrench": None,
 }
 """Options that a generated folder has already decided, with their defaults."""
 
@@ -43,6 +43,8 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
     reading.add_argument("--gravity", metavar="X,Y,Z", help="acceleration of gravity in the base, m/s² (default 0,0,-9.81)")
     reading.add_argument("--snap", metavar="off|TOL", help="snap rotations within TOL rad of k·pi/2 (default 1e-8)")
     reading.add_argument("--mimic", default="independent", metavar="independent|refuse", help="what to do with coupled joints")
+    reading.add_argument("--base", default="fixed", metavar="fixed|free",
+                         help="what the root link stands on: fixed to the world, or floating by a free joint (default fixed)")
     reading.add_argument("--strict", action="store_true", help="refuse what would be a warning")
 
 
@@ -54,7 +56,7 @@ def read(options: Namespace) -> Mechanism:
         raise RequestError("ROBOT is the text of a description; give a built-in name or the path of its file")
     start = perf_counter()
     mechanism = load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
-                     strict=options.strict)
+                     strict=options.strict, base=options.base)
     log().info("%.2f s reading %s", perf_counter() - start, options.robot)
     return mechanism
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 SUMMARY = "read a quantity: M[1,2], tau[0], P[2], psi[0,2], U, H_theta_L; without one, the list of all"
 EPILOG = """\
-Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]'. No index is the whole matrix; behind a block
-a further [row,column] is one entry: 'P[2][0,5]'. Named equations count links, rows and columns from 0 too; the C from 1.
-Results are those of the generated C; a method's letters stand in the declared link frames. Notes go to stderr."""
+Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]', or that of one of its several velocities:
+'M[base.vx,base.wz]'. No index is the whole matrix; behind a block a further [row,column] is one entry: 'P[2][0,5]'. Named
+equations count links, rows and columns from 0 too; the C from 1. Results are those of the generated C; a method's letters stand
+in the declared link frames. Notes go to stderr."""
 FORMATS, FORMS = ("text", "latex", "python", "c"), ("recursive", "closed", "multiangle")
 
 
@@ -34,7 +35,7 @@ def arguments(parser: Parser) -> None:
                         "+ … the others; python and c are refused without it")
     parser.add_argument("--symbols", default="none", metavar="all|none|m,c,I,l",
                         help="keep masses, mass centres, moments or lengths as symbols (default none)")
-    parser.add_argument("--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or joint name")
+    parser.add_argument("--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or name")
     parser.add_argument("--frame", metavar="LINK", help="the frame of J and Lambda_inv (default: as of the C)")
     parser.add_argument("--structure", action="store_true", help="of M, c, g or tau: the joints and parameters that every entry "
                         "depends on, and the base parameters")

@@ -22,6 +22,7 @@ from symgen.backends._ports import describe, operations_text, single_real
 from symgen.backends._target import Target
 from symgen.delivery import again
 from symgen.delivery.cases import SelfTestCase, filled
+from symgen.delivery.entries import entries, entry_names, mentioned, of_header
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
@@ -83,7 +84,8 @@ def texts(
     from symgen.description.canonical import to_toml
 
     options = options or ProgramOptions()
-    target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frame or "")
+    target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frame or "",
+                    of_header(mechanism))
     described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
     described |= {"command": shlex.join(words), "not_modelled": omissions(mechanism, left_out)}
@@ -141,7 +143,7 @@ def _manifest(
         "gravity": [float(g) for g in mechanism.gravity],
         "joints": [
             {"name": joint.name, "type": joint.kind, "parent": parent, "child": body.name,
-             "q": first_and_count(mechanism.q_slices[i]), "v": first_and_count(mechanism.v_slices[i])}
+             "q": first_and_count(mechanism.q_slices[i]), "v": first_and_count(mechanism.v_slices[i]), **entry_names(joint)}
             for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
         ],
         "functions": functions,
@@ -158,10 +160,9 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
 
 
 def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:
-    units = [position.unit for joint in mechanism.joints for position in joint.type.positions]
     joints = [
-        {key: cell(joint[key]) for key in ("name", "parent", "child")} | {"type": joint["type"]} | {"index": i, "unit": unit}
-        for i, (joint, unit) in enumerate(zip(described["joints"], units, strict=True))
+        {key: cell(joint[key]) for key in ("name", "parent", "child")} | {"type": joint["type"], "index": i} | said
+        for i, (joint, said) in enumerate(zip(described["joints"], entries(mechanism), strict=True))
     ]
     functions, meanings = [], {}
     for function, program in programs.items():
@@ -189,6 +190,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
         "not_modelled": [{"kind": prose(o["kind"]), "text": prose(o["text"])} for o in described["not_modelled"]],
         "gravity": ", ".join(f"{g:g}" for g in described["gravity"]),
         "joints": joints,
+        **mentioned(mechanism, list(meanings)),
         "functions": functions,
         "meanings": [{"name": meant, "what": what} for meant, what in meanings.items()],
         "options": [{"name": key, "value": value} for key, value in options.items()],

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from symgen.joints import joint_type
+from symgen.joints import JointType, joint_type
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,26 @@ class JointForm:
     """One joint type: pose (rotation, shift) and motion subspace H (angular rows first), in the moved frame's axes.
 
     twist across the joint = H v, a column of H a degree of freedom. `q` are the symbols of its coordinates, `parameters` those
-    of the numbers that a joint declares, by name.
+    of the numbers that a joint declares, by name. The pose may be written in the symbols of `steps`, each with its expression.
     """
 
     q: tuple[Any, ...]
     parameters: dict[str, Any]
+    steps: tuple[tuple[Any, Any], ...]
     rotation: Any
     shift: Any
     motion_subspace: Any
+
+    @property
+    def single(self) -> frozenset[Any]:
+        """The steps that q alone makes, each linear in it. A pose in steps is a constant and terms with one of these in each."""
+        return frozenset(symbol for symbol, expression in self.steps if expression.free_symbols <= {*self.q})
+
+    @property
+    def angle(self) -> int | None:
+        """Which coordinate the rotation has the sine and cosine of."""
+        turned = {term.args[0] for term in self.rotation.atoms(sp.sin, sp.cos)}
+        return next((i for i, q in enumerate(self.q) if q in turned), None)
 
 
 def vee(skew: Any) -> Any:
@@ -39,25 +51,42 @@ def vee(skew: Any) -> Any:
 def motion_subspace(rotation: Any, shift: Any, q: Any, at: Any = None) -> Any:
     """H = d(pose)/dq as a twist of the moved frame, in its own axes: (vee(Rᵀ R'), Rᵀ r'); where q is `at`, if that is given."""
     twist = sp.Matrix.vstack(vee(rotation.T * rotation.diff(q)), rotation.T * shift.diff(q))
-    return (twist if at is None else twist.subs(q, at)).applyfunc(sp.trigsimp)
+    twist = twist if at is None else twist.xreplace({q: sp.Integer(at)})
+    return twist.applyfunc(sp.trigsimp) if twist.has(sp.sin, sp.cos) else twist
 
 
 def _columns(kind: str, q: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
     """H (6 x nv) of a joint type: column k is what q ⊕ ε e_k does at ε = 0."""
     joint, e = joint_type(kind), sp.Symbol("epsilon", real=True)
     along = [joint.moved(q, [e if i == k else sp.S.Zero for i in range(joint.nv)]) for k in range(joint.nv)]
-    return sp.Matrix.hstack(*(motion_subspace(*joint.pose(place, parameters), e, at=0) for place in along))
+    H = sp.Matrix.hstack(*(motion_subspace(*_pose(joint, place, parameters), e, at=0) for place in along))
+    if joint.quaternion is None:
+        return H
+    own = q[joint.quaternion:joint.quaternion + 4]
+    return H.applyfunc(lambda entry: sp.reduced(entry, [sum(x * x for x in own) - 1], *own)[1])
+
+
+def _pose(joint: JointType, q: Sequence[Any], parameters: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The pose without symbols of its own."""
+    known: dict[Any, Any] = {}
+    for symbol, expression in joint.steps(q):
+        known[symbol] = expression.xreplace(known)
+    rotation, shift = joint.pose(q, parameters)
+    return rotation.xreplace(known), shift.xreplace(known)
 
 
 @cache
 def feels(kind: str) -> str:
-    """What a joint's motion subspace is: "turn" (pure, about z), "slide" (pure, any direction) or "both".
+    """What a joint's motion subspace is: "turn" (pure, about z), "ball" (every turn and no slide), "slide" (pure, any direction)
+    or "both".
 
     It says which inertia the joint cannot feel: the null space of ξ̂ J = 0 over the 4x4 pseudo-inertias J, for every column ξ.
     """
     H = joint_form(kind).motion_subspace
     if H[3:, :].is_zero_matrix and H[:2, :].is_zero_matrix:
         return "turn"
+    if H[3:, :].is_zero_matrix and H[:3, :].rank() == 3:
+        return "ball"
     return "slide" if H[:3, :].is_zero_matrix else "both"
 
 
@@ -67,7 +96,7 @@ def joint_form(kind: str) -> JointForm:
     joint = joint_type(kind)
     q = sp.symbols(f"q_:{joint.nq}" if joint.nq > 1 else "q,", real=True)
     parameters = {parameter.name: sp.Symbol(parameter.name, real=True, nonzero=True) for parameter in joint.parameters}
-    return JointForm(q, parameters, *joint.pose(q, parameters), _columns(kind, q, parameters))
+    return JointForm(q, parameters, tuple(joint.steps(q)), *joint.pose(q, parameters), _columns(kind, q, parameters))
 
 
 @cache
@@ -196,9 +225,10 @@ def riccati_form(kind: str, column: int = 0) -> RiccatiForm:
     G = P * H.T * d
     after = P - sp.Matrix(g) * (H * P)
     # Where G is 1 and the row of H P is the row of P, the entry is P − P: decided here, by structure.
-    exact = (P - (P * H.T) * (H * P) / D).applyfunc(sp.cancel)
+    along = [i for i in range(6) if H[i] != 0]
+    exact = None if len(along) == 1 else (P - (P * H.T) * (H * P) / D).applyfunc(sp.cancel)
     for i in range(6):
         for j in range(6):
-            if exact[i, j] == 0:
+            if along[0] in (i, j) if exact is None else exact[i, j] == 0:
                 after[i, j] = sp.S.Zero
     return RiccatiForm(P, d, g, D, G, after)

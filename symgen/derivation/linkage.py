@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from symgen.derivation import constants as k
-from symgen.derivation.closed_forms import JointForm, joint_form
+from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar, lower
@@ -35,12 +35,17 @@ class Dof:
 
 @dataclass(frozen=True)
 class LinkGeometry:
-    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's; `dofs` are its joint's."""
+    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's; `dofs` are its joint's.
+
+    `arm` is the shift as one vector where the link is a limb of a trunk, else as it is. It is for twists and wrenches: limbs are
+    alike, and what is common to them is taken out of their sum. An inertia keeps the shift that may be in two.
+    """
 
     parent: int
     children: tuple[int, ...]
     rotation: Rotation
     shift: Vector
+    arm: Vector
     dofs: tuple[Dof, ...]
     label: str
 
@@ -132,6 +137,24 @@ class Linkage:
     def matrix(self, m: Mat3) -> Matrix:
         return (self.vector(m[0]), self.vector(m[1]), self.vector(m[2]))
 
+    def against_gravity(self, i: int) -> Vector:
+        """−gravity in the axes of root i, which the acceleration of the base stands for.
+
+        Where the pose is written in steps and gravity lies along an axis, it is multiplied into the first of them: nothing else
+        of the rotation is needed then.
+        """
+        link, form = self.model.links[i], joint_form(self.model.links[i].kind)
+        along = [axis for axis in range(3) if not self.gravity[i][axis].is_zero]
+        if not form.steps or len(along) != 1 or link.rotation != k.IDENTITY:
+            return self.links[i].rotation.inward(-self.gravity[i])
+        g = -self.gravity[i][along[0]]
+        bindings: dict[object, Scalar] = dict(zip(form.q, self.inputs["q"][link.q], strict=True))
+        for symbol, expression in form.steps:
+            value = lower(expression, bindings, self.home)
+            bindings[symbol] = value * g if symbol in form.single else value
+        row = [entry.as_coeff_Add() for entry in form.rotation[along[0], :]]
+        return Vector(g * int(constant) + lower(rest, bindings, self.home) for constant, rest in row)
+
     def center(self, i: int) -> Vector:
         """The mass centre of link i in its frame."""
         return self.vector(self.model.links[i].center)
@@ -175,11 +198,14 @@ class Linkage:
         gamma, alpha, beta = k.zxz(link.rotation)
         constants = [_about(2, gamma), _about(0, alpha)]
         bindings: dict[object, Scalar] = {**self.declared(i), **dict(zip(form.q, q, strict=True))}
-        if link.turns:
-            bindings |= self._sine_cosine(i, form, self._angle(q[0], beta))
+        if form.angle is not None and link.directed:
+            bindings |= self._sine_cosine(i, form.q[form.angle], self._angle(q[form.angle], beta))
             factors = [self.matrix(m) for m in constants]
         else:
             factors = [self.matrix(m) for m in (*constants, _about(2, beta))]
+        for symbol, expression in form.steps:
+            bindings[symbol] = lower(expression, bindings, self.home)
+            self.name(str(symbol), i, bindings[symbol])
         turning = Rotation([*factors, _lowered(form.rotation, bindings, self.home)])
         constant = Rotation(factors)
         slide = Vector(lower(x, bindings, self.home) for x in form.shift)
@@ -188,7 +214,9 @@ class Linkage:
             H = [lower(form.motion_subspace[r, column], bindings, self.home) for r in range(6)]
             dofs.append(Dof(index, i, column, Vector(H[:3]), Vector(H[3:])))
         shift = self._shift(link, self._offset(i) + constant.outward(slide), slide)
-        return LinkGeometry(link.parent, self.model.children(i), turning, shift, tuple(dofs), link.name)
+        limb = link.parent >= 0 and not self.model.links[link.parent].directed
+        arm = Vector(shift) if limb else shift
+        return LinkGeometry(link.parent, self.model.children(i), turning, shift, arm, tuple(dofs), link.name)
 
     def declared(self, i: int) -> dict[object, Scalar]:
         """What the symbols of joint i's parameters stand for, in the closed forms of its type."""
@@ -200,15 +228,18 @@ class Linkage:
         """The shift from a link's frame to its parent's; in two where a part along the joint's axis leaves less across it.
 
         That part may be taken before the link turns, where its articulated inertia has a row of zeros: so two lengths, one
-        along each axis, are cheaper than two components on the same side.
+        along each axis, are cheaper than two components on the same side. Not behind a joint without an axis, which does not
+        leave z where it is.
         """
+        if not link.directed:   # the joint may turn its own z axis
+            return whole
         axis = k.transpose(link.rotation)[2]
         along = k.settle(k.dot(axis, link.shift))
         outer = self.vector([k.settle(x) for x in k.sub(link.shift, k.scale(along, axis))])
         inner = slide + self.vector((k.ZERO, k.ZERO, along))
         beside = not (slide[0].is_zero and slide[1].is_zero)
         parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
-        return whole if beside or inner.is_zero or parts > components else SplitShift(whole, inner, outer)
+        return whole if beside or not link.directed or inner.is_zero or parts > components else SplitShift(whole, inner, outer)
 
     def _angle(self, q: Scalar, beta: tuple[Constant, Constant]) -> tuple[Scalar, int]:
         """(atom, quarter turns) of q + β: a multiple of π/2 is left to `_sine_cosine`, any other β is added."""
@@ -223,7 +254,7 @@ class Linkage:
         (column,) = joint_form(self.model.links[i].kind).motion_subspace.T.tolist()
         return lower(sum(x * x for x in column), self.declared(i), self.home)
 
-    def _sine_cosine(self, i: int, form: JointForm, angle: tuple[Scalar, int]) -> dict[object, Scalar]:
+    def _sine_cosine(self, i: int, q: object, angle: tuple[Scalar, int]) -> dict[object, Scalar]:
         import sympy as sp
 
         atom, quarter = angle
@@ -231,7 +262,7 @@ class Linkage:
         self.home.name(f"c_{i + 1}", c)
         self.home.name(f"s_{i + 1}", s)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
-        return {sp.cos(form.q[0]): c, sp.sin(form.q[0]): s}
+        return {sp.cos(q): c, sp.sin(q): s}
 
     def _carried(self, frame: Frame, payload: Sequence[Scalar]) -> RigidInertia:
         """Run-time matter on a frame: (m, centre, xx xy xz yy yz zz about the frame's origin) as seen from its link."""

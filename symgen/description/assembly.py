@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symgen.description import inertias, remarks
+from symgen.description.freeing import freed
 from symgen.description.locking import LockValue, locked_motions, place_text
 from symgen.description.quantities import (
     CANONICAL_DIGITS,
@@ -37,8 +38,7 @@ MOST_STEPS = 1_000_000
 so does the next link, so that a row of n takes n² / 2.
 """
 _CHAIN = "write it as joints of one coordinate with massless links between them"
-_WAYS = {"floating": "give it the six joints of the book's chapter 'A base that moves'", "planar": _CHAIN,
-         "spherical": _CHAIN, "ball": _CHAIN, "universal": _CHAIN}
+_WAYS = {"floating": "write 'free'", "ball": "write 'spherical'", "universal": _CHAIN}
 """What to do instead of a joint of several coordinates."""
 
 
@@ -82,15 +82,20 @@ def assemble(
     snapper: Snapper | None = None,
     source: str = "",
     source_sha256: str = "",
+    floating: bool = False,
 ) -> Mechanism:
     """The Mechanism of `tree`: joints parent before child, else in declared order; fixed and locked joints lumped exactly.
 
+    `floating`: whether a free joint of its own moves the root link, which else is fixed to the world.
     `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `snapper` is the one that read the
     file; its snaps become notes, before which locked angles pass through it as well.
     Raises DescriptionError (no tree, unsupported joint, implausible inertia under `strict`), RequestError (`lock`).
     """
     snapper = snapper if snapper is not None else Snapper()
-    order, base = _ordered(tree)
+    order, root = _ordered(tree)
+    if floating:
+        tree = freed(tree, root, order)
+        order, root = _ordered(tree)
     motions = locked_motions(tree, lock or {}, snapper)
     _refuse_unsupported(tree, motions)
     if mimic == "refuse":
@@ -98,9 +103,9 @@ def assemble(
             if connection.mimic is not None and connection.name not in motions:
                 raise connection.place.error(f"it mimics joint {shown(connection.mimic.joint)}, which was to be refused",
                                              "read them as independent, or lock this joint")
-    work = _Assembly(links={link.name: link for link in tree.links}, carriers={base: _Carrier(BASE)})
+    work = _Assembly(links={link.name: link for link in tree.links}, carriers={root: _Carrier(BASE)})
     for connection in order:
-        _attach(connection, motions, work, base)
+        _attach(connection, motions, work, root)
     if not work.joints:
         raise tree.place.error("no joint moves, so there are no dynamics", "declare or unlock a joint that is not fixed")
     implausible = [doubt for link in tree.links for inertial in link.inertials
@@ -115,14 +120,14 @@ def assemble(
     notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
     if not tree.read_before:
         masses = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in tree.links}
-        notes += remarks.on_the_base(base, masses, [(c.parent, c.child, c.kind == "fixed") for c in order])
+        notes += remarks.on_the_base(root, masses, [(c.parent, c.child, c.kind == "fixed") for c in order])
     return Mechanism(
         name=tree.name,
         joints=tuple(work.joints),
         bodies=tuple(Body(name, body_parts[i]) for i, name in enumerate(work.names)),
-        frames=_frames(tree, work, base),
+        frames=_frames(tree, work, root),
         gravity=gravity if gravity is not None else tree.gravity if tree.gravity is not None else EARTH,
-        base=base,
+        base=root,
         notes=tuple(dict.fromkeys(Note(note.kind, printable(note.text)) for note in notes)),
         source=source,
         source_sha256=source_sha256,

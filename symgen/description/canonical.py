@@ -87,7 +87,8 @@ def text(value: str) -> str:
 
 
 def _joint(joint: Joint) -> list[str]:
-    lines = [f"name = {text(joint.name)}", f"type = {text(joint.kind)}", f"axis = {vector(joint.axis)}"]
+    lines = [f"name = {text(joint.name)}", f"type = {text(joint.kind)}"]
+    lines += [f"axis = {vector(joint.axis)}"] if joint.type.directed else []
     lines += [f"{name} = {number(value)}" for name, value in joint.parameters]
     if joint.pose:
         lines.append(f"steps = {steps(joint.pose)}")

@@ -26,6 +26,8 @@ from symgen.poses import Vector3
 
 LARGEST_FILE = 50_000_000
 LARGEST_CHAIN = 2000
+BASES = {"fixed": False, "free": True}
+"""What a root link may stand on, and whether it floats there."""
 TEXT = "<text>"
 """The name of a description that came as a text, for sentences."""
 _ROBOTS = Path(__file__).parent / "robots"
@@ -40,6 +42,7 @@ def load(
     snap: str | float | Fraction | None = None,
     mimic: str = "independent",
     strict: bool = False,
+    base: str = "fixed",
 ) -> Mechanism:
     """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text or a generated folder.
 
@@ -49,12 +52,15 @@ def load(
     `lock`: joint -> value (rad or m; a number, a text such as `pi/2`, or None for 0) at which it is frozen and what
     hangs on it is lumped. `gravity`: three numbers in m/s² or the text `x,y,z`; without it the description's, else
     (0, 0, -9.81). `snap`: None (1e-8 rad, or what the description says), 'off' or a tolerance in rad. `mimic`:
-    'independent' or 'refuse'. `strict`: warnings become refusals.
+    'independent' or 'refuse'. `strict`: warnings become refusals. `base`: 'fixed', or 'free' for a root link that floats: a free
+    joint `root_joint` leads from the world to it.
 
     Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each.
     """
     if mimic not in ("independent", "refuse"):
         raise ArgumentError(f"mimic is {shown(mimic)}; give 'independent' or 'refuse'")
+    if base not in BASES:
+        raise ArgumentError(f"base is {shown(base)}; give 'fixed' or 'free'")
     snapper = Snapper(tolerance(snap), asked=snap is not None)
     field = None if gravity is None else _gravity(gravity)
     data, path, file = _fetch(robot)
@@ -66,7 +72,7 @@ def load(
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
     mechanism = assemble(tree, lock=lock, gravity=field, mimic=mimic, strict=strict, snapper=snapper, source=source,
-                         source_sha256=hashlib.sha256(data).hexdigest())
+                         source_sha256=hashlib.sha256(data).hexdigest(), floating=BASES[base])
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]

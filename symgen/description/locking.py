@@ -9,7 +9,7 @@ from symgen.description.quantities import Place, angle_text, fraction_text, rati
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Tree
 from symgen.errors import ArgumentError
-from symgen.joints import Elementary, Turning, joint_type, kinds
+from symgen.joints import AboutAxis, Turning, joint_type, kinds
 from symgen.names import nearest
 from symgen.poses import Angle, Pose, Slide, Turn, compose
 
@@ -35,8 +35,13 @@ def _motion(connection: Connection, value: LockValue, place: Place, snapper: Sna
             raise ArgumentError(f"joint {shown(connection.name)} of type {shown(connection.kind)} can be locked at its zero "
                                 "only; give no value")
         return ()
-    (coordinate,) = joint_type(connection.kind).positions
-    if coordinate.unit == "rad":
+    of_type = joint_type(connection.kind)
+    if of_type.nq > 1:
+        if value not in (None, 0, "0", ""):
+            raise ArgumentError(f"joint {shown(connection.name)} has {of_type.nq} coordinates and is locked at its zero only; "
+                                "give no value")
+        return ()
+    if of_type.positions[0].unit == "rad":
         if isinstance(value, Angle):
             angle = value
         elif isinstance(value, Fraction):
@@ -50,11 +55,11 @@ def _motion(connection: Connection, value: LockValue, place: Place, snapper: Sna
     return compose(tuple(Slide(connection.axis, step.rate * distance) for step in _motions(connection)))
 
 
-def _motions(connection: Connection) -> tuple[Elementary, ...]:
-    return joint_type(connection.kind).oracle(dict(connection.parameters))
+def _motions(connection: Connection) -> list[AboutAxis]:
+    return [one for one in joint_type(connection.kind).oracle(dict(connection.parameters)) if isinstance(one, AboutAxis)]
 
 
-def _locked(step: Elementary, connection: Connection, angle: Angle, place: Place) -> Turn | Slide:
+def _locked(step: AboutAxis, connection: Connection, angle: Angle, place: Place) -> Turn | Slide:
     """What an elementary motion of a joint that turns does at an angle; π times a pitch is no ratio."""
     if isinstance(step, Turning):
         return Turn(connection.axis, Angle(step.rate * angle.radians, step.rate * angle.pi))

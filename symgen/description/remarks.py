@@ -69,8 +69,8 @@ def on_the_base(base: str, masses: Mapping[str, Fraction], joints: Iterable[tupl
     still = f"{base} ({float(mass):.6g} kg) stands still, since no joint leads to it"
     if limbs == 1 and mass <= moving:
         return [Note("info", f"{still}: its inertia is in no function")]
-    return [Note("warning", f"{still}; if it walks, rolls, swims or flies, give it the six joints of the book's chapter 'A base "
-                            f"that moves'; if it is bolted down, say so by a root link '{WORLD}' and a fixed joint")]
+    return [Note("warning", f"{still}; if it walks, rolls, swims or flies, read it with --base free; if it is bolted down, say "
+                            f"so by a root link '{WORLD}' and a fixed joint")]
 
 
 def on_a_locked_value(joint: str, value: float, limits: Limits, unit: str) -> list[Note]:

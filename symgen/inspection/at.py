@@ -1,4 +1,7 @@
-"""--at q1=0,q2=pi/2: numbers for inputs, by the name that formulas print or by the joint's. Nothing is evaluated."""
+"""--at q1=0,q2=pi/2: numbers for inputs, by the name that formulas print or by the joint's. Nothing is evaluated.
+
+Of a joint with several coordinates each has a name of its own, as "base.px".
+"""
 
 from __future__ import annotations
 
@@ -8,28 +11,43 @@ from fractions import Fraction
 
 from symgen.description.quantities import angle, rational
 from symgen.errors import ArgumentError, UnknownName
-from symgen.joints import Coordinate
+from symgen.inspection.request import entry, several
 from symgen.mechanism import Mechanism
 from symgen.poses import Angle
 
 Values = dict[tuple[str, int], Angle]
 """(argument, element) -> its value; a length or a rate is an Angle without pi."""
+NOT_UNIT = Fraction(1, 1000)
+"""How far the square of a quaternion's length may be from 1: four digits of each entry are near enough."""
 _INPUT = re.compile(r"(q|v|a|tau|b)(\d{1,6})")
 
 
 def values(mechanism: Mechanism, text: str) -> Values:
     """"q1=0,q2=pi/2" or "elbow=pi/2"; RequestError for what is no joint, DescriptionError for what is no number."""
     found: Values = {}
+    units = [coordinate.unit for joint in mechanism.joints for coordinate in joint.type.positions]
     for part in text.split(","):
         name, equals, number = (word.strip() for word in part.partition("="))
         if not equals or not name or not number:
             raise ArgumentError(f"'{part.strip()}' is no value; write --at q0=pi/2,q1=0 or --at JOINT=0.3")
         place = _input(mechanism, name)
-        turning = place[0] != "q" or _of_q(mechanism)[place[1]].unit == "rad"
+        turning = place[0] != "q" or units[place[1]] == "rad"
         value = angle(number) if turning else Angle(rational(number))
         if found.setdefault(place, value) != value:
             raise ArgumentError(f"'{name}' is given two values; give it once")
+    for first in quaternions(mechanism):
+        own = [found.get(("q", first + k)) for k in range(4)]
+        square = sum(x.radians * x.radians for x in own if x is not None)
+        if square - 1 > NOT_UNIT or (None not in own and 1 - square > NOT_UNIT):
+            raise ArgumentError(f"q{first} … q{first + 3} are a quaternion x y z w whose length would not be 1, and the formulas "
+                                "are those of unit quaternions; give it the length 1")
     return found
+
+
+def quaternions(mechanism: Mechanism) -> list[int]:
+    """The first entry of q of every unit quaternion x y z w."""
+    return [own.start + joint.type.quaternion for own, joint in zip(mechanism.q_slices, mechanism.joints, strict=True)
+            if joint.type.quaternion is not None]
 
 
 def of_mapping(mechanism: Mechanism, given: Mapping[str, str | int | float | Fraction]) -> Values:
@@ -41,15 +59,13 @@ def _decimal(value: str | int | float | Fraction) -> str:
     return f"{value.numerator}/{value.denominator}" if isinstance(value, Fraction) else str(value)
 
 
-def _of_q(mechanism: Mechanism) -> list[Coordinate]:
-    return [coordinate for joint in mechanism.joints for coordinate in joint.type.positions]
-
-
 def _input(mechanism: Mechanism, name: str) -> tuple[str, int]:
-    """qN is always the coordinate that formulas print as qN; any other name is a joint's."""
+    """qN is always the coordinate that formulas print as qN; any other name is a joint's, or that of one of its coordinates."""
     found = _INPUT.fullmatch(name)
     if found is None:
-        return "q", mechanism.joint_index(name)
-    if int(found[2]) >= mechanism.nv:
-        raise UnknownName(f"'{name}' is outside this robot's joints; they count from 0 to {mechanism.nv - 1}")
+        return "q", entry(mechanism, name, mechanism.coordinate_names, "coordinates")
+    count, what = (mechanism.nq, "coordinates") if found[1] == "q" else (mechanism.nv, "velocities")
+    if int(found[2]) >= count:
+        what = what if several(mechanism) else "joints"
+        raise UnknownName(f"'{name}' is outside this robot's {what}; they count from 0 to {count - 1}")
     return found[1], int(found[2])

@@ -7,7 +7,7 @@ wrenches are in the axes of the links as declared, so that a block can be compar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from symgen.errors import ArgumentError, RequestError, UnknownName
 from symgen.functions import TAU, A, Q, V
 from symgen.inspection.catalogue import Choice, Result, heading
 from symgen.inspection.parameters import PORT, Parameter, SymbolicLinkage, parameters, symbolic
-from symgen.inspection.request import counted, joint, plain
+from symgen.inspection.request import counted, joint, plain, several, velocity
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Block, Quantity
@@ -98,14 +98,22 @@ def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Pro
         raise ArgumentError(f"'{words.what}' asks for a place in a number; {result.heading} is one already")
     if words.indices is None:
         whole = shape if len(shape) != 1 else (shape[0], 1)
-        return Answer(derived, rows, whole, words.letter)
+        told = several(mechanism) and "NV" in result.array.shape
+        return Answer(derived, rows, whole, words.letter, (order_of(words.letter, mechanism.velocity_names, 6 in shape),) * told)
     counted(words, words.indices, len(shape))
-    at = [joint(mechanism, text) if size == "NV" else plain(text, sizes, f"a row or column of {words.letter}")
+    named = {"NV": velocity, "NB": joint}
+    at = [named[size](mechanism, text) if size in named else plain(text, sizes, f"a row or column of {words.letter}")
           for text, size, sizes in zip(words.indices, result.array.shape, shape, strict=True)]
     flat = 0
     for index, size in zip(at, shape, strict=True):
         flat = flat * size + index
     return Answer(derived, (rows[flat],), (), heading(words.letter, tuple(map(str, at))))
+
+
+def order_of(letter: str, names: Sequence[str], six: bool) -> str:
+    """What the rows or columns that go with velocities are, which says how it differs from a side of six."""
+    return (f"rows or columns of {letter} that go with v are, in order: {', '.join(names)}"
+            + ("; those of six have the angular part first" if six else ""))
 
 
 # -- letters of methods -------------------------------------------------------------------------------------------------
@@ -207,7 +215,7 @@ def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: L
     words = choice.words
     name = heading(words.letter, quantity.indices)
     if words.indices is None and quantity.indices and not quantity.whole:
-        raise ArgumentError(f"'{words.what}' needs an index: {name}, counted from 0 to {mechanism.nv - 1}")
+        raise ArgumentError(f"'{words.what}' needs an index: {name}, counted from 0 to {len(mechanism.joints) - 1}")
     if words.indices is None:
         grid = _whole(mechanism, quantity, found)
         notes = [*choice.notes, *_frames_of_whole(quantity, found)]
@@ -246,7 +254,7 @@ def sizes(found: Layout, side: int, count: int) -> list[int]:
 def _block(mechanism: Mechanism, found: Layout, index: tuple[int, ...]) -> list[list[int]]:
     if index in found.blocks:
         return found.rows(index)
-    height, width = (sizes(found, side, mechanism.nv)[index[min(side, len(index) - 1)]] for side in (0, 1))
+    height, width = (sizes(found, side, len(mechanism.joints))[index[min(side, len(index) - 1)]] for side in (0, 1))
     return [[found.zero] * width for _ in range(height)]
 
 
@@ -254,7 +262,7 @@ def _whole(mechanism: Mechanism, quantity: Quantity, found: Layout) -> list[list
     """The matrix of all blocks: block diagonal where one index selects, in rows and columns where two do."""
     if not quantity.indices:
         return found.rows(())
-    n = mechanism.nv
+    n = len(mechanism.joints)
     heights, widths = (sizes(found, side, n) for side in (0, 1))
     grid = [[found.zero] * sum(widths) for _ in range(sum(heights))]
     for index in found.blocks:
@@ -273,16 +281,19 @@ def _about(mechanism: Mechanism, quantity: Quantity, found: Layout, index: tuple
         pattern = f": blocks {heading('', quantity.indices)} are not zero where {quantity.nonzero}" if quantity.nonzero else ""
         return [f"{label} is zero{pattern}"]
     _, size, left, right = found.blocks[index]
+    velocities = mechanism.velocity_names[mechanism.v_slices[index[-1]]] if index else ()
+    told = [order_of(label, velocities, left is not None or right is not None)] if len(velocities) > 1 and (
+        (left is None and size[0] > 1) or (right is None and size[1] > 1)) else []
     sides = [(word, link) for word, link in (("rows", left), ("columns", right)) if link is not None]
     if not sides:
-        return []
+        return told
     names = [mechanism.base if link < 0 else mechanism.bodies[link].name for _, link in sides]
     if len(set(names)) == 1 and len(sides) == 2:
         axes = f"in the axes of link '{names[0]}'"
     else:
         axes = ", ".join(f"{word} in the axes of link '{name}'" for (word, _), name in zip(sides, names, strict=True))
     order = "; angular part first" if 6 in size else ""
-    return [f"{label}: {axes} {FRAMES}, taken {quantity.point}{order}"]
+    return [f"{label}: {axes} {FRAMES}, taken {quantity.point}{order}", *told]
 
 
 def _frames_of_whole(quantity: Quantity, found: Layout) -> list[str]:

@@ -22,6 +22,7 @@ from symgen.errors import UnknownName
 from symgen.inspection.harmonic_text import Coefficient, Monomial, as_sympy, written
 from symgen.inspection.harmonics import Index, rounded, waves
 from symgen.inspection.parameters import PORT, Parameter, derived, kinds
+from symgen.inspection.request import refuse_several
 from symgen.ir import Numbers, Program
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
@@ -125,6 +126,7 @@ def multiangle(mechanism: Mechanism, letter: str, indices: Sequence[int], keep: 
     """
     function, rank = ENTRIES[nearest(letter, ENTRIES, "entry with a multi-angle form")]
     entry = f"{letter}[{','.join(str(i) for i in indices)}]"
+    refuse_several(mechanism, "a multi-angle form", "take the recursive or the closed form")
     if len(indices) != rank or not all(0 <= i < mechanism.nv for i in indices):
         raise UnknownName(f"{entry} does not exist; {letter} takes {rank} indices from 0 to {mechanism.nv - 1}")
     program, kept = _program(mechanism, function, kinds(keep), method)

@@ -11,7 +11,8 @@ from flint import arb, fmpq
 
 from symgen.derivation import constants as k
 from symgen.errors import RequestError
-from symgen.inspection.at import Values
+from symgen.functions import Size
+from symgen.inspection.at import Values, quaternions
 from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import Answer, answer, layout, sizes
 from symgen.inspection.equations import needed
@@ -25,6 +26,8 @@ X = TypeVar("X")
 ZERO, NUMBER, MOVES = 0, 1, 2
 BALLS = Numbers(lambda x: arb(fmpq(x.numerator, x.denominator)), arb.sin, arb.cos, arb.sqrt, arb.log)
 SAME = fmpq(1, 10 ** DIGITS)
+HUNDREDTHS = (26, -50, 10, 82)
+"""Of a unit quaternion: the squares add up to 100²."""
 SPATIAL = tuple(f"{part} {axis}" for part in ("angular", "linear") for axis in "xyz")
 Groups = tuple[tuple[str, int], ...]
 """(name, rows or columns that it takes), in order."""
@@ -61,6 +64,9 @@ def pattern(mechanism: Mechanism, what: str, method: str | None = None, frame: s
     taken = {found.program.rows[r].value for r in needed(found.program, found.rows) if found.program.rows[r].op == "input"}
     counts = {(found.program.inputs[port].name, element) for port, element in taken}
     states, given = _drawn(mechanism), at or {}
+    for first in quaternions(mechanism):
+        if 0 < sum(("q", first + k) in given for k in range(4)) < 4:
+            raise RequestError(f"q{first} … q{first + 3} are one unit quaternion x y z w; give all four at --at, or none")
     places = {**states[0], **given}
     with k.precision():
         one, two, here = (_values(found, state) for state in (*states, places))
@@ -79,10 +85,12 @@ def _grid(flat: Sequence[X], found: Answer) -> tuple[tuple[X, ...], ...]:
 
 
 def _drawn(mechanism: Mechanism) -> tuple[Values, Values]:
-    """Two generic states, the first with two decimals a number."""
+    """Two generic states, the first with two decimals a number; so its quaternions are told, since few have two decimals."""
     drawn = [{(name, element): x for name, rows in draw_states(mechanism, 2).items() for element, x in enumerate(rows[n])}
              for n in range(2)]
-    return ({place: Angle(Fraction(round(100 * x), 100)) for place, x in drawn[0].items()},
+    told = {("q", first + k): Fraction(HUNDREDTHS[(n + k) % 4], 100)
+            for n, first in enumerate(quaternions(mechanism)) for k in range(4)}
+    return ({place: Angle(told.get(place, Fraction(round(100 * x), 100))) for place, x in drawn[0].items()},
             {place: Angle(x) for place, x in drawn[1].items()})
 
 
@@ -113,7 +121,8 @@ def _said(x: Angle) -> str:
 def _sides(mechanism: Mechanism, choice: Choice, found: Answer) -> tuple[Groups, Groups]:
     joints, words = tuple(joint.name for joint in mechanism.joints), choice.words
     if isinstance(choice.found, Result):
-        named = [joints if size == "NV" else None for size in choice.found.array.shape]
+        called: dict[Size, Sequence[str]] = {"NV": mechanism.velocity_names, "NB": joints}
+        named = [called.get(size) for size in choice.found.array.shape]
         first, second = (_named(name, size) for name, size in zip([*named, None], found.shape, strict=False))
         return first, second
     quantity = choice.found
@@ -121,7 +130,7 @@ def _sides(mechanism: Mechanism, choice: Choice, found: Answer) -> tuple[Groups,
         return _named(None, found.shape[0]), _named(None, found.shape[1])
     assert choice.method is not None
     laid = layout(mechanism, choice.method, words.letter)
-    rows, columns = (tuple(zip(joints, sizes(laid, side, mechanism.nv), strict=True)) for side in (0, 1))
+    rows, columns = (tuple(zip(joints, sizes(laid, side, len(joints)), strict=True)) for side in (0, 1))
     return rows, columns
 
 

@@ -14,7 +14,7 @@ from symgen.inspection.entries import CHOSEN, Answer, answer, symbol_note
 from symgen.inspection.equations import Equations, equations, size
 from symgen.inspection.multiangle import ENTRIES, MOST, MultiAngle, multiangle
 from symgen.inspection.printing import FORMATS, called, imports, listed, printed
-from symgen.inspection.request import counted, joint
+from symgen.inspection.request import counted, joint, refuse_several, several
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
 
@@ -85,18 +85,18 @@ def read(mechanism: Mechanism, what: str, method: str | None = None, form: str |
     if not named:
         return Reading(value, tuple(notes))
     of_function = isinstance(choice.found, Result)
-    notes += _numbering(made, f"; they stand {CHOSEN}" if of_function else "")
+    notes += _numbering(made, f"; they stand {CHOSEN}" if of_function else "", several(mechanism))
     return Reading(Recursive(found.label, made.named, value, "result" if of_function else "declared"), tuple(notes))
 
 
-def _numbering(made: Equations, frames: str) -> list[str]:
+def _numbering(made: Equations, frames: str, velocities: bool) -> list[str]:
     """How names in equations count, by an example."""
     pairs = [(str(symbol), name) for (symbol, _), name in zip(made.named, made.in_c, strict=True)]
     if not pairs:
         return []
     here, there = max(pairs, key=lambda pair: (not pair[1].startswith("neg_"), pair[0].count("_")))
-    return [f"names in equations count links, rows and columns from 0, as q0 does; the C counts them from 1: {here} is {there} "
-            f"there{frames}"]
+    counted = "links, velocities, rows and columns" if velocities else "links, rows and columns"
+    return [f"names in equations count {counted} from 0, as q0 does; the C counts them from 1: {here} is {there} there{frames}"]
 
 
 def _multiangle(mechanism: Mechanism, choice: Choice, at: Values | None, keep: tuple[str, ...]) -> Reading:
@@ -108,6 +108,7 @@ def _multiangle(mechanism: Mechanism, choice: Choice, at: Values | None, keep: t
     if at:
         raise RequestError("a multi-angle form is one for every pose, so --at does not apply; take --form closed")
     assert where is not None
+    refuse_several(mechanism, "a multi-angle form", "take --form recursive or --form closed")
     counted(choice.words, where, ENTRIES[letter][1])
     indices = [joint(mechanism, text) for text in where]
     notes = (symbol_note(keep, CHOSEN),) if keep else ()
@@ -130,7 +131,8 @@ def render(mechanism: Mechanism, what: str, method: str | None = None, format: s
     """(what `symgen inspect` prints, its notes). An entry of M, c or g is a multi-angle form unless asked otherwise."""
     nearest(format, FORMATS, "format")
     choice = choose(mechanism, what, method)
-    if form is None and method is None and not at and entry_of(choice) and choice.words.letter in UNASKED:
+    multiple = entry_of(choice) and choice.words.letter in UNASKED and not several(mechanism)
+    if form is None and method is None and not at and multiple:
         try:
             found = read(mechanism, what, None, "multiangle", None, None, keep)
         except RequestError as error:   # too many terms: the named equations are there all the same

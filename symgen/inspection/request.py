@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from symgen.errors import ArgumentError, UnknownName
+from symgen.errors import ArgumentError, RequestError, UnknownName
 from symgen.mechanism import Mechanism
+from symgen.names import nearest
 
+_NUMBER = re.compile(r"-?\d{1,6}")
 _WHAT = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\[([^\[\]]*)\]\s*)?(?:\[([^\[\]]*)\]\s*)?")
 
 
@@ -37,16 +40,49 @@ def counted(words: Words, given: tuple[str, ...], takes: int) -> None:
 
 
 def joint(mechanism: Mechanism, text: str) -> int:
-    """A joint by its number from 0 or its name."""
-    if not re.fullmatch(r"-?\d{1,6}", text):
+    """A joint, or the link that it moves, by its number from 0 or its name."""
+    if not _NUMBER.fullmatch(text):
         return mechanism.joint_index(text)
-    if not 0 <= int(text) < mechanism.nv:
-        raise UnknownName(f"index {text} is outside this robot's joints; they count from 0 to {mechanism.nv - 1}")
+    return _within(text, len(mechanism.joints), "joints")
+
+
+def velocity(mechanism: Mechanism, text: str) -> int:
+    """An entry of v by its number from 0 or its name: its joint's, or "base.vx" of a joint that has several."""
+    if not _NUMBER.fullmatch(text):
+        return entry(mechanism, text, mechanism.velocity_names, "velocities")
+    return _within(text, mechanism.nv, "velocities" if several(mechanism) else "joints")
+
+
+def entry(mechanism: Mechanism, text: str, names: Sequence[str], what: str) -> int:
+    """An entry of q or v (`what`: coordinates or velocities) by its name among `names`."""
+    own = [name for name in names if name.startswith(f"{text}.")]
+    if text not in names and own and text in (joint.name for joint in mechanism.joints):
+        raise ArgumentError(f"joint '{text}' has {len(own)} {what}; name one of them: {', '.join(own)}")
+    return names.index(nearest(text, names, "coordinate" if several(mechanism) and what == "coordinates" else
+                               "velocity" if several(mechanism) else "joint"))
+
+
+def several(mechanism: Mechanism) -> bool:
+    """Whether a joint has several coordinates or velocities, so that its number is none of an entry of q or v."""
+    return any((joint.type.nq, joint.type.nv) != (1, 1) for joint in mechanism.joints)
+
+
+def refuse_several(mechanism: Mechanism, what: str, instead: str) -> None:
+    """RequestError where a joint has several coordinates: `what` is made of one a joint, so take `instead`."""
+    for joint in mechanism.joints:
+        if (joint.type.nq, joint.type.nv) != (1, 1):
+            raise RequestError(f"{what} is for joints of one coordinate, and joint '{joint.name}' of '{mechanism.name}' has "
+                               f"{joint.type.nq}; {instead}")
+
+
+def _within(text: str, count: int, what: str) -> int:
+    if not 0 <= int(text) < count:
+        raise UnknownName(f"index {text} is outside this robot's {what}; they count from 0 to {count - 1}")
     return int(text)
 
 
 def plain(text: str, size: int, of: str) -> int:
     """A row or a column by its number from 0."""
-    if not re.fullmatch(r"-?\d{1,6}", text) or not 0 <= int(text) < size:
+    if not _NUMBER.fullmatch(text) or not 0 <= int(text) < size:
         raise UnknownName(f"index '{text}' is outside {of}, which counts from 0 to {size - 1}")
     return int(text)

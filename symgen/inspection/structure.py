@@ -22,6 +22,7 @@ from symgen.derivation.model import Model
 from symgen.inspection.harmonic_text import number
 from symgen.inspection.parameters import AXES
 from symgen.inspection.regressor import PARAMETERS, STEPS, Entry, Matter, asked, drawn, matter, moved, ten, units
+from symgen.inspection.request import refuse_several
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
 from symgen.programs.deriving import models
@@ -111,6 +112,7 @@ def combination(terms: Mapping[str, Fraction]) -> str:
 def structure(mechanism: Mechanism, letter: str) -> Structure:
     """The structure of "M", "c", "g" or "tau". Raises RequestError for another letter."""
     nearest(letter, LETTERS, "quantity with a structure")
+    refuse_several(mechanism, "a structure", f"read {letter} with --form recursive")
     model = models(mechanism)[0]
     n = len(model.links)
     with k.precision():

@@ -7,10 +7,13 @@ from functools import cache
 from importlib import import_module
 
 from symgen.errors import UnknownName
+from symgen.joints._joint import AboutAxis as AboutAxis
 from symgen.joints._joint import Coordinate as Coordinate
 from symgen.joints._joint import Elementary as Elementary
 from symgen.joints._joint import JointType as JointType
+from symgen.joints._joint import Orienting as Orienting
 from symgen.joints._joint import Parameter as Parameter
+from symgen.joints._joint import Placing as Placing
 from symgen.joints._joint import Sliding as Sliding
 from symgen.joints._joint import Turning as Turning
 

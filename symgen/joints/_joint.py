@@ -1,8 +1,9 @@
 """What is asked of a joint type. A file of this folder answers all of it, in one `JOINT`, and nobody else asks for a type's name.
 
-A joint is declared by an axis and by the numbers in `parameters`. It owns one entry of q for each of `positions` and one of v
-for each of `velocities`, and moves its body by `pose`. The columns of its motion subspace H, one a velocity, follow from
-`pose` and `moved` by differentiation (`symgen.derivation.closed_forms`), and from H whatever inertia it cannot feel.
+A joint is declared by an axis, where it has one, and by the numbers in `parameters`. It owns one entry of q for each of
+`positions` and one of v for each of `velocities`, and moves its body by `pose`. The columns of its motion subspace H, one a
+velocity, follow from `pose` and `moved` by differentiation (`symgen.derivation.closed_forms`), and from H whatever inertia it
+cannot feel.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-Unit = Literal["rad", "m"]
+Unit = Literal["rad", "m", "1"]
 
 
 @dataclass(frozen=True)
 class Coordinate:
-    """An entry of q or v: its unit (of v: a second), and the range that states are drawn from where none is declared."""
+    """An entry of q or v: its unit (of v: a second), the range that states are drawn from where none is declared, and the name
+    that tells it from the joint's others, where there are others."""
 
     unit: Unit
     usual: tuple[Fraction, Fraction]
+    name: str = ""
 
     @property
     def rate_unit(self) -> str:
@@ -64,7 +67,21 @@ class Sliding(NamedTuple):
     rate: Fraction = Fraction(1)
 
 
-Elementary = Turning | Sliding
+class Placing(NamedTuple):
+    """A displacement by coordinates from `of` on, along `axes` axes of the joint's frame, x first (m)."""
+
+    of: int
+    axes: int = 3
+
+
+class Orienting(NamedTuple):
+    """A turn by the unit quaternion x y z w, four coordinates from `of` on."""
+
+    of: int
+
+
+AboutAxis = Turning | Sliding
+Elementary = AboutAxis | Placing | Orienting
 Numbers = Mapping[str, Fraction]
 """The parameters of one joint by name."""
 
@@ -74,24 +91,37 @@ def added(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
     return [x + d for x, d in zip(q, step, strict=True)]
 
 
+def none(q: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """A pose without `steps`."""
+    return []
+
+
 @dataclass(frozen=True)
 class JointType:
     """See the module docstring.
 
-    `pose(q, p)` → (R, r) in SymPy, about the joint's own z axis: axes and origin of the moved frame in the joint's frame.
+    `pose(q, p)` → (R, r) in SymPy, about the joint's own z axis: axes and origin of the moved frame in the joint's frame. It may
+    be written in symbols that `steps(q)` gives with their expressions, in order, so that a product is computed once.
     `oracle(p)` says the same motion to the reference, which shares nothing with the derivation: a product of elementary motions
     about the declared axis, from left to right. `limited` is False where a description's range means nothing. `drawn` is the
     sign that a picture has for it.
+
+    `along` is None where each velocity is the rate of a coordinate. Else the joint has no axis: velocities are those of the moved
+    frame in its own axes, and `along` says of each which of these axes it turns about or slides along, by its unit. `quaternion`
+    is the first of four coordinates x y z w that are a unit quaternion. `moved(q, δ)` is q ⊕ δ in SymPy, to the first order in δ.
     """
 
     positions: tuple[Coordinate, ...]
     velocities: tuple[Coordinate, ...]
     pose: Callable[[Sequence[Any], Mapping[str, Any]], tuple[Any, Any]]
     oracle: Callable[[Numbers], tuple[Elementary, ...]]
-    drawn: Literal["hinge", "slider"]
+    drawn: Literal["hinge", "slider", "ball", "body"]
     parameters: tuple[Parameter, ...] = ()
     limited: bool = True
     moved: Callable[[Sequence[Any], Sequence[Any]], list[Any]] = added
+    steps: Callable[[Sequence[Any]], list[tuple[Any, Any]]] = none
+    along: tuple[int, ...] | None = None
+    quaternion: int | None = None
 
     @property
     def nq(self) -> int:
@@ -101,15 +131,31 @@ class JointType:
     def nv(self) -> int:
         return len(self.velocities)
 
+    @property
+    def directed(self) -> bool:
+        """Whether it is declared by an axis."""
+        return self.along is None
+
+    @property
+    def free(self) -> bool:
+        """Whether it allows every motion."""
+        return self.nv == 6
+
+    @cached_property
+    def neutral(self) -> tuple[Fraction, ...]:
+        """The coordinates at which it leaves its body in its own frame."""
+        whole = None if self.quaternion is None else self.quaternion + 3
+        return tuple(Fraction(i == whole) for i in range(self.nq))
+
     @cached_property
     def turns(self) -> bool:
-        """Whether it turns its body at all; then its axis is a line, and else but a direction."""
-        return any(isinstance(one, Turning) for one in self._generic)
+        """Whether it turns its body at all; then its axis, if it has one, is a line, and else but a direction."""
+        return any(isinstance(one, Turning | Orienting) for one in self._generic)
 
     @cached_property
     def slides(self) -> bool:
-        """Whether it moves its body along its axis at all."""
-        return any(isinstance(one, Sliding) for one in self._generic)
+        """Whether it moves its body along its axis, or anywhere, at all."""
+        return any(isinstance(one, Sliding | Placing) for one in self._generic)
 
     @cached_property
     def _generic(self) -> tuple[Elementary, ...]:

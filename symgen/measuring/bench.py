@@ -172,7 +172,7 @@ def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Ite
         if function not in peer.functions:
             continue
         calls = peer.calls(function, states)
-        far = _distance(peer.ours(calls[0]()), results[0][0])
+        far = _distance(peer.ours(function, states[0], calls[0]()), results[0][0])
         if far <= AGREEMENT:
             labels[peer.name], alike[peer.name] = peer.functions[function][0], peer.alike
             contestants[peer.name] = _looped(calls)

@@ -38,7 +38,7 @@ def find(name: str) -> Method:
     follows = {} if found.factor is None else functions_of(found.factor, _bias_force, _jacobian)
     if "mass_matrix" in found.functions:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
-    refusal = refusing_several(name, found.refusal) if found.one_degree else found.refusal
+    refusal = refusing_several(f"{name} takes", found.refusal) if found.one_degree else found.refusal
     return replace(found, functions={**follows, **found.functions}, refusal=refusal)
 
 

@@ -26,14 +26,14 @@ def never(mechanism: Mechanism) -> bool:
     return False
 
 
-def refusing_several(name: str, refusal: Refusal) -> Refusal:
-    """`refusal`, and of every robot that has a joint of several degrees of freedom."""
+def refusing_several(taking: str, refusal: Refusal) -> Refusal:
+    """`refusal`, and of every robot that has a joint of several degrees of freedom; `taking` as in "fixman takes"."""
 
     def why(mechanism: Mechanism) -> str | None:
         joint = next((joint for joint in mechanism.joints if joint.type.nv > 1), None)
         if joint is None:
             return refusal(mechanism)
-        return (f"{name} takes joints of one degree of freedom, and of '{mechanism.name}' joint '{joint.name}' has "
+        return (f"{taking} joints of one degree of freedom, and of '{mechanism.name}' joint '{joint.name}' has "
                 f"{joint.type.nv}; take riccati, or another method")
 
     return why

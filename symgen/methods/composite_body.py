@@ -62,8 +62,7 @@ def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
     result = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "gravity on the composite body")
-        outer = -linkage.gravity[i] if link.parent < 0 else pull[link.parent]
-        pull.append(link.rotation.inward(outer))
+        pull.append(linkage.against_gravity(i) if link.parent < 0 else link.rotation.inward(pull[link.parent]))
         linkage.name("g", i, pull[i])
         wrench = composite[i].momentum(linkage.zeros, pull[i])
         result += [dof.project(*wrench) for dof in link.dofs]

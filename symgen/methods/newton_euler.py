@@ -57,12 +57,9 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
     """Base → tip: (2.1)-(2.5)."""
     zeros = linkage.zeros
     motions: list[Motion] = []
+    base = Motion(zeros, zeros, zeros, (zeros, zeros, zeros), ())   # (2.1) without gravity; no moment acts on the base
     for i, link in enumerate(linkage.links):
-        if link.parent < 0:
-            rest = -linkage.gravity[i] if gravity else zeros
-            parent = Motion(zeros, zeros, rest, (zeros, zeros, zeros), ())   # (2.1); no moment acts on the base
-        else:
-            parent = motions[link.parent]
+        parent = base if link.parent < 0 else motions[link.parent]
         linkage.step(i, "velocity and acceleration, RK (2.2)-(2.5)")
         carried = link.rotation.inward(parent.omega)
         turn = link.turning(v)
@@ -74,6 +71,8 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
         if isinstance(link.shift, SplitShift) and still and not any(x.is_zero for x in link.shift):
             outer, inner = link.shift.outer, link.shift.inner   # a point on the joint's axis moves with either link
         accel = link.rotation.inward(parent.accel + times(parent.U, outer)) + times(U, inner)       # (2.5)
+        if link.parent < 0 and gravity:
+            accel = linkage.against_gravity(i) + accel                                              # (2.1)
         slide = link.sliding(v)
         # (2.32) corrected; a joint that turns and slides in several directions turns its own slide
         accel = accel + link.sliding(a) + carried.cross(slide + slide) + turn.cross(slide)
@@ -99,7 +98,7 @@ def inward_sweep(linkage: Linkage, motions: Sequence[Motion], loads: Sequence[tu
             moment, force = moment - loads[i][0], force - loads[i][1]                               # f(0), (2.28), (3.16)
         for c in link.children:
             child = linkage.links[c]
-            n_c, f_c = wrench_outward(child.rotation, child.shift, moments[c], forces[c])
+            n_c, f_c = wrench_outward(child.rotation, child.arm, moments[c], forces[c])
             moment, force = moment + n_c, force + f_c                                               # (2.11), (2.12)
         linkage.name("N", i, moment)
         linkage.name("F", i, force)

@@ -153,7 +153,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             linkage = Linkage(model, home, frame, **{a.name: model.frame(mechanism, link) for a, link in loaded.items()})
             results = build(linkage)
             named = [(r.name, r.sizes(mechanism.sizes), atoms) for r, atoms in zip(what.results, results, strict=True)]
-            return home.freeze(function, method, named, shapes)
+            return replace(home.freeze(function, method, named, shapes), quaternions=mechanism.quaternions)
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
 

@@ -26,6 +26,7 @@ def to_plain(program: Program) -> dict[str, Any]:
         "elements": [list(row.value) for row in rows if row.op == "input"],
         "names": [[i, row.name] for i, row in enumerate(rows) if row.name],
         "steps": list(program.steps), "begins": steps,
+        "quaternions": list(program.quaternions),
         "passed_over": [list(one) for one in program.passed_over],
     }
 
@@ -74,7 +75,8 @@ def _program(facts: Any) -> Program:
     outputs = tuple(Port(_text(name), tuple(map(_whole, shape)), tuple(map(_whole, at))) for name, shape, at in facts["outputs"])
     passed_over = tuple((_text(method), _text(why)) for method, why in facts["passed_over"])
     return Program(_text(facts["function"]), _text(facts["method"]), inputs, outputs, tuple(rows),
-                   tuple(map(_text, facts["steps"])), _text(facts["real"]), passed_over)
+                   tuple(map(_text, facts["steps"])), _text(facts["real"]), tuple(map(_whole, facts["quaternions"])),
+                   passed_over)
 
 
 def _whole(value: Any) -> int:

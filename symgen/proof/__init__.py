@@ -20,7 +20,7 @@ import numpy as np
 
 from symgen.backends._target import Target
 from symgen.certificate.boxes import drawn
-from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias
+from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias, with_quaternions
 from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, stated
 from symgen.certificate.rounding import Arithmetic
 from symgen.description.tip import tip
@@ -82,7 +82,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     if states < 1:
         raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")
     ranges = declared_ranges(mechanism, acceleration)
-    arithmetic = arithmetic_of(options.real, text)
+    arithmetic = with_quaternions(arithmetic_of(options.real, text), mechanism)
     if trig_ulps is not None:
         arithmetic = replace(arithmetic, trig=trig_ulps)
     total = 2 * len(programs) + 1 + with_eva

@@ -4,7 +4,8 @@ they lost with every joint.
 A symmetric positive semidefinite S has S_jk² <= S_jj S_kk. What is left of M behind eliminated joints is one whose diagonal
 is at most that of M: α_jk = S_jk/D_k (SA 26-30) has α_jk² <= M_jj/D_k. So is the articulated inertia P, which is at most
 the inertia of the link with all that it carries, frozen: G = P Hᵀ D⁻¹ (RK 4.6, 5.12) has G_i² <= P_ii/D. Inertia that a
-joint does not feel does not change P Hᵀ. Which row is a multiplier, and which a gain, `certificate.recognition` decides.
+joint does not feel does not change P Hᵀ. j and k are entries of v: of a joint's several, the later ones are behind.
+Which row is a multiplier, and which a gain, `certificate.recognition` decides.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from symgen.certificate.columns import columns, travel
 from symgen.certificate.recognition import Multiplier, Recognition
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model
@@ -47,15 +49,18 @@ def multiplier_sizes(recognised: Recognition, ranges: Ranges, floors: Mapping[in
     """
     model = deriving.models(recognised.mechanism)[0]
     load = None if payload is None else heaviest(recognised.mechanism, model, payload, ranges)
-    most = carried(model, [_largest(one) for one in ranges["q"]], load)
+    mechanism = recognised.mechanism
+    most = carried(model, travels(mechanism, ranges), load)
+    of = [columns(joint) for joint in mechanism.joints]
     pivots = recognised.divisors
     least = {joint: floor for row, floor in floors.items() if floor > 0 and (joint := pivots.get(row)) is not None}
     found = {}
     for row, what in reversed(recognised.multipliers.items() if least else ()):
-        moment, mass = most[what.joint]
+        body, own = mechanism.dofs[what.joint]
+        moment, mass = most[body]
         if isinstance(what, Multiplier):
-            link = model.links[what.joint]
-            divided, met = what.over, moment*link.turns + mass*k.as_float(link.stride)**2
+            column = of[body][own]
+            divided, met = what.over, moment*k.as_float(column.turning) + mass*k.as_float(column.sliding)
         else:
             divided, met = what.joint, moment if what.element < 3 else mass
         if divided in least:
@@ -65,7 +70,7 @@ def multiplier_sizes(recognised: Recognition, ranges: Ranges, floors: Mapping[in
 
 def carried(model: Model, travel: Sequence[float], load: Load | None = None) -> list[tuple[float, float]]:
     """For each link with all that it carries, in any configuration: at least its moment of inertia about any axis through
-    the origin of the link's frame, and its mass; but for rounding."""
+    the origin of the link's frame, and its mass; but for rounding. `travel` (m): how far each joint moves its link at most."""
     moments, masses = [0.0]*len(model.links), [0.0]*len(model.links)
     matter = [Load(body, 0.0, k.as_float(link.inertia.m), sum(k.as_float(link.inertia.S[i]) for i in (0, 3, 5)))
               for body, link in enumerate(model.links)]
@@ -76,9 +81,16 @@ def carried(model: Model, travel: Sequence[float], load: Load | None = None) -> 
             moments[carrier] += (reach*math.sqrt(one.mass) + math.sqrt(one.spread))**2
             masses[carrier] += one.mass
             outer = model.links[carrier]
-            reach += k.as_float(outer.stride)*travel[carrier] + math.sqrt(sum(k.as_float(x)**2 for x in outer.shift))
+            reach += travel[carrier] + math.sqrt(sum(k.as_float(x)**2 for x in outer.shift))
             carrier = outer.parent
     return list(zip(moments, masses, strict=True))
+
+
+def travels(mechanism: Mechanism, ranges: Ranges) -> list[float]:
+    """How far (m) each joint moves its link at most."""
+    with k.precision():
+        return [k.as_float(travel(joint, [(Fraction(low), Fraction(high)) for low, high in ranges["q"][own]]))
+                for joint, own in zip(mechanism.joints, mechanism.q_slices, strict=True)]
 
 
 def heaviest(mechanism: Mechanism, model: Model, payload: str, ranges: Ranges) -> Load:

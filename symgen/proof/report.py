@@ -47,7 +47,8 @@ class Proved:
 class Proof:
     """The outcome of `symgen.proof.prove` on one robot.
 
-    `units` say what each joint's inertia is in; `finite` is what Frama-C found by function (None: it was not asked).
+    `joints` say of each entry of v its own inertia, and `units` what that is in.
+    `finite` is what Frama-C found by function (None: it was not asked).
     """
 
     robot: str
@@ -91,7 +92,7 @@ class Proof:
 
     def __str__(self) -> str:
         lines = [f"{self.robot}, {self.real}", "", "the link's own inertia H^T M H, which its pivot D of the mass matrix never "
-                 "falls below", "", *self._own()]
+                 "falls below", *self._of_several(), "", *self._own()]
         for one in self.functions:
             if one.divisors:
                 lines += ["", f"divisors of {one.function}={one.method}", "", *self._divisors(one)]
@@ -103,6 +104,11 @@ class Proof:
         verdict = f"{sum(counted)} of {len(counted)} divisors certified" if counted else "no division"
         seen = "nothing observed exceeds its bound" if not wrong else f"CONTRADICTED by what was observed: {', '.join(wrong)}"
         return "\n".join([*lines, f"{self.robot}: {verdict}; {seen}"])
+
+    def _of_several(self) -> list[str]:
+        """What stands for it where a joint has several velocities, and its link so many rows."""
+        several = len({own.link for own in self.joints}) < len(self.joints)
+        return ["(of a joint with several velocities: the link's own pivot, the later ones free)"] if several else []
 
     def _own(self) -> list[str]:
         rows: list[Row] = [("joint", "link", "H^T M H", "", "")]

@@ -24,7 +24,7 @@ from symgen.reals import DOUBLE, FLOAT, REALS
 from symgen.reference import precision
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
-from symgen.reference.precision import Array, arb
+from symgen.reference.precision import Array, Scalars, arb
 
 DIGITS, KNOWN = 40, 31
 IN_BALLS = 64
@@ -130,6 +130,8 @@ def observe(mechanism: Mechanism, program: Program, options: ProgramOptions, sta
     links = {argument.name: getattr(options, argument.name) for argument in spec.feels}
     felt = [argument for argument in spec.feels if links[argument.name] is not None]
     arguments = {a.name: scalars.array(taken[a.name]) for a in (*spec.arguments, *felt)}
+    if "q" in arguments:
+        arguments["q"] = _of_unit_length(mechanism, arguments["q"], scalars)
     reference = Reference(mechanism, scalars, frame=frame, **links)
     exact = answers(reference, DIGITS, program.function, arguments, KNOWN) if balls else \
         reference.evaluate(program.function, arguments)
@@ -143,3 +145,13 @@ def observe(mechanism: Mechanism, program: Program, options: ProgramOptions, sta
         observed[port.name] = np.maximum(missed - REFERENCE[options.real] * sizes, 0.0)
         largest[port.name] = float(sizes.max())
     return RoundOff(found.everywhere, found.bound, observed, largest)
+
+
+def _of_unit_length(mechanism: Mechanism, q: Array, scalars: Scalars) -> Array:
+    """q (..., NQ) with every quaternion in it scaled to unit length."""
+    q = q.copy()
+    with scalars.working():
+        for first in mechanism.quaternions:
+            own = slice(first, first + 4)
+            q[..., own] = q[..., own] / np.sqrt((q[..., own] * q[..., own]).sum(axis=-1))[..., None]
+    return q

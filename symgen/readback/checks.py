@@ -15,7 +15,7 @@ from pycparser import c_ast
 from symgen.errors import ProgramError
 from symgen.ir import Program
 from symgen.readback.literals import Number, nearest
-from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, turned
+from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, length, turned
 from symgen.reals import REALS
 
 Condition = tuple[bool, int, Number]
@@ -55,18 +55,19 @@ def unfold(items: list[Any]) -> tuple[list[Any], Checks]:
 
 def differences(checks: Checks, program: Program, name: str, inline: bool, floors: Mapping[int, Fraction], first_store: int,
                 zeros: str, number: Callable[[Any], int], of_row: Mapping[int, int],
-                literal: Callable[[str], Number]) -> list[str]:
-    """What the conditions lack; `zeros` is the local that is zero when all arguments are finite.
+                literal: Callable[[str], Number], places: Mapping[str, int]) -> list[str]:
+    """What the conditions lack; `zeros` is the local that is zero when all arguments are finite, `places` those of arguments.
 
     `number` is that of an expression's structure, `of_row` that of a row, `literal` the value of a literal.
     """
     rows, real = computed(program), REALS[program.real]
-    wanted: list[tuple[str, set[Condition]]] = [("OK", set()), ("NOT_FINITE", set())]
+    wanted: list[tuple[str, set[Any]]] = [("OK", set()), ("NOT_FINITE", set())]
+    units: set[Any] = {(first, nearest(length(program.real), real)) for first in program.quaternions}
     farthest = nearest(FARTHEST, real)
     angles: set[Condition] = {(True, of_row[row], farthest) for row in turned(program, rows)} if inline else set()
     kept: set[Condition] = {(bound.magnitude, of_row[row], nearest(bound.least, real))
                             for row, bound in bounds(program, rows, floors).items()}
-    wanted += [(status, asked) for status, asked in (("OUT_OF_RANGE", angles), ("DIVISOR", kept)) if asked]
+    wanted += [(status, asked) for status, asked in (("NOT_UNIT", units), ("OUT_OF_RANGE", angles), ("DIVISOR", kept)) if asked]
     spelt = [(f"{name}_{status}", str(STATUSES.index(status))) for status, _ in wanted]
     stated = [one for one, _, _ in checks.conditions[1:]]
     if len(stated) != len(wanted) - 1 or any(one not in known for one, known in zip(stated, spelt[1:], strict=True)):
@@ -78,6 +79,11 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
         found.append("a result is stored before the last check")
     for (_, condition, _), (status, asked) in zip(checks.conditions[1:], wanted[1:], strict=True):
         sign = "<=" if status == "OUT_OF_RANGE" else ">="
+        if status == "NOT_UNIT":
+            squares = [_unit(part, real.libm("fabs"), places, literal) for part in _conjunction(condition)]
+            if squares != sorted(asked):
+                found.append(f"the condition of {name}_{status} is not the one that the Program asks for")
+            continue
         if status == "NOT_FINITE":
             right = isinstance(condition, c_ast.BinaryOp) and condition.op == ">=" and _name(condition.left) == zeros \
                 and isinstance(condition.right, c_ast.Constant) and literal(condition.right.value)[1] == 0
@@ -103,6 +109,33 @@ def zeros(program: Program, node: Any, inputs: Mapping[str, int], literal: Calla
             return False
         read.append((inputs[part.right.name.name], part.right.subscript.value))
     return read == [(i, str(k)) for i, port in enumerate(program.inputs) for k in range(port.size)]
+
+
+def _unit(node: Any, fabs: str, places: Mapping[str, int], literal: Callable[[str], Number]) -> tuple[int, Number] | None:
+    """(k, bound) of fabs(q[k]*q[k] + … + q[k+3]*q[k+3] - 1) <= bound, q being the first argument."""
+    called = isinstance(node, c_ast.BinaryOp) and node.op == "<=" and isinstance(node.left, c_ast.FuncCall) \
+        and isinstance(node.right, c_ast.Constant)
+    if not called or _name(node.left.name) != fabs or len(node.left.args.exprs) != 1:
+        return None
+    less = node.left.args.exprs[0]
+    if not isinstance(less, c_ast.BinaryOp) or less.op != "-" or not isinstance(less.right, c_ast.Constant) \
+            or literal(less.right.value)[1] != 1:
+        return None
+    terms, left = [], less.left
+    while isinstance(left, c_ast.BinaryOp) and left.op == "+":
+        terms.append(left.right)
+        left = left.left
+    found = []
+    for term in (left, *reversed(terms)):
+        if not isinstance(term, c_ast.BinaryOp) or term.op != "*":
+            return None
+        both = [(places.get(_name(side.name)), side.subscript.value) for side in (term.left, term.right)
+                if isinstance(side, c_ast.ArrayRef) and isinstance(side.subscript, c_ast.Constant)]
+        if len(both) != 2 or both[0] != both[1] or both[0][0] != 0:
+            return None
+        found.append(int(both[0][1]))
+    first = found[0]
+    return (first, literal(node.right.value)) if found == list(range(first, first + 4)) else None
 
 
 def _conjunction(node: Any) -> list[Any]:

@@ -13,10 +13,15 @@ from symgen.functions import FUNCTIONS, Size
 from symgen.ir import Program
 from symgen.reals import REALS
 
-STATUSES = ("OK", "NOT_FINITE", "OUT_OF_RANGE", "DIVISOR")
+STATUSES = ("OK", "NOT_FINITE", "OUT_OF_RANGE", "DIVISOR", "NOT_UNIT")
 """What a checked function returns, from 0 on, behind NAME_."""
 FARTHEST = Fraction(2**15)
 """The largest angle (rad) that an own sine and cosine (NAME_sincos.h) may be given."""
+
+
+def length(real: str) -> Fraction:
+    """By how much the square of a quaternion's length may differ from 1."""
+    return Fraction(1, 4096 if REALS[real].digits < 50 else 1048576)
 
 
 class Bound(NamedTuple):

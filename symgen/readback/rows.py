@@ -195,7 +195,7 @@ class _Matcher:
         try:
             return differences(
                 self.text.checks, self.program, self.name, inline, floors, min(stores, default=0), self.zeros, self._number,
-                self.of_row, self._literal)
+                self.of_row, self._literal, self.inputs)
         except _Difference as difference:
             return [f"a check: {difference}"]
 

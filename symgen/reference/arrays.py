@@ -30,6 +30,12 @@ def added(terms: Any) -> Array:
     return total
 
 
+def stacked(*vectors: Array) -> list[Array]:
+    """Vectors (..., n), each with its n, broadcast over one stack of states."""
+    states = np.broadcast_shapes(*(v.shape[:-1] for v in vectors))
+    return [np.broadcast_to(v, (*states, v.shape[-1])) for v in vectors]
+
+
 def stack(columns: Sequence[Array]) -> Array:
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
@@ -44,9 +50,21 @@ def skew(a: Array) -> Array:
     return np.array([[zero, -a[2], a[1]], [a[2], zero, -a[0]], [-a[1], a[0], zero]], dtype=a.dtype)
 
 
+def skewed(a: Array) -> Array:
+    """`skew` of a stack (..., 3): (..., 3, 3)."""
+    return np.moveaxis(skew(np.moveaxis(a, -1, 0)), (0, 1), (-2, -1))
+
+
 def axial(matrix: Array) -> Array:
     """The vector of a skew-symmetric matrix."""
     return np.stack([matrix[..., 2, 1], matrix[..., 0, 2], matrix[..., 1, 0]], axis=-1)
+
+
+def quaternion(q: Array) -> Array:
+    """The turn (..., 3, 3) by a unit quaternion x y z w (..., 4): (w² − u·u) 1 + 2 u uᵀ + 2 w u×, u = (x, y, z)."""
+    u, w = q[..., :3], q[..., 3, None, None]
+    square = np.asarray((u * u).sum(axis=-1))[..., None, None]   # of one state as well
+    return np.asarray((w * w - square) * np.eye(3, dtype=int) + 2 * (u[..., :, None] * u[..., None, :] + w * skewed(u)))
 
 
 def rodrigues(axis: Array, sine: Any, cosine: Any) -> Array:

@@ -7,7 +7,7 @@ Jv and Jw, in the base's axes, the rates against them are
     δv_j = ∂v_j/∂q_i − w_i × v_j = w_j × v_i − w_i × v_j,    δw_j = −w_i × w_j,
 
 the part's tensor turns with it, and each part adds twice the sum over j of δv_j·F_j + δw_j·N_j with the columns F_j of
-m Jv M⁻¹ and N_j of I Jw M⁻¹. A joint on the base has none before it: 0.
+m Jv M⁻¹ and N_j of I Jw M⁻¹. A joint on the base has none before it: 0. A joint without an axis turns all its columns.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ def log_determinant_gradient(motion: Motion, inverse: Array, q: Array, payload: 
         product = motion.scalars.product
         forces = part.mass[..., None, None] * product(linear, solved), inertia @ product(angular, solved)
         w, v, F, N = (np.moveaxis(columns, -1, 0) for columns in np.broadcast_arrays(angular, linear, *forces))
-        of_v, of_w = _before(cross(F, w)), _before(cross(N, w) - cross(v, F))
+        first = [support.tolist().index(motion.first_of(k)) for k in support]
+        of_v, of_w = _before(cross(F, w), first), _before(cross(N, w) - cross(v, F), first)
         slopes = (v * of_v + w * of_w).sum(axis=-1)
         grad[..., support] += 2 * np.moveaxis(slopes, 0, -1)
     return grad
 
 
-def _before(rates: Array) -> Array:
-    """Σ_{j < i} along the first axis."""
-    return np.concatenate([0 * rates[:1], np.cumsum(rates[:-1], axis=0)])
+def _before(rates: Array, first: list[int]) -> Array:
+    """Σ_{j < first[i]} along the first axis."""
+    return np.concatenate([0 * rates[:1], np.cumsum(rates[:-1], axis=0)])[first]

@@ -28,7 +28,7 @@ import numpy as np
 from symgen.errors import ArgumentError, RequestError
 from symgen.mechanism import BASE
 from symgen.reference.answers import remembered
-from symgen.reference.arrays import added, times, transposed
+from symgen.reference.arrays import added, stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
 from symgen.reference.forces import acceleration, d_alembert, interbody_forces
 from symgen.reference.motion import Motion, Placement, at_precision
@@ -83,7 +83,7 @@ class Reference(Motion):
     @at_precision
     def inverse_dynamics(self, q: Array, v: Array, a: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
         """tau (..., NV) that makes the mechanism accelerate by a at (q, v), gravity included and the wrench at work."""
-        q, v, a = np.broadcast_arrays(q, v, a)
+        q, v, a = stacked(q, v, a)
         placed = self.placements(q, v, a)
         parts = self.parts(payload)
         batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
@@ -160,7 +160,7 @@ class Reference(Motion):
     def link_accelerations(self, q: Array, v: Array, tau: Array, payload: Array | None = None,
                            wrench: Array | None = None) -> tuple[Array, Array]:
         """(ω̇, v̇) of every body's frame (..., NB, 6) and of the chosen frame (..., 6): axes of the base, gravity no part of it."""
-        q, v, a = np.broadcast_arrays(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
+        q, v, a = stacked(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
         placed = self.placements(q, v, a)
         if self.frame is None:
             raise ArgumentError("this reference has no frame; name a link with frame=")
@@ -187,7 +187,7 @@ class Reference(Motion):
                          wrench: Array | None = None) -> tuple[Array, Array]:
         """F (..., NB, 6) on every body from its parent, at the origin of the body's frame in base axes, and a (..., NV)."""
         a = self.forward_dynamics(q, v, tau, payload, wrench)
-        q, v, a = np.broadcast_arrays(q, v, a)
+        q, v, a = stacked(q, v, a)
         return interbody_forces(self, q, v, a, payload, wrench), a
 
     @at_precision

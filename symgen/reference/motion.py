@@ -14,10 +14,10 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 import numpy as np
 
 from symgen.errors import ArgumentError
-from symgen.joints import Elementary, Sliding
+from symgen.joints import AboutAxis, Orienting, Placing, Sliding
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Pose, Shift, Slide, Vector3
-from symgen.reference.arrays import added, cross, identity, rodrigues, skew, stack, times
+from symgen.reference.arrays import added, cross, identity, quaternion, rodrigues, skew, skewed, stack, stacked, times
 from symgen.reference.precision import FLOAT, Array, Scalars
 
 _P = ParamSpec("_P")
@@ -139,7 +139,13 @@ class Motion:
             shifts = [p + times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True)]
             turns = [r @ turn for r in parent.turn]
             own, rates = self.mechanism.q_slices[index], self.mechanism.v_slices[index]
-            for step in self.motions[index]:
+            if not joint.type.directed:
+                across = self._along(index, q[..., own], *(() if v is None or a is None else (v[..., rates], a[..., rates])))
+                shifts = [p + added(times(turns[i], across.shift[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
+                turns = [added(turns[i] @ across.turn[k - i] for i in range(k + 1)) for k in range(order)]
+                placed.append(Placement(tuple(turns), tuple(shifts)))
+                continue
+            for step in joint.about_axis:
                 along = [self._scaled(step, q[..., own])]
                 along += [] if v is None or a is None else [self._scaled(step, v[..., rates]), self._scaled(step, a[..., rates])]
                 if isinstance(step, Sliding):
@@ -151,7 +157,50 @@ class Motion:
             placed.append(Placement(tuple(turns), tuple(shifts)))
         return placed
 
-    def _scaled(self, step: Elementary, coordinates: Array) -> Array:
+    def _along(self, index: int, q: Array, *rates: Array) -> Placement:
+        """What a joint without an axis does, as a power series T (1 + t ξ̂ + t²/2 (ξ̂ ξ̂ + dξ̂)): the twist ξ is of v, dξ of a."""
+        turn, shift = identity(self.scalars), self.scalars.array([0, 0, 0])
+        for step in self.motions[index]:
+            if isinstance(step, Placing):
+                shift = shift + times(turn[..., :step.axes], q[..., step.of:step.of + step.axes])
+            elif isinstance(step, Orienting):
+                turn = turn @ quaternion(q[..., step.of:step.of + 4])
+            else:
+                turn = turn @ self._turn(self.axes[index], [q[..., step.of]])[0]
+        if not rates:
+            return Placement((turn,), (shift,))
+        own = self.twists(index, identity(self.scalars))
+        (w, u), (dw, du) = (self._twist(own, x) for x in rates)
+        spin, rate = skewed(w), skewed(dw)
+        return Placement((turn, turn @ spin, turn @ (spin @ spin + rate) / 2),
+                         (shift, times(turn, u), times(turn, times(spin, u) + du) / 2))
+
+    def _twist(self, units: Sequence[tuple[Array, Array]], v: Array) -> list[Array]:
+        """(angular, linear) of the twist that the velocities v (..., n) make of those of their units."""
+        return [added(v[..., k, None] * unit[part] for k, unit in enumerate(units)) for part in (0, 1)]
+
+    def moved(self, q: Array, step: Array) -> Array:
+        """q ⊕ δ (..., NQ), to the first order in δ (..., NV)."""
+        q, step = (x.copy() for x in stacked(q, step))
+        for index, (of_q, of_v) in enumerate(zip(self.mechanism.q_slices, self.mechanism.v_slices, strict=True)):
+            own, aside = q[..., of_q], step[..., of_v]   # a view of what is returned
+            if self.mechanism.joints[index].type.directed:
+                own += aside
+                continue
+            turn, twists = self._along(index, own).turn[0], self.twists(index, identity(self.scalars))
+            spin, shift = self._twist(twists, aside)
+            for word in self.motions[index]:
+                if isinstance(word, Placing):
+                    own[..., word.of:word.of + word.axes] += times(turn, shift)[..., :word.axes]
+                elif isinstance(word, Orienting):
+                    u, w = own[..., word.of:word.of + 3].copy(), own[..., word.of + 3, None].copy()
+                    own[..., word.of:word.of + 3] += (w * spin + cross(u, spin)) / 2
+                    own[..., word.of + 3] -= (u * spin).sum(axis=-1) / 2
+                else:
+                    own[..., word.of] += (spin * self.axes[index]).sum(axis=-1)
+        return q
+
+    def _scaled(self, step: AboutAxis, coordinates: Array) -> Array:
         """What an elementary motion takes of a joint's coordinates, or of their rates."""
         value = coordinates[..., step.of]
         return value if step.rate == 1 else np.asarray(value * self.scalars.constant(step.rate))   # of one state as well
@@ -172,7 +221,10 @@ class Motion:
     def across(self, index: int, q: Array) -> tuple[Array, Array]:
         """Turn (..., 3, 3) and shift (..., 3) from a body's frame to its parent's, at q (..., NQ)."""
         turn, shift = self.poses[index]
-        for step in self.motions[index]:
+        if not self.mechanism.joints[index].type.directed:
+            own = self._along(index, q[..., self.mechanism.q_slices[index]])
+            return turn @ own.turn[0], shift + times(turn, own.shift[0])
+        for step in self.mechanism.joints[index].about_axis:
             value = self._scaled(step, q[..., self.mechanism.q_slices[index]])
             if isinstance(step, Sliding):
                 shift = shift + times(turn, self._slide(self.axes[index], [value])[0])
@@ -180,10 +232,18 @@ class Motion:
                 turn = turn @ self._turn(self.axes[index], [value])[0]
         return turn, shift
 
-    def twists(self, index: int, axis: Array) -> list[tuple[Array, Array]]:
-        """(angular, linear) (..., 3) of a body's frame for a unit of each of its joint's velocities, `axis` being the joint's."""
-        found = [(0 * axis, 0 * axis) for _ in range(self.mechanism.joints[index].type.nv)]
-        for step in self.motions[index]:
+    def twists(self, index: int, turn: Array) -> list[tuple[Array, Array]]:
+        """(angular, linear) (..., 3) of a body's frame for a unit of each of its joint's velocities.
+
+        `turn` (..., 3, 3) leads from the body's axes to those that the answer is in.
+        """
+        kind, still = self.mechanism.joints[index].type, 0 * turn[..., 0]
+        if kind.along is not None:
+            return [(turn[..., along], still) if velocity.unit == "rad" else (still, turn[..., along])
+                    for along, velocity in zip(kind.along, kind.velocities, strict=True)]
+        axis = times(turn, self.axes[index])
+        found = [(still, still) for _ in range(kind.nv)]
+        for step in self.mechanism.joints[index].about_axis:
             moved = axis if step.rate == 1 else axis * self.scalars.constant(step.rate)
             angular, linear = found[step.of]
             found[step.of] = (angular, linear + moved) if isinstance(step, Sliding) else (angular + moved, linear)
@@ -194,11 +254,16 @@ class Motion:
         """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k entries of v in `supports[body]`."""
         angular, linear = [], []
         for j in self.ways[body]:
-            for turning, sliding in self.twists(j, times(placed[j].turn[0], self.axes[j])):
+            for turning, sliding in self.twists(j, placed[j].turn[0]):
                 both = np.broadcast_arrays(turning, sliding + cross(turning, point - placed[j].shift[0]))
                 angular.append(both[0])
                 linear.append(both[1])
         return stack(angular), stack(linear)
+
+    def first_of(self, k: int) -> int:
+        """The first entry of v that turns with what entry k moves: k itself, or that of its joint where this has no axis."""
+        joint, of = self.mechanism.dofs[k]
+        return k if self.mechanism.joints[joint].type.directed else k - of
 
     def frame_placement(self, placed: Sequence[Placement], q: Array) -> tuple[Array, Array]:
         if self.frame is None:

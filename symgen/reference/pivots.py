@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from symgen.mechanism import BASE
-from symgen.reference.arrays import identity, skew, transposed
+from symgen.reference.arrays import identity, skewed, transposed
 from symgen.reference.motion import Carried, Motion
 from symgen.reference.precision import Array
 
@@ -50,7 +50,7 @@ def pivots(reference: Motion, q: Array, payload: Array | None = None) -> Iterato
         met[part.body] = met[part.body] + _rigid(reference, part)[..., None, :, :]
     for body in reversed(range(len(mechanism.bodies))):
         parent, own, here = mechanism.joints[body].parent, mechanism.v_slices[body], met[body]
-        twists = dict(zip(range(own.start, own.stop), reference.twists(body, reference.axes[body]), strict=True))
+        twists = dict(zip(range(own.start, own.stop), reference.twists(body, identity(reference.scalars)), strict=True))
         for k, twist in reversed(twists.items()):
             h = np.concatenate(twist)
             felt = here @ h                                # P h, I_c h
@@ -72,7 +72,7 @@ def _spread(inertia: Array, twist: tuple[Array, Array]) -> Array:
 
 def _rigid(reference: Motion, part: Carried) -> Array:
     """(..., 6, 6) of a part about its body's origin: (moment, force) = it times (angular, linear)."""
-    mass, arm = part.mass[..., None, None], _skew(part.centre)
+    mass, arm = part.mass[..., None, None], skewed(part.centre)
     whole = mass * identity(reference.scalars)
     return np.concatenate([np.concatenate([part.inertia - mass * (arm @ arm), mass * arm], axis=-1),
                            np.concatenate([-mass * arm, whole], axis=-1)], axis=-2)
@@ -82,10 +82,5 @@ def _inward(reference: Motion, body: int, q: Array) -> Array:
     """X (..., 6, 6): the twist of a body at its origin, in its axes, for one of its parent."""
     turn, shift = reference.across(body, q)
     turn = np.broadcast_to(turn, (*q.shape[:-1], 3, 3))
-    back, lever = transposed(turn), -transposed(turn) @ _skew(shift)
+    back, lever = transposed(turn), -transposed(turn) @ skewed(shift)
     return np.concatenate([np.concatenate([back, 0 * back], axis=-1), np.concatenate([lever, back], axis=-1)], axis=-2)
-
-
-def _skew(a: Array) -> Array:
-    """(..., 3) → (..., 3, 3)."""
-    return np.moveaxis(skew(np.moveaxis(a, -1, 0)), (0, 1), (-2, -1))

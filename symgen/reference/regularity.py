@@ -80,13 +80,13 @@ def loss(mechanism: Mechanism, payload: str | None = None) -> Loss | None:
 
 
 def _loss_at(reference: Reference, q: Any, load: Any, digits: int) -> Loss | None:
-    scalars, joints = reference.scalars, reference.mechanism.joints
+    scalars, mechanism = reference.scalars, reference.mechanism
     with scalars.working():
         least, nothing = (scalars.constant(x) for x in (LEAST_PIVOT, NOTHING))
         for k, free, held, spread in pivots(reference, scalars.array(q), None if load is None else scalars.array(load)):
             feels, whole, zero = abs(free[0]), abs(held[0]), nothing * abs(spread[0])
             if not feels > least * whole + zero:
-                return Loss(joints[k].name, _part(feels, whole, least * whole + zero, zero), digits)
+                return Loss(mechanism.joints[mechanism.dofs[k][0]].name, _part(feels, whole, least * whole + zero, zero), digits)
         return None
 
 

@@ -1,7 +1,8 @@
 """States to check at: seeded, inside the declared limits, and exact in every real type.
 
 Each number is k/1024: a terminating decimal that float, double and a ball of any precision hold exactly, so one exact
-answer serves the check of the algebra and that of both floating-point types.
+answer serves the check of the algebra and that of both floating-point types. A unit quaternion is the exception: no others than
+the 24 with entries 0, ±1/2 and ±1 are exact in binary, so it is rational, and each of its entries is rounded where C takes it.
 """
 
 from __future__ import annotations
@@ -35,9 +36,12 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
         return Fraction(random.randint(int(first), int(last)), GRID) if first <= last else Fraction(round(low * GRID), GRID)
 
     def positions(joint: Joint) -> list[Fraction]:
-        if joint.type.nq > 1:   # no description limits one of several coordinates
-            return [between(*coordinate.usual) for coordinate in joint.type.positions]
-        return [position(joint)]
+        if joint.type.nq == 1:
+            return [position(joint)]
+        drawn = [between(*coordinate.usual) for coordinate in joint.type.positions]   # no description limits one of several
+        if (first := joint.type.quaternion) is not None:
+            drawn[first:first + 4] = _unit(drawn[first:first + 3], drawn[first + 3] > 0)
+        return drawn
 
     def position(joint: Joint) -> Fraction:
         low, high = joint.limits.lower, joint.limits.upper
@@ -57,6 +61,14 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
     if wrench is not None:
         states["wrench"] = [[between(*_FORCE) for _ in range(6)] for _ in range(count)]
     return {name: _exact(rows) for name, rows in states.items()}
+
+
+def _unit(u: list[Fraction], positive: bool) -> list[Fraction]:
+    """A rational point of the unit sphere, seen from its pole at (3/2) u: a quaternion x y z w."""
+    u = [Fraction(3, 2) * x for x in u]
+    square = sum((x * x for x in u), Fraction(0))
+    w = (1 - square) / (1 + square)
+    return [*(2 * x / (1 + square) for x in u), w if positive else -w]
 
 
 def _load(random: Random) -> list[Fraction]:

@@ -19,7 +19,7 @@ from symgen.joints import joint_type
 from symgen.mechanism import Mechanism
 from symgen.programs import making
 from symgen.report.pose import middle, skeleton
-from symgen.report.show import facts
+from symgen.report.show import counted, facts
 from symgen.report.sparsity import pictures
 from symgen.report.tree import draw
 from symgen.verification.report import Check, Report
@@ -43,7 +43,8 @@ def report(mechanism: Mechanism, out: str | os.PathLike[str], *, states: int = 1
     tell("drawing", 1, 1)
     described = facts(mechanism)
     text = backends.render(
-        "report", "page.html.j2", version=__version__, robot=described, tree=draw(mechanism), pose=_pose(mechanism),
+        "report", "page.html.j2", version=__version__, robot=described, counted=counted(mechanism), tree=draw(mechanism),
+        pose=_pose(mechanism),
         mass=sum(body["mass"] for body in described["bodies"]), joints=_joints(described), links=_links(described),
         warnings=[note for note in described["notes"] if note["kind"] == "warning"],
         notes=[note for note in described["notes"] if note["kind"] != "warning"], costs=costs, sparsity=pictures(mechanism),
@@ -58,7 +59,8 @@ def report(mechanism: Mechanism, out: str | os.PathLike[str], *, states: int = 1
 
 def _pose(mechanism: Mechanism) -> dict[str, Any]:
     q = middle(mechanism)
-    words = "Every joint in the middle of its range, or at 0 where it has none." if any(q) else "Every joint at 0."
+    ranged = q != [float(x) for joint in mechanism.joints for x in joint.type.neutral]
+    words = "Every joint in the middle of its range, or at 0 where it has none." if ranged else "Every joint at 0."
     return {"drawn": skeleton(mechanism, q), "words": words}
 
 
@@ -66,11 +68,12 @@ def _joints(described: dict[str, Any]) -> list[list[str]]:
     """Index, name, type, parent → child, axis, range."""
     found = []
     for i, joint in enumerate(described["joints"]):
-        unit = joint_type(joint["type"]).positions[0].unit
+        kind = joint_type(joint["type"])
         low, high = joint["limits"]["lower"], joint["limits"]["upper"]
         found.append([str(i), joint["name"], joint["type"], f"{joint['parent']} → {joint['child']}",
-                      " ".join(_figure(x) for x in joint["axis"]),
-                      "none" if low is None and high is None else f"{_figure(low)} … {_figure(high)} {unit}"])
+                      " ".join(_figure(x) for x in joint["axis"]) if joint["axis"] else "none",
+                      "none" if kind.nq > 1 or (low is None and high is None)
+                      else f"{_figure(low)} … {_figure(high)} {kind.positions[0].unit}"])
     return found
 
 

@@ -16,6 +16,8 @@ WIDTH, HEIGHT, MARGIN = 480.0, 400.0, 44.0
 AZIMUTH, ELEVATION = radians(-50), radians(20)
 AXIS, HEAVIEST, NEAR = 17.0, 15.0, 13.0
 """Pixels: half a joint's axis; radius of the greatest mass; two joints nearer than this share a label."""
+DOT, RING, SIDE = 4.5, 8.5, 13.0
+"""Pixels: radius of a joint's dot, of the ring around one that turns any way; side of the square of one that moves freely."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,23 @@ class Skeleton:
     strokes: tuple[Stroke, ...]
     turning: tuple[Spot, ...]
     sliding: tuple[Spot, ...]
+    balls: tuple[Spot, ...]
+    bodies: tuple[Spot, ...]
+    """Upper left corners of squares, `r` wide."""
     masses: tuple[Spot, ...]
     labels: tuple[Spot, ...]
     metres: float
+    ring: float = RING
 
 
 def middle(mechanism: Mechanism) -> list[float]:
-    """q (NQ,) in rad or m: the middle of each joint's range, zero where it has none."""
-    ranges = ((joint.limits.lower, joint.limits.upper) for joint in mechanism.joints)
-    return [0.0 if low is None or high is None else float(low + high) / 2 for low, high in ranges]
+    """q (NQ,) in rad or m: the middle of each joint's range; where it has none, what leaves its body in its own frame."""
+    found: list[float] = []
+    for joint in mechanism.joints:
+        low, high = joint.limits.lower, joint.limits.upper
+        ranged = joint.type.nq == 1 and low is not None and high is not None
+        found += [float(low + high) / 2] if ranged and low is not None and high is not None else map(float, joint.type.neutral)
+    return found
 
 
 def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
@@ -77,16 +87,17 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
         return round(WIDTH / 2 + x, 1), round(HEIGHT / 2 - y, 1)
 
     strokes: list[Stroke] = []
-    turning: list[Spot] = []
-    sliding: list[Spot] = []
+    signs: dict[str, list[Spot]] = {"hinge": [], "slider": [], "ball": [], "body": []}
     for i, joint in enumerate(mechanism.joints):
         start = origin if joint.parent == BASE else places[joint.parent]
         strokes.append(Stroke(*at(start), *at(places[i]), "link"))
-        axis = turns[i] @ np.array([float(x) for x in joint.axis])
-        axis = axis / np.linalg.norm(axis) * AXIS * size
-        strokes.append(Stroke(*at(places[i] - axis), *at(places[i] + axis), "axis"))
-        (turning if joint.type.drawn == "hinge" else sliding).append(Spot(*at(places[i]), 4.5, ""))
-    leaves = set(range(mechanism.nv)) - set(mechanism.parents)
+        if joint.type.directed:
+            axis = turns[i] @ np.array([float(x) for x in joint.axis])
+            axis = axis / np.linalg.norm(axis) * AXIS * size
+            strokes.append(Stroke(*at(places[i] - axis), *at(places[i] + axis), "axis"))
+        signs[joint.type.drawn].append(Spot(*at(places[i]), DOT, ""))
+    squares = tuple(Spot(round(spot.x - SIDE / 2, 1), round(spot.y - SIDE / 2, 1), SIDE, "") for spot in signs["body"])
+    leaves = set(range(len(places))) - set(mechanism.parents)
     strokes += [Stroke(*at(places[i]), *at(centre), "leaf") for i, _, centre in weighed if i in leaves]
     x, y = at(origin)
     strokes.append(Stroke(x - 14, y, x + 14, y, "base"))
@@ -97,7 +108,8 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
     left, foot = 12.0, HEIGHT - 12
     strokes.append(Stroke(left, foot, round(left + metres / size, 1), foot, "scale"))
     labels = [*_labels([at(place) for place in places]), Spot(left, foot - 7, 0.0, f"{metres:g} m")]
-    return Skeleton(WIDTH, HEIGHT, tuple(strokes), tuple(turning), tuple(sliding), tuple(masses), tuple(labels), metres)
+    return Skeleton(WIDTH, HEIGHT, tuple(strokes), tuple(signs["hinge"]), tuple(signs["slider"]), tuple(signs["ball"]), squares,
+                    tuple(masses), tuple(labels), metres)
 
 
 def _view() -> Array:

@@ -34,8 +34,7 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     `whole`: no name is cut, however wide that makes a line.
     """
     mass = sum(float(body.mass) for body in mechanism.bodies)
-    joints = "1 joint" if mechanism.nq == 1 else f"{mechanism.nq} joints"
-    head = f"{mechanism.name}: {joints}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
+    head = f"{mechanism.name}: {counted(mechanism)}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
     lines = [*_wrapped(head, whole), *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []), ""]
     names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
     room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
@@ -49,6 +48,15 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
             lines += ["", f"{title} ({len(texts)})" if len(texts) > 1 else title]
             lines += [line for text in texts for line in _wrapped(text, whole, "  ")]
     return "\n".join(lines) + "\n"
+
+
+def counted(mechanism: Mechanism) -> str:
+    """The number of joints, and those of the entries of q and v where they are others."""
+    n = len(mechanism.joints)
+    others = (("coordinate", mechanism.nq), ("velocit", mechanism.nv)) if {mechanism.nq, mechanism.nv} != {n} else ()
+    words = {"velocit": ("velocity", "velocities")}
+    return ", ".join([f"{n} joint{'s' * (n != 1)}",
+                      *(f"{count} {words.get(what, (what, what + 's'))[count != 1]}" for what, count in others)])
 
 
 def _recorded(mechanism: Mechanism) -> list[dict[str, Any]]:
@@ -71,6 +79,8 @@ def _frames(mechanism: Mechanism) -> Iterator[str]:
         angles = (_figure(math.degrees(entry[a])) for a in ("gamma", "alpha", "offset"))
         rows.append((entry["link"], *(_figure(x) for x in entry["shift"]), *angles, " ".join(entry["kept"]) or "none"))
     yield from table(rows, texts=(0, 7))
+    if not all(joint.type.directed for joint in mechanism.joints):
+        yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
     yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"
 
 
@@ -94,7 +104,8 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
                 "child": body.name,
                 "q": first_and_count(mechanism.q_slices[i]),
                 "v": first_and_count(mechanism.v_slices[i]),
-                "axis": [float(c) for c in joint.axis],
+                **_entries(joint),
+                "axis": [float(c) for c in joint.axis] if joint.type.directed else None,
                 "limits": {n: None if v is None else float(v) for n, v in _limits(joint)},
                 "mimic": None if joint.mimic is None else {
                     "joint": joint.mimic.joint, "multiplier": float(joint.mimic.multiplier), "offset": float(joint.mimic.offset)},
@@ -114,6 +125,13 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
     }
 
 
+def _entries(joint: Joint) -> dict[str, list[str]]:
+    """What its entries of q and v are called, where it has several."""
+    kind = joint.type
+    named = {"q_names": kind.positions, "v_names": kind.velocities}
+    return {key: [one.name for one in own] for key, own in named.items()} if max(kind.nq, kind.nv) > 1 else {}
+
+
 def _part_facts(part: Part) -> dict[str, Any]:
     axes, centre = _placed(part.pose)
     return {"link": part.link, "mass": float(part.mass), "centre": list(centre), "axes": [list(row) for row in axes],
@@ -127,10 +145,10 @@ def _limits(joint: Joint) -> list[tuple[str, Any]]:
 def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
     """One line a joint. An only child stays in its parent's column, so that a long chain does not run off the page."""
     rows = [(mechanism.base, "base", "", f"{_figure(sum(float(p.mass) for p in mechanism.base_parts))} kg")]
-    digits = len(str(mechanism.nq - 1))
+    digits = len(str(len(mechanism.joints) - 1))
     for prefix, index in _branches(mechanism):
         joint, body = mechanism.joints[index], mechanism.bodies[index]
-        what = f"{joint.kind} {_axis(joint.axis)}{_numbers(joint)}"
+        what = f"{joint.kind}{f' {_axis(joint.axis)}' * joint.type.directed}{_numbers(joint)}"
         rows.append((f"{prefix}{index:>{digits}} {joint.name} → {body.name}", what, _range(joint),
                      f"{_figure(float(body.mass))} kg"))
     room = [max(len(row[i]) for row in rows) for i in range(4)]
@@ -141,7 +159,7 @@ def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
 
 def _branches(mechanism: Mechanism) -> Iterator[tuple[str, int]]:
     """(prefix drawn in box characters, joint index), each parent before its children."""
-    children: dict[int, list[int]] = {i: [] for i in range(BASE, mechanism.nq)}
+    children: dict[int, list[int]] = {i: [] for i in range(BASE, len(mechanism.joints))}
     for i, parent in enumerate(mechanism.parents):
         children[parent].append(i)
     stack = [("", "", BASE)]  # (prefix of this line, prefix of the lines below it, body)
@@ -203,7 +221,7 @@ def _numbers(joint: Joint) -> str:
 
 def _range(joint: Joint) -> str:
     limits = joint.limits
-    if limits.lower is None and limits.upper is None:
+    if joint.type.nq > 1 or (limits.lower is None and limits.upper is None):   # a range is one coordinate's
         return "no limits" if joint.type.limited else "unlimited"
     low, high = ("" if v is None else f"{float(v):.4g}" for v in (limits.lower, limits.upper))
     return f"{low} … {high} {joint.type.positions[0].unit}"

@@ -84,17 +84,15 @@ MEANING = {
 
 
 def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
-    reference, n = Reference(mechanism, FLOAT), mechanism.nv
+    reference, n = Reference(mechanism, FLOAT), len(mechanism.bodies)
     placed = reference.placements(q[None])
     turns, places = [p.turn[0].reshape(3, 3) for p in placed], [p.shift[0].reshape(3) for p in placed]
-    phi, inertia, H = np.zeros((6 * n, 6 * n)), np.zeros((6 * n, 6 * n)), np.zeros((n, 6 * n))
-    for j in range(n):   # a body a joint of one degree of freedom, as the paper has them
-        for i in reference.supports[j]:
+    phi, inertia, H = np.zeros((6 * n, 6 * n)), np.zeros((6 * n, 6 * n)), np.zeros((mechanism.nv, 6 * n))
+    for j, own in enumerate(mechanism.v_slices):
+        for i in reference.ways[j]:
             way, turn = turns[i].T @ (places[j] - places[i]), turns[i].T @ turns[j]
             phi[6 * i:6 * i + 6, 6 * j:6 * j + 6] = np.block([[turn, skew(way) @ turn], [np.zeros((3, 3)), turn]])
-        axis = np.array([float(x) for x in mechanism.joints[j].axis])
-        (twist,) = reference.twists(j, axis / np.linalg.norm(axis))
-        H[j, 6 * j:6 * j + 6] = np.concatenate(twist)
+        H[own, 6 * j:6 * j + 6] = [np.concatenate(twist) for twist in reference.twists(j, np.eye(3))]
     for part in reference.parts():
         h = skew(part.centre)
         at = slice(6 * part.body, 6 * part.body + 6)

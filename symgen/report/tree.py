@@ -37,7 +37,7 @@ class Drawing:
 
 def draw(mechanism: Mechanism) -> Drawing:
     """The base on top, then depth first. A chain runs straight down; where it branches, each child starts a level further in."""
-    children: dict[int, list[int]] = {i: [] for i in range(BASE, mechanism.nv)}
+    children: dict[int, list[int]] = {i: [] for i in range(BASE, len(mechanism.joints))}
     for i, parent in enumerate(mechanism.parents):
         children[parent].append(i)
     rows: list[Row] = []

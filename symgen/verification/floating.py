@@ -3,10 +3,10 @@
 The unit is eps times the natural size of the answer: the sum of its terms' absolute values (`symgen.verification.sizes`). For
 functions that solve with M it is the size that a residual is relative to. A straight-line program without divisions returns the
 exact sum of its terms, each multiplied by at most `depth` factors 1 + δ with |δ| ≤ eps/2 (Higham, Accuracy and Stability of
-Numerical Algorithms, lemma 3.1). Its constants and its sines carry one more each. So the error is at most about `depth` units,
-and far less in the mean. The states are exact in both real types, so they bring no error. An elimination of a positive definite
-matrix lets nothing grow, so its backward error is as small (theorem 10.4 there). The determinant inherits cond M times the
-relative error of M.
+Numerical Algorithms, lemma 3.1). Its constants, its sines and the quaternions among its arguments carry one more each. So the
+error is at most about `depth` units, and far less in the mean. All else of a state is exact in both real types, and brings no
+error. An elimination of a positive definite matrix lets nothing grow, so its backward error is as small (theorem 10.4 there). The
+determinant inherits cond M times the relative error of M.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
 from symgen.verification.log_sizes import trace
 from symgen.verification.report import Check, lost_digits
-from symgen.verification.residuals import distances, worst
+from symgen.verification.residuals import RESIDUALS, distances, worst
 from symgen.verification.truth import Truth
 
 
 def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> float:
-    """The bound in units: `depth`, one for the constants, and those of a sine, whose last place is a unit or less.
+    """The bound in units: `depth`, one for the constants, one for quaternions, and those of a sine, whose last place is a unit
+    or less.
 
     Where a method's terms are larger than those, it may lose digits in proportion: `symgen.programs.choosing.terms`.
     """
     larger = terms(truth.mechanism, program.method, truth.links["payload"])
-    return float(program.depth + 1 + printer().ulps[text.trig]) * larger
+    return float(program.depth + 1 + bool(program.quaternions) + printer().ulps[text.trig]) * larger
 
 
 def differs(program: Program, truth: Truth) -> bool:
@@ -47,9 +48,9 @@ def differs(program: Program, truth: Truth) -> bool:
 def check_floating(program: Program, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
 
-    An answer that loses its digits is not judged. There are two cases. The bound is more than `symgen.reals.LOST` of the terms,
+    An answer that loses its digits is not judged. There are three cases. The bound is more than `symgen.reals.LOST` of the terms,
     and bounds nothing. Or it is more than that share of the answer that the terms leave over, and the answer was seen to be off
-    by as much.
+    by as much. Or all terms of a result are below the smallest normal number of the type.
     """
     results = run(truth.arguments(program.function, truth.floats))
     units, where, allowed = 0.0, "", allowance(program, truth, text)
@@ -64,6 +65,9 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
     with truth.scalars.working():
         for name, found in distances(program.function, entered, truth, differs(program, truth)).items():
             error, state = worst(found.difference, found.size * REALS[program.real].eps)
+            if name not in RESIDUALS and 0 < float(found.terms.min()) < float(REALS[program.real].least):
+                small = f"{name} is below the smallest number that a {program.real} holds with all its digits"
+                return Check("floating", label, error, allowed, " eps", f"{name}, state {state}", small, True)
             if error >= units:
                 units, where = error, f"largest in {name}, state {state}"
             if not none and loses(allowed * found.loss, program.real) and found.seen > LOST:

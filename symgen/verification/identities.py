@@ -44,6 +44,10 @@ class Functions:
             self._known[function] = self.runners[function](self.truth.arguments(function, self.states))
         return self._known[function]
 
+    def moved(self, step: Array) -> Array:
+        """q ⊕ δ."""
+        return self.truth.reference.moved(self.states["q"], step)
+
     def at_rest(self, *names: str) -> dict[str, Array]:
         """Zeros for these arguments, and for a wrench if there is one. Only gravity is then left."""
         return {name: 0 * self.states[name] for name in (*names, "wrench") if name in self.states}
@@ -104,8 +108,8 @@ def _log_determinant(f: Functions) -> Distance:
 
 def _slope_of_the_log_determinant(f: Functions) -> Distance:
     """Central differences along v as below."""
-    h, q, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["q"], f.states["v"]
-    up, down = (f("mass_matrix_log_determinant", q=q + v * s)["logdet"] for s in (h, -h))
+    h, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["v"]
+    up, down = (f("mass_matrix_log_determinant", q=f.moved(v * s))["logdet"] for s in (h, -h))
     slope = (f("mass_matrix_log_determinant_gradient")["grad"] * v).sum(axis=-1)
     size = (f.truth.sizes.of("mass_matrix_log_determinant_gradient", "grad") * np.abs(f.truth.floats["v"])).sum(axis=-1)
     size = size + f.truth.sizes.of("mass_matrix_log_determinant", "logdet")   # where no angle enters, that of the slope is zero
@@ -140,8 +144,8 @@ def _both_biases(f: Functions) -> Distance:
 
 def _jacobian_is_the_derivative(f: Functions) -> Distance:
     """Central differences with h = 1e-25 along v: their error, of order h², stays below the tolerance."""
-    h, q, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["q"], f.states["v"]
-    up, down = (f("forward_kinematics", q=q + v * s) for s in (h, -h))
+    h, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["v"]
+    up, down = (f("forward_kinematics", q=f.moved(v * s)) for s in (h, -h))
     twist = times(f("jacobian")["J"], v)
     spin = (up["R"] - down["R"]) / (2 * h) @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
     rate = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
@@ -162,8 +166,8 @@ def _operational_inertia(f: Functions) -> Distance:
 
 def _acceleration_of_the_frame(f: Functions) -> Distance:
     """alpha_tip = J a + J̇ v, J̇ along v by central differences with h = 1e-25 as below."""
-    h, q, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["q"], f.states["v"]
-    up, down = (f("jacobian", q=q + v * s)["J"] for s in (h, -h))
+    h, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["v"]
+    up, down = (f("jacobian", q=f.moved(v * s))["J"] for s in (h, -h))
     moving = times(f("jacobian")["J"], f("forward_dynamics")["a"]) + times((up - down) / (2 * h), v)
     return f("link_accelerations")["alpha_tip"] - moving, f.truth.sizes.tip_acceleration()
 

@@ -57,7 +57,7 @@ def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> A
         moment = np.asarray(inertia)[..., None] * turns * (turns @ solved @ turns)[:, None]
         terms[:, support] += 2 * (np.einsum("sij,sj->si", bent, force) + moment)
     aside = STEP * np.eye(truth.mechanism.nv)[:, None, :]
-    up, down = (truth.rough.mass_matrix(truth.floats["q"] + way, truth.load) for way in (aside, -aside))
+    up, down = (truth.rough.mass_matrix(truth.rough.moved(truth.floats["q"], way), truth.load) for way in (aside, -aside))
     rates = np.abs(inverse @ ((up - down) / (2 * STEP)) @ inverse)
     return np.asarray(terms + np.einsum("sj,isjk,sk->si", roots, rates, roots))
 

@@ -110,7 +110,7 @@ class Sizes:
         """Sizes of the mass matrix' diagonal entries (count, NV). That of M_jk is at most the root of the product of two of
         them.
         """
-        total = np.zeros(self.truth.floats["q"].shape)
+        total = np.zeros(self.truth.floats["v"].shape)
         for support, turns, levers, mass, inertia in self.parts:
             total[:, support] += levers * levers * np.asarray(mass)[..., None] + turns * np.asarray(inertia)[..., None]
         return total
@@ -252,7 +252,10 @@ class Sizes:
 
 def _rates(mechanism: Mechanism, k: int) -> tuple[float, float]:
     joint, of = mechanism.dofs[k]
-    own = [step for step in mechanism.joints[joint].motions if step.of == of]
+    kind = mechanism.joints[joint].type
+    if not kind.directed:
+        return (1.0, 0.0) if kind.velocities[of].unit == "rad" else (0.0, 1.0)
+    own = [step for step in mechanism.joints[joint].about_axis if step.of == of]
     return (sum(abs(float(step.rate)) for step in own if isinstance(step, Turning)),
             sum(abs(float(step.rate)) for step in own if isinstance(step, Sliding)))
 

@@ -31,7 +31,9 @@ MOVES: dict[str, Callable[[Mapping[str, Fraction]], tuple[int, Fraction]]] = {
     "prismatic": lambda _: (0, Fraction(1)),
     "helical": lambda numbers: (1, numbers["pitch"]),
 }
-"""How far a joint turns about its axis and slides along it for a unit of its coordinate."""
+"""How far a joint of one coordinate turns about its axis and slides along it for a unit of that."""
+ALONG: dict[str, str] = {"planar": "xyC", "spherical": "ABC", "free": "xyzABC"}
+"""What a unit of each velocity of a joint without an axis is: a slide along x, y or z of its body, or a turn about A, B or C."""
 STEP = Fraction(1, 10**45)
 """Of a central difference: what it leaves out is some 1e-90 of the answer."""
 
@@ -150,14 +152,63 @@ class Recursion:
         self.mechanism = mechanism
         self.state = {name: vector(list(np.ravel(np.asarray(x, dtype=object)))) for name, x in state.items()}
         self.links = {"frame": frame, "payload": payload, "wrench": wrench}
-        self.n = len(mechanism.joints)
+        self.n = mechanism.nv
         self.axes = [unit(vector(joint.axis)) for joint in mechanism.joints]
         self.poses = [placed(joint.pose) for joint in mechanism.joints]
-        self.moves = [tuple(ball(Fraction(x)) for x in MOVES[joint.kind](dict(joint.parameters))) for joint in mechanism.joints]
+        self.columns = [self._columns(joint, axis) for joint, axis in zip(mechanism.joints, self.axes, strict=True)]
         self.matter = [[self._carried(part) for part in body.parts] for body in mechanism.bodies]
         self.nothing = vector([0] * self.n)
         if payload is not None and "payload" in self.state and mechanism.frame(payload).body != BASE:
             self.matter[mechanism.frame(payload).body].append(self._load(mechanism.frame(payload).pose))
+
+    def _columns(self, joint: Any, axis: Vector) -> list[tuple[Vector, Vector]]:
+        """(angular, linear) of the body's frame, in its axes, for a unit of each velocity of a joint."""
+        nothing, axes = vector((0, 0, 0)), [vector(row) for row in STILL]
+        if joint.kind == "cylindrical":
+            return [(axis, nothing), (nothing, axis)]
+        if joint.kind in ALONG:
+            return [(axes["ABC".index(k)], nothing) if k in "ABC" else (nothing, axes["xyz".index(k)]) for k in ALONG[joint.kind]]
+        turns, slides = MOVES[joint.kind](dict(joint.parameters))
+        return [(scaled(ball(Fraction(turns)), axis), scaled(ball(Fraction(slides)), axis))]
+
+    def _moved(self, i: int, q: Vector) -> tuple[Turned, Vector]:
+        """Axes and origin of the body in the joint's frame, by the joint's own coordinates."""
+        kind = self.mechanism.joints[i].kind
+        if kind == "spherical":
+            return turn(q[:3], ball(1), q[3]), vector((0, 0, 0))
+        if kind == "free":
+            return turn(q[3:6], ball(1), q[6]), q[:3]
+        if kind == "planar":
+            return turned_by(vector((0, 0, 1)), q[2]), [q[0], q[1], ball(0)]
+        if kind == "cylindrical":
+            return turned_by(self.axes[i], q[0]), scaled(q[1], self.axes[i])
+        turns, slides = (ball(Fraction(x)) for x in MOVES[kind](dict(self.mechanism.joints[i].parameters)))
+        return turned_by(self.axes[i], turns * q[0]), scaled(slides * q[0], self.axes[i])
+
+    def _twist(self, i: int, v: Vector) -> tuple[Vector, Vector]:
+        """(angular, linear) that a joint's velocities v (NV,) make."""
+        own = v[self.mechanism.v_slices[i]]
+        angular, linear = ([scaled(rate, column[part]) for rate, column in zip(own, self.columns[i], strict=True)]
+                           for part in (0, 1))
+        return plus(*angular), plus(*linear)
+
+    def advanced(self, q: Vector, k: int, step: Ball) -> Vector:
+        """q at which velocity k has been at work for a while: to the first order, which is all that differences need."""
+        i, of = self.mechanism.dofs[k]
+        kind, first, found = self.mechanism.joints[i].kind, self.mechanism.q_slices[i].start, list(q)
+        if kind not in ALONG:
+            return [x + step if n == first + of else x for n, x in enumerate(q)]
+        own, (spin, slide) = q[self.mechanism.q_slices[i]], (scaled(step, part) for part in self.columns[i][of])
+        shifted = out(self._moved(i, own)[0], slide)
+        if kind == "planar":
+            change = [shifted[0], shifted[1], spin[2]]
+        else:
+            x, y, z, w = own[-4:]
+            half = scaled(ball(Fraction(1, 2)), spin)
+            turned = [*plus(scaled(w, half), cross([x, y, z], half)), -dot([x, y, z], half)]
+            change = turned if kind == "spherical" else [*shifted, *turned]
+        found[self.mechanism.q_slices[i]] = plus(own, change)
+        return found
 
     def _carried(self, part: Any) -> Matter:
         R, centre = placed(part.pose)
@@ -178,23 +229,23 @@ class Recursion:
         rest = Moved([], [], ([vector(row) for row in STILL], vector((0, 0, 0))), vector((0, 0, 0)), vector((0, 0, 0)), lift)
         for i, joint in enumerate(self.mechanism.joints):
             before = rest if joint.parent == BASE else moved[joint.parent]
-            (fixed, at), axis, (turns, slides) = self.poses[i], self.axes[i], self.moves[i]
-            R = product(fixed, turned_by(axis, turns * q[i]))
-            p = plus(at, out(fixed, scaled(slides * q[i], axis)))
+            (fixed, at), (across, along) = self.poses[i], self._moved(i, q[self.mechanism.q_slices[i]])
+            R, p = product(fixed, across), plus(at, out(fixed, along))
+            (turning, sliding), (turned, slid) = self._twist(i, v), self._twist(i, a)
             carried = into(R, before.spin)
-            spin = plus(carried, scaled(turns * v[i], axis))
-            spinning = plus(into(R, before.spinning), cross(carried, scaled(turns * v[i], axis)), scaled(turns * a[i], axis))
+            spin = plus(carried, turning)
+            spinning = plus(into(R, before.spinning), cross(carried, turning), turned)
             swung = plus(before.pull, cross(before.spinning, p), cross(before.spin, cross(before.spin, p)))
-            pull = plus(into(R, swung), scaled(ball(2), cross(carried, scaled(slides * v[i], axis))), scaled(slides * a[i], axis))
+            pull = plus(into(R, swung), scaled(ball(2), cross(carried, sliding)), cross(turning, sliding), slid)
             inside, origin = before.seat
             moved.append(Moved(R, p, (product(inside, R), plus(origin, out(inside, p))), spin, spinning, pull))
         return moved
 
     def inward(self, moved: Sequence[Moved], pushed: bool) -> list[tuple[Vector, Vector]]:
         """(moment, force) on every body from its parent, at its origin in its axes; `pushed`: with the wrench from outside."""
-        borne = [(vector((0, 0, 0)), vector((0, 0, 0))) for _ in range(self.n)]
+        borne = [(vector((0, 0, 0)), vector((0, 0, 0))) for _ in moved]
         on = self.links["wrench"]
-        for i in reversed(range(self.n)):
+        for i in reversed(range(len(moved))):
             here, (moment, force) = moved[i], borne[i]
             for one in self.matter[i]:
                 c = one.centre
@@ -215,8 +266,8 @@ class Recursion:
 
     def forces(self, q: Vector, v: Vector, a: Vector, weights: bool, pushed: bool) -> Vector:
         borne = self.inward(self.outward(q, v, a, weights), pushed)
-        return [turns * dot(axis, moment) + slides * dot(axis, force)
-                for axis, (turns, slides), (moment, force) in zip(self.axes, self.moves, borne, strict=True)]
+        return [dot(angular, moment) + dot(linear, force)
+                for columns, (moment, force) in zip(self.columns, borne, strict=True) for angular, linear in columns]
 
     # -- what functions are made of ------------------------------------------------------------------------------------
 
@@ -253,9 +304,9 @@ class Recursion:
             path.add(body)
             body = self.mechanism.joints[body].parent
         _, point = self.seat(moved)
-        for i, (axis, (turns, slides)) in enumerate(zip(self.axes, self.moves, strict=True)):
+        for i, of in self.mechanism.dofs:
             R, origin = moved[i].seat
-            spin, along = scaled(turns, out(R, axis)), scaled(slides, out(R, axis))
+            spin, along = (out(R, part) for part in self.columns[i][of])
             lever = plus(point, scaled(ball(-1), origin))
             both = [*spin, *plus(along, cross(spin, lever))]
             found.append(both if i in path else vector([0] * 6))
@@ -273,17 +324,15 @@ class Recursion:
     def gradient(self) -> Vector:
         inverse, found = self.M.inv(), []
         for i in range(self.n):
-            q = [list(self.state["q"]), list(self.state["q"])]
-            q[0][i], q[1][i] = q[0][i] + ball(STEP), q[1][i] - ball(STEP)
-            slope = (self.mass(q[0]) - self.mass(q[1])) * (1 / (2 * ball(STEP)))
+            up, down = (self.mass(self.advanced(self.state["q"], i, step)) for step in (ball(STEP), -ball(STEP)))
+            slope = (up - down) * (1 / (2 * ball(STEP)))
             traced = sum(((inverse * slope)[k, k] for k in range(self.n)), flint.arb(0))
             found.append(flint.arb(0) if traced.contains(0) else traced)   # of what does not change, a difference leaves a radius
         return found
 
     def answer(self, function: str) -> dict[str, list[Ball]]:
         """Results of a function of `symgen.functions` by name, flat."""
-        q = self.state["q"]
-        return ANSWERS[function](self, q)
+        return ANSWERS[function](self, self.state["q"])
 
     def linked(self) -> dict[str, list[Ball]]:
         moved = self.outward(self.state["q"], self.v, self.accelerations, False)

@@ -75,6 +75,8 @@ def part(random: Random, link: str, square: bool, reach: float, flat: bool) -> P
     return Part(link, compose(at, turned), mass, moments)
 
 
+MOST = 8
+"""Velocities of a robot: a derivation in which all of them meet takes a minute with twice as many."""
 SHAPES: dict[str, Callable[[Random, int], int]] = {
     "chain": lambda _, i: i - 1,
     "tree": lambda random, i: random.randint(BASE, i - 1),
@@ -84,13 +86,15 @@ SHAPES: dict[str, Callable[[Random, int], int]] = {
 
 
 def mechanism(random: Random, count: int | None = None) -> Mechanism:
-    """One to four joints, seldom more than three."""
+    """One to four joints, seldom more than three; less where they would have more than MOST velocities."""
     n = count or random.choices((1, 2, 3, 4), (2, 5, 4, 1))[0]
     shape = random.choice([*SHAPES] if n > 1 else ["chain"])
     square, flat = random.random() < 0.4, random.random() < 0.15
     reach = random.choice((0.5, 0.5, 0.5, 0.05, 5.0))
     alike = random.random() < 0.15   # a gantry, an arm of screws: M then knows nothing of what no joint moves
     names = ["revolute"] * n if flat else [random.choice(kinds())] * n if alike else random.choices(kinds(), k=n)
+    while n > 1 and sum(joint_type(kind).nv for kind in names) > MOST:
+        names, n = names[:-1], n - 1
     joints, bodies, frames = [], [], []
     before: Vector3 = Z_AXIS
     for i, kind in enumerate(names):
@@ -101,7 +105,9 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
         before = along
         numbers = tuple((p.name, random.choice((1, -1)) * (abs(decimal(random, 0.3)) + Fraction(1, 1000)))
                         for p in joint_type(kind).parameters)
-        joints.append(Joint(f"j{i}", kind, SHAPES[shape](random, i), at, along, limits(random), parameters=numbers))
+        along, ends = (along if joint_type(kind).directed else Z_AXIS), limits(random)
+        ends = ends if joint_type(kind).nq == 1 else Limits()   # no description limits one of several
+        joints.append(Joint(f"j{i}", kind, SHAPES[shape](random, i), at, along, ends, parameters=numbers))
         inner = i + 1 < n and random.random() < 0.12
         parts = () if inner else tuple(part(random, f"b{i}_{k}", square, reach, flat) for k in range(random.choice((1, 1, 1, 2))))
         bodies.append(Body(f"b{i}", parts))

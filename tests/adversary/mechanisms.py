@@ -26,6 +26,7 @@ from symgen.certificate import checked_floors
 from symgen.errors import RequestError, SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
+from symgen.measuring.peers import pinocchio as peer
 from symgen.mechanism import BASE, Mechanism
 from symgen.options import ProgramOptions, TextOptions
 from symgen.programs import making
@@ -60,7 +61,7 @@ class Second(Truth):
         if function not in self._known:
             shapes = {r.name: r.sizes(self.mechanism.sizes) for r in FUNCTIONS[function].results}
             try:
-                self._known[function] = _newton_euler.answers(self.mechanism, function, self.balls, max(DIGITS, self.working),
+                self._known[function] = _newton_euler.answers(self.mechanism, function, self.states, max(DIGITS, self.working),
                                                               shapes, **self.links)
             except ZeroDivisionError:
                 raise TooFewDigits("the recursion's mass matrix is singular") from None
@@ -168,31 +169,22 @@ class Built(pinocchio_answers.Model):
     def __init__(self, mechanism: Mechanism, frame: str, payload: str | None, state: Mapping[str, Array]) -> None:
         import pinocchio as pin
 
-        self.pin: Any = pin
-        self.model, ids = pin.Model(), {BASE: 0}
+        model, ids = pin.Model(), {BASE: 0}
         with flint.ctx.workdps(50):
             at = _newton_euler.Recursion(mechanism, state, frame, payload)
             for i in _depth_first(mechanism):
                 joint = mechanism.joints[i]
-                axis, (turns, slides) = np.array(at.axes[i], dtype=float), (float(x) for x in at.moves[i])
-                kind = pin.JointModelPrismaticUnaligned(axis) if not turns else \
-                    pin.JointModelRevoluteUnaligned(axis) if not slides else pin.JointModelHelicalUnaligned(axis, slides)
-                index = ids[i] = self.model.addJoint(ids[joint.parent], kind, _seat(pin, at.poses[i]), joint.name)
+                moved = peer.joint_model(pin, joint)
+                index = ids[i] = model.addJoint(ids[joint.parent], moved, _seat(pin, at.poses[i]), joint.name)
                 for one in at.matter[i]:
                     inertia = pin.Inertia(float(one.mass), np.array(one.centre, dtype=float), np.array(one.moments, dtype=float))
-                    self.model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
+                    model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
             on = mechanism.frame(frame)
             seat = _seat(pin, _newton_euler.placed(on.pose))
-            self.frame = self.model.addFrame(pin.Frame(f"frame {frame}", ids[on.body], 0, seat, pin.FrameType.OP_FRAME))
+            number = model.addFrame(pin.Frame(f"frame {frame}", ids[on.body], 0, seat, pin.FrameType.OP_FRAME))
             mass = sum(float(one.mass) for each in at.matter for one in each)
-        self.model.gravity.linear = np.array([float(x) for x in mechanism.gravity])
-        self.weightless = self.model.copy()
-        self.weightless.gravity.linear = np.zeros(3)
-        self.data, self.light = self.model.createData(), self.weightless.createData()
+        super().__init__(model, mechanism, [ids[i] for i in range(len(mechanism.joints))], number)
         self.weight = max(float(np.linalg.norm(self.model.gravity.linear)), 1.0) * mass
-        self.ids = [ids[i] for i in range(mechanism.nv)]
-        self.joints = [self.model.joints[i] for i in self.ids]
-        self.order = np.array([joint.idx_v for joint in self.joints])
 
 
 def _seat(pin: Any, placed: tuple[Any, Any]) -> Any:

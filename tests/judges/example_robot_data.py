@@ -45,7 +45,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
-from tests.judges.pinocchio_answers import ERRORS, Model, Word
+from tests.judges.pinocchio_answers import ERRORS, Word, read
 
 TABLE = Path(__file__).with_suffix(".md")
 ROOT = Path(__file__).parents[2]
@@ -184,7 +184,7 @@ def snapped_text(text: str) -> str:
 def compare(mechanism: Mechanism, text: str, ours: Answers, say: Say) -> dict[str, float]:
     """Relative error per function, the largest over the states."""
     states = {name: values.astype(float) for name, values in draw_states(mechanism, STATES, seed=7).items()}
-    model = Model(text, mechanism, tip(mechanism))
+    model = read(text, mechanism, tip(mechanism))
     words = [Word(model, {name: values[k] for name, values in states.items()}) for k in range(STATES)]
     errors = {}
     for name, run in ours.runners.items():

@@ -8,14 +8,17 @@ makes the answer itself as uncertain as M is ill-conditioned; for what is made f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from symgen.mechanism import Mechanism
+from symgen.joints import Orienting, Placing
+from symgen.measuring.peers import pinocchio as peer
+from symgen.mechanism import BASE, Mechanism
+from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 
 Results = Mapping[str, Array]
@@ -24,40 +27,56 @@ NO_WEIGHT = 1e-10
 
 
 class Model:
-    """A Pinocchio model, spoken to in symgen's joint order and with one angle a continuous joint."""
+    """A Pinocchio model, spoken to in symgen's numbers: its joint `ids[i]` is our joint i, and `frame` is a frame's number."""
 
-    def __init__(self, text: str, mechanism: Mechanism, frame: str) -> None:
+    def __init__(self, model: Any, mechanism: Mechanism, ids: Sequence[int], frame: int) -> None:
         import pinocchio
 
         self.pin: Any = pinocchio
-        self.model = pinocchio.buildModelFromXML(text)
+        self.model, self.ids, self.frame = model, list(ids), frame
         self.model.gravity.linear = np.array([float(x) for x in mechanism.gravity])
-        self.weightless = pinocchio.buildModelFromXML(text)
+        self.weightless = self.model.copy()
         self.weightless.gravity.linear = np.zeros(3)
         self.data, self.light = self.model.createData(), self.weightless.createData()
         self.weight = 9.81 * sum(float(body.mass) for body in mechanism.bodies)
-        ids = {name: i + 1 for i, name in enumerate(list(self.model.names)[1:])}
-        ours = [joint.name for joint in mechanism.joints]
-        if sorted(ids) != sorted(ours):
-            raise AssertionError(f"the joints differ: {sorted(set(ids) ^ set(ours))}")
-        self.ids = [ids[name] for name in ours]
-        self.joints = [self.model.joints[i] for i in self.ids]
-        self.order = np.array([joint.idx_v for joint in self.joints])
-        self.frame = self.model.getFrameId(frame, pinocchio.FrameType.BODY)
-        if self.frame >= self.model.nframes:
-            raise AssertionError(f"Pinocchio has no link '{frame}'")
+        self.places = peer.places(mechanism, self.model, self.ids)
+        self.order, self.position, self.velocity = self.places.order, self.places.position, self.places.velocity
 
-    def position(self, q: Array) -> Array:
-        """Pinocchio's q (nq,): (cos, sin) where it keeps an unbounded angle as a pair."""
-        out = np.zeros(self.model.nq)
-        for joint, value in zip(self.joints, q, strict=True):
-            out[joint.idx_q:joint.idx_q + joint.nq] = (value,) if joint.nq == 1 else (math.cos(value), math.sin(value))
-        return out
 
-    def velocity(self, v: Array) -> Array:
-        out = np.zeros(self.model.nv)
-        out[self.order] = v
-        return out
+ROOT = "root_joint"
+"""What Pinocchio calls the joint that it puts between the world and a description's root."""
+
+
+def read(text: str, mechanism: Mechanism, frame: str) -> Model:
+    """Pinocchio's own reading of a URDF, by the names of its joints, and `frame` of its links.
+
+    Where the first joint of the mechanism is a free one that the text does not have, the text is read on Pinocchio's free flyer.
+    """
+    import pinocchio
+
+    ours = [joint.name for joint in mechanism.joints]
+    model, first = pinocchio.buildModelFromXML(text), mechanism.joints[0]
+    if first.name not in list(model.names) and first.motions == (Placing(0), Orienting(3)):
+        model, ours[0] = pinocchio.buildModelFromXML(text, pinocchio.JointModelFreeFlyer()), ROOT
+    ids = {name: i + 1 for i, name in enumerate(list(model.names)[1:])}
+    if sorted(ids) != sorted(ours):
+        raise AssertionError(f"the joints differ: {sorted(set(ids) ^ set(ours))}")
+    found = model.getFrameId(frame, pinocchio.FrameType.BODY)
+    if found >= model.nframes:
+        raise AssertionError(f"Pinocchio has no link '{frame}'")
+    return Model(model, mechanism, [ids[name] for name in ours], found)
+
+
+def built(mechanism: Mechanism, frame: str) -> Model:
+    """A Pinocchio model built joint by joint from what was declared: what no URDF says can be judged as well."""
+    import pinocchio
+
+    model, ids = peer.built(mechanism)
+    on = mechanism.frame(frame)
+    seat = pinocchio.SE3(*Reference(mechanism).pose(on.pose))
+    body = ids[on.body] if on.body != BASE else 0
+    number = model.addFrame(pinocchio.Frame(f"frame {frame}", body, 0, seat, pinocchio.FrameType.OP_FRAME))
+    return Model(model, mechanism, ids, number)
 
 
 @dataclass
@@ -106,7 +125,7 @@ class Word:
         return np.array(full)[self.of.order]
 
     def pushed(self, a: Array) -> tuple[Array, Array]:
-        """(tau, wrenches (nv, 6) across the joints, moment first, in base axes at the joints' frames) of accelerations a."""
+        """(tau, wrenches (bodies, 6) across the joints, moment first, in base axes at the joints' frames) of accelerations a."""
         of = self.of
         tau = np.array(of.pin.rnea(of.model, of.data, self.q, self.v, of.velocity(a)))[of.order]
         of.pin.forwardKinematics(of.model, of.light, self.q)
@@ -115,7 +134,7 @@ class Word:
 
     @cached_property
     def moved(self) -> tuple[Array, Array]:
-        """(ω̇, v̇) of every joint's frame (nv, 6) and of the chosen frame (6,) at the acceleration that tau causes."""
+        """(ω̇, v̇) of every joint's frame (bodies, 6) and of the chosen frame (6,) at the acceleration that tau causes."""
         of = self.of
         of.pin.forwardKinematics(of.model, of.data, self.q, self.v, of.velocity(self.acceleration))
         of.pin.updateFramePlacements(of.model, of.data)

@@ -34,10 +34,10 @@ RELATIONS: dict[str, Relation] = {
         described.base_moved, described.units_rescaled, described.mirrored, described.renumbered, described.axes_reversed,
         described.zeros_moved, described.frames_turned, described.frames_slid, described.parts_split,
         described.everything_at_once, written.welded, written.in_urdf, written.locked, states.turned_round,
-        states.time_reversed, states.superposed, states.lagrange_obeyed, states.weight_has_a_potential, states.slopes_followed,
-        states.answers_fit, loads.payload_declared,
+        states.set_down_elsewhere, states.time_reversed, states.superposed, states.lagrange_obeyed,
+        states.weight_has_a_potential, states.slopes_followed, states.answers_fit, loads.payload_declared,
         loads.wrench_by_jacobian, loads.weight_turned_round, loads.base_accelerated, taken_apart.screw_apart,
-        taken_apart.chain_reversed, taken_apart.floating_reversed,
+        taken_apart.without_axes_apart, taken_apart.chain_reversed, taken_apart.floating_reversed,
     )
 }
 TOLERANCE = Fraction(1, 10**40)

@@ -204,5 +204,33 @@ def cross(a: Array, b: Array) -> Array:
                      a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)
 
 
+def moved(mechanism: Mechanism, q: Array, step: Array) -> Array:
+    """q ⊕ δ of one state, to the first order in δ. Inside the precision of the scalars."""
+    found = np.array(q)
+    for joint, of_q, of_v in zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True):
+        own, by = q[..., of_q], step[..., of_v]
+        if joint.type.along is None:
+            found[..., of_q] = own + by
+            continue
+        turning = np.array([velocity.unit == "rad" for velocity in joint.type.velocities])
+        spin, slide = 0 * by[..., [0, 0, 0]], 0 * by[..., [0, 0, 0]]
+        for k, along in enumerate(joint.type.along):
+            (spin if turning[k] else slide)[..., along] = by[..., k]
+        first = joint.type.quaternion
+        change = 0 * own
+        if first is None:   # a place in a plane, and an angle
+            c, s = np.cos(own[..., 2]), np.sin(own[..., 2])
+            change[..., 0], change[..., 1] = c * slide[..., 0] - s * slide[..., 1], s * slide[..., 0] + c * slide[..., 1]
+            change[..., 2] = spin[..., 2]
+        else:
+            u, w = own[..., first:first + 3], own[..., first + 3:]
+            change[..., first:first + 3] = (w * spin + cross(u, spin)) / 2
+            change[..., first + 3] = -(u * spin).sum(axis=-1) / 2
+            if first:
+                change[..., :3] = slide + 2 * (w * cross(u, slide) + cross(u, cross(u, slide)))
+        found[..., of_q] = own + change
+    return found
+
+
 def with_(states: States, **replaced: Any) -> States:
     return {**states, **replaced}

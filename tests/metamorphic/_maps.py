@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -18,15 +19,18 @@ ONE = Fraction(1)
 
 @dataclass(frozen=True)
 class Map:
-    """From the numbers of the old description to those of the new one, each joint having one coordinate.
+    """From the numbers of the `old` description to those of the new one.
 
-    New joint k is old joint `order[k]`, and old coordinates are multiplied by `scale` before `zero` is added. Lengths, masses
+    New joint k is old joint `order[k]`. Old coordinates are multiplied by `scale_q` before `zero` is added, old velocities by
+    `scale`. Lengths, masses
     and times are multiplied by their factors. The old base stands at `base` in the new one. Where `mirrored`, every point goes
     to the opposite side of the origin. Where not `origins`, the frames of the bodies stand elsewhere along the joints' axes.
     """
 
+    old: Mechanism
     order: tuple[int, ...]
     scale: tuple[Fraction, ...]
+    scale_q: tuple[Fraction, ...]
     zero: tuple[Fraction, ...]
     length: Fraction = ONE
     mass: Fraction = ONE
@@ -45,8 +49,10 @@ class Map:
         return Change(mechanism, links, self.arguments, self.results, self.comparable, amiss=amiss)
 
     def limits(self, joint: int, limits: Limits) -> Limits:
-        """Those of an old joint as the new one declares them."""
-        scale, zero = self.scale[joint], self.zero[joint]
+        """Those of an old joint as the new one declares them; of one with several coordinates there are none."""
+        if limits == Limits():
+            return limits
+        scale, zero = self.scale[self.old.v_slices[joint].start], self.zero[self.old.q_slices[joint].start]
         ends = [None if end is None else end * scale + zero for end in (limits.lower, limits.upper)]
         if scale < 0:
             ends.reverse()
@@ -56,7 +62,9 @@ class Map:
 
     def arguments(self, states: States, scalars: Scalars) -> States:
         with scalars.working():
-            found = {"q": self._joints(states["q"], scalars, power=1) + scalars.array([self.zero[i] for i in self.order]),
+            places = entries(self.old.q_slices, self.order)
+            found = {"q": states["q"][..., places] * scalars.array([self.scale_q[i] for i in places])
+                     + scalars.array([self.zero[i] for i in places]),
                      "v": self._joints(states["v"], scalars, ONE / self.time, 1),
                      "a": self._joints(states["a"], scalars, ONE / self.time**2, 1),
                      "tau": self._joints(states["tau"], scalars, self.action, -1),
@@ -81,8 +89,8 @@ class Map:
 
     def _joints(self, values: Array, scalars: Scalars, factor: Fraction = ONE, power: int = 1) -> Array:
         """Numbers of joints (..., NV), each multiplied by its scale to a power."""
-        by = scalars.array([factor * self.scale[i] ** power for i in self.order])
-        return values[..., list(self.order)] * by
+        places = entries(self.old.v_slices, self.order)
+        return values[..., places] * scalars.array([factor * self.scale[i] ** power for i in places])
 
     def _square(self, values: Array, scalars: Scalars, factor: Fraction, power: int) -> Array:
         swapped = np.swapaxes(self._joints(values, scalars, factor, power), -1, -2)
@@ -137,7 +145,13 @@ class Map:
         raise NotImplementedError(f"no relation knows how the result '{name}' goes over; say so here")
 
 
-def unchanged(count: int, **changes: object) -> Map:
-    """Of `count` joints, all as before but for `changes`."""
-    told: dict[str, object] = {"order": tuple(range(count)), "scale": (ONE,) * count, "zero": (Fraction(0),) * count}
-    return Map(**{**told, **changes})
+def unchanged(old: Mechanism, **changes: object) -> Map:
+    """All as before but for `changes`."""
+    told: dict[str, object] = {"order": tuple(range(len(old.joints))), "scale": (ONE,) * old.nv, "scale_q": (ONE,) * old.nq,
+                               "zero": (Fraction(0),) * old.nq}
+    return Map(old, **{**told, **changes})
+
+
+def entries(slices: Sequence[slice], joints: Iterable[int]) -> list[int]:
+    """Places in q or v of some joints, in their order."""
+    return [k for i in joints for k in range(slices[i].start, slices[i].stop)]

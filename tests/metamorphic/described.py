@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from symgen.joints import Coordinate
 from symgen.mechanism import BASE, Body, Joint, Mechanism, Part
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Slide, Step, Turn, compose
 from tests.metamorphic._core import Change, Setting, inverse, negated, quarter
@@ -28,15 +29,15 @@ def base_moved(setting: Setting) -> Change:
     joints = tuple(replace(j, pose=compose(base, j.pose)) if j.parent == BASE else j for j in old.joints)
     frames = tuple(replace(f, pose=compose(base, f.pose)) if f.body == BASE else f for f in old.frames)
     new = replace(old, joints=joints, frames=frames, gravity=quarter(old.gravity, axis, count))
-    return unchanged(old.nv, base=base).change(new, setting.links)
+    return unchanged(old, base=base).change(new, setting.links)
 
 
 def units_rescaled(setting: Setting) -> Change:
     """Other units of length, mass and time."""
     old, random = setting.mechanism, setting.random
     length, mass, time = (Fraction(random.randint(1, 40), random.randint(1, 40)) for _ in range(3))
-    slides = [joint.type.positions[0].unit == "m" for joint in old.joints]
-    told = unchanged(old.nv, scale=tuple(length if s else Fraction(1) for s in slides), length=length, mass=mass, time=time)
+    rates, places = lengths_by(old, length)
+    told = unchanged(old, scale=rates, scale_q=places, length=length, mass=mass, time=time)
 
     def longer(pose: Pose) -> Pose:
         return tuple(_scaled(step, length) for step in pose)
@@ -52,10 +53,19 @@ def units_rescaled(setting: Setting) -> Change:
     return told.change(new, setting.links)
 
 
+def lengths_by(old: Mechanism, factor: Fraction, least: int = 1) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Of each entry of v, and of each of q, the factor if it is a length of a joint that has at least so many of them."""
+    def by(entries: tuple[tuple[Coordinate, ...], ...]) -> tuple[Fraction, ...]:
+        return tuple(factor if one.unit == "m" and len(own) >= least else Fraction(1) for own in entries for one in own)
+
+    return by(tuple(joint.type.velocities for joint in old.joints)), by(tuple(joint.type.positions for joint in old.joints))
+
+
 def mirrored(setting: Setting) -> Change:
     """Every point on the other side of the origin: turns and inertias stay, what points along a line turns about."""
     old = setting.mechanism
-    told = unchanged(old.nv, mirrored=True)
+    rates, places = lengths_by(old, Fraction(-1), least=2)
+    told = unchanged(old, scale=rates, scale_q=places, mirrored=True)
 
     def image(pose: Pose) -> Pose:
         return tuple(_scaled(step, Fraction(-1)) for step in pose)
@@ -76,7 +86,7 @@ def renumbered(setting: Setting) -> Change | None:
     old = setting.mechanism
     for _ in range(20):
         order = _some_order(setting, old)
-        if order != list(range(old.nv)):
+        if order != list(range(len(old.joints))):
             break
     else:
         return None
@@ -84,7 +94,7 @@ def renumbered(setting: Setting) -> Change | None:
     joints = tuple(replace(old.joints[i], parent=place[old.joints[i].parent]) for i in order)
     new = replace(old, joints=joints, bodies=tuple(old.bodies[i] for i in order),
                   frames=tuple(replace(f, body=place[f.body]) for f in old.frames))
-    return unchanged(old.nv, order=tuple(order)).change(new, setting.links)
+    return unchanged(old, order=tuple(order)).change(new, setting.links)
 
 
 def _some_order(setting: Setting, old: Mechanism) -> list[int]:
@@ -96,15 +106,21 @@ def _some_order(setting: Setting, old: Mechanism) -> list[int]:
     return order
 
 
-def axes_reversed(setting: Setting) -> Change:
-    """Some axes point the other way and are of another length; their coordinates count backwards."""
+def axes_reversed(setting: Setting) -> Change | None:
+    """Some axes point the other way and are of another length; their coordinates count backwards. None where there is no axis."""
     old, random = setting.mechanism, setting.random
-    signs = [Fraction(random.choice((1, -1))) for _ in old.joints]
-    if 1 not in [-s for s in signs]:
-        signs[-1] = Fraction(-1)
-    told = unchanged(old.nv, scale=tuple(signs))
+    directed = [i for i, joint in enumerate(old.joints) if joint.type.directed]
+    if not directed:
+        return None
+    signs = [Fraction(random.choice((1, -1))) if i in directed else Fraction(1) for i in range(len(old.joints))]
+    if -1 not in signs:
+        signs[directed[-1]] = Fraction(-1)
+    told = unchanged(old, scale=tuple(signs[i] for i, _ in old.dofs),
+                     scale_q=tuple(signs[i] for i, joint in enumerate(old.joints) for _ in range(joint.type.nq)))
 
     def joint(i: int, j: Joint) -> Joint:
+        if i not in directed:
+            return j
         by = signs[i] * setting.fraction(0.1, 3)
         return replace(j, axis=(j.axis[0] * by, j.axis[1] * by, j.axis[2] * by), limits=told.limits(i, j.limits))
 
@@ -114,10 +130,11 @@ def axes_reversed(setting: Setting) -> Change:
 def zeros_moved(setting: Setting) -> Change:
     """Coordinates that count from elsewhere."""
     old = setting.mechanism
-    zeros = tuple(setting.fraction(-2, 2) for _ in old.joints)
-    told = unchanged(old.nv, zero=zeros)
-    joints = tuple(replace(j, pose=compose(j.pose, motion(j, -zero)), limits=told.limits(i, j.limits))
-                   for i, (j, zero) in enumerate(zip(old.joints, zeros, strict=True)))
+    zeros = tuple(setting.fraction(-2, 2) if joint.type.directed or one.unit == "m" else Fraction(0)
+                  for joint in old.joints for one in joint.type.positions)
+    told = unchanged(old, zero=zeros)
+    joints = tuple(replace(j, pose=compose(j.pose, motion(j, *(-zero for zero in zeros[own]))), limits=told.limits(i, j.limits))
+                   for i, (j, own) in enumerate(zip(old.joints, old.q_slices, strict=True)))
     return told.change(replace(old, joints=joints), setting.links)
 
 
@@ -137,13 +154,17 @@ def _framed(setting: Setting, slid: bool) -> Change:
     joints = []
     for i, j in enumerate(old.joints):
         axis, count = random.randrange(3), random.randrange(4)
+        if not j.type.directed:   # its velocities are told in the axes of its body, and at its place
+            by[i] = ()
+            joints.append(replace(j, pose=compose(inverse(by[j.parent]), j.pose)))
+            continue
         along: Pose = (Slide(j.axis, setting.fraction(-1, 1)),) if slid else ()
         by[i] = compose(along, (Turn(j.axis, Angle(setting.fraction(-3, 3))), Turn(AXES[axis], Angle(pi=Fraction(count, 2)))))
         joints.append(replace(j, pose=compose(inverse(by[j.parent]), j.pose, by[i]), axis=quarter(j.axis, axis, -count)))
     bodies = tuple(Body(b.name, tuple(replace(p, pose=compose(inverse(by[i]), p.pose)) for p in b.parts))
                    for i, b in enumerate(old.bodies))
     frames = tuple(replace(f, pose=compose(inverse(by[f.body]), f.pose)) for f in old.frames)
-    return unchanged(old.nv, origins=not slid).change(replace(old, joints=tuple(joints), bodies=bodies, frames=frames),
+    return unchanged(old, origins=not slid).change(replace(old, joints=tuple(joints), bodies=bodies, frames=frames),
                                                       setting.links)
 
 
@@ -151,7 +172,7 @@ def parts_split(setting: Setting) -> Change:
     """Every inertia as two at different places, which together are what it was."""
     old = setting.mechanism
     bodies = tuple(Body(b.name, tuple(half for part in b.parts for half in halves(setting, part))) for b in old.bodies)
-    return unchanged(old.nv).change(replace(old, bodies=bodies), setting.links)
+    return unchanged(old).change(replace(old, bodies=bodies), setting.links)
 
 
 def halves(setting: Setting, part: Part) -> tuple[Part, Part]:
@@ -173,10 +194,17 @@ def halves(setting: Setting, part: Part) -> tuple[Part, Part]:
     return two[0], two[1]
 
 
-def motion(joint: Joint, value: Fraction) -> Pose:
-    """What a joint does at a value of its coordinate, as the formats say; its type is asked only if it turns and slides."""
-    turn: Pose = (Turn(joint.axis, Angle(value)),) if joint.type.turns else ()
-    advance = value * (dict(joint.parameters)["pitch"] if joint.type.turns and joint.type.slides else 1)
+def motion(joint: Joint, *values: Fraction) -> Pose:
+    """What a joint does at values of its coordinates, as the formats say; its type is asked only if it turns and slides.
+
+    Of a joint without an axis only what it slides is known here, as long as it does not turn.
+    """
+    if not joint.type.directed:
+        x, y, z = (value for _, value in zip(range(3), (*values, *(Fraction(0),) * 3), strict=False))
+        places = [one.unit == "m" for one in joint.type.positions]
+        return (Shift((x, y, z if all(places[:3]) else Fraction(0))),) if places[0] else ()
+    turn: Pose = (Turn(joint.axis, Angle(values[0])),) if joint.type.turns else ()
+    advance = values[-1] * dict(joint.parameters).get("pitch", 1)
     return (*turn, Slide(joint.axis, advance)) if joint.type.slides else turn
 
 
@@ -185,7 +213,7 @@ def at_once(setting: Setting, relations: Sequence[str]) -> Change:
     by_name = {"base_moved": base_moved, "units_rescaled": units_rescaled, "mirrored": mirrored, "renumbered": renumbered,
                "axes_reversed": axes_reversed, "zeros_moved": zeros_moved, "frames_turned": frames_turned,
                "parts_split": parts_split}
-    change = unchanged(setting.mechanism.nv).change(setting.mechanism, setting.links)
+    change = unchanged(setting.mechanism).change(setting.mechanism, setting.links)
     for name in relations:
         following = by_name[name](replace(setting, mechanism=change.mechanism))
         change = change if following is None else change.then(following)

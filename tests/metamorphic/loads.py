@@ -66,7 +66,7 @@ def wrench_by_jacobian(setting: Setting) -> Case | None:
                 return {"a": (wanted["a"], found["a"])}
             across = np.array(found["F"])
             across[..., path, 3:] -= force[..., None, :]
-            off = [i for i in range(old.nv) if i not in path]
+            off = [i for i in range(len(old.joints)) if i not in path]
             pairs = {"a": (wanted["a"], found["a"]), "F": (wanted["F"][..., 3:], across[..., 3:])}
             return pairs | ({"F off the path": (wanted["F"][..., off, :], across[..., off, :])} if off else {})
 

@@ -8,22 +8,25 @@ from fractions import Fraction
 import flint
 import numpy as np
 
+from symgen.mechanism import BASE
 from symgen.reference.precision import Array
-from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, times, with_
+from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, cross, moved, placed, times, with_
 
 
 def turned_round(setting: Setting) -> Case | None:
-    """A joint that turns and does not slide is where it was after 2π. None where there is no such joint."""
+    """After 2π an angle that does nothing but turn is what it was, and a quaternion is with its other sign. None without one."""
     old = setting.mechanism
-    rounds = [setting.random.choice((-2, -1, 1, 2)) if j.type.turns and not j.type.slides else 0 for j in old.joints]
+    rounds = [setting.random.choice((-2, -1, 1, 2)) if one.unit == "rad" and not j.parameters else 0
+              for j in old.joints for one in j.type.positions]
+    signs = [-1 if one.unit == "1" else 1 for j in old.joints for one in j.type.positions]
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         with here.scalars.working():
-            q = states["q"] + here.scalars.array(rounds) * (2 * flint.arb.pi())
+            q = states["q"] * here.scalars.array(signs) + here.scalars.array(rounds) * (2 * flint.arb.pi())
         wanted, found = here(function, states), there(function, with_(states, q=q))
         return {name: (values, found[name]) for name, values in wanted.items()}
 
-    return Judged(old, setting.links, judge) if any(rounds) else None
+    return Judged(old, setting.links, judge) if any(rounds) or -1 in signs else None
 
 
 def time_reversed(setting: Setting) -> Case:
@@ -36,6 +39,36 @@ def time_reversed(setting: Setting) -> Case:
         return {name: (values, found[name]) for name, values in wanted.items()}
 
     return Judged(setting.mechanism, setting.links, judge)
+
+
+def set_down_elsewhere(setting: Setting) -> Case | None:
+    """What floats feels the same wherever it is, and whichever way it is turned about gravity. None where a root does not float.
+
+    The answers that are told in the axes of the base are left out.
+    """
+    old = setting.mechanism
+    roots = old.children(BASE)
+    if len(roots) > 1 or old.joints[roots[0]].type.nv != 6:
+        return None
+    own, angle, to = old.q_slices[roots[0]], setting.fraction(-3, 3), setting.vector(1000)
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        scalars = here.scalars
+        with scalars.working():
+            turn, _ = placed(old.joints[roots[0]].pose, scalars)
+            pull = scalars.array(list(old.gravity)) @ turn if any(old.gravity) else scalars.array([1, 2, 3])
+            half = scalars.constant(angle) / 2
+            axis, c = pull / np.sqrt((pull * pull).sum()) * half.sin(), half.cos()
+            at = np.array(states["q"])
+            p, u, w = at[..., own][..., :3], at[..., own][..., 3:6], at[..., own][..., 6:]
+            p = p + 2 * (c * cross(axis[None], p) + cross(axis[None], cross(axis[None], p))) + scalars.array([to])
+            turned = [c * u + w * axis + cross(axis[None], u), w * c - (u * axis).sum(axis=-1, keepdims=True)]
+            at[..., own] = np.concatenate([p, *turned], axis=-1)
+            wanted, found = here(function, states), there(function, with_(states, q=at))
+            return {name: (values, found[name]) for name, values in wanted.items()
+                    if name not in ("R", "p", "J", "Lambda_inv", "alpha", "alpha_tip", "F")}
+
+    return Judged(old, setting.links, judge)
 
 
 LINEAR = {"inverse_dynamics": "a", "forward_dynamics": "tau", "mass_matrix_solve": "b", "link_accelerations": "tau",
@@ -63,9 +96,19 @@ STEP = Fraction(1, 10**25)
 """Central differences miss by its square."""
 
 
+def directions(setting: Setting) -> tuple[list[Fraction], bool]:
+    """A direction in the space of velocities that are the rates of their coordinates, and whether there are others."""
+    rates = [setting.mechanism.joints[i].type.directed for i, _ in setting.mechanism.dofs]
+    return [setting.fraction(-1, 1) if rate else Fraction(0) for rate in rates], not all(rates)
+
+
 def lagrange_obeyed(setting: Setting) -> Case:
-    """tau − g = d/dt(M v) − ½ ∂(vᵀ M v)/∂q, felt along a direction of the joints' space; without a wrench."""
-    felt = [setting.fraction(-1, 1) for _ in range(setting.mechanism.nv)]
+    """tau − g = d/dt(M v) − ½ ∂(vᵀ M v)/∂q, felt along a direction of the joints' space; without a wrench.
+
+    Velocities in the body's axes are no rates, and the law has more terms, which do no work: it is felt along v there.
+    """
+    old = setting.mechanism
+    felt, bodily = directions(setting)
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         if function not in ("inverse_dynamics", "bias_force", "mass_matrix_and_bias"):
@@ -75,11 +118,11 @@ def lagrange_obeyed(setting: Setting) -> Case:
         result = "tau" if function == "inverse_dynamics" else "c"
         calm = {name: 0 * values if name == "wrench" else values for name, values in states.items()}
 
-        def momentum(moved: Array, rates: Array) -> Array:
-            return times(there("mass_matrix", with_(calm, q=states["q"] + moved))["M"], rates)
+        def momentum(step: Array, rates: Array) -> Array:
+            return times(there("mass_matrix", with_(calm, q=moved(old, states["q"], step)))["M"], rates)
 
         with here.scalars.working():
-            h, along = here.scalars.constant(STEP), here.scalars.array([felt])
+            h, along = here.scalars.constant(STEP), here.scalars.array([felt]) + (v if bodily else 0 * v)
             forces = here(function, calm)[result] - here("bias_force", with_(calm, v=zero))["c"]
             grown = [(along * momentum(v * t + a * (t * t / 2), v + a * t)).sum(axis=-1) for t in (h, -h)]
             bent = [(v * momentum(along * t, v)).sum(axis=-1) / 2 for t in (h, -h)]
@@ -89,9 +132,9 @@ def lagrange_obeyed(setting: Setting) -> Case:
 
 
 def weight_has_a_potential(setting: Setting) -> Case | None:
-    """No work is won on a round trip: ∂g/∂q is symmetric. None for a single joint."""
-    n = setting.mechanism.nv
-    both = [[setting.fraction(-1, 1) for _ in range(n)] for _ in range(2)]
+    """No work is won on a round trip: ∂g/∂q is symmetric. None for a single joint, and where every velocity is in body axes."""
+    old = setting.mechanism
+    both = [[setting.fraction(-1, 1) for _ in range(old.nv)], directions(setting)[0]]
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         if function not in ("gravity_force", "bias_force", "inverse_dynamics"):
@@ -102,16 +145,19 @@ def weight_has_a_potential(setting: Setting) -> Case | None:
             u, w = (here.scalars.array([one]) for one in both)
 
             def slope(along: np.ndarray, felt: np.ndarray) -> np.ndarray:
-                up, down = (next(iter(there(function, with_(rest, q=states["q"] + along * s)).values())) for s in (h, -h))
+                up, down = (next(iter(there(function, with_(rest, q=moved(old, states["q"], along * s))).values()))
+                            for s in (h, -h))
                 return (felt * (up - down)).sum(axis=-1) / (2 * h)
 
             return {"g": (slope(u, w), slope(w, u))}
 
-    return Judged(setting.mechanism, setting.links, judge) if n > 1 else None
+    return Judged(setting.mechanism, setting.links, judge) if old.nv > 1 and any(both[1]) else None
 
 
 def slopes_followed(setting: Setting) -> Case:
     """A derivative is the slope of what it is derived from: J, the gradient, and the tip's acceleration along a motion."""
+    old = setting.mechanism
+
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         q, v = states["q"], states["v"]
         with here.scalars.working():
@@ -121,19 +167,20 @@ def slopes_followed(setting: Setting) -> Case:
                 return (of(h) - of(-h)) / (2 * h)
 
             if function == "mass_matrix_log_determinant_gradient":
-                along = slope(lambda t: there("mass_matrix_log_determinant", with_(states, q=q + v * t))["logdet"])
+                along = slope(lambda t: there("mass_matrix_log_determinant", with_(states, q=moved(old, q, v * t)))["logdet"])
                 return {"grad": ((here(function, states)["grad"] * v).sum(axis=-1), along)}
             if function == "jacobian":
                 twist = times(here(function, states)["J"], v)
                 pose = here("forward_kinematics", states)
-                linear, turning = (slope(lambda t, name=name: there("forward_kinematics", with_(states, q=q + v * t))[name])
-                                   for name in ("p", "R"))
+                linear, turning = (slope(lambda t, name=name: there(
+                    "forward_kinematics", with_(states, q=moved(old, q, v * t)))[name]) for name in ("p", "R"))
                 spin = turning @ np.swapaxes(pose["R"], -1, -2)
                 angular = np.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], axis=-1)
                 return {"J": (twist, np.concatenate([angular, linear], axis=-1))}
             if function == "link_accelerations":
                 a = there("forward_dynamics", states)["a"]
-                followed = slope(lambda t: times(there("jacobian", with_(states, q=q + v * t + a * (t * t / 2)))["J"], v + a * t))
+                followed = slope(lambda t: times(
+                    there("jacobian", with_(states, q=moved(old, q, v * t + a * (t * t / 2))))["J"], v + a * t))
                 return {"alpha_tip": (here(function, states)["alpha_tip"], followed)}
         return {}
 

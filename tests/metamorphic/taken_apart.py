@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, compose
-from symgen.reference.precision import Array
+from symgen.reference.precision import Array, Scalars
 from tests.metamorphic._core import Asked, Case, Judged, Links, Pairs, Setting, States, cross, inverse, times, with_
-from tests.metamorphic.described import motion
+from tests.metamorphic._maps import entries
+from tests.metamorphic.described import AXES, motion
+from tests.metamorphic.states import STEP
 
 
 def screw_apart(setting: Setting) -> Case | None:
-    """A screw is a turn and a slide along its axis that go together. None where there is none."""
+    """A screw is a turn and a slide along its axis that go together, a cylindrical joint one of each. None without these."""
     old = setting.mechanism
     joints: list[Joint] = []
     bodies: list[Body] = []
-    rates: list[tuple[int, Fraction]] = []   # of each new coordinate: the old one that it follows, and by what
+    rates: list[tuple[int, Fraction]] = []   # of each new velocity: the old one that it follows, and by what
+    places: list[tuple[int, Fraction]] = []   # of each new coordinate likewise
     place = {BASE: BASE}
     for i, (joint, body) in enumerate(zip(old.joints, old.bodies, strict=True)):
         parent = place[joint.parent]
-        if joint.type.turns and joint.type.slides:
+        of_v, of_q = old.v_slices[i], old.q_slices[i]
+        if joint.type.directed and joint.type.turns and joint.type.slides:
             joints.append(Joint(f"{joint.name}_along", "prismatic", parent, joint.pose, joint.axis))
             bodies.append(Body(f"{body.name}_along"))
             joints.append(Joint(f"{joint.name}_about", "revolute", len(joints) - 1, (), joint.axis))
-            rates += [(i, dict(joint.parameters)["pitch"]), (i, Fraction(1))]
+            pitch = dict(joint.parameters).get("pitch", Fraction(1))
+            rates += [(of_v.stop - 1, pitch), (of_v.start, Fraction(1))]
+            places += [(of_q.stop - 1, pitch), (of_q.start, Fraction(1))]
         else:
             joints.append(replace(joint, parent=parent))
-            rates.append((i, Fraction(1)))
+            rates += [(k, Fraction(1)) for k in range(of_v.start, of_v.stop)]
+            places += [(k, Fraction(1)) for k in range(of_q.start, of_q.stop)]
         bodies.append(body)
         place[i] = len(joints) - 1
-    if len(joints) == old.nv:
+    if len(joints) == len(old.joints):
         return None
     frames = tuple(replace(f, body=place[f.body]) for f in old.frames)
     new = replace(old, joints=tuple(joints), bodies=tuple(bodies), frames=frames)
@@ -44,7 +53,9 @@ def screw_apart(setting: Setting) -> Case | None:
             return {}
         with here.scalars.working():
             together = here.scalars.array([[rate if i == k else 0 for k in range(old.nv)] for i, rate in rates])
-            found = there(function, with_(states, **{name: states[name] @ together.T for name in ("q", "v", "a")}))
+            placed = here.scalars.array([[rate if i == k else 0 for k in range(old.nq)] for i, rate in places])
+            found = there(function, with_(states, q=states["q"] @ placed.T,
+                                          **{name: states[name] @ together.T for name in ("v", "a")}))
             goes = {"tau": lambda x: x @ together, "c": lambda x: x @ together, "g": lambda x: x @ together,
                     "J": lambda x: x @ together, "M": lambda x: together.T @ x @ together}
             return {name: (values, goes.get(name, lambda x: x)(found[name])) for name, values in here(function, states).items()}
@@ -52,23 +63,131 @@ def screw_apart(setting: Setting) -> Case | None:
     return Judged(new, setting.links, judge)
 
 
+def without_axes_apart(setting: Setting) -> Case | None:
+    """A joint without an axis is slides along x, y and z and turns about them, one upon the other, away from where they lock.
+
+    None where there is no such joint. Its velocities are T times the rates of the others, which T(q) makes twists of the body.
+    """
+    old = setting.mechanism
+    joints: list[Joint] = []
+    bodies: list[Body] = []
+    apart: dict[int, list[tuple[str, int]]] = {}   # of each such joint: the kinds and the axes of what it is made of
+    place = {BASE: BASE}
+    for i, (joint, body) in enumerate(zip(old.joints, old.bodies, strict=True)):
+        parent, pose = place[joint.parent], joint.pose
+        if joint.type.along is None:
+            joints.append(replace(joint, parent=parent))
+            bodies.append(body)
+        else:
+            apart[i] = [("prismatic" if one.unit == "m" else "revolute", along)
+                        for along, one in zip(joint.type.along, joint.type.velocities, strict=True)]
+            for n, (kind, along) in enumerate(apart[i]):
+                joints.append(Joint(f"{joint.name}_{n}", kind, len(joints) - 1 if n else parent, () if n else pose, AXES[along]))
+                bodies.append(Body(f"{body.name}_{n}") if n + 1 < len(apart[i]) else body)
+        place[i] = len(joints) - 1
+    if not apart:
+        return None
+    frames = tuple(replace(f, body=place[f.body]) for f in old.frames)
+    new = replace(old, joints=tuple(joints), bodies=tuple(bodies), frames=frames)
+    drawn = {i: [setting.fraction(-1, 1) for _ in made] for i, made in apart.items()}
+    rates = [setting.fraction(-2, 2) for _ in range(old.nv)]
+    gains = [setting.fraction(-2, 2) for _ in range(old.nv)]
+
+    def twists(q: Array, scalars: Scalars) -> Array:
+        """T (1, NV, NV) at q of the new robot."""
+        found = scalars.array([np.eye(old.nv)])
+        for i, made in apart.items():
+            first = old.v_slices[i].start
+            after = scalars.array(np.eye(3))   # from the axes of the body to those behind the turns gone through, last first
+            for n, (kind, along) in reversed(list(enumerate(made))):
+                seen = after.T[:, along]
+                for row, (other, axis) in enumerate(made):
+                    found[0, first + row, first + n] = seen[axis] if other == kind else 0 * seen[axis]
+                if kind == "revolute":
+                    after = _turn(along, q[0, first + n]) @ after
+        return found
+
+    def coordinates(q: Array, states: States) -> Array:
+        """Of the old robot, where the new one is at q."""
+        found = [states["q"][..., own] for own in old.q_slices]
+        for i, made in apart.items():
+            own = q[0, old.v_slices[i]]
+            slides = [x for x, (kind, _) in zip(own, made, strict=True) if kind == "prismatic"]
+            turns = [(along, x) for x, (kind, along) in zip(own, made, strict=True) if kind == "revolute"]
+            found[i] = np.array([[*slides, *(_quaternion(turns) if old.joints[i].type.quaternion is not None else
+                                             [x for _, x in turns])]], dtype=object)
+        for i, own in enumerate(old.v_slices):
+            if i not in apart:
+                found[i] = q[..., own]
+        return np.concatenate(found, axis=-1)
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        scalars = here.scalars
+        with scalars.working():
+            q = np.concatenate([scalars.array([drawn[i]]) if i in apart else states["q"][..., own]
+                                for i, own in enumerate(old.q_slices)], axis=-1)
+            v, a = scalars.array([rates]), scalars.array([gains])
+            h, T = scalars.constant(STEP), twists(q, scalars)
+            swung = times((twists(q + v * h, scalars) - twists(q - v * h, scalars)) / (2 * h), v)
+            back = np.swapaxes(T, -1, -2)
+            theirs = with_(states, q=q, v=v, a=a, tau=times(back, states["tau"]), b=times(back, states["b"]))
+            ours = with_(states, q=coordinates(q, states), v=times(T, v), a=times(T, a) + swung)
+            wanted, found = here(function, ours), there(function, theirs)
+            if function in ("forward_dynamics", "mass_matrix_solve"):
+                (name,) = found
+                return {name: (wanted[name], times(T, found[name]) + (swung if name == "a" else 0 * swung))}
+            if function in ("inverse_dynamics", "gravity_force"):
+                return {name: (times(back, values), found[name]) for name, values in wanted.items()}
+            if function == "mass_matrix":
+                return {"M": (back @ wanted["M"] @ T, found["M"])}
+            if function == "jacobian":
+                return {"J": (wanted["J"] @ T, found["J"])}
+            if function in ("forward_kinematics", "operational_inertia_inverse"):
+                return {name: (values, found[name]) for name, values in wanted.items()}
+            return {"alpha_tip": (wanted["alpha_tip"], found["alpha_tip"])} if function == "link_accelerations" else {}
+
+    return Judged(new, setting.links, judge)
+
+
+def _turn(along: int, angle: Any) -> Array:
+    """About x, y or z."""
+    found, (c, s) = 0 * angle + np.eye(3, dtype=int).astype(object), (np.cos(angle), np.sin(angle))
+    one, two = (along + 1) % 3, (along + 2) % 3
+    found[one, one], found[one, two], found[two, one], found[two, two] = c, -s, s, c
+    return found
+
+
+def _quaternion(turns: Sequence[tuple[int, Any]]) -> list[Any]:
+    """x y z w of turns about axes, from left to right."""
+    u, w = np.array([0 * turns[0][1]] * 3, dtype=object), 0 * turns[0][1] + 1
+    for along, angle in turns:
+        other, c = np.array([0 * angle] * 3, dtype=object), np.cos(angle / 2)
+        other[along] = np.sin(angle / 2)
+        u, w = w * other + c * u + cross(u, other), w * c - (u * other).sum()
+    return [*u, w]
+
+
 def chain_reversed(setting: Setting) -> Case | None:
-    """The way from the frame back to the base is a chain as well: its pose is the inverse one. None for what stands still."""
+    """The way from the frame back to the base is a chain as well: its pose is the inverse one.
+
+    None for what stands still, and for joints without an axis, whose velocities are in the axes of one end.
+    """
     old, at = setting.mechanism, setting.mechanism.frame(setting.links.frame)
     path, end = way_back(old, at)
-    if not path:
+    if not path or not all(old.joints[i].type.directed for i in path):
         return None
+    of_q, of_v = entries(old.q_slices, path), entries(old.v_slices, path)
     new, frame = _chain(old, path, inverse(at.pose), end)
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         if function not in ("forward_kinematics", "jacobian"):
             return {}
         with here.scalars.working():
-            pose, found = here("forward_kinematics", states), there(function, with_(states, q=states["q"][..., path]))
+            pose, found = here("forward_kinematics", states), there(function, with_(states, q=states["q"][..., of_q]))
             back = np.swapaxes(pose["R"], -1, -2)
             if function == "forward_kinematics":
                 return {"R": (back, found["R"]), "p": (-times(back, pose["p"]), found["p"])}
-            columns = np.swapaxes(here("jacobian", states)["J"], -1, -2)[..., path, :]   # (1, n, 6)
+            columns = np.swapaxes(here("jacobian", states)["J"], -1, -2)[..., of_v, :]   # (1, n, 6)
             angular, linear = columns[..., :3], columns[..., 3:]
             seen = [-angular @ pose["R"], -(linear - cross(angular, pose["p"][..., None, :])) @ pose["R"]]
             return {"J": (np.swapaxes(np.concatenate(seen, axis=-1), -1, -2), found["J"])}
@@ -111,7 +230,7 @@ def floating_reversed(setting: Setting) -> Case | None:
     """
     old, at = setting.mechanism, setting.mechanism.frame(setting.links.frame)
     path, _ = way_back(old, at)
-    if not 0 < len(path) <= 2 or len(path) != old.nv:
+    if not 0 < len(path) <= 2 or len(path) != len(old.joints) or old.nq != len(path):
         return None
     root = Body("root", old.bodies[0].parts)   # any matter
     ahead = _floating(old, root, ())

@@ -41,7 +41,7 @@ def welded(setting: Setting) -> Case:
     # Joints keep the order in which they are declared, so that each weld stands behind its body.
     each = ["\n".join(["[[body]]", one, *block]) for one, (block, _) in zip(bodies, blocks, strict=True)]
     read = load("\n".join([head, *each, ""]))
-    return unchanged(old.nv).change(read, setting.links, _amiss(read, old))
+    return unchanged(old).change(read, setting.links, _amiss(read, old))
 
 
 def _part(part: Part) -> list[str]:
@@ -61,13 +61,20 @@ OF_ALL_JOINTS = ("inverse_mass_matrix", "mass_matrix_solve", "operational_inerti
 
 
 def locked(setting: Setting) -> Case | None:
-    """A joint that is locked is one whose velocity and acceleration are zero, whatever force that takes. None for one joint."""
+    """A joint that is locked is one whose velocity and acceleration are zero, whatever force that takes.
+
+    None for one joint, and where each has several coordinates.
+    """
     old, links, random = setting.mechanism, setting.links, setting.random
-    if old.nv < 2:
+    alone = [i for i, joint in enumerate(old.joints) if joint.type.nq == 1]
+    if len(old.joints) < 2 or not alone:
         return None
-    k = random.randrange(old.nv)
-    new = load(to_toml(old), lock={old.joints[k].name: setting.exact["q"][0][k]})
+    which = alone[random.randrange(len(alone))]
+    k, at = old.v_slices[which].start, old.q_slices[which].start
+    new = load(to_toml(old), lock={old.joints[which].name: setting.exact["q"][0][at]})
     rest = [i for i in range(old.nv) if i != k]
+    others = [i for i in range(len(old.joints)) if i != which]
+    places = [i for i in range(old.nq) if i != at]
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         with here.scalars.working():
@@ -76,9 +83,9 @@ def locked(setting: Setting) -> Case | None:
                 held[name] = np.array(states[name])
                 held[name][..., k] *= 0
             held["tau"] = here("inverse_dynamics", held)["tau"]
-            fewer = with_(states, **{name: held[name][..., rest] for name in ("q", "v", "a", "tau", "b")})
+            fewer = with_(states, q=held["q"][..., places], **{name: held[name][..., rest] for name in ("v", "a", "tau", "b")})
             goes = {"M": lambda x: x[..., rest, :][..., rest], "J": lambda x: x[..., rest], "R": lambda x: x, "p": lambda x: x,
-                    "alpha": lambda x: x[..., rest, :], "F": lambda x: x[..., rest, :], "alpha_tip": lambda x: x}
+                    "alpha": lambda x: x[..., others, :], "F": lambda x: x[..., others, :], "alpha_tip": lambda x: x}
             if function in OF_ALL_JOINTS:
                 return {}
             wanted, found = here(function, held), there(function, fewer)
@@ -95,7 +102,7 @@ def in_urdf(setting: Setting) -> Case | None:
     except NotInURDF:
         return None
     read = load(written, gravity=[fraction_text(g) for g in old.gravity])
-    return unchanged(old.nv).change(read, setting.links, _amiss(read, old))
+    return unchanged(old).change(read, setting.links, _amiss(read, old))
 
 
 def _amiss(read: Mechanism, old: Mechanism) -> str:
@@ -125,8 +132,8 @@ def to_urdf(mechanism: Mechanism) -> str:
                       f'<joint name="{name}_weld" type="fixed"><parent link="{body.name}"/><child link="{name}"/>'
                       f'<origin xyz="{_three(xyz.xyz)}"/></joint>']
     for joint, body in zip(mechanism.joints, mechanism.bodies, strict=True):
-        if joint.parameters:
-            raise NotInURDF("a screw")
+        if joint.parameters or joint.type.nq > 1:
+            raise NotInURDF("a screw, or a joint of several coordinates")
         parent = mechanism.base if joint.parent == BASE else mechanism.bodies[joint.parent].name
         limits = {key: getattr(joint.limits, key) for key in ("lower", "upper", "velocity", "effort")}
         declared = " ".join(f'{key}="{_decimal(value)}"' for key, value in limits.items() if value is not None)

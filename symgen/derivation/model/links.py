@@ -105,6 +105,11 @@ class Link:
         """Whether its joint turns it."""
         return joint_type(self.kind).turns
 
+    @property
+    def directed(self) -> bool:
+        """Whether its joint has an axis: else its frame is the declared one."""
+        return joint_type(self.kind).directed
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -210,7 +215,7 @@ def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], b
         name=body.name, joint=joint.name, kind=joint.kind,
         parameters=tuple((name, k.rational(value)) for name, value in joint.parameters),
         q=mechanism.q_slices[i], v=mechanism.v_slices[i],
-        stride=k.settle(sum((abs(k.rational(step.rate)) for step in joint.motions if isinstance(step, Sliding)), k.ZERO)),
+        stride=k.settle(sum((abs(k.rational(step.rate)) for step in joint.about_axis if isinstance(step, Sliding)), k.ZERO)),
         parent=joint.parent,
         rotation=k.product(back, k.product(rotation, axes)), shift=k.apply(back, there),
         placement=placements[i], inertia=inertia, center=center,

@@ -3,7 +3,8 @@
 z is the joint's axis. Where two axes follow each other, x lies along their common normal, so that the constant part
 between two links is one turn about x and at most one offset along it. Origins of parallel neighbours share a plane
 across the axis; behind a sliding joint, whose axis has no place, the child's origin is taken. A link on the base
-gets a base frame of its own, which coincides with it at q = 0 but for a turn that lays gravity along an axis.
+gets a base frame of its own, which coincides with it at q = 0 but for a turn that lays gravity along an axis. What a joint
+without an axis moves, such as a spherical one, keeps its declared frame, since v is given in its axes.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
         with k.speaking_of(f"joint '{joint.name}'"):
             poses.append(k.displacement(joint.pose))
             axes.append(k.unit(k.vector(joint.axis)))
-    turns = [joint.type.turns for joint in mechanism.joints]
+    turns, directed = ([getattr(joint.type, of) for joint in mechanism.joints] for of in ("turns", "directed"))
     size = [1] * n
     for i in reversed(range(n)):
         if mechanism.joints[i].parent >= 0:
@@ -61,19 +62,21 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
     def child_axis(i: int, c: int) -> tuple[Vec3, Vec3]:
         """Point and direction of joint c's axis in the declared frame of body i; the point is c's chosen origin."""
         rotation, shift = poses[c]
-        return k.add(k.apply(rotation, origins[c]), shift), k.apply(rotation, axes[c])
+        return k.add(k.apply(rotation, origins[c]), shift), k.apply(rotation, axes[c]) if directed[c] else axes[i]
 
     origins: list[Vec3] = [k.ORIGIN] * n
     normals: list[Vec3 | None] = [None] * n
     for i in reversed(range(n)):
         c = heir[i]
         with k.speaking_of(f"link '{mechanism.bodies[i].name}'"):
+            if not directed[i]:
+                continue
             if c is not None:
                 point, direction = child_axis(i, c)
                 origins[i] = _origin(axes[i], turns[i], point, direction)
                 normals[i] = _normal(axes[i], direction, point)
             elif mechanism.joints[i].parent >= 0:
-                origins[i] = _leaf_origin(i, mechanism, poses[i], axes, turns)
+                origins[i] = _leaf_origin(i, mechanism, poses[i], axes, turns, directed)
 
     placements: list[tuple[Mat3, Vec3]] = []
     bases: list[tuple[Mat3, Vec3] | None] = []
@@ -81,7 +84,9 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
         with k.speaking_of(f"link '{mechanism.bodies[i].name}'"):
             rotation, shift = poses[i]
             base: tuple[Mat3, Vec3] | None = None
-            if joint.parent < 0:
+            if not directed[i]:
+                frame, base = k.IDENTITY, poses[i] if joint.parent < 0 else None
+            elif joint.parent < 0:
                 frame = _frame(axes[i], normals[i])
                 own = k.product(rotation, frame)
                 base = (_level(own, k.vector(mechanism.gravity), turns[i]), k.add(k.apply(rotation, origins[i]), shift))
@@ -118,11 +123,13 @@ def _normal(axis: Vec3, direction: Vec3, point: Vec3) -> Vec3 | None:
     return None if all(k.is_zero(x) for x in across) else k.unit(across)
 
 
-def _leaf_origin(i: int, mechanism: Mechanism, pose: tuple[Mat3, Vec3], axes: list[Vec3], turns: list[bool]) -> Vec3:
-    """The point of a leaf's axis nearest to its parent's axis; of a sliding leaf, whose axis has no place, the mass centre."""
+def _leaf_origin(i: int, mechanism: Mechanism, pose: tuple[Mat3, Vec3], axes: list[Vec3], turns: list[bool],
+                 directed: list[bool]) -> Vec3:
+    """The point of a leaf's axis nearest to its parent's axis, or to its parent's origin where there is no axis; of a sliding
+    leaf, whose axis has no place, the mass centre."""
     rotation, shift = pose
     back = k.transpose(rotation)
-    parent_axis = k.apply(back, axes[mechanism.joints[i].parent])
+    parent_axis = k.apply(back, axes[mechanism.joints[i].parent]) if directed[mechanism.joints[i].parent] else axes[i]
     parent_point = k.scale(-k.ONE, k.apply(back, shift))
     if not turns[i]:
         inertia = body_inertia(mechanism.bodies[i])

@@ -1,9 +1,9 @@
 """Move the inertia that a joint cannot feel into the parent (base parameters), tip to base.
 
 A rod along the axis of a revolute joint, that is m, h_z and Σ_zz, looks the same to the parent at every q; so do all
-second moments of a body behind a prismatic joint, which never turns against its parent. What is moved onto the
-base is forgotten. A joint that turns and slides at once, such as a screw, keeps what it has. M, c and g are unchanged
-as functions of (q, v); link inertias are no longer physical one by one.
+second moments of a body behind a prismatic joint, which never turns against its parent, and its mass in the centre of a
+spherical one. What is moved onto the base is forgotten. A joint that turns and slides at once, such as a screw, keeps what
+it has. M, c and g are unchanged as functions of (q, v); link inertias are no longer physical one by one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ def regroup(model: Model) -> Model:
         if motion == "both":
             continue
         with k.speaking_of(f"link '{link.name}'"):
-            if motion == "turn":
+            if motion == "ball":
+                moved = rod(own.m, k.ZERO, k.ZERO, k.ORIGIN, link.shift)
+                kept = Inertia(k.ZERO, own.h, own.S)
+            elif motion == "turn":
                 axis = k.transpose(link.rotation)[2]
                 moved = rod(own.m, own.h[2], own.S[5], axis, link.shift)
                 kept = Inertia(k.ZERO, (own.h[0], own.h[1], k.ZERO), (*own.S[:5], k.ZERO))

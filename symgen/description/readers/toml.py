@@ -18,6 +18,8 @@ By frames. A body's frame is the joint's frame moved by the joint; the joint's f
                                       # also: steps = [{shift = […]}, {turn = "pi/2", axis = […]}, {slide = 1, axis = […]}],
                                       # limits = {lower, upper, velocity, effort}, mimic = {joint, multiplier, offset},
                                       # unapplied = {damping = 0.1};  type "fixed" welds the body to its parent
+                                      # spherical, planar and free joints have no axis; neither they nor a cylindrical one
+                                      # have limits
     mass = 4.97
     centre = [0.0, 0.0, -0.05]        # default 0, 0, 0
     inertia = [0.7, 0, 0, 0.7, 0, 0.009]   # Ixx Ixy Ixz Iyy Iyz Izz, or {xx, yy, zz, xy, xz, yz}; absent: a point mass
@@ -170,8 +172,12 @@ def _joint(table: Table) -> Connection:
         raise table.place.error("the key 'joint' is missing", 'add joint = { name = "…", type = "revolute", axis = [0, 0, 1] }')
     joint = table.table("joint")
     kind = joint.text("type")
-    joint.allow("name", "type", "axis", "limits", "mimic", "unapplied", *(name for name, _ in _asked(kind)), *_POSE)
-    axis = joint.vector("axis", X_AXIS if kind == "fixed" else None)
+    of_type = joint_type(kind) if kind in kinds() else None
+    one = ("limits", "mimic") if of_type is None or of_type.nq == 1 else ()
+    directed = of_type is None or of_type.directed
+    along = ("axis",) if directed else ()
+    joint.allow("name", "type", *along, *one, "unapplied", *(name for name, _ in _asked(kind)), *_POSE)
+    axis = joint.vector("axis", X_AXIS if kind == "fixed" or of_type is None else None) if directed else Z_AXIS
     if not any(axis):
         raise joint.at("axis").error("the axis is zero", "give it a direction, such as [0, 0, 1]")
     child = table.text("name")
@@ -229,6 +235,9 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
     before, copies = base, 0
     for row in rows:
         kind = row.text("type", "revolute")
+        if kind in kinds() and (not joint_type(kind).directed or joint_type(kind).nq > 1):
+            raise row.at("type").error(f"a row is a joint of one coordinate, and a {kind} joint has {joint_type(kind).nq}",
+                                       "declare the robot by [[body]]")
         row.allow("name", "joint", "parent", "type", "a", "alpha", "d", "theta", "limits", "mimic", "unapplied", "repeat",
                   *(name for name, _ in _asked(kind)), *_INERTIA)
         for _ in range(row.count("repeat", LARGEST_REPEAT)):

@@ -25,7 +25,7 @@ from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.errors import DescriptionError
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import Limits, Mimic, Note
-from symgen.poses import X_AXIS, ZERO3, Angle, Pose, Vector3, pose
+from symgen.poses import X_AXIS, Z_AXIS, ZERO3, Angle, Pose, Vector3, pose
 
 SUFFIXES = (".urdf", ".xml")
 
@@ -34,6 +34,8 @@ MOST_ROTORS = 16
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _FULL_TURN = 6.2831854
 _ALONG_AN_AXIS = ("revolute", "continuous", "prismatic", "planar")
+_IN_OTHER_WORDS = {"floating": "free"}
+"""Names of joint types that URDF has other words for."""
 Read = TypeVar("Read")
 
 
@@ -214,6 +216,7 @@ def _inertials(element: Any, place: Place, elements: _Elements) -> tuple[Inertia
 def _connection(element: Any, elements: _Elements, transmissions: dict[str, list[tuple[str, Fraction]]]) -> Connection:
     place = elements.place(element)
     name, kind = elements.text(element, "name", place), elements.text(element, "type", place)
+    kind = _IN_OTHER_WORDS.get(kind, kind)
     ends = []
     for role in ("parent", "child"):
         end = elements.one(element, role, place)
@@ -227,6 +230,10 @@ def _connection(element: Any, elements: _Elements, transmissions: dict[str, list
         axis = elements.vector(declared, "xyz", here)
         if not any(axis):
             raise here.error("the axis is zero", "give it a direction, for example xyz=\"0 0 1\"")
+    if kind == "planar" and axis != Z_AXIS:
+        raise place.error(f"its axis is {' '.join(f'{float(x):g}' for x in axis)}, and symgen's planar joints have their plane's "
+                          "normal along z", 'turn its origin and write <axis xyz="0 0 1"/>')
+    axis = Z_AXIS if kind in kinds() and not joint_type(kind).directed else axis
     origin = elements.origin(element, place)
     if kind == "fixed":
         return Connection(name, kind, ends[0], ends[1], origin, axis, place=place)
@@ -238,7 +245,7 @@ def _connection(element: Any, elements: _Elements, transmissions: dict[str, list
 def _limits(element: Any, kind: str, place: Place, elements: _Elements) -> Limits:
     declared = elements.first(element, "limit", place)
     of_type = joint_type(kind) if kind in kinds() else None
-    ranged = of_type is None or of_type.limited
+    ranged = of_type is None or (of_type.limited and of_type.nq == 1)
     if declared is None:
         if of_type is not None and ranged:
             elements.note("info", place, "declares no <limit>; read without limits")
@@ -252,6 +259,9 @@ def _limits(element: Any, kind: str, place: Place, elements: _Elements) -> Limit
         worth = "warning" if ranged and attribute in ("lower", "upper") else "info"
         return elements.spare(lambda: elements.number(declared, attribute, here), None, worth, "read as no limit")
 
+    if of_type is not None and of_type.nq > 1:
+        elements.note("info", here, f"a {kind} joint has {of_type.nq} coordinates; its limits are left out")
+        return Limits()
     lower, upper, velocity, effort = (limit(attribute) for attribute in ("lower", "upper", "velocity", "effort"))
     span = shown(f"{declared.get('lower')} … {declared.get('upper')}")
     if ranged and lower is not None and upper is not None and lower > upper:

@@ -43,7 +43,7 @@ def bias_acceleration(linkage: Linkage, i: int, omega_parent: Vector, carried: V
     turn = link.turning(rates)
     angular = carried.cross(turn)
     if link.parent < 0:
-        linear = link.rotation.inward(-linkage.gravity[i])                                  # (3.21)
+        linear = linkage.against_gravity(i)                                                # (3.21)
     else:
         linear = link.rotation.inward(omega_parent.cross(omega_parent.cross(link.shift)))   # (2.19)
     slide = link.sliding(rates)
@@ -75,7 +75,7 @@ def spread(linkage: Linkage, a: Sequence[Spatial]) -> list[Spatial]:
         linkage.step(i, "accelerations without those of the joints, RK (5.8)")
         moved = a[i]
         if link.parent >= 0:
-            moved = plus(twist_inward(link.rotation, link.shift, *zeta[link.parent]), moved)     # (5.8)
+            moved = plus(twist_inward(link.rotation, link.arm, *zeta[link.parent]), moved)     # (5.8)
         linkage.name("zeta", i, Vector([*moved[0], *moved[1]]))
         zeta.append(moved)
     return zeta
@@ -97,7 +97,7 @@ def bias_free(linkage: Linkage, zeta: Sequence[Spatial], b: Sequence[Spatial]) -
             rest[dof.index] = T[dof.index] - dof.project(*f[i])                             # (4.17)
             linkage.name("Tprime", dof.index, rest[dof.index])
         if link.parent >= 0:
-            f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.shift, *f[i]))
+            f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.arm, *f[i]))
     return rest
 
 
@@ -163,14 +163,14 @@ def three_sweeps(linkage: Linkage) -> tuple[list[Scalar], list[Spatial], list[Sp
         if link.parent >= 0:
             # ψ z + L T + ψ P a = φ (z + G ε + (1 − G H) P a)
             carried = plus(z[i], filters[link.dofs[0].index].after.apply(*a[i]))
-            z[link.parent] = plus(z[link.parent], wrench_outward(link.rotation, link.shift, *carried))
+            z[link.parent] = plus(z[link.parent], wrench_outward(link.rotation, link.arm, *carried))
     result: list[Scalar] = []
     motion: list[Spatial] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "smoother, RK (5.17)")
         w, v = a[i]
         if link.parent >= 0:
-            w, v = plus((w, v), twist_inward(link.rotation, link.shift, *motion[link.parent]))
+            w, v = plus((w, v), twist_inward(link.rotation, link.arm, *motion[link.parent]))
         for dof in link.dofs:
             G_n, G_f = filters[dof.index].G
             rate = nu[dof.index] - (G_n.dot(w) + G_f.dot(v))                                # (5.17)

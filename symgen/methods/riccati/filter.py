@@ -88,7 +88,7 @@ def filtered(linkage: Linkage, filters: list[Filter], T: Sequence[Scalar],
                 # ψ z + L T = φ (z + G ε)
                 z[i] = z[i][0] + gain.G[0] * epsilon, z[i][1] + gain.G[1] * epsilon
         if link.parent >= 0:
-            n_p, f_p = wrench_outward(link.rotation, link.shift, *z[i])
+            n_p, f_p = wrench_outward(link.rotation, link.arm, *z[i])
             z[link.parent] = (z[link.parent][0] + n_p, z[link.parent][1] + f_p)
     return innovations, nu
 
@@ -101,7 +101,7 @@ def smoothed(linkage: Linkage, filters: list[Filter], nu: Sequence[Scalar]) -> t
         linkage.step(i, "smoothed joint accelerations, RK (4.22)")
         w, v = linkage.zeros, linkage.zeros
         if link.parent >= 0:
-            w, v = twist_inward(link.rotation, link.shift, *accelerations[link.parent])
+            w, v = twist_inward(link.rotation, link.arm, *accelerations[link.parent])
         for dof in link.dofs:
             G_n, G_f = filters[dof.index].G
             rate = nu[dof.index] - (G_n.dot(w) + G_f.dot(v))                                # (4.22)

@@ -23,7 +23,7 @@ def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
         f[i] = plus(f[i], linkage.inertia[i].momentum(*alpha[i]))                           # (2.29)
         linkage.name("f", i, Vector([*f[i][0], *f[i][1]]))
         if link.parent >= 0:
-            f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.shift, *f[i]))
+            f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.arm, *f[i]))
     rotations = base_axes(linkage)
     result: list[Scalar] = []
     for i, placed in enumerate(linkage.model.links):

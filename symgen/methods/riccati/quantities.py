@@ -1,16 +1,17 @@
 """RK's operators block by block: φ (3.4), P, D, L, ψ (4.4)-(4.7), G (5.12), and Ω of Λ⁻¹ = Bᵀ Ω B.
 
 RK number links from the tip; here i and j count from the base, so φ(i, j) is not zero where link i carries link j. Blocks
-stand at the origins of the declared link frames; wrenches are (moment, force), twists (angular, linear).
+stand at the origins of the declared link frames; wrenches are (moment, force), twists (angular, linear). Where a joint has n
+degrees of freedom, D is n x n, H n x 6, G and L 6 x n.
 """
 
 from __future__ import annotations
 
 from symgen.derivation.closed_forms import joint_form
-from symgen.derivation.linkage import Linkage
+from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import lower
 from symgen.derivation.spatial import ArticulatedInertia, Mobility, Symmetric, Vector, wrench_outward
-from symgen.methods._quantities import Block, Entries, Quantity, Rows, column, named, scalar, spread, units
+from symgen.methods._quantities import Block, Entries, Quantity, Rows, named, scalar, spread, units
 from symgen.methods.riccati.filter import Filter, riccati_sweep
 from symgen.methods.riccati.operational import mobility_step
 
@@ -22,9 +23,10 @@ def _full(P: ArticulatedInertia | Mobility) -> Rows:
     return [[P.entry(r, c) for c in range(6)] for r in range(6)]
 
 
-def _gain(linkage: Linkage, i: int, gain: Filter) -> Wrench:
-    """G(k) with the entry that H G = 1 decides taken from there: 1 for a turn about z."""
-    H = [lower(x, linkage.declared(i), linkage.home) for x in joint_form(linkage.model.links[i].kind).motion_subspace]
+def _gain(linkage: Linkage, dof: Dof, gain: Filter) -> Wrench:
+    """G of one degree of freedom, with the entry that H G = 1 decides taken from there: 1 for a turn about z."""
+    form = joint_form(linkage.model.links[dof.link].kind)
+    H = [lower(x, linkage.declared(dof.link), linkage.home) for x in form.motion_subspace[:, dof.column]]
     G = [*gain.G[0], *gain.G[1]]
     pinned = next(r for r in range(6) if not H[r].is_zero)
     rest = linkage.one
@@ -40,6 +42,27 @@ def _outward(linkage: Linkage, i: int, wrench: Wrench) -> Wrench:
     return wrench_outward(linkage.links[i].rotation, linkage.links[i].shift, *wrench)
 
 
+def _gains(linkage: Linkage) -> list[Wrench]:
+    """By degree of freedom: a joint's are taken one after the other, the last one first."""
+    return [_gain(linkage, dof, one) for dof, one in zip(linkage.dofs, riccati_sweep(linkage), strict=True)]
+
+
+def _joint_gains(linkage: Linkage) -> list[list[Wrench]]:
+    """Column by column G(k) = P Hᵀ D⁻¹ of every joint.
+
+    That of several degrees of freedom is read off 1 − G H, which is the product of their own: where H W = 1, it takes W to W − G.
+    The rows of H are unit vectors there, so that W = Hᵀ serves.
+    """
+    gains, found = _gains(linkage), []
+    for i, link in enumerate(linkage.links):
+        columns = [gains[link.dofs[0].index]] if len(link.dofs) == 1 else []
+        for dof in link.dofs if not columns else ():
+            left = _without(linkage, i, gains, (dof.H_angular, dof.H_linear))
+            columns.append((dof.H_angular - left[0], dof.H_linear - left[1]))
+        found.append(columns)
+    return found
+
+
 def _transitions(linkage: Linkage, name: str, gains: list[Wrench] | None) -> Entries:
     """The blocks φ(i,j) of (3.4), or with the gains ψ(i,j) of (5.1): products of the steps from j out to i."""
     found: Entries = {}
@@ -49,20 +72,25 @@ def _transitions(linkage: Linkage, name: str, gains: list[Wrench] | None) -> Ent
         for parent in linkage.model.ancestors(j):
             linkage.step(i, f"{name} out of it, RK {'(3.3)' if gains is None else '(4.7)'}")
             if gains is not None:
-                columns = [_without(linkage, i, gains[i], one) for one in columns]      # (1 − G H) · wrench
+                columns = [_without(linkage, i, gains, one) for one in columns]      # (1 − G H) · wrench
             columns = [_outward(linkage, i, one) for one in columns]
             i = parent
             found[i, j] = Block(named(linkage, f"{name}_{i + 1}_{j + 1}", spread(columns)), i, j)
     return found
 
 
-def _without(linkage: Linkage, i: int, G: Wrench, wrench: Wrench) -> Wrench:
-    felt = linkage.links[i].dof.project(*wrench)
-    return wrench[0] - G[0] * felt, wrench[1] - G[1] * felt
+def _without(linkage: Linkage, i: int, gains: list[Wrench], wrench: Wrench) -> Wrench:
+    """(1 − G H) · wrench, one degree of freedom after the other."""
+    for dof in reversed(linkage.links[i].dofs):
+        felt, G = dof.project(*wrench), gains[dof.index]
+        wrench = wrench[0] - G[0] * felt, wrench[1] - G[1] * felt
+    return wrench
 
 
-def _gains(linkage: Linkage) -> list[Wrench]:
-    return [_gain(linkage, i, one) for i, one in enumerate(riccati_sweep(linkage))]
+def _before(linkage: Linkage) -> list[Filter]:
+    """Of every link, the step of the degree of freedom that is taken first: its P is that of the whole link."""
+    filters = riccati_sweep(linkage)
+    return [filters[link.dofs[-1].index] for link in linkage.links]
 
 
 def _phi(linkage: Linkage) -> Entries:
@@ -74,30 +102,40 @@ def _psi(linkage: Linkage) -> Entries:
 
 
 def _P(linkage: Linkage) -> Entries:
-    return {(i,): Block(_full(one.P), i, i) for i, one in enumerate(riccati_sweep(linkage))}
+    return {(i,): Block(_full(one.P), i, i) for i, one in enumerate(_before(linkage))}
 
 
 def _D(linkage: Linkage) -> Entries:
-    return {(i,): scalar(one.D) for i, one in enumerate(riccati_sweep(linkage))}
+    found: Entries = {}
+    for i, (link, one) in enumerate(zip(linkage.links, _before(linkage), strict=True)):
+        if len(link.dofs) == 1:
+            found[i,] = scalar(one.D)
+            continue
+        P = _full(one.P)
+        H = [[*dof.H_angular, *dof.H_linear] for dof in link.dofs]
+        felt = [[linkage.dot(row, h) for row in P] for h in H]                              # P Hᵀ, column by column
+        found[i,] = Block([[linkage.dot(h, momentum) for momentum in felt] for h in H])
+    return found
 
 
 def _G(linkage: Linkage) -> Entries:
-    return {(i,): column(one, i) for i, one in enumerate(_gains(linkage))}
+    return {(i,): Block(spread(columns), i) for i, columns in enumerate(_joint_gains(linkage))}
 
 
 def _L(linkage: Linkage) -> Entries:
     found: Entries = {}
-    for i, gain in enumerate(_gains(linkage)):
+    for i, columns in enumerate(_joint_gains(linkage)):
         parent = linkage.links[i].parent
         linkage.step(i, "gain on the parent's side, L = phi G, RK (4.4), (5.12)")
-        moved = column(_outward(linkage, i, gain), parent)
+        moved = Block(spread([_outward(linkage, i, one) for one in columns]), parent)
         named(linkage, f"L_{i + 1}", moved.rows)
         found[i,] = moved
     return found
 
 
 def _H(linkage: Linkage) -> Entries:
-    return {(i,): column((link.dof.H_angular, link.dof.H_linear), i).transposed() for i, link in enumerate(linkage.links)}
+    return {(i,): Block(spread([(dof.H_angular, dof.H_linear) for dof in link.dofs]), i).transposed()
+            for i, link in enumerate(linkage.links)}
 
 
 def _Omega(linkage: Linkage) -> Entries:

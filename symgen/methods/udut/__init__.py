@@ -21,6 +21,5 @@ METHOD = Method(
     variants={"links": Variant(factor=at_origins)},
     centred=True,
     regroups=False,   # a moved inertia has no mass centre of its own
-    one_degree=True,
     quantities=QUANTITIES,
 )

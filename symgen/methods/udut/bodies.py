@@ -17,7 +17,10 @@ from symgen.derivation.spatial import STILL, ArticulatedInertia, Symmetric, Vect
 
 @dataclass(frozen=True)
 class ArticulatedBody:
-    """Of link i: M̂_i,i+1, p_i, ψ_i = M̂ p_i, m̂_i, 1/m̂_i and ψ̂_i = ψ_i / m̂_i, twists and wrenches at its point."""
+    """Of degree of freedom i: M̂_i,i+1, p_i, ψ_i = M̂ p_i, m̂_i, 1/m̂_i and ψ̂_i = ψ_i / m̂_i, at the point of its link.
+
+    The paper's joints have one degree each. A joint of several is so many in a row, with B = 1 between them.
+    """
 
     M: ArticulatedInertia
     p: tuple[Vector, Vector]
@@ -62,39 +65,41 @@ def _joint_vector(kind: str) -> tuple[Any, Any]:
 
 
 def joint_twists(linkage: Linkage, at: Points) -> list[tuple[Vector, Vector]]:
-    """p_i = [e_i; e_i × d_i] (4), lowered from the closed form of the joint's type."""
+    """p_i = [e_i; e_i × d_i] (4) of every degree of freedom, lowered from the closed form of the joint's type."""
     found = []
-    for i, link in enumerate(linkage.model.links):
-        form, symbols = _joint_vector(link.kind)
-        bindings = {**linkage.declared(i), **dict(zip(symbols, at.d[i], strict=True))}
-        p = [lower(entry, bindings, linkage.home) for entry in form]
+    for dof in linkage.dofs:
+        form, symbols = _joint_vector(linkage.model.links[dof.link].kind)
+        bindings = {**linkage.declared(dof.link), **dict(zip(symbols, at.d[dof.link], strict=True))}
+        p = [lower(entry, bindings, linkage.home) for entry in form[:, dof.column]]
         found.append((Vector(p[:3]), Vector(p[3:])))
     return found
 
 
 def decompose(linkage: Linkage, at: Points) -> list[ArticulatedBody]:
     """k = n … 1: (32)-(35)."""
-    n = len(linkage)
     twists = joint_twists(linkage, at)
     after: dict[int, ArticulatedInertia] = {}
     found: dict[int, ArticulatedBody] = {}
-    for i in reversed(range(n)):
+    for i in reversed(range(len(linkage))):
         linkage.step(i, "articulated body, SA (32)-(35)")
         M = linkage.inertia[i].outward(STILL, -at.d[i]).articulated()                           # (12)
         for c in linkage.links[i].children:
             M = M + after[c].outward(linkage.links[c].rotation, at.arm[c])                      # (35)
         linkage.name("Mhat", i, M.A)
-        p_w, p_v = twists[i]
-        psi_n, psi_f = M.apply(p_w, p_v)                                                        # (32)
-        linkage.name("psi", i, Vector([*psi_n, *psi_f]))
-        mass = p_w.dot(psi_n) + p_v.dot(psi_f)                                                  # (32)
-        linkage.name("mhat", i, mass)
-        inverse = linkage.one / mass
-        hat_n, hat_f = psi_n * inverse, psi_f * inverse                                         # (33)
-        linkage.name("psihat", i, Vector([*hat_n, *hat_f]))
-        after[i] = _without(M, hat_n, hat_f, psi_n, psi_f)                                      # M̂_kk under (35)
-        found[i] = ArticulatedBody(M, twists[i], (psi_n, psi_f), mass, inverse, (hat_n, hat_f))
-    return [found[i] for i in range(n)]
+        for dof in reversed(linkage.links[i].dofs):
+            k = dof.index
+            p_w, p_v = twists[k]
+            psi_n, psi_f = M.apply(p_w, p_v)                                                    # (32)
+            linkage.name("psi", k, Vector([*psi_n, *psi_f]))
+            mass = p_w.dot(psi_n) + p_v.dot(psi_f)                                              # (32)
+            linkage.name("mhat", k, mass)
+            inverse = linkage.one / mass
+            hat_n, hat_f = psi_n * inverse, psi_f * inverse                                     # (33)
+            linkage.name("psihat", k, Vector([*hat_n, *hat_f]))
+            found[k] = ArticulatedBody(M, twists[k], (psi_n, psi_f), mass, inverse, (hat_n, hat_f))
+            M = _without(M, hat_n, hat_f, psi_n, psi_f)                                         # M̂_kk under (35)
+        after[i] = M
+    return [found[k] for k in range(len(found))]
 
 
 def _without(M: ArticulatedInertia, hat_n: Vector, hat_f: Vector, psi_n: Vector, psi_f: Vector) -> ArticulatedInertia:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import STILL, ArticulatedInertia, RigidInertia, Vector, twist_inward, wrench_outward
+from symgen.methods._method import refusing_several, suits
 from symgen.methods._quantities import Block, Entries, Quantity, Rows, column, named, scalar, spread, units
 from symgen.methods.udut.bodies import ArticulatedBody, Points, centres, decompose, joint_twists
 
@@ -200,4 +201,5 @@ _LETTERS = {
     "E": Quantity(("k",), "nxn", "elementary upper triangular matrix that empties column k, SA (26)-(29)", _E, whole=False),
     "L2": Quantity(("i", "j"), "scalar", "E_2 ... E_n M, lower triangular, SA (17), (31)", _L2, nonzero=INWARD),
 }
-QUANTITIES = {letter: replace(one, point="at its mass centre") for letter, one in _LETTERS.items()}
+QUANTITIES = {letter: replace(one, point="at its mass centre", refusal=refusing_several("the letters of udut take", suits))
+              for letter, one in _LETTERS.items()}

@@ -31,32 +31,37 @@ class Decomposition(Factor):
         result = []
         for i, link in enumerate(linkage.links):
             linkage.step(i, "transpose of U, SA (38)-(39)")
-            body = self.bodies[i]
             w, v = linkage.zeros, linkage.zeros
             if link.parent >= 0:
                 w, v = twist_inward(link.rotation, self.at.arm[i], *mu[link.parent])            # (39)
-            rate = tilde[i] - (body.psi_hat[0].dot(w) + body.psi_hat[1].dot(v))                 # (38)
-            linkage.name("thetaddot", i, rate)
-            mu.append((w + body.p[0] * rate, v + body.p[1] * rate))                             # under (39)
-            result.append(rate)
+            for dof in link.dofs:
+                body = self.bodies[dof.index]
+                rate = tilde[dof.index] - (body.psi_hat[0].dot(w) + body.psi_hat[1].dot(v))     # (38)
+                linkage.name("thetaddot", dof.index, rate)
+                w, v = w + body.p[0] * rate, v + body.p[1] * rate                               # under (39)
+                result.append(rate)
+            mu.append((w, v))
         return result
 
     def reduced(self, tau: Sequence[Scalar]) -> Half:
         """τ̂ = U⁻¹ τ and τ̃ = D⁻¹ τ̂."""
-        linkage, n = self.linkage, len(self.linkage)
+        linkage, n = self.linkage, len(self.linkage.dofs)
         tauhat = [linkage.zero] * n
-        eta = [(linkage.zeros, linkage.zeros) for _ in range(n)]
+        eta = [(linkage.zeros, linkage.zeros) for _ in linkage.links]
         tilde = [linkage.zero] * n
-        for i in reversed(range(n)):
-            link, body = linkage.links[i], self.bodies[i]
+        for i in reversed(range(len(linkage))):
+            link = linkage.links[i]
             linkage.step(i, "U and D, SA (36)-(37)")
             eta_n, eta_f = eta[i]
-            hat = tau[i] - (body.p[0].dot(eta_n) + body.p[1].dot(eta_f))                        # (36)
-            linkage.name("tauhat", i, hat)
-            tauhat[i], tilde[i] = hat, hat * body.inverse
-            linkage.name("tautilde", i, tilde[i])
+            for dof in reversed(link.dofs):
+                k, body = dof.index, self.bodies[dof.index]
+                hat = tau[k] - (body.p[0].dot(eta_n) + body.p[1].dot(eta_f))                    # (36)
+                linkage.name("tauhat", k, hat)
+                tauhat[k], tilde[k] = hat, hat * body.inverse
+                linkage.name("tautilde", k, tilde[k])
+                if link.parent >= 0 or dof.column > 0:
+                    eta_n, eta_f = eta_n + body.psi_hat[0] * hat, eta_f + body.psi_hat[1] * hat     # under (37)
             if link.parent >= 0:
-                eta_n, eta_f = eta_n + body.psi_hat[0] * hat, eta_f + body.psi_hat[1] * hat     # under (37)
                 n_p, f_p = wrench_outward(link.rotation, self.at.arm[i], eta_n, eta_f)          # (37)
                 eta[link.parent] = (eta[link.parent][0] + n_p, eta[link.parent][1] + f_p)
         return tauhat, tilde

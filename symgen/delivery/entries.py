@@ -1,0 +1,106 @@
+"""What the README, the header and the manifest say of a joint's entries of q and v, where joints have several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from symgen.mechanism import Joint, Mechanism
+
+
+def several(mechanism: Mechanism) -> bool:
+    """Whether a joint has more than one entry of q or v."""
+    return any(_several(joint) for joint in mechanism.joints)
+
+
+def entry_names(joint: Joint) -> dict[str, list[str]]:
+    """For programs: the names of a joint's entries, in order; nothing where it has one."""
+    kind = joint.type
+    return {f"{key}_names": [one.name for one in own] for key, own in (("q", kind.positions), ("v", kind.velocities))
+            } if _several(joint) else {}
+
+
+def entries(mechanism: Mechanism) -> list[dict[str, str]]:
+    """Of each joint: the `unit` of its first coordinate, and which entries of `q` and `v` it has and what they are."""
+    return [{"unit": joint.type.positions[0].unit, "q": _of_q(joint, q.start), "v": _of_v(joint, v.start)}
+            for joint, q, v in zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True)]
+
+
+def quaternions(mechanism: Mechanism) -> str:
+    """The entries of q that are unit quaternions, as "q[3..6], q[7..10]"; empty where there are none."""
+    return ", ".join(_span("q", own.start + joint.type.quaternion, 4)
+                     for own, joint in zip(mechanism.q_slices, mechanism.joints, strict=True)
+                     if joint.type.quaternion is not None)
+
+
+def linear_first(mechanism: Mechanism) -> str:
+    """The entries of v where a joint's linear velocity stands before its angular one, unlike a vector of six."""
+    return ", ".join(_span("v", own.start, own.stop - own.start)
+                     for own, joint in zip(mechanism.v_slices, mechanism.joints, strict=True)
+                     if not joint.type.directed and len({one.unit for one in joint.type.velocities}) > 1)
+
+
+def rates(mechanism: Mechanism) -> bool:
+    """Whether every entry of v is the rate of an entry of q."""
+    return all(joint.type.directed for joint in mechanism.joints)
+
+
+def of_header(mechanism: Mechanism) -> tuple[str, ...]:
+    """The same as lines of the C header, in ASCII and without names that people chose; none where every joint has one entry."""
+    if not several(mechanism):
+        return ()
+    lines = ["A joint of one coordinate has one entry of q and one of v, in the order of the joints. Of the others:"]
+    for joint, said in zip(mechanism.joints, entries(mechanism), strict=True):
+        if _several(joint):
+            lines += [f"  {joint.kind}: {said['q']}", f"    {said['v']}"]
+    lines.append("a and tau have the entries of v.")
+    if found := linear_first(mechanism):
+        lines.append(f"The linear part is first in {found}; in a vector of six it is the angular one.")
+    if found := quaternions(mechanism):
+        lines.append(f"The functions are for unit quaternions: keep the length of {found} at 1.")
+    return tuple(lines)
+
+
+def _several(joint: Joint) -> bool:
+    return max(joint.type.nq, joint.type.nv) > 1
+
+
+def _of_q(joint: Joint, first: int) -> str:
+    kind = joint.type
+    if not _several(joint):
+        return f"{_span('q', first, 1)} ({kind.positions[0].unit})"
+    whole = kind.nq if kind.quaternion is None else kind.quaternion
+    said, at = [], 0
+    for (placed, unit), run in groupby(kind.positions[:whole], lambda one: (not kind.directed and one.unit == "m", one.unit)):
+        names = [one.name for one in run]
+        if placed:
+            said.append(f"{_span('q', first + at, len(names))} place {' '.join(name[-1] for name in names)} ({unit})")
+        else:
+            said += [f"{_span('q', first + at + k, 1)} {name} ({unit})" for k, name in enumerate(names)]
+        at += len(names)
+    if kind.quaternion is not None:
+        said.append(f"{_span('q', first + at, 4)} unit quaternion x y z w")
+    return ", ".join(said)
+
+
+def _of_v(joint: Joint, first: int) -> str:
+    kind = joint.type
+    if kind.along is None:
+        return f"{_span('v', first, kind.nv)} {'the rates' if kind.nv > 1 else 'its rate'}"
+    said, at = [], 0
+    for unit, run in groupby(zip(kind.velocities, kind.along, strict=True), lambda one: one[0].rate_unit):
+        axes = ["xyz"[axis] for _, axis in run]
+        what = "linear" if unit == "m/s" else "angular"
+        said.append(f"{_span('v', first + at, len(axes))} {what} velocity {' '.join(axes)} ({unit})")
+        at += len(axes)
+    return ", ".join([*said, "in the body's axes"])
+
+
+def _span(letter: str, first: int, count: int) -> str:
+    return f"{letter}[{first}]" if count == 1 else f"{letter}[{first}..{first + count - 1}]"
+
+
+def mentioned(mechanism: Mechanism, results: Sequence[str]) -> dict[str, object]:
+    """What the README says of q and v beside the table; `results` are the names of what the functions give."""
+    return {"several": several(mechanism), "quaternions": quaternions(mechanism), "linear_first": linear_first(mechanism),
+            "along_v": "grad" in results and not rates(mechanism), "rates": rates(mechanism)}

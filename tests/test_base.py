@@ -1,0 +1,104 @@
+"""--base free: the root link of a description moved by a free joint, and the joints of URDF that have several coordinates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.description.canonical import to_toml
+from symgen.description.loading import load
+from symgen.errors import ArgumentError, DescriptionError
+from symgen.mechanism import BASE, Mechanism
+
+LEG = """<robot name="hopper">
+  <link name="trunk"><inertial><mass value="3"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.3"/></inertial></link>
+  <link name="leg"><inertial><origin xyz="0 0 -0.2"/><mass value="1"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.001"/></inertial></link>
+  <joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/><axis xyz="0 1 0"/><limit lower="-1" upper="1"
+    velocity="5" effort="10"/></joint>
+</robot>"""
+HELD = LEG.replace('<link name="trunk">', '<link name="world"/><link name="trunk">').replace(
+    "</robot>", '<joint name="KIND" type="KIND"><parent link="world"/><child link="trunk"/></joint></robot>')
+
+
+def free() -> Mechanism:
+    return load(LEG, base="free")
+
+
+def test_the_root_link_becomes_a_body() -> None:
+    fixed, made = load(LEG), free()
+    assert [joint.name for joint in made.joints] == ["root_joint", "hip"]
+    assert (made.joints[0].type.free, made.joints[0].parent, made.joints[1].parent, made.base) == (True, BASE, 0, "world")
+    assert (made.nq, made.nv, fixed.nv) == (8, 7, 1)
+    assert made.bodies[0].mass == 3
+    assert not made.base_parts
+    assert any("read it with --base free" in note.text for note in fixed.notes if note.kind == "warning")
+    assert not any("stands still" in note.text for note in made.notes)
+
+
+def test_the_canonical_description_says_it_in_full() -> None:
+    made = free()
+    again = load(to_toml(made))
+    assert again.content == made.content
+    assert to_toml(again) == to_toml(made)
+
+
+def test_what_floats_in_urdf_is_free() -> None:
+    """The same robot said in two ways."""
+    said = load(HELD.replace("KIND", "floating"))
+    assert [joint.type for joint in said.joints] == [joint.type for joint in free().joints]
+    at = np.random.default_rng(1).normal(size=(3, 7))
+    q = np.array([0.1, 0.2, 0.3, 0.5, -0.5, 0.5, 0.5, 0.4])
+    one, other = (symgen.compile(m, ["inverse_dynamics"], optimize=0).inverse_dynamics(q, at[0], at[1]) for m in (said, free()))
+    assert np.abs(one - other).max() < 1e-12
+
+
+def test_a_planar_joint_of_urdf_moves_across_z() -> None:
+    across = '<child link="trunk"/><axis xyz="0 0 1"/>'
+    planar = load(HELD.replace("KIND", "planar").replace('<child link="trunk"/>', across))
+    assert (planar.nq, planar.nv) == (4, 4)
+    with pytest.raises(DescriptionError, match="planar joints have their plane's normal along z"):
+        load(HELD.replace("KIND", "planar"))
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    (HELD.replace("KIND", "fixed"), "its root link is 'world', which stands for what never moves, and joint 'fixed' holds "
+     "'trunk' to it"),
+    (HELD.replace("KIND", "floating"), "it is a free joint on the root link already; leave out --base free"),
+    (LEG.replace('"leg"', '"world"'), "--base free adds a link 'world', and there is one of that name; rename it"),
+    (LEG.replace('"hip"', '"root_joint"'), "--base free adds a joint 'root_joint', and there is one of that name; rename it"),
+])
+def test_a_base_that_cannot_float_says_why(text: str, why: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        load(text, base="free")
+    assert why in str(caught.value)
+
+
+def test_base_is_fixed_or_free(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="base is 'floating'; give 'fixed' or 'free'"):
+        load(LEG, base="floating")
+
+
+@pytest.mark.parametrize(("joint", "why"), [
+    ('{ name = "j", type = "spherical", axis = [0, 0, 1] }', "axis"),
+    ('{ name = "j", type = "free", limits = { lower = 0, upper = 1 } }', "limits"),
+    ('{ name = "j", type = "floating" }', "write 'free'"),
+    ('{ name = "j", type = "ball" }', "write 'spherical'"),
+])
+def test_toml_says_what_such_a_joint_takes(joint: str, why: str) -> None:
+    with pytest.raises(DescriptionError, match=why):
+        load(f'name = "r"\n[[body]]\nname = "b"\nparent = "base"\njoint = {joint}\nmass = 1\n')
+
+
+def test_a_row_is_a_joint_of_one_coordinate() -> None:
+    with pytest.raises(DescriptionError, match="a row is a joint of one coordinate, and a spherical joint has 4"):
+        load('name = "r"\nconvention = "dh"\n[[row]]\ntype = "spherical"\nmass = 1\n')
+
+
+def test_it_is_locked_at_its_zero_alone() -> None:
+    assert load(LEG, base="free", lock={"root_joint": None}).nv == 1
+    with pytest.raises(ArgumentError, match="has 7 coordinates and is locked at its zero only"):
+        load(LEG, base="free", lock={"root_joint": "0.3"})
