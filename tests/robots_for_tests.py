@@ -128,7 +128,7 @@ _MADE: dict[str, dict[str, Any]] = {
     "tree3": {"n": 3, "kind": "tree", "joints": ONE_DEGREE, "seed": 149},   # branches; winds, slides and turns
     **{f"square_chain{n}": {"n": n, "joints": ONE_DEGREE, "general": False} for n in (4, 7)},
     "tree4": {"n": 4, "kind": "tree", "joints": ONE_DEGREE},
-    "tree5": {"n": 5, "kind": "tree", "joints": ONE_DEGREE, "seed": 312},   # every type, from one root, branching twice
+    "tree5": {"n": 5, "kind": "tree", "joints": ONE_DEGREE, "seed": 312},   # each type of one degree; branches twice
     **{f"square_tree{n}": {"n": n, "kind": "tree", "joints": ONE_DEGREE, "general": False} for n in (6, 9)},
     **{f"{a}_{b}": {"n": 2, "joints": (a, b)} for a in ONE_DEGREE for b in ONE_DEGREE},   # every type behind every type
 }
@@ -137,7 +137,7 @@ ROBOTS = BUILT_IN + MADE
 FEW = ("scara", "puma560", "chain3", "tree5")
 TELLING = ("one", "planar_arm", "planar_point_mass", "scara", "puma560", "panda", "chain5", "tree5", "square_tree6")
 """One of each sort: in a plane, of points, with a slide, six joints with zeros, the largest that is built in, axes anyhow with
-every joint type, branches with axes anyhow, and branches at right angles from two roots."""
+every joint type of one degree, branches with axes anyhow, and branches at right angles from two roots."""
 _MOVES = {joint_type(kind).pose: kind for kind in ONE_DEGREE}.values()
 PAIRS = tuple(f"{a}_{b}" for a in _MOVES for b in _MOVES)
 """Every way to move behind every way to move; a type that moves as another does is in the chains."""
