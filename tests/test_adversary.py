@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
-from tests.adversary import Failure
+from tests.adversary import Failure, _robots
 from tests.adversary import __main__ as runner
 
 FIRST = {"certificates": 4, "compilers": 2, "crashes": 3, "folders": 4, "mechanisms": 4, "metamorphic": 1, "readers": 1,
@@ -23,6 +25,15 @@ def test_the_first_tries_fail(attack: str) -> None:
     module = import_module(f"tests.adversary.{attack}")
     assert module.WORD
     assert list(islice(module.tries(SEED), FIRST[attack])) == [None] * FIRST[attack]
+
+
+def test_what_a_case_is_kept_by_makes_the_robot_again() -> None:
+    made: dict[str, Any] = {}
+    robots = [_robots.mechanism(Random(seed)) for seed in range(6)]
+    for robot in robots:
+        exec(_robots.told(robot), made)
+        assert made["robot"] == robot
+    assert len({joint.kind for robot in robots for joint in robot.joints}) > 4
 
 
 def some(*found: Failure | None) -> Iterator[Failure | None]:

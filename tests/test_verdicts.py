@@ -172,6 +172,25 @@ def test_a_division_by_nothing_is_no_error_where_m_is_singular_within_the_round_
     assert broken(nearly, "mass_matrix_solve").unjudged.startswith("loses its digits here (")
 
 
+def test_the_logarithm_of_nothing_is_no_error_where_m_is_singular_within_the_round_off() -> None:
+    """A speck that a free body is carried by: the free body's pivots are constants, so that nothing is divided by."""
+    arm = point_mass_arm(1, 1)
+    speck, solid = (replace(own, parts=(replace(own.parts[0], mass=mass, moments=(mass, 0, 0, mass, 0, mass)),))
+                    for own, mass in zip(arm.bodies, (Fraction(1, 10**9), Fraction(4)), strict=True))
+    nearly = replace(arm, bodies=(speck, solid), joints=(arm.joints[0], replace(arm.joints[1], kind="free")))
+    program = deriving.derive(nearly, "mass_matrix_log_determinant", "composite_body", ProgramOptions("float"))
+    assert program.operations["div"] == 0
+    honest = in_machine_reals(program)
+
+    def broken(arguments: Any) -> Results:
+        return {result: np.full_like(values, np.nan) for result, values in honest(arguments).items()}
+
+    assert check_floating(program, broken, Truth(nearly, 2), "").verdict == "not judged"
+    heavy = replace(nearly, bodies=(replace(solid, name=speck.name), solid))
+    program = deriving.derive(heavy, "mass_matrix_log_determinant", "composite_body", ProgramOptions("float"))
+    assert check_floating(program, broken, Truth(heavy, 2), "").verdict == "failed"
+
+
 def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
     """Scara's wrist has 1e-4 of the shoulder's inertia: what the shoulder may lose hid an error of 1e-2 in it, and conversely."""
     made = robot("scara")

@@ -80,9 +80,10 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
 def _singular(program: Program, truth: Truth, result: Array, allowed: float) -> float:
     """How many round-offs of M's inverse are allowed, where a matrix so near to M is singular; else 0.
 
-    Whoever divides by its pivots may then divide by nothing. It counts only if M is so at every state that broke.
+    Whoever divides by its pivots may then divide by nothing, or take its logarithm. It counts only if M is so at every state that
+    broke.
     """
-    if not program.operations["div"]:
+    if not program.operations["div"] and "log" not in program.operations:
         return 0.0
     broken = ~np.isfinite(result.reshape(truth.count, -1)).all(axis=-1)
     with suppress(RequestError):   # M itself is singular, and then nobody may divide

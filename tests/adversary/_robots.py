@@ -158,5 +158,6 @@ def told(made: Mechanism) -> str:
         return f"{type(value).__name__}({fields})"
 
     return ("from fractions import Fraction\n\n"
-            "from symgen.mechanism import Angle, Body, Frame, Joint, Limits, Mechanism, Part, Shift, Slide, Turn\n\n"
+            "from symgen.mechanism import Body, Frame, Joint, Limits, Mechanism, Part\n"
+            "from symgen.poses import Angle, Shift, Slide, Turn\n\n"
             f"robot = {of(made)}\n")

@@ -23,10 +23,10 @@ from symgen import methods
 from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.certificate.boxes import boxes
-from symgen.certificate.divisors import Floor, arithmetic_of, floors
+from symgen.certificate.divisors import Floor, arithmetic_of, floors, with_quaternions
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition
-from symgen.certificate.rounding import Rounded, propagate
+from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.description.loading import load
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
@@ -80,7 +80,11 @@ class Case:
     def enclosed(self) -> dict[int, Rounded]:
         """Every row over the whole box."""
         ranges = declared_ranges(self.mechanism)
-        return propagate(self.program, boxes(self.program, ranges, 64), arithmetic_of(self.program.real, self.text))
+        return propagate(self.program, boxes(self.program, ranges, 64), self.arithmetic)
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        return with_quaternions(arithmetic_of(self.program.real, self.text), self.mechanism)
 
     @cached_property
     def multipliers(self) -> dict[int, Fraction]:
@@ -113,7 +117,10 @@ class Case:
         return sum(_SHARES if name == "payload" else len(low) for name, (low, _) in self.box.items())
 
     def states(self, shares: Array) -> States:
-        """States of shares (count, size) from 0 to 1 of the box; a load is one that a body can be."""
+        """States of shares (count, size) from 0 to 1 of the box; a load is one that a body can be.
+
+        Quaternions are of unit length as far as the real type lets them.
+        """
         real, found, at = np.dtype(REALS[self.program.real].numpy).type, {}, 0
         for name, (low, high) in self.box.items():
             count = _SHARES if name == "payload" else len(low)
@@ -121,14 +128,26 @@ class Case:
             at += count
             found[name] = _loads(own) if name == "payload" else np.clip((low + own * (high - low)).astype(real).astype(float),
                                                                         low, high)
+        for first in self.mechanism.quaternions:
+            own = found["q"][:, first:first + 4]   # a view of the states
+            length = np.sqrt((own * own).sum(axis=1, keepdims=True))
+            own[:] = np.where(length > 0, own / np.where(length > 0, length, 1.0), (0.0, 0.0, 0.0, 1.0)).astype(real)
+        return found
+
+    def true(self, states: States, enter: Callable[[Array], Any]) -> dict[str, Any]:
+        """The states that exact answers are for: each quaternion is the one of unit length along what the machine is given."""
+        found = {name: enter(values) for name, values in states.items()}
+        for first in self.mechanism.quaternions:
+            own = found["q"][:, first:first + 4]
+            found["q"][:, first:first + 4] = own / np.sqrt((own * own).sum(axis=1))[:, None]
         return found
 
     # -- all rows ------------------------------------------------------------------------------------------------------
 
-    def rows(self, states: States, numbers: Numbers, enter: Callable[[Array], Any]) -> list[Any]:
+    def rows(self, states: dict[str, Any], numbers: Numbers) -> list[Any]:
         every = range(len(self.program.rows))
         outputs = (Port("rows", (len(every),), tuple(every)),)
-        given = {name: [enter(x) for x in values.T] for name, values in states.items()}
+        given = {name: [*values.T] for name, values in states.items()}
         count = len(next(iter(states.values())))
         with np.errstate(all="ignore"):
             found = evaluate(replace(self.program, outputs=outputs), given, numbers)["rows"]
@@ -143,7 +162,7 @@ class Case:
             return lambda x: np.asarray(one(np.asarray(x, dtype=float)), dtype=real)
 
         numbers = Numbers(lambda x: real(REALS[self.program.real].rounded(x)), through(sine), through(cosine), np.sqrt, np.log)
-        return self.rows(states, numbers, lambda x: x.astype(real))
+        return self.rows({name: values.astype(real) for name, values in states.items()}, numbers)
 
     def closer(self, states: States) -> list[Any]:
         """In more digits than the real type has."""
@@ -153,11 +172,11 @@ class Case:
             high = float(value)
             return wide(high) + wide(float(value - Fraction(high)))
 
-        return self.rows(states, Numbers(constant, np.sin, np.cos, np.sqrt, np.log), lambda x: x.astype(wide))
+        return self.rows(self.true(states, lambda x: x.astype(wide)), Numbers(constant, np.sin, np.cos, np.sqrt, np.log))
 
     def exact(self, states: States) -> list[Any]:
         with BALLS.working():
-            return self.rows(states, Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log), BALLS.array)
+            return self.rows(self.true(states, BALLS.array), Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log))
 
 
 _SHARES = 19
@@ -269,7 +288,7 @@ def _error(case: Case, row: int) -> Claim:
 
 def _round_off(case: Case, port: Port, element: int) -> Claim:
     """Of the compiled C, with the bound of `symgen prove`: over the ranges, or at each state."""
-    row, arithmetic, ranges = port.rows[element], arithmetic_of(case.program.real, case.text), declared_ranges(case.mechanism)
+    row, arithmetic, ranges = port.rows[element], case.arithmetic, declared_ranges(case.mechanism)
     over = bounded(case.program, ranges, case.states(np.full((1, case.size), 0.5)), arithmetic)
 
     def bound(states: States) -> Array:
