@@ -55,6 +55,12 @@ class Function:
     """The function whose shortest method is taken for this one too, since the two differ by one operation a joint."""
     own_inertia: bool = False
     """True when the answer depends on how inertia is shared between a link and its parent, so that none may be moved."""
+    keeps_mass: bool = False
+    """True when it counts matter that no joint feels, so that what is moved into a root's parent may not be forgotten."""
+    needs_mass: bool = False
+    """True when it is about the mass centre, which something massless has not."""
+    by_pivots: bool = False
+    """True when a method may divide by pivots of M in it, which are nothing where M is singular, although it needs no M^-1."""
 
 
 Q = Array("q", ("NQ",), "joint positions (rad, m)")
@@ -67,6 +73,7 @@ M = Array("M", ("NV", "NV"), "joint-space mass matrix")
 MINV = Array("Minv", ("NV", "NV"), "inverse of the mass matrix")
 R = Array("R", (3, 3), "axes of the frame in the base")
 P = Array("p", (3,), "origin of the frame in the base (m)")
+DT = Array("dt", (), "time step (s)")
 
 FUNCTIONS: dict[str, Function] = {
     f.name: f
@@ -79,7 +86,8 @@ FUNCTIONS: dict[str, Function] = {
         Function("mass_matrix_and_bias", (Q, V), (M, C), "M(q) and c(q,v) in one pass", feels=AT_RUN_TIME),
         Function("inverse_mass_matrix", (Q,), (MINV,), "M(q)^-1", needs_inverse=True),
         Function("mass_matrix_solve", (Q, B), (Array("x", ("NV",), "M^-1 b"),), "x = M(q)^-1 b", needs_inverse=True),
-        Function("mass_matrix_determinant", (Q,), (Array("det", (), "determinant of the mass matrix"),), "det M(q)"),
+        Function("mass_matrix_determinant", (Q,), (Array("det", (), "determinant of the mass matrix"),), "det M(q)",
+                 by_pivots=True),
         Function("mass_matrix_log_determinant", (Q,),
                  (Array("logdet", (), "natural logarithm of the determinant of the mass matrix, in SI units; kT/2 times it is "
                                       "Fixman's potential"),), "ln det M(q)", needs_inverse=True,
@@ -103,5 +111,30 @@ FUNCTIONS: dict[str, Function] = {
         Function("forward_kinematics", (Q,), (R, P), "pose of the chosen frame in the base", needs_frame=True, feels=()),
         Function("jacobian", (Q,), (Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin"),),
                  "twist of the chosen frame = J(q) v", needs_frame=True, feels=()),
+        Function("bias_acceleration", (Q, V),
+                 (Array("Jdot_v", (6,), "angular part first, axes of the base, at the frame's origin (rad/s², m/s²)"),),
+                 "acceleration of the chosen frame that velocities alone cause, dJ/dt v", needs_frame=True, feels=()),
+        Function("link_poses", (Q,),
+                 (Array("R_links", ("NB", 3, 3), "axes in the base, of the frame of every link that its joint moves"),
+                  Array("p_links", ("NB", 3), "origins in the base of the same frames (m)")), "poses of all links", feels=()),
+        Function("center_of_mass", (Q,), (Array("com", (3,), "mass centre of all moving links in the base (m)"),),
+                 "mass centre of the whole", keeps_mass=True, needs_mass=True),
+        Function("center_of_mass_jacobian", (Q,), (Array("Jcom", (3, "NV"), "axes of the base"),),
+                 "velocity of the mass centre = Jcom(q) v", keeps_mass=True, needs_mass=True),
+        Function("kinetic_energy", (Q, V), (Array("T", (), "kinetic energy (J)"),), "T = v^T M(q) v / 2"),
+        Function("potential_energy", (Q,),
+                 (Array("U", (), "energy of the moving links' weight (J); zero when their mass centre is at the base's origin"),),
+                 "potential energy of gravity", keeps_mass=True),
+        Function("centroidal_momentum", (Q, V),
+                 (Array("h", (6,), "angular (kg·m²/s) first, then linear (kg·m/s), axes of the base, about the mass centre"),),
+                 "momentum of all moving links about their mass centre", keeps_mass=True, needs_mass=True),
+        Function("centroidal_momentum_matrix", (Q,),
+                 (Array("A_G", (6, "NV"), "angular rows first, axes of the base, about the mass centre"),),
+                 "h = A_G(q) v", keeps_mass=True, needs_mass=True),
+        Function("centroidal_momentum_rate", (Q, V, A),
+                 (Array("hdot", (6,), "moment (N·m) first, then force (N), axes of the base, about the mass centre"),),
+                 "dh/dt at (q, v, a): what the base and the surroundings exert, weight included", keeps_mass=True, needs_mass=True),
+        Function("integrate", (Q, V, DT), (Array("q_next", ("NQ",), "joint positions at the end of the step"),),
+                 "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map)", feels=()),
     )
 }
