@@ -5,7 +5,6 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Vector, times, transposed
-from symgen.methods._method import Method
 
 
 def _chain(linkage: Linkage) -> list[int]:
@@ -82,12 +81,3 @@ def jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
             columns[dof.index] = [*w, *(rotation.outward(dof.H_linear) + w.cross(lever))]
         lever = step + lever
     return ([column[r] for r in range(6) for column in columns],)
-
-
-METHOD = Method(
-    source="Rodriguez & Kreutz 1988, (3.11)-(3.13)",
-    functions={
-        "forward_kinematics": forward_kinematics,                                           # (3.11)-(3.12)
-        "jacobian": jacobian,                                                               # (3.13)
-    },
-)

@@ -1,0 +1,12 @@
+"""What positions and velocities alone say: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13)."""
+
+from symgen.methods._method import Method
+from symgen.methods.kinematics.frames import forward_kinematics, jacobian
+
+METHOD = Method(
+    source="Rodriguez & Kreutz 1988, (3.11)-(3.13)",
+    functions={
+        "forward_kinematics": forward_kinematics,                                           # (3.11)-(3.12)
+        "jacobian": jacobian,                                                               # (3.13)
+    },
+)
