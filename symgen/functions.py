@@ -133,7 +133,8 @@ FUNCTIONS: dict[str, Function] = {
                  "h = A_G(q) v", keeps_mass=True, needs_mass=True),
         Function("centroidal_momentum_rate", (Q, V, A),
                  (Array("hdot", (6,), "moment (N·m) first, then force (N), axes of the base, about the mass centre"),),
-                 "dh/dt at (q, v, a): what the base and the surroundings exert, weight included", keeps_mass=True, needs_mass=True),
+                 "dh/dt at (q, v, a): what the base and the surroundings exert, weight included", keeps_mass=True,
+                 needs_mass=True),
         Function("integrate", (Q, V, DT), (Array("q_next", ("NQ",), "joint positions at the end of the step"),),
                  "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map)", feels=()),
     )
