@@ -177,7 +177,7 @@ class Plot:
             for folder, one in zip(folders, passed, strict=True):
                 results = self.results(function, folder)
                 felt = any(not np.array_equal(results[name], whole[name]) for name in whole)
-                verdicts.append(Verdict(self.off(self.programs[function], results), one, felt))
+                verdicts.append(Verdict(self.off(self.programs[function], results, whole), one, felt))
             return verdicts
         finally:
             for folder in folders:
@@ -188,15 +188,20 @@ class Plot:
         call = getattr(ctypes.CDLL(str(folder / f"lib{function}.so")), f"{self.robot}_{function}")
         return _runner(self.programs[function], call)(self.truth.arguments(function, self.truth.floats))
 
-    def off(self, program: Program, results: Results) -> float:
-        """The largest distance of an entry from the truth, in bounds of C without errors."""
+    def off(self, program: Program, results: Results, whole: Results) -> float:
+        """The largest distance of an entry from the truth, in bounds of C without errors, whose results are `whole`.
+
+        What a residual is relative to is a size of the answer, and an error may make that small.
+        """
         if not all(np.isfinite(values).all() for values in results.values()):
             return float("inf")
-        entered = {name: self.truth.scalars.array(values.astype(float)) for name, values in results.items()}
-        unit = REALS[program.real].eps * allowance(program, self.truth)
+        unit, loose = REALS[program.real].eps * allowance(program, self.truth), differs(program, self.truth)
+        found, sound = (distances(program.function, self._entered(one), self.truth, loose) for one in (results, whole))
         with self.truth.scalars.working():
-            found = distances(program.function, entered, self.truth, differs(program, self.truth)).values()
-            return max(worst(one.difference, one.size * unit)[0] for one in found)
+            return max(worst(found[name].difference, sound[name].size * unit)[0] for name in found)
+
+    def _entered(self, results: Results) -> Results:
+        return {name: self.truth.scalars.array(values.astype(float)) for name, values in results.items()}
 
 
 def _built(words: list[str]) -> None:

@@ -63,23 +63,19 @@ static const double mass_matrix_1[3][28] = {
 };
 
 /* How many entries of M x - b are off by more than their tolerances: where M is ill-conditioned, x itself says little. */
-static int unsolved(const double *x, const double *mass, const double *b, const double *tolerance, int rows,
-                    int columns)
+static int unsolved(const double *x, const double *mass, const double *b, const double *tolerance, int size)
 {
     int count = 0;
     int i;
     int j;
-    int k;
-    for (i = 0; i < rows; ++i) {
-        for (k = 0; k < columns; ++k) {
-            double sum = -b[(i*columns) + k];
-            for (j = 0; j < rows; ++j) {
-                const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
-                sum += mass[at]*x[(j*columns) + k];
-            }
-            if (!(fabs(sum) <= tolerance[(i*columns) + k])) {
-                ++count;
-            }
+    for (i = 0; i < size; ++i) {
+        double sum = -b[i];
+        for (j = 0; j < size; ++j) {
+            const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
+            sum += mass[at]*x[j];
+        }
+        if (!(fabs(sum) <= tolerance[i])) {
+            ++count;
         }
     }
     return count;
@@ -256,22 +252,22 @@ static int test_forward_dynamics(void)
     for (i = 0; i < 3; ++i) {
         spoil(a, 7);
         panda_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], forward_dynamics_tau[i], a);
-        count += unsolved(a, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 7, 1);
+        count += unsolved(a, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 7);
         /* a over q */
         spoil(shared, 7);
         copy(shared, forward_dynamics_q[i], 7);
         panda_forward_dynamics(shared, forward_dynamics_v[i], forward_dynamics_tau[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 7, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 7);
         /* a over v */
         spoil(shared, 7);
         copy(shared, forward_dynamics_v[i], 7);
         panda_forward_dynamics(forward_dynamics_q[i], shared, forward_dynamics_tau[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 7, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 7);
         /* a over tau */
         spoil(shared, 7);
         copy(shared, forward_dynamics_tau[i], 7);
         panda_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 7, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 7);
     }
     return count;
 }
@@ -670,47 +666,71 @@ static int test_inverse_mass_matrix(void)
             0.61328125, 0.9052734375, 2.0654296875, -0.8291015625, 0.736328125, 1.9541015625, 1.56640625
         }
     };
-    static const double inverse_mass_matrix_M_Minv[3][49] = {
+    static const double inverse_mass_matrix_Minv[3][49] = {
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0,
-            0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            1.5771308094372798, -0.1410259497406212, -0.6117367591730092, -0.6980952416119788,
+            0.3912666451388857, -1.0845688074791922, -0.45618524929694854, -0.1410259497406212,
+            2.13650544616836, -0.7830593186321096, 0.011281186398730854, 0.6597566964641259,
+            3.6353989053622247, -0.5866686785378735, -0.6117367591730092, -0.7830593186321096,
+            3.1067842293781647, 0.20579708846042613, -0.7323362534580604, -5.80320506015058,
+            3.2392077235455736, -0.6980952416119788, 0.011281186398730854, 0.20579708846042613,
+            1.3660687991097462, -1.4020384070465415, 1.1882588914066636, 0.6837114405923231,
+            0.3912666451388857, 0.6597566964641259, -0.7323362534580604, -1.4020384070465415,
+            45.37378595521405, 0.2441367647574441, -37.534674236887014, -1.0845688074791922,
+            3.6353989053622247, -5.80320506015058, 1.1882588914066636, 0.2441367647574441, 35.271354883762804,
+            -9.628431460075443, -0.45618524929694854, -0.5866686785378735, 3.2392077235455736,
+            0.6837114405923231, -37.534674236887014, -9.628431460075443, 184.4124577246031
         },
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0,
-            0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            15.254667061969231, 0.35625756426207666, -9.366940704074988, -1.148956657107325,
+            -6.1523577193602605, 4.770301931559476, 1.9159303457792876, 0.35625756426207666,
+            1.4160314040576787, 0.03677234740293134, 2.2998680697914677, -1.3470044602720208,
+            -1.4732004017843312, 0.9871446930113993, -9.366940704074988, 0.03677234740293134,
+            7.090690765755368, 0.8571515712424476, 3.0615656688414936, 0.3875807517301876,
+            -0.0211269441286984, -1.148956657107325, 2.2998680697914677, 0.8571515712424476,
+            5.270628275281014, -3.5986147214411246, -5.515008931362944, 2.554697405928495,
+            -6.1523577193602605, -1.3470044602720208, 3.0615656688414936, -3.5986147214411246,
+            34.85821394495545, 0.6647656545831128, -11.55047847692637, 4.770301931559476, -1.4732004017843312,
+            0.3875807517301876, -5.515008931362944, 0.6647656545831128, 34.329114703647384, 4.830226060445764,
+            1.9159303457792876, 0.9871446930113993, -0.0211269441286984, 2.554697405928495,
+            -11.55047847692637, 4.830226060445764, 155.59257615139933
         },
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0,
-            0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            3.2121237210941027, 0.36194768208759326, 0.8949892388679734, 3.7601983744948586,
+            -4.492299515114231, -1.4505788540412041, 2.3608621789713813, 0.36194768208759326,
+            2.110145466574024, 3.903774917025536, -1.5065969131085668, -4.572242114695531, 2.151969008304002,
+            0.8388361639354543, 0.8949892388679734, 3.903774917025536, 9.27352164088018, -2.9536532623195773,
+            -10.125331692479717, 7.961805760925228, 2.626077867343002, 3.7601983744948586,
+            -1.5065969131085668, -2.9536532623195773, 7.715608235918705, -3.236452843925514,
+            -7.730585393276356, 3.56344252853764, -4.492299515114231, -4.572242114695531, -10.125331692479717,
+            -3.236452843925514, 50.767550513737355, -0.6713406043784357, -24.731389682789136,
+            -1.4505788540412041, 2.151969008304002, 7.961805760925228, -7.730585393276356,
+            -0.6713406043784357, 36.08249714276412, 0.696794133235941, 2.3608621789713813, 0.8388361639354543,
+            2.626077867343002, 3.56344252853764, -24.731389682789136, 0.696794133235941, 163.30858020157936
         }
     };
-    static const double inverse_mass_matrix_M_Minv_tolerance[3][49] = {
+    static const double inverse_mass_matrix_Minv_tolerance[3][49] = {
         {
-            4.38e-13, 5.1e-13, 6.14e-13, 4.08e-13, 2.35e-12, 2.07e-12, 4.73e-12, 3.51e-13, 4.08e-13, 4.92e-13,
-            3.27e-13, 1.88e-12, 1.66e-12, 3.79e-12, 3.08e-13, 3.59e-13, 4.33e-13, 2.87e-13, 1.66e-12,
-            1.46e-12, 3.33e-12, 2.68e-13, 3.11e-13, 3.75e-13, 2.49e-13, 1.44e-12, 1.27e-12, 2.89e-12,
-            8.82e-14, 1.03e-13, 1.24e-13, 8.21e-14, 4.73e-13, 4.17e-13, 9.53e-13, 6.54e-14, 7.61e-14,
-            9.17e-14, 6.08e-14, 3.51e-13, 3.09e-13, 7.07e-13, 5.06e-14, 5.88e-14, 7.09e-14, 4.71e-14,
-            2.71e-13, 2.39e-13, 5.47e-13
+            3.18e-13, 3.53e-13, 5.53e-13, 2.49e-13, 1.77e-12, 1.71e-12, 3.8e-12, 3.53e-13, 3.92e-13, 6.14e-13,
+            2.77e-13, 1.97e-12, 1.9e-12, 4.22e-12, 5.53e-13, 6.14e-13, 9.61e-13, 4.33e-13, 3.08e-12, 2.97e-12,
+            6.6e-12, 2.49e-13, 2.77e-13, 4.33e-13, 1.95e-13, 1.39e-12, 1.34e-12, 2.98e-12, 1.77e-12, 1.97e-12,
+            3.08e-12, 1.39e-12, 9.84e-12, 9.49e-12, 2.12e-11, 1.71e-12, 1.9e-12, 2.97e-12, 1.34e-12, 9.49e-12,
+            9.15e-12, 2.04e-11, 3.8e-12, 4.22e-12, 6.6e-12, 2.98e-12, 2.12e-11, 2.04e-11, 4.54e-11
         },
         {
-            2.69e-12, 8.19e-13, 1.84e-12, 1.58e-12, 4.07e-12, 4.04e-12, 8.59e-12, 2.36e-12, 7.18e-13,
-            1.61e-12, 1.39e-12, 3.57e-12, 3.54e-12, 7.53e-12, 1.59e-12, 4.84e-13, 1.09e-12, 9.33e-13, 2.4e-12,
-            2.38e-12, 5.07e-12, 1.33e-12, 4.04e-13, 9.03e-13, 7.79e-13, 2.01e-12, 1.99e-12, 4.23e-12,
-            4.37e-13, 1.33e-13, 2.98e-13, 2.57e-13, 6.6e-13, 6.55e-13, 1.4e-12, 3.24e-13, 9.87e-14, 2.21e-13,
-            1.91e-13, 4.9e-13, 4.86e-13, 1.04e-12, 2.5e-13, 7.61e-14, 1.71e-13, 1.47e-13, 3.78e-13, 3.75e-13,
-            7.98e-13
+            3.34e-11, 4.62e-12, 2.08e-11, 1.11e-11, 2.53e-11, 1.96e-11, 2.99e-11, 4.62e-12, 6.39e-13,
+            2.87e-12, 1.53e-12, 3.5e-12, 2.71e-12, 4.14e-12, 2.08e-11, 2.87e-12, 1.29e-11, 6.87e-12, 1.57e-11,
+            1.22e-11, 1.86e-11, 1.11e-11, 1.53e-12, 6.87e-12, 3.66e-12, 8.37e-12, 6.47e-12, 9.9e-12, 2.53e-11,
+            3.5e-12, 1.57e-11, 8.37e-12, 1.92e-11, 1.48e-11, 2.27e-11, 1.96e-11, 2.71e-12, 1.22e-11, 6.47e-12,
+            1.48e-11, 1.15e-11, 1.75e-11, 2.99e-11, 4.14e-12, 1.86e-11, 9.9e-12, 2.27e-11, 1.75e-11, 2.68e-11
         },
         {
-            1.15e-12, 9.29e-13, 1.95e-12, 1.78e-12, 4.56e-12, 3.84e-12, 8.17e-12, 1.02e-12, 8.23e-13,
-            1.73e-12, 1.58e-12, 4.04e-12, 3.41e-12, 7.24e-12, 6.31e-13, 5.11e-13, 1.08e-12, 9.77e-13,
-            2.51e-12, 2.12e-12, 4.5e-12, 5.47e-13, 4.43e-13, 9.29e-13, 8.47e-13, 2.18e-12, 1.84e-12, 3.9e-12,
-            1.79e-13, 1.45e-13, 3.04e-13, 2.78e-13, 7.11e-13, 6e-13, 1.28e-12, 1.33e-13, 1.08e-13, 2.26e-13,
-            2.06e-13, 5.27e-13, 4.45e-13, 9.45e-13, 1.03e-13, 8.31e-14, 1.75e-13, 1.59e-13, 4.08e-13,
-            3.44e-13, 7.31e-13
+            3.13e-12, 2.78e-12, 6.16e-12, 5.49e-12, 1.18e-11, 7.14e-12, 1.13e-11, 2.78e-12, 2.47e-12,
+            5.48e-12, 4.88e-12, 1.05e-11, 6.35e-12, 9.98e-12, 6.16e-12, 5.48e-12, 1.22e-11, 1.09e-11,
+            2.31e-11, 1.41e-11, 2.22e-11, 5.49e-12, 4.88e-12, 1.09e-11, 9.64e-12, 2.06e-11, 1.26e-11,
+            1.98e-11, 1.18e-11, 1.05e-11, 2.31e-11, 2.06e-11, 4.39e-11, 2.68e-11, 4.21e-11, 7.14e-12,
+            6.35e-12, 1.41e-11, 1.26e-11, 2.68e-11, 1.63e-11, 2.57e-11, 1.13e-11, 9.98e-12, 2.22e-11,
+            1.98e-11, 4.21e-11, 2.57e-11, 4.04e-11
         }
     };
     static double Minv[49];
@@ -720,12 +740,12 @@ static int test_inverse_mass_matrix(void)
     for (i = 0; i < 3; ++i) {
         spoil(Minv, 49);
         panda_inverse_mass_matrix(inverse_mass_matrix_q[i], Minv);
-        count += unsolved(Minv, mass_matrix_1[i], inverse_mass_matrix_M_Minv[i], inverse_mass_matrix_M_Minv_tolerance[i], 7, 7);
+        count += wrong(Minv, inverse_mass_matrix_Minv[i], inverse_mass_matrix_Minv_tolerance[i], 49);
         /* Minv over q */
         spoil(shared, 49);
         copy(shared, inverse_mass_matrix_q[i], 7);
         panda_inverse_mass_matrix(shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], inverse_mass_matrix_M_Minv[i], inverse_mass_matrix_M_Minv_tolerance[i], 7, 7);
+        count += wrong(shared, inverse_mass_matrix_Minv[i], inverse_mass_matrix_Minv_tolerance[i], 49);
     }
     return count;
 }
@@ -783,17 +803,17 @@ static int test_mass_matrix_solve(void)
     for (i = 0; i < 3; ++i) {
         spoil(x, 7);
         panda_mass_matrix_solve(mass_matrix_solve_q[i], mass_matrix_solve_b[i], x);
-        count += unsolved(x, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 7, 1);
+        count += unsolved(x, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 7);
         /* x over q */
         spoil(shared, 7);
         copy(shared, mass_matrix_solve_q[i], 7);
         panda_mass_matrix_solve(shared, mass_matrix_solve_b[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 7, 1);
+        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 7);
         /* x over b */
         spoil(shared, 7);
         copy(shared, mass_matrix_solve_b[i], 7);
         panda_mass_matrix_solve(mass_matrix_solve_q[i], shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 7, 1);
+        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 7);
     }
     return count;
 }
@@ -1333,7 +1353,7 @@ static int test_interbody_forces(void)
         spoil(a, 7);
         panda_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
         count += wrong(F_, interbody_forces_F[i], interbody_forces_F_tolerance[i], 42);
-        count += unsolved(a, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 7, 1);
+        count += unsolved(a, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 7);
         /* F_ over q */
         spoil(shared, 42);
         copy(shared, interbody_forces_q[i], 7);
@@ -1343,7 +1363,7 @@ static int test_interbody_forces(void)
         spoil(shared, 42);
         copy(shared, interbody_forces_q[i], 7);
         panda_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 7, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 7);
         /* F_ over v */
         spoil(shared, 42);
         copy(shared, interbody_forces_v[i], 7);
@@ -1353,7 +1373,7 @@ static int test_interbody_forces(void)
         spoil(shared, 42);
         copy(shared, interbody_forces_v[i], 7);
         panda_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 7, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 7);
         /* F_ over tau */
         spoil(shared, 42);
         copy(shared, interbody_forces_tau[i], 7);
@@ -1363,7 +1383,7 @@ static int test_interbody_forces(void)
         spoil(shared, 42);
         copy(shared, interbody_forces_tau[i], 7);
         panda_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 7, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 7);
     }
     return count;
 }

@@ -57,23 +57,19 @@ static const double mass_matrix_1[3][21] = {
 };
 
 /* How many entries of M x - b are off by more than their tolerances: where M is ill-conditioned, x itself says little. */
-static int unsolved(const double *x, const double *mass, const double *b, const double *tolerance, int rows,
-                    int columns)
+static int unsolved(const double *x, const double *mass, const double *b, const double *tolerance, int size)
 {
     int count = 0;
     int i;
     int j;
-    int k;
-    for (i = 0; i < rows; ++i) {
-        for (k = 0; k < columns; ++k) {
-            double sum = -b[(i*columns) + k];
-            for (j = 0; j < rows; ++j) {
-                const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
-                sum += mass[at]*x[(j*columns) + k];
-            }
-            if (!(fabs(sum) <= tolerance[(i*columns) + k])) {
-                ++count;
-            }
+    for (i = 0; i < size; ++i) {
+        double sum = -b[i];
+        for (j = 0; j < size; ++j) {
+            const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
+            sum += mass[at]*x[j];
+        }
+        if (!(fabs(sum) <= tolerance[i])) {
+            ++count;
         }
     }
     return count;
@@ -250,22 +246,22 @@ static int test_forward_dynamics(void)
     for (i = 0; i < 3; ++i) {
         spoil(a, 6);
         planar_point_mass_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], forward_dynamics_tau[i], a);
-        count += unsolved(a, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(a, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
         /* a over q */
         spoil(shared, 6);
         copy(shared, forward_dynamics_q[i], 6);
         planar_point_mass_forward_dynamics(shared, forward_dynamics_v[i], forward_dynamics_tau[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
         /* a over v */
         spoil(shared, 6);
         copy(shared, forward_dynamics_v[i], 6);
         planar_point_mass_forward_dynamics(forward_dynamics_q[i], shared, forward_dynamics_tau[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
         /* a over tau */
         spoil(shared, 6);
         copy(shared, forward_dynamics_tau[i], 6);
         planar_point_mass_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
     }
     return count;
 }
@@ -629,38 +625,59 @@ static int test_inverse_mass_matrix(void)
             0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
         }
     };
-    static const double inverse_mass_matrix_M_Minv[3][36] = {
+    static const double inverse_mass_matrix_Minv[3][36] = {
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            0.6064270984194162, -0.8602040905586779, 0.7731518883655468, -0.6243769539616094,
+            0.0835487052766295, 0.045290925314784895, -0.8602040905586779, 1.5929729421308454,
+            -1.500901920388865, 1.3395478411756103, -0.4546669411647766, -0.24647044388317685,
+            0.7731518883655468, -1.500901920388865, 2.070121469811996, -2.3685904058048584,
+            1.0489915609729987, -0.048076020231198946, -0.6243769539616094, 1.3395478411756103,
+            -2.3685904058048584, 3.86842166781178, -1.4254348884289236, -0.50422457470193, 0.0835487052766295,
+            -0.4546669411647766, 1.0489915609729987, -1.4254348884289236, 1.7231158439124339,
+            -0.18884911072924263, 0.045290925314784895, -0.24647044388317685, -0.048076020231198946,
+            -0.50422457470193, -0.18884911072924263, 1.8758312768334697
         },
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            0.9999985659120016, -1.9995446103071137, 1.0003344993015342, -0.00045918425483637017,
+            -0.00018627261566841352, -4.441231373145281e-05, -1.9995446103071137, 4.572834349274127,
+            -1.9586874081367367, -0.9250869164284236, 0.17564509805401224, 0.041878432705604485,
+            1.0003344993015342, -1.9586874081367367, 1.6040383764434747, -1.3100547438919241,
+            0.9333387536903782, -0.08353650970196948, -0.00045918425483637017, -0.9250869164284236,
+            -1.3100547438919241, 4.753863630943758, -3.5860631042075117, 1.1612368397564043,
+            -0.00018627261566841352, 0.17564509805401224, 0.9333387536903782, -3.5860631042075117,
+            5.026358506226248, -3.550598853471686, -4.441231373145281e-05, 0.041878432705604485,
+            -0.08353650970196948, 1.1612368397564043, -3.550598853471686, 4.94747048085332
         },
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            0.39779006170207204, -0.5870251830334344, 0.4979646923435478, -0.5503959343180294,
+            0.21974053988880515, 0.011287808137204173, -0.5870251830334344, 1.6243875170711766,
+            -2.1725006445936534, 1.080525057463737, 0.0496583204852992, 0.00255088839927989,
+            0.4979646923435478, -2.1725006445936534, 3.789554748864389, -1.4027840611805233,
+            -1.0839141036781559, 0.19134722183522093, -0.5503959343180294, 1.080525057463737,
+            -1.4027840611805233, 1.6162575992325903, -0.9809176555138882, 0.8108531882334301,
+            0.21974053988880515, 0.0496583204852992, -1.0839141036781559, -0.9809176555138882,
+            3.6296275288462114, -2.297927293458637, 0.011287808137204173, 0.00255088839927989,
+            0.19134722183522093, 0.8108531882334301, -2.297927293458637, 2.7965332705422776
         }
     };
-    static const double inverse_mass_matrix_M_Minv_tolerance[3][36] = {
+    static const double inverse_mass_matrix_Minv_tolerance[3][36] = {
         {
-            4.98e-13, 8.07e-13, 9.19e-13, 1.26e-12, 8.39e-13, 8.75e-13, 4.27e-13, 6.91e-13, 7.88e-13,
-            1.08e-12, 7.19e-13, 7.5e-13, 4.05e-13, 6.56e-13, 7.48e-13, 1.03e-12, 6.82e-13, 7.12e-13, 2.3e-13,
-            3.72e-13, 4.24e-13, 5.8e-13, 3.87e-13, 4.04e-13, 1.88e-13, 3.04e-13, 3.46e-13, 4.73e-13, 3.16e-13,
-            3.3e-13, 1.33e-13, 2.15e-13, 2.45e-13, 3.35e-13, 2.24e-13, 2.33e-13
+            6.32e-13, 1.18e-12, 1.44e-12, 1.69e-12, 7.36e-13, 3.02e-13, 1.18e-12, 2.21e-12, 2.69e-12,
+            3.15e-12, 1.38e-12, 5.63e-13, 1.44e-12, 2.69e-12, 3.28e-12, 3.84e-12, 1.68e-12, 6.86e-13,
+            1.69e-12, 3.15e-12, 3.84e-12, 4.51e-12, 1.97e-12, 8.05e-13, 7.36e-13, 1.38e-12, 1.68e-12,
+            1.97e-12, 8.57e-13, 3.51e-13, 3.02e-13, 5.63e-13, 6.86e-13, 8.05e-13, 3.51e-13, 1.44e-13
         },
         {
-            2.05e-12, 4.37e-12, 2.59e-12, 4.46e-12, 4.58e-12, 4.55e-12, 1.68e-12, 3.59e-12, 2.13e-12,
-            3.66e-12, 3.76e-12, 3.73e-12, 1.57e-12, 3.36e-12, 1.99e-12, 3.42e-12, 3.52e-12, 3.49e-12,
-            1.18e-12, 2.51e-12, 1.49e-12, 2.56e-12, 2.63e-12, 2.61e-12, 7.38e-13, 1.58e-12, 9.35e-13,
-            1.61e-12, 1.66e-12, 1.65e-12, 3.45e-13, 7.37e-13, 4.37e-13, 7.52e-13, 7.73e-13, 7.67e-13
+            3.45e-12, 7.94e-12, 5e-12, 6.05e-12, 5.39e-12, 2.92e-12, 7.94e-12, 1.83e-11, 1.16e-11, 1.4e-11,
+            1.25e-11, 6.71e-12, 5e-12, 1.16e-11, 7.24e-12, 8.76e-12, 7.81e-12, 4.22e-12, 6.05e-12, 1.4e-11,
+            8.76e-12, 1.07e-11, 9.46e-12, 5.11e-12, 5.39e-12, 1.25e-11, 7.81e-12, 9.46e-12, 8.43e-12,
+            4.56e-12, 2.92e-12, 6.71e-12, 4.22e-12, 5.11e-12, 4.56e-12, 2.47e-12
         },
         {
-            1.03e-12, 2.07e-12, 3.16e-12, 2.06e-12, 3.09e-12, 2.71e-12, 8.97e-13, 1.82e-12, 2.77e-12,
-            1.81e-12, 2.71e-12, 2.38e-12, 5.87e-13, 1.19e-12, 1.82e-12, 1.19e-12, 1.78e-12, 1.56e-12,
-            4.24e-13, 8.57e-13, 1.31e-12, 8.55e-13, 1.29e-12, 1.13e-12, 2.68e-13, 5.41e-13, 8.25e-13,
-            5.39e-13, 8.08e-13, 7.09e-13, 1.59e-13, 3.22e-13, 4.91e-13, 3.21e-13, 4.8e-13, 4.22e-13
+            7.71e-13, 1.93e-12, 2.84e-12, 1.74e-12, 1.35e-12, 7.76e-13, 1.93e-12, 4.83e-12, 7.11e-12,
+            4.36e-12, 3.38e-12, 1.95e-12, 2.84e-12, 7.11e-12, 1.05e-11, 6.41e-12, 4.97e-12, 2.86e-12,
+            1.74e-12, 4.36e-12, 6.41e-12, 3.94e-12, 3.05e-12, 1.76e-12, 1.35e-12, 3.38e-12, 4.97e-12,
+            3.05e-12, 2.36e-12, 1.36e-12, 7.76e-13, 1.95e-12, 2.86e-12, 1.76e-12, 1.36e-12, 7.81e-13
         }
     };
     static double Minv[36];
@@ -670,12 +687,12 @@ static int test_inverse_mass_matrix(void)
     for (i = 0; i < 3; ++i) {
         spoil(Minv, 36);
         planar_point_mass_inverse_mass_matrix(inverse_mass_matrix_q[i], Minv);
-        count += unsolved(Minv, mass_matrix_1[i], inverse_mass_matrix_M_Minv[i], inverse_mass_matrix_M_Minv_tolerance[i], 6, 6);
+        count += wrong(Minv, inverse_mass_matrix_Minv[i], inverse_mass_matrix_Minv_tolerance[i], 36);
         /* Minv over q */
         spoil(shared, 36);
         copy(shared, inverse_mass_matrix_q[i], 6);
         planar_point_mass_inverse_mass_matrix(shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], inverse_mass_matrix_M_Minv[i], inverse_mass_matrix_M_Minv_tolerance[i], 6, 6);
+        count += wrong(shared, inverse_mass_matrix_Minv[i], inverse_mass_matrix_Minv_tolerance[i], 36);
     }
     return count;
 }
@@ -733,17 +750,17 @@ static int test_mass_matrix_solve(void)
     for (i = 0; i < 3; ++i) {
         spoil(x, 6);
         planar_point_mass_mass_matrix_solve(mass_matrix_solve_q[i], mass_matrix_solve_b[i], x);
-        count += unsolved(x, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6, 1);
+        count += unsolved(x, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6);
         /* x over q */
         spoil(shared, 6);
         copy(shared, mass_matrix_solve_q[i], 6);
         planar_point_mass_mass_matrix_solve(shared, mass_matrix_solve_b[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6);
         /* x over b */
         spoil(shared, 6);
         copy(shared, mass_matrix_solve_b[i], 6);
         planar_point_mass_mass_matrix_solve(mass_matrix_solve_q[i], shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6);
     }
     return count;
 }
@@ -1235,7 +1252,7 @@ static int test_interbody_forces(void)
         spoil(a, 6);
         planar_point_mass_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
         count += wrong(F_, interbody_forces_F[i], interbody_forces_F_tolerance[i], 36);
-        count += unsolved(a, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(a, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
         /* F_ over q */
         spoil(shared, 36);
         copy(shared, interbody_forces_q[i], 6);
@@ -1245,7 +1262,7 @@ static int test_interbody_forces(void)
         spoil(shared, 36);
         copy(shared, interbody_forces_q[i], 6);
         planar_point_mass_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
         /* F_ over v */
         spoil(shared, 36);
         copy(shared, interbody_forces_v[i], 6);
@@ -1255,7 +1272,7 @@ static int test_interbody_forces(void)
         spoil(shared, 36);
         copy(shared, interbody_forces_v[i], 6);
         planar_point_mass_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
         /* F_ over tau */
         spoil(shared, 36);
         copy(shared, interbody_forces_tau[i], 6);
@@ -1265,7 +1282,7 @@ static int test_interbody_forces(void)
         spoil(shared, 36);
         copy(shared, interbody_forces_tau[i], 6);
         planar_point_mass_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
     }
     return count;
 }

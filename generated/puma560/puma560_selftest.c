@@ -57,23 +57,19 @@ static const double mass_matrix_1[3][21] = {
 };
 
 /* How many entries of M x - b are off by more than their tolerances: where M is ill-conditioned, x itself says little. */
-static int unsolved(const double *x, const double *mass, const double *b, const double *tolerance, int rows,
-                    int columns)
+static int unsolved(const double *x, const double *mass, const double *b, const double *tolerance, int size)
 {
     int count = 0;
     int i;
     int j;
-    int k;
-    for (i = 0; i < rows; ++i) {
-        for (k = 0; k < columns; ++k) {
-            double sum = -b[(i*columns) + k];
-            for (j = 0; j < rows; ++j) {
-                const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
-                sum += mass[at]*x[(j*columns) + k];
-            }
-            if (!(fabs(sum) <= tolerance[(i*columns) + k])) {
-                ++count;
-            }
+    for (i = 0; i < size; ++i) {
+        double sum = -b[i];
+        for (j = 0; j < size; ++j) {
+            const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
+            sum += mass[at]*x[j];
+        }
+        if (!(fabs(sum) <= tolerance[i])) {
+            ++count;
         }
     }
     return count;
@@ -250,22 +246,22 @@ static int test_forward_dynamics(void)
     for (i = 0; i < 3; ++i) {
         spoil(a, 6);
         puma560_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], forward_dynamics_tau[i], a);
-        count += unsolved(a, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(a, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
         /* a over q */
         spoil(shared, 6);
         copy(shared, forward_dynamics_q[i], 6);
         puma560_forward_dynamics(shared, forward_dynamics_v[i], forward_dynamics_tau[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
         /* a over v */
         spoil(shared, 6);
         copy(shared, forward_dynamics_v[i], 6);
         puma560_forward_dynamics(forward_dynamics_q[i], shared, forward_dynamics_tau[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
         /* a over tau */
         spoil(shared, 6);
         copy(shared, forward_dynamics_tau[i], 6);
         puma560_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
     }
     return count;
 }
@@ -628,38 +624,59 @@ static int test_inverse_mass_matrix(void)
             0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
         }
     };
-    static const double inverse_mass_matrix_M_Minv[3][36] = {
+    static const double inverse_mass_matrix_Minv[3][36] = {
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            0.4870660238265987, 0.12307026791055575, -0.20228267670627406, 0.5243296628778775,
+            -0.28494293718729713, 0.08872658478663634, 0.12307026791055575, 0.7347027966516259,
+            -0.035471694173399425, 0.12953262377736394, -0.7452343606144872, -0.08137215928080509,
+            -0.20228267670627406, -0.035471694173399425, 3.2996349276875088, 0.06505399711548931,
+            2.4372986317232472, -0.22017922302041593, 0.5243296628778775, 0.12953262377736394,
+            0.06505399711548931, 617.4973656086158, -0.09857972364360375, 589.649623866519,
+            -0.28494293718729713, -0.7452343606144872, 2.4372986317232472, -0.09857972364360375,
+            1559.7493375665883, -0.08399756257583431, 0.08872658478663634, -0.08137215928080509,
+            -0.22017922302041593, 589.649623866519, -0.08399756257583431, 25563.484351828538
         },
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            0.2641147411531397, 0.009554060227414103, -0.10082519950397444, 0.34112742514505073,
+            0.7251908841246103, -0.16724250511884217, 0.009554060227414103, 0.6528831955506205,
+            -1.1956877916848687, -0.03606268756672809, 0.08113230500870867, 0.22233840839907443,
+            -0.10082519950397444, -1.1956877916848687, 5.4124727123210405, 0.9223535876457836,
+            -7.048244042958846, -2.2694277050527267, 0.34112742514505073, -0.03606268756672809,
+            0.9223535876457836, 597.7775141999058, -1.0796956719732602, -496.96970390794104,
+            0.7251908841246103, 0.08113230500870867, -7.048244042958846, -1.0796956719732602,
+            1573.1632404263162, 3.5589711291981767, -0.16724250511884217, 0.22233840839907443,
+            -2.2694277050527267, -496.96970390794104, 3.5589711291981767, 25413.65606039677
         },
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            0.6856128546548023, 0.27408806010494, -0.2248625331351744, 0.3704459774225034, 1.3154986709645524,
+            -0.0967693045337356, 0.27408806010494, 0.735488622324941, -0.28403867370376035,
+            0.07633586473588742, 1.325535835432331, 0.31159490005882445, -0.2248625331351744,
+            -0.28403867370376035, 3.312657592432215, -1.91621885694969, 0.6806855180019575, 3.40975055156697,
+            0.3704459774225034, 0.07633586473588742, -1.91621885694969, 581.9780977595392,
+            -0.15837902142206703, -411.21689421731054, 1.3154986709645524, 1.325535835432331,
+            0.6806855180019575, -0.15837902142206703, 1561.3719634554416, 1.7537718998785194,
+            -0.0967693045337356, 0.31159490005882445, 3.40975055156697, -411.21689421731054,
+            1.7537718998785194, 25292.271735426686
         }
     };
-    static const double inverse_mass_matrix_M_Minv_tolerance[3][36] = {
+    static const double inverse_mass_matrix_Minv_tolerance[3][36] = {
         {
-            1.17e-13, 1.44e-13, 3.04e-13, 4.16e-12, 6.61e-12, 2.68e-11, 8.9e-14, 1.1e-13, 2.32e-13, 3.17e-12,
-            5.04e-12, 2.04e-11, 3.82e-14, 4.69e-14, 9.92e-14, 1.36e-12, 2.16e-12, 8.74e-12, 4.15e-15, 5.1e-15,
-            1.08e-14, 1.48e-13, 2.35e-13, 9.5e-13, 1.95e-15, 2.4e-15, 5.07e-15, 6.93e-14, 1.11e-13, 4.46e-13,
-            1.15e-15, 1.41e-15, 2.98e-15, 4.08e-14, 6.48e-14, 2.63e-13
+            1.35e-14, 1.43e-14, 2.72e-14, 5.7e-13, 5.55e-13, 5.46e-12, 1.43e-14, 1.52e-14, 2.88e-14, 6.04e-13,
+            5.89e-13, 5.79e-12, 2.72e-14, 2.88e-14, 5.47e-14, 1.15e-12, 1.12e-12, 1.1e-11, 5.7e-13, 6.04e-13,
+            1.15e-12, 2.41e-11, 2.35e-11, 2.31e-10, 5.55e-13, 5.89e-13, 1.12e-12, 2.35e-11, 2.29e-11,
+            2.25e-10, 5.46e-12, 5.79e-12, 1.1e-11, 2.31e-10, 2.25e-10, 2.21e-09
         },
         {
-            1.03e-13, 1.61e-13, 4.63e-13, 4.86e-12, 7.89e-12, 3.17e-11, 8.42e-14, 1.33e-13, 3.81e-13,
-            4.01e-12, 6.5e-12, 2.62e-11, 2.92e-14, 4.59e-14, 1.32e-13, 1.39e-12, 2.26e-12, 9.05e-12, 3.16e-15,
-            4.96e-15, 1.43e-14, 1.5e-13, 2.44e-13, 9.78e-13, 1.48e-15, 2.33e-15, 6.7e-15, 7.04e-14, 1.15e-13,
-            4.59e-13, 8.7e-16, 1.37e-15, 3.94e-15, 4.14e-14, 6.72e-14, 2.7e-13
+            4.14e-15, 1.15e-14, 3.57e-14, 2.99e-13, 3.29e-13, 2.99e-12, 1.15e-14, 3.17e-14, 9.85e-14,
+            8.26e-13, 9.08e-13, 8.24e-12, 3.57e-14, 9.85e-14, 3.07e-13, 2.58e-12, 2.83e-12, 2.57e-11,
+            2.99e-13, 8.26e-13, 2.58e-12, 2.16e-11, 2.38e-11, 2.16e-10, 3.29e-13, 9.08e-13, 2.83e-12,
+            2.38e-11, 2.61e-11, 2.37e-10, 2.99e-12, 8.24e-12, 2.57e-11, 2.16e-10, 2.37e-10, 2.15e-09
         },
         {
-            1.45e-13, 1.5e-13, 3.17e-13, 4.21e-12, 6.88e-12, 2.77e-11, 1.11e-13, 1.15e-13, 2.44e-13, 3.24e-12,
-            5.3e-12, 2.14e-11, 4.67e-14, 4.84e-14, 1.03e-13, 1.36e-12, 2.23e-12, 8.97e-12, 5.05e-15, 5.23e-15,
-            1.11e-14, 1.48e-13, 2.41e-13, 9.7e-13, 2.37e-15, 2.46e-15, 5.21e-15, 6.91e-14, 1.14e-13, 4.55e-13,
-            1.4e-15, 1.45e-15, 3.07e-15, 4.06e-14, 6.65e-14, 2.68e-13
+            3.11e-14, 2.97e-14, 5.04e-14, 7.86e-13, 8.74e-13, 8.06e-12, 2.97e-14, 2.84e-14, 4.81e-14,
+            7.51e-13, 8.35e-13, 7.69e-12, 5.04e-14, 4.81e-14, 8.16e-14, 1.28e-12, 1.42e-12, 1.31e-11,
+            7.86e-13, 7.51e-13, 1.28e-12, 1.99e-11, 2.21e-11, 2.04e-10, 8.74e-13, 8.35e-13, 1.42e-12,
+            2.21e-11, 2.46e-11, 2.27e-10, 8.06e-12, 7.69e-12, 1.31e-11, 2.04e-10, 2.27e-10, 2.09e-09
         }
     };
     static double Minv[36];
@@ -669,12 +686,12 @@ static int test_inverse_mass_matrix(void)
     for (i = 0; i < 3; ++i) {
         spoil(Minv, 36);
         puma560_inverse_mass_matrix(inverse_mass_matrix_q[i], Minv);
-        count += unsolved(Minv, mass_matrix_1[i], inverse_mass_matrix_M_Minv[i], inverse_mass_matrix_M_Minv_tolerance[i], 6, 6);
+        count += wrong(Minv, inverse_mass_matrix_Minv[i], inverse_mass_matrix_Minv_tolerance[i], 36);
         /* Minv over q */
         spoil(shared, 36);
         copy(shared, inverse_mass_matrix_q[i], 6);
         puma560_inverse_mass_matrix(shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], inverse_mass_matrix_M_Minv[i], inverse_mass_matrix_M_Minv_tolerance[i], 6, 6);
+        count += wrong(shared, inverse_mass_matrix_Minv[i], inverse_mass_matrix_Minv_tolerance[i], 36);
     }
     return count;
 }
@@ -732,17 +749,17 @@ static int test_mass_matrix_solve(void)
     for (i = 0; i < 3; ++i) {
         spoil(x, 6);
         puma560_mass_matrix_solve(mass_matrix_solve_q[i], mass_matrix_solve_b[i], x);
-        count += unsolved(x, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6, 1);
+        count += unsolved(x, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6);
         /* x over q */
         spoil(shared, 6);
         copy(shared, mass_matrix_solve_q[i], 6);
         puma560_mass_matrix_solve(shared, mass_matrix_solve_b[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6);
         /* x over b */
         spoil(shared, 6);
         copy(shared, mass_matrix_solve_b[i], 6);
         puma560_mass_matrix_solve(mass_matrix_solve_q[i], shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6);
     }
     return count;
 }
@@ -1269,7 +1286,7 @@ static int test_interbody_forces(void)
         spoil(a, 6);
         puma560_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
         count += wrong(F_, interbody_forces_F[i], interbody_forces_F_tolerance[i], 36);
-        count += unsolved(a, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(a, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
         /* F_ over q */
         spoil(shared, 36);
         copy(shared, interbody_forces_q[i], 6);
@@ -1279,7 +1296,7 @@ static int test_interbody_forces(void)
         spoil(shared, 36);
         copy(shared, interbody_forces_q[i], 6);
         puma560_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
         /* F_ over v */
         spoil(shared, 36);
         copy(shared, interbody_forces_v[i], 6);
@@ -1289,7 +1306,7 @@ static int test_interbody_forces(void)
         spoil(shared, 36);
         copy(shared, interbody_forces_v[i], 6);
         puma560_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
         /* F_ over tau */
         spoil(shared, 36);
         copy(shared, interbody_forces_tau[i], 6);
@@ -1299,7 +1316,7 @@ static int test_interbody_forces(void)
         spoil(shared, 36);
         copy(shared, interbody_forces_tau[i], 6);
         puma560_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
     }
     return count;
 }

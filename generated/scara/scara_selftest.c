@@ -45,23 +45,19 @@ static const double mass_matrix_1[3][10] = {
 };
 
 /* How many entries of M x - b are off by more than their tolerances: where M is ill-conditioned, x itself says little. */
-static int unsolved(const double *x, const double *mass, const double *b, const double *tolerance, int rows,
-                    int columns)
+static int unsolved(const double *x, const double *mass, const double *b, const double *tolerance, int size)
 {
     int count = 0;
     int i;
     int j;
-    int k;
-    for (i = 0; i < rows; ++i) {
-        for (k = 0; k < columns; ++k) {
-            double sum = -b[(i*columns) + k];
-            for (j = 0; j < rows; ++j) {
-                const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
-                sum += mass[at]*x[(j*columns) + k];
-            }
-            if (!(fabs(sum) <= tolerance[(i*columns) + k])) {
-                ++count;
-            }
+    for (i = 0; i < size; ++i) {
+        double sum = -b[i];
+        for (j = 0; j < size; ++j) {
+            const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
+            sum += mass[at]*x[j];
+        }
+        if (!(fabs(sum) <= tolerance[i])) {
+            ++count;
         }
     }
     return count;
@@ -232,22 +228,22 @@ static int test_forward_dynamics(void)
     for (i = 0; i < 3; ++i) {
         spoil(a, 4);
         scara_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], forward_dynamics_tau[i], a);
-        count += unsolved(a, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 4, 1);
+        count += unsolved(a, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 4);
         /* a over q */
         spoil(shared, 4);
         copy(shared, forward_dynamics_q[i], 4);
         scara_forward_dynamics(shared, forward_dynamics_v[i], forward_dynamics_tau[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 4, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 4);
         /* a over v */
         spoil(shared, 4);
         copy(shared, forward_dynamics_v[i], 4);
         scara_forward_dynamics(forward_dynamics_q[i], shared, forward_dynamics_tau[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 4, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 4);
         /* a over tau */
         spoil(shared, 4);
         copy(shared, forward_dynamics_tau[i], 4);
         scara_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 4, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 4);
     }
     return count;
 }
@@ -552,29 +548,35 @@ static int test_inverse_mass_matrix(void)
             0.556640625, 1.2158203125, 0.1171875, 0.9501953125
         }
     };
-    static const double inverse_mass_matrix_M_Minv[3][16] = {
+    static const double inverse_mass_matrix_Minv[3][16] = {
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            0.9028577125401377, -1.2191435697444273, 0.0, -0.31628585720428953, -1.2191435697444273,
+            4.820958703504557, 0.0, 3.60181513376013, 0.0, 0.0, 0.5, 0.0, -0.31628585720428953,
+            3.60181513376013, 0.0, 5003.285529276556
         },
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            1.650347378422763, -3.8118362741726246, 0.0, -2.1614888957498617, -3.8118362741726246,
+            11.978994228272713, 0.0, 8.16715795410009, 0.0, 0.0, 0.5, 0.0, -2.1614888957498617,
+            8.16715795410009, 0.0, 5006.005669058351
         },
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            0.9348743429260097, -1.3958580852991314, 0.0, -0.4609837423731216, -1.3958580852991314,
+            5.258880688195094, 0.0, 3.8630226028959633, 0.0, 0.0, 0.5, 0.0, -0.4609837423731216,
+            3.8630226028959633, 0.0, 5003.402038860523
         }
     };
-    static const double inverse_mass_matrix_M_Minv_tolerance[3][16] = {
+    static const double inverse_mass_matrix_Minv_tolerance[3][16] = {
         {
-            5.34e-14, 1.24e-13, 3.97e-14, 3.97e-12, 1.55e-14, 3.57e-14, 1.15e-14, 1.15e-12, 3.66e-14,
-            8.44e-14, 2.72e-14, 2.72e-12, 7.31e-16, 1.69e-15, 5.44e-16, 5.44e-14
+            2.41e-14, 5.09e-14, 6.54e-15, 1.34e-12, 5.09e-14, 1.08e-13, 1.39e-14, 2.83e-12, 6.54e-15,
+            1.39e-14, 1.78e-15, 3.63e-13, 1.34e-12, 2.83e-12, 3.63e-13, 7.4e-11
         },
         {
-            9.42e-14, 2.54e-13, 5.19e-14, 5.19e-12, 2.6e-14, 7e-14, 1.43e-14, 1.43e-12, 6.17e-14, 1.67e-13,
-            3.4e-14, 3.4e-12, 1.24e-15, 3.33e-15, 6.79e-16, 6.8e-14
+            1.24e-13, 3.27e-13, 1.49e-14, 3.17e-12, 3.27e-13, 8.65e-13, 3.92e-14, 8.38e-12, 1.49e-14,
+            3.92e-14, 1.78e-15, 3.8e-13, 3.17e-12, 8.38e-12, 3.8e-13, 8.12e-11
         },
         {
-            5.42e-14, 1.29e-13, 3.96e-14, 3.96e-12, 1.58e-14, 3.74e-14, 1.16e-14, 1.16e-12, 3.76e-14, 8.9e-14,
-            2.75e-14, 2.75e-12, 7.51e-16, 1.78e-15, 5.49e-16, 5.49e-14
+            2.69e-14, 5.94e-14, 6.91e-15, 1.42e-12, 5.94e-14, 1.32e-13, 1.53e-14, 3.13e-12, 6.91e-15,
+            1.53e-14, 1.78e-15, 3.64e-13, 1.42e-12, 3.13e-12, 3.64e-13, 7.45e-11
         }
     };
     static double Minv[16];
@@ -584,12 +586,12 @@ static int test_inverse_mass_matrix(void)
     for (i = 0; i < 3; ++i) {
         spoil(Minv, 16);
         scara_inverse_mass_matrix(inverse_mass_matrix_q[i], Minv);
-        count += unsolved(Minv, mass_matrix_1[i], inverse_mass_matrix_M_Minv[i], inverse_mass_matrix_M_Minv_tolerance[i], 4, 4);
+        count += wrong(Minv, inverse_mass_matrix_Minv[i], inverse_mass_matrix_Minv_tolerance[i], 16);
         /* Minv over q */
         spoil(shared, 16);
         copy(shared, inverse_mass_matrix_q[i], 4);
         scara_inverse_mass_matrix(shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], inverse_mass_matrix_M_Minv[i], inverse_mass_matrix_M_Minv_tolerance[i], 4, 4);
+        count += wrong(shared, inverse_mass_matrix_Minv[i], inverse_mass_matrix_Minv_tolerance[i], 16);
     }
     return count;
 }
@@ -647,17 +649,17 @@ static int test_mass_matrix_solve(void)
     for (i = 0; i < 3; ++i) {
         spoil(x, 4);
         scara_mass_matrix_solve(mass_matrix_solve_q[i], mass_matrix_solve_b[i], x);
-        count += unsolved(x, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 4, 1);
+        count += unsolved(x, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 4);
         /* x over q */
         spoil(shared, 4);
         copy(shared, mass_matrix_solve_q[i], 4);
         scara_mass_matrix_solve(shared, mass_matrix_solve_b[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 4, 1);
+        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 4);
         /* x over b */
         spoil(shared, 4);
         copy(shared, mass_matrix_solve_b[i], 4);
         scara_mass_matrix_solve(mass_matrix_solve_q[i], shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 4, 1);
+        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 4);
     }
     return count;
 }
@@ -1128,7 +1130,7 @@ static int test_interbody_forces(void)
         spoil(a, 4);
         scara_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
         count += wrong(F_, interbody_forces_F[i], interbody_forces_F_tolerance[i], 24);
-        count += unsolved(a, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 4, 1);
+        count += unsolved(a, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 4);
         /* F_ over q */
         spoil(shared, 24);
         copy(shared, interbody_forces_q[i], 4);
@@ -1138,7 +1140,7 @@ static int test_interbody_forces(void)
         spoil(shared, 24);
         copy(shared, interbody_forces_q[i], 4);
         scara_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 4, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 4);
         /* F_ over v */
         spoil(shared, 24);
         copy(shared, interbody_forces_v[i], 4);
@@ -1148,7 +1150,7 @@ static int test_interbody_forces(void)
         spoil(shared, 24);
         copy(shared, interbody_forces_v[i], 4);
         scara_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 4, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 4);
         /* F_ over tau */
         spoil(shared, 24);
         copy(shared, interbody_forces_tau[i], 4);
@@ -1158,7 +1160,7 @@ static int test_interbody_forces(void)
         spoil(shared, 24);
         copy(shared, interbody_forces_tau[i], 4);
         scara_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 4, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 4);
     }
     return count;
 }

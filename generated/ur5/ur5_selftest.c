@@ -57,23 +57,19 @@ static const double mass_matrix_1[3][21] = {
 };
 
 /* How many entries of M x - b are off by more than their tolerances: where M is ill-conditioned, x itself says little. */
-static int unsolved(const double *x, const double *mass, const double *b, const double *tolerance, int rows,
-                    int columns)
+static int unsolved(const double *x, const double *mass, const double *b, const double *tolerance, int size)
 {
     int count = 0;
     int i;
     int j;
-    int k;
-    for (i = 0; i < rows; ++i) {
-        for (k = 0; k < columns; ++k) {
-            double sum = -b[(i*columns) + k];
-            for (j = 0; j < rows; ++j) {
-                const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
-                sum += mass[at]*x[(j*columns) + k];
-            }
-            if (!(fabs(sum) <= tolerance[(i*columns) + k])) {
-                ++count;
-            }
+    for (i = 0; i < size; ++i) {
+        double sum = -b[i];
+        for (j = 0; j < size; ++j) {
+            const int at = (j < i) ? (((i*(i + 1))/2) + j) : (((j*(j + 1))/2) + i);
+            sum += mass[at]*x[j];
+        }
+        if (!(fabs(sum) <= tolerance[i])) {
+            ++count;
         }
     }
     return count;
@@ -250,22 +246,22 @@ static int test_forward_dynamics(void)
     for (i = 0; i < 3; ++i) {
         spoil(a, 6);
         ur5_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], forward_dynamics_tau[i], a);
-        count += unsolved(a, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(a, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
         /* a over q */
         spoil(shared, 6);
         copy(shared, forward_dynamics_q[i], 6);
         ur5_forward_dynamics(shared, forward_dynamics_v[i], forward_dynamics_tau[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
         /* a over v */
         spoil(shared, 6);
         copy(shared, forward_dynamics_v[i], 6);
         ur5_forward_dynamics(forward_dynamics_q[i], shared, forward_dynamics_tau[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
         /* a over tau */
         spoil(shared, 6);
         copy(shared, forward_dynamics_tau[i], 6);
         ur5_forward_dynamics(forward_dynamics_q[i], forward_dynamics_v[i], shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], forward_dynamics_M_a[i], forward_dynamics_M_a_tolerance[i], 6);
     }
     return count;
 }
@@ -630,38 +626,59 @@ static int test_inverse_mass_matrix(void)
             1.8037109375, -2.9033203125, -0.5908203125, 3.5625, -1.5771484375, -3.310546875
         }
     };
-    static const double inverse_mass_matrix_M_Minv[3][36] = {
+    static const double inverse_mass_matrix_Minv[3][36] = {
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            1.1455694919780925, 0.27655815182244053, -0.2058715274077896, -0.12877731105080203,
+            -0.014489337174577096, 0.6934519345101862, 0.27655815182244053, 0.6965865411811328,
+            -0.3309796043020895, -0.38990050784840113, -0.003303317052170277, 0.17589387265229076,
+            -0.2058715274077896, -0.3309796043020895, 1.8418648381000164, -1.5381905698771197,
+            0.0033192477105721623, -0.09343931588972913, -0.12877731105080203, -0.38990050784840113,
+            -1.5381905698771197, 6.300000445832191, -0.08110530916026681, -3.6842665978609257,
+            -0.014489337174577096, -0.003303317052170277, 0.0033192477105721623, -0.08110530916026681,
+            4.067171420700141, 0.05882539783988577, 0.6934519345101862, 0.17589387265229076,
+            -0.09343931588972913, -3.6842665978609257, 0.05882539783988577, 61.72130250009197
         },
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            0.6719639288242926, -0.02234372749264961, -0.05536665159900879, 0.1033904795505021,
+            0.3384544259015999, -0.5479009149656687, -0.02234372749264961, 0.7419654307883847,
+            -0.11625653822136629, -0.624167004571345, -0.011292057768441992, 0.017300830135731346,
+            -0.05536665159900879, -0.11625653822136629, 1.7027302754337672, -1.6343816932371047,
+            -0.027161087341486423, 0.06268365014857029, 0.1033904795505021, -0.624167004571345,
+            -1.6343816932371047, 6.276632510084242, -0.011561824089968564, -1.6217894226010818,
+            0.3384544259015999, -0.011292057768441992, -0.027161087341486423, -0.011561824089968564,
+            4.379850561325546, -0.25185559861436596, -0.5479009149656687, 0.017300830135731346,
+            0.06268365014857029, -1.6217894226010818, -0.25185559861436596, 59.384328181337494
         },
         {
-            1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            0.26149228327248675, 0.025741153249381647, -0.06181317816691869, 0.034529428391033665,
+            0.26089718083103347, -0.017870968625424265, 0.025741153249381647, 0.8119360637000648,
+            -1.5823382995289057, 0.7835790996703872, 0.025536735222978463, -0.001674543185911473,
+            -0.06181317816691869, -1.5823382995289057, 4.763181536551735, -3.2262424171292126,
+            -0.061171778076357375, 0.003933756163786441, 0.034529428391033665, 0.7835790996703872,
+            -3.2262424171292126, 6.614315892753277, -0.01119562177686406, 0.024140096158030578,
+            0.26089718083103347, 0.025536735222978463, -0.061171778076357375, -0.01119562177686406,
+            4.21696126940559, -0.018117993178397733, -0.017870968625424265, -0.001674543185911473,
+            0.003933756163786441, 0.024140096158030578, -0.018117993178397733, 58.35645311337688
         }
     };
-    static const double inverse_mass_matrix_M_Minv_tolerance[3][36] = {
+    static const double inverse_mass_matrix_Minv_tolerance[3][36] = {
         {
-            1.95e-13, 1.52e-13, 2.47e-13, 4.57e-13, 3.67e-13, 1.43e-12, 1.88e-13, 1.47e-13, 2.39e-13,
-            4.41e-13, 3.54e-13, 1.38e-12, 1.33e-13, 1.04e-13, 1.68e-13, 3.1e-13, 2.49e-13, 9.7e-13, 9.22e-14,
-            7.19e-14, 1.17e-13, 2.17e-13, 1.74e-13, 6.77e-13, 6.69e-14, 5.22e-14, 8.48e-14, 1.57e-13,
-            1.26e-13, 4.91e-13, 2.44e-14, 1.91e-14, 3.1e-14, 5.72e-14, 4.6e-14, 1.79e-13
+            8.57e-14, 6.94e-14, 1.27e-13, 2.53e-13, 7.36e-14, 5.24e-13, 6.94e-14, 5.62e-14, 1.03e-13,
+            2.05e-13, 5.96e-14, 4.24e-13, 1.27e-13, 1.03e-13, 1.87e-13, 3.73e-13, 1.09e-13, 7.73e-13,
+            2.53e-13, 2.05e-13, 3.73e-13, 7.44e-13, 2.17e-13, 1.55e-12, 7.36e-14, 5.96e-14, 1.09e-13,
+            2.17e-13, 6.31e-14, 4.5e-13, 5.24e-13, 4.24e-13, 7.73e-13, 1.55e-12, 4.5e-13, 3.2e-12
         },
         {
-            1.36e-13, 1.43e-13, 2.16e-13, 4.15e-13, 3.47e-13, 1.28e-12, 1.31e-13, 1.38e-13, 2.09e-13, 4e-13,
-            3.34e-13, 1.23e-12, 9.57e-14, 1.01e-13, 1.53e-13, 2.93e-13, 2.45e-13, 9e-13, 6.67e-14, 7.01e-14,
-            1.07e-13, 2.04e-13, 1.71e-13, 6.27e-13, 4.84e-14, 5.09e-14, 7.7e-14, 1.48e-13, 1.24e-13, 4.55e-13,
-            1.77e-14, 1.86e-14, 2.81e-14, 5.39e-14, 4.51e-14, 1.66e-13
+            2.61e-14, 3.03e-14, 5.84e-14, 1.38e-13, 5.26e-14, 2.46e-13, 3.03e-14, 3.52e-14, 6.79e-14, 1.6e-13,
+            6.11e-14, 2.86e-13, 5.84e-14, 6.79e-14, 1.32e-13, 3.09e-13, 1.18e-13, 5.52e-13, 1.38e-13, 1.6e-13,
+            3.09e-13, 7.28e-13, 2.78e-13, 1.3e-12, 5.26e-14, 6.11e-14, 1.18e-13, 2.78e-13, 1.06e-13, 4.97e-13,
+            2.46e-13, 2.86e-13, 5.52e-13, 1.3e-12, 4.97e-13, 2.33e-12
         },
         {
-            1.31e-13, 2.31e-13, 5.58e-13, 6.58e-13, 5.25e-13, 1.96e-12, 1.28e-13, 2.26e-13, 5.47e-13,
-            6.44e-13, 5.14e-13, 1.92e-12, 6.86e-14, 1.21e-13, 2.93e-13, 3.45e-13, 2.76e-13, 1.03e-12, 4.8e-14,
-            8.45e-14, 2.05e-13, 2.41e-13, 1.93e-13, 7.16e-13, 3.48e-14, 6.13e-14, 1.49e-13, 1.75e-13, 1.4e-13,
-            5.2e-13, 1.27e-14, 2.24e-14, 5.41e-14, 6.37e-14, 5.09e-14, 1.9e-13
+            7.99e-15, 3.86e-14, 1.06e-13, 9.76e-14, 2.87e-14, 1.13e-13, 3.86e-14, 1.86e-13, 5.08e-13,
+            4.71e-13, 1.39e-13, 5.45e-13, 1.06e-13, 5.08e-13, 1.39e-12, 1.29e-12, 3.78e-13, 1.49e-12,
+            9.76e-14, 4.71e-13, 1.29e-12, 1.2e-12, 3.5e-13, 1.38e-12, 2.87e-14, 1.39e-13, 3.78e-13, 3.5e-13,
+            1.03e-13, 4.05e-13, 1.13e-13, 5.45e-13, 1.49e-12, 1.38e-12, 4.05e-13, 1.6e-12
         }
     };
     static double Minv[36];
@@ -671,12 +688,12 @@ static int test_inverse_mass_matrix(void)
     for (i = 0; i < 3; ++i) {
         spoil(Minv, 36);
         ur5_inverse_mass_matrix(inverse_mass_matrix_q[i], Minv);
-        count += unsolved(Minv, mass_matrix_1[i], inverse_mass_matrix_M_Minv[i], inverse_mass_matrix_M_Minv_tolerance[i], 6, 6);
+        count += wrong(Minv, inverse_mass_matrix_Minv[i], inverse_mass_matrix_Minv_tolerance[i], 36);
         /* Minv over q */
         spoil(shared, 36);
         copy(shared, inverse_mass_matrix_q[i], 6);
         ur5_inverse_mass_matrix(shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], inverse_mass_matrix_M_Minv[i], inverse_mass_matrix_M_Minv_tolerance[i], 6, 6);
+        count += wrong(shared, inverse_mass_matrix_Minv[i], inverse_mass_matrix_Minv_tolerance[i], 36);
     }
     return count;
 }
@@ -734,17 +751,17 @@ static int test_mass_matrix_solve(void)
     for (i = 0; i < 3; ++i) {
         spoil(x, 6);
         ur5_mass_matrix_solve(mass_matrix_solve_q[i], mass_matrix_solve_b[i], x);
-        count += unsolved(x, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6, 1);
+        count += unsolved(x, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6);
         /* x over q */
         spoil(shared, 6);
         copy(shared, mass_matrix_solve_q[i], 6);
         ur5_mass_matrix_solve(shared, mass_matrix_solve_b[i], shared);
-        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6);
         /* x over b */
         spoil(shared, 6);
         copy(shared, mass_matrix_solve_b[i], 6);
         ur5_mass_matrix_solve(mass_matrix_solve_q[i], shared, shared);
-        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], mass_matrix_solve_M_x[i], mass_matrix_solve_M_x_tolerance[i], 6);
     }
     return count;
 }
@@ -1273,7 +1290,7 @@ static int test_interbody_forces(void)
         spoil(a, 6);
         ur5_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], interbody_forces_tau[i], F_, a);
         count += wrong(F_, interbody_forces_F[i], interbody_forces_F_tolerance[i], 36);
-        count += unsolved(a, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(a, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
         /* F_ over q */
         spoil(shared, 36);
         copy(shared, interbody_forces_q[i], 6);
@@ -1283,7 +1300,7 @@ static int test_interbody_forces(void)
         spoil(shared, 36);
         copy(shared, interbody_forces_q[i], 6);
         ur5_interbody_forces(shared, interbody_forces_v[i], interbody_forces_tau[i], F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
         /* F_ over v */
         spoil(shared, 36);
         copy(shared, interbody_forces_v[i], 6);
@@ -1293,7 +1310,7 @@ static int test_interbody_forces(void)
         spoil(shared, 36);
         copy(shared, interbody_forces_v[i], 6);
         ur5_interbody_forces(interbody_forces_q[i], shared, interbody_forces_tau[i], F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
         /* F_ over tau */
         spoil(shared, 36);
         copy(shared, interbody_forces_tau[i], 6);
@@ -1303,7 +1320,7 @@ static int test_interbody_forces(void)
         spoil(shared, 36);
         copy(shared, interbody_forces_tau[i], 6);
         ur5_interbody_forces(interbody_forces_q[i], interbody_forces_v[i], shared, F_, shared);
-        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6, 1);
+        count += unsolved(shared, mass_matrix_1[i], interbody_forces_M_a[i], interbody_forces_M_a_tolerance[i], 6);
     }
     return count;
 }

@@ -92,12 +92,11 @@ def _test(program: Program, target: Target, cases: list[SelfTestCase], tables: _
         allowed = [one.tolerances for one in solved] or [case.tolerances[k] for case in cases]
         result = data(port, list(wanted), "M_" if solved else "")
         table = result["table"]
-        judge, sizes = [f"{table}[i]", f"{table}_tolerance[i]"], [port.size]
+        judge = [f"{table}[i]", f"{table}_tolerance[i]"]
         if solved:
-            rows = math.isqrt(2 * len(solved[0].matrix))
-            judge, sizes = [tables.name(tuple(one.matrix for one in solved)) + "[i]", *judge], [rows, port.size // rows]
+            judge = [tables.name(tuple(one.matrix for one in solved)) + "[i]", *judge]
         result["tolerances"] = [_numbers([_rounded_up(x) for x in row], program.real) for row in allowed]
-        result["judge"] = {"by": "unsolved" if solved else "wrong", "against": ", ".join([*judge, *map(str, sizes)])}
+        result["judge"] = {"by": "unsolved" if solved else "wrong", "against": ", ".join([*judge, str(port.size)])}
         results.append(result)
     given = [f"{a['table']}[i]" for a in arguments]
     into = [r["name"] for r in results]

@@ -1,8 +1,8 @@
 """Reference states and answers for NAME_selftest.c: exact answers at seeded states, with the round-off allowed to C.
 
 The answers come from the reference at 60 digits and more, not from the program that they test. The allowance is that of `verify`:
-`depth` + 2 units of round-off of the natural size of each entry. What solves with M is judged by M x − b, joint by joint: where M
-is ill-conditioned, an error of the answer itself says little.
+`depth` + 2 units of round-off of the natural size of each entry. What solves M x = b is judged by M x − b, joint by joint: where
+M is ill-conditioned, an error of the answer itself says little.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.verification.floating import allowance, differs
-from symgen.verification.residuals import RESIDUALS, natural, right
+from symgen.verification.residuals import RESIDUALS, SOLVED, natural, right
 from symgen.verification.truth import Truth
 
 STATES = 3
@@ -43,13 +43,16 @@ def _cases(program: Program, truth: Truth, text: TextOptions) -> Iterable[SelfTe
     names = [port.name for port in program.outputs]
     bounds, equations = {}, {}
     for name in names:
+        if name not in SOLVED:
+            bounds[name] = unit * natural(program.function, name, truth, whole)
+            continue
+        with truth.scalars.working():
+            size = SOLVED[name](exact, truth).size
         if name in RESIDUALS:
-            with truth.scalars.working():
-                size = RESIDUALS[name](exact, truth).size
             bounds[name] = unit * _reached(size, truth)
             equations[name] = _equations(name, truth, (unit + summed) * size)
         else:
-            bounds[name] = unit * natural(program.function, name, truth, whole)
+            bounds[name] = unit * size
     for state in range(truth.count):
         yield SelfTestCase(
             program.function,
@@ -78,4 +81,4 @@ def _equations(name: str, truth: Truth, tolerances: Array) -> list[Equation]:
 def _reached(size: Array, truth: Truth) -> Array:
     """How far a residual of such a size may take the answer: |M⁻¹| times that size."""
     inverse = np.abs(np.asarray(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
-    return np.asarray(inverse @ size if size.ndim == 3 else (inverse @ size[..., None])[..., 0])
+    return np.asarray((inverse @ size[..., None])[..., 0])

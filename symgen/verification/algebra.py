@@ -11,7 +11,7 @@ from symgen.ir import Program
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import over
 from symgen.verification.report import Check
-from symgen.verification.residuals import LEAST_ANSWER, RESIDUALS, distances, worst
+from symgen.verification.residuals import LEAST_ANSWER, SOLVED, distances, worst
 from symgen.verification.truth import SHARPENINGS, Truth
 
 TOLERANCE = 1e-40
@@ -30,7 +30,7 @@ def check_algebra(program: Program, truth: Truth, label: str) -> Check:
         error, centre, where = 0.0, 0.0, ""
         for name, found in distances(program.function, results, truth).items():
             difference, size = found.difference, found.size
-            if name not in RESIDUALS:   # a formula is right to the last digit of its answer
+            if name not in SOLVED:   # a formula is right to the last digit of its answer
                 size = np.maximum(found.answer, LEAST_ANSWER * found.terms)
             here, state = worst(difference, size)
             if here >= error:

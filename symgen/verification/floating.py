@@ -26,7 +26,7 @@ from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
 from symgen.verification.log_sizes import trace
 from symgen.verification.report import Check, lost_digits
-from symgen.verification.residuals import RESIDUALS, distances, worst
+from symgen.verification.residuals import SOLVED, distances, worst
 from symgen.verification.truth import Truth
 
 
@@ -65,7 +65,7 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
     with truth.scalars.working():
         for name, found in distances(program.function, entered, truth, differs(program, truth)).items():
             error, state = worst(found.difference, found.size * REALS[program.real].eps)
-            if name not in RESIDUALS and 0 < float(found.terms.min()) < float(REALS[program.real].least):
+            if name not in SOLVED and 0 < float(found.terms.min()) < float(REALS[program.real].least):
                 small = f"{name} is below the smallest number that a {program.real} holds with all its digits"
                 return Check("floating", label, error, allowed, " eps", f"{name}, state {state}", small, True)
             if error >= units:

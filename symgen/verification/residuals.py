@@ -3,6 +3,10 @@
 Most results are compared entry by entry. A function that solves with the mass matrix is judged by its residual. Near a singular M
 the answer itself is ill-conditioned, but a correct method keeps the residual small. It is judged joint by joint, each against its
 own terms.
+
+M⁻¹ is judged entry by entry as well, by what the round-off of M's entries does to it. It is symmetric, and each half of it is
+made once. So its columns do not come from one elimination each, and no column has a small residual: an entry may be off by what
+M allows, where the rest of its column is off by something else.
 """
 
 from __future__ import annotations
@@ -90,25 +94,19 @@ def solved(mass: Array, x: Array, b: Array, truth: Truth) -> Distance:
 
 
 def _inverse(results: Mapping[str, Array], truth: Truth) -> Distance:
-    return inverted(truth.mass_matrix, results["Minv"], truth)
+    exact, roots = truth.results("inverse_mass_matrix")["Minv"], truth.sizes.roots
+    size, weights = truth.sizes.inverse(), roots[..., None] * roots[:, None, :]
+    return Distance(results["Minv"] - exact, size, largest(exact * weights), largest(size * weights), weights)
 
 
-def inverted(mass: Array, inverse: Array, truth: Truth) -> Distance:
-    """M M⁻¹ = 1, where an entry jk of the inverse is known to eps √(M⁻¹_jj M⁻¹_kk)."""
-    ends = np.sqrt(np.abs(np.diagonal(inverse, axis1=-2, axis2=-1).astype(float)))
-    across = truth.sizes.weighed(ends) * ends   # Σ_j √s_j |δM⁻¹_jk| of every column k
-    roots = truth.sizes.roots
-    difference = mass @ inverse - np.eye(truth.mechanism.nv, dtype=int)
-    weights = roots[:, None, :] / roots[..., None]   # these leave the identity unchanged
-    return Distance(difference, roots[..., None] * across[:, None, :], np.ones(truth.count), largest(roots * across), weights)
-
-
-RESIDUALS: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
+RESIDUALS = ("a", "x")
+"""Results x judged by the residual of M x = b."""
+SOLVED: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
     "a": _forward_dynamics,
     "x": _solve,
     "Minv": _inverse,
 }
-"""Results judged by residual: (results over balls, truth) → distance; the rest are compared with the reference."""
+"""Results of a function that solves with M: (results over balls, truth) → distance. The rest have a natural size of their own."""
 
 
 def right(truth: Truth, result: str) -> Array:
@@ -116,16 +114,13 @@ def right(truth: Truth, result: str) -> Array:
     if result == "a":
         with truth.scalars.working():
             return np.asarray(truth.balls["tau"] - truth.bias)
-    if result == "x":
-        return truth.balls["b"]
-    identity = truth.scalars.array(np.eye(truth.mechanism.nv, dtype=int))
-    return np.broadcast_to(identity, (truth.count, *identity.shape))
+    return truth.balls["b"]
 
 
 def distances(function: str, results: Mapping[str, Array], truth: Truth, whole: bool = False) -> dict[str, Distance]:
     """One distance a result, in units of its natural size: of each entry, or of the `whole` result's largest."""
     with truth.scalars.working():
-        return {name: RESIDUALS[name](results, truth) if name in RESIDUALS
+        return {name: SOLVED[name](results, truth) if name in SOLVED
                 else entries(values - truth.results(function)[name], truth.results(function)[name],
                              natural(function, name, truth, whole))
                 for name, values in results.items()}

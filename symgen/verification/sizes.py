@@ -140,6 +140,12 @@ class Sizes:
         v = self.truth.floats["v"]
         return np.asarray(self.roots * self.weighed(a) + self.forces(v, 0 * v) + np.abs(self.truth.floats["tau"]))
 
+    def inverse(self) -> Array:
+        """Size of M⁻¹ (count, NV, NV): |M⁻¹| S |M⁻¹|, how it changes when M changes by its size S."""
+        inverse = np.abs(np.asarray(self.truth.results("inverse_mass_matrix")["Minv"], dtype=float))
+        moved = inverse @ self.roots[..., None]
+        return np.asarray(moved * np.swapaxes(moved, -1, -2))
+
     def inverse_entries(self) -> Array:
         """√(M⁻¹_jj) (count, NV). An entry jk of M⁻¹ is no larger than the product of two of them."""
         inverse = self.truth.results("inverse_mass_matrix")["Minv"]
