@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from symgen.errors import ArgumentError, RequestError
+from symgen.errors import RequestError
 from symgen.mechanism import BASE
+from symgen.reference import whole
 from symgen.reference.answers import remembered
 from symgen.reference.arrays import added, stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
@@ -162,14 +163,7 @@ class Reference(Motion):
         """(ω̇, v̇) of every body's frame (..., NB, 6) and of the chosen frame (..., 6): axes of the base, gravity no part of it."""
         q, v, a = stacked(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
         placed = self.placements(q, v, a)
-        if self.frame is None:
-            raise ArgumentError("this reference has no frame; name a link with frame=")
-        turn, shift = self.pose(self.frame.pose)
-        at = None if self.frame.body == BASE else placed[self.frame.body]
-        tip = 0 * q[..., :1] + self.scalars.array([0] * 6)
-        if at is not None:
-            shifts = (p + times(r, shift) for r, p in zip(at.turn, at.shift, strict=True))
-            tip = acceleration(Placement(tuple(r @ turn for r in at.turn), tuple(shifts)))
+        tip = acceleration(self.frame_series(placed, q))
         return np.stack(np.broadcast_arrays(*(acceleration(one) for one in placed)), axis=-2), tip
 
     @at_precision
@@ -249,5 +243,7 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "interbody_forces": _interbody_forces,
     "forward_kinematics": _kinematics,
     "jacobian": _jacobian,
+    "potential_energy": partial(_one, "U", Reference.potential_energy),
+    **whole.ORACLES,
 }
 """One oracle per function: (reference, arguments by name) → results by name."""
