@@ -269,6 +269,11 @@ class Mechanism:
         """Number of velocities."""
         return sum(joint.type.nv for joint in self.joints)
 
+    @cached_property
+    def mass(self) -> Fraction:
+        """Of all that moves (kg)."""
+        return sum((body.mass for body in self.bodies), Fraction(0))
+
     @property
     def sizes(self) -> Sizes:
         """NQ, NV and the number of bodies."""
@@ -319,8 +324,7 @@ class Mechanism:
     @property
     def _summary(self) -> str:
         count = f"{len(self.joints)} joint{'s' * (len(self.joints) != 1)}"
-        mass = float(sum(body.mass for body in self.bodies))
-        return f"{self.name}: {count}, {mass:g} kg moving, gravity {_numbers(self.gravity)} m/s²"
+        return f"{self.name}: {count}, {float(self.mass):g} kg moving, gravity {_numbers(self.gravity)} m/s²"
 
 
 def first_and_count(own: slice) -> list[int]:

@@ -85,9 +85,10 @@ def test_the_place_of_the_frame_is_rounded_once_where_it_is_far() -> None:
 def test_verify_sees_a_jacobian_that_loses_what_the_base_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """The difference of two points in the base, as it once was, fails the check of round-off, and passes near the base."""
     from symgen.methods import kinematics
+    from symgen.methods.kinematics import frames
 
     def by_points(linkage: Linkage) -> tuple[list[Scalar], ...]:
-        poses, (_, step) = kinematics._poses(linkage)
+        poses, (_, step) = frames._poses(linkage)
         points: dict[int, Vector] = {}
         at = linkage.vector(linkage.model.links[0].base_shift)
         for i, (_, shift) in poses.items():

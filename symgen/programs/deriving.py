@@ -17,7 +17,7 @@ from symgen.derivation.model import Model, reframe, regroup
 from symgen.derivation.scalars import Derivation, TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, Function
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
@@ -37,6 +37,18 @@ def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
     with constants.precision():
         plain = reframe(mechanism)
         return plain, regroup(plain)
+
+
+def weighing(mechanism: Mechanism) -> Model:
+    """In the chosen frames, with inertia moved to the parents and none forgotten: for what counts the mass of the whole."""
+    return _weighing(mechanism, constants.digits())
+
+
+@lru_cache(maxsize=16)
+def _weighing(mechanism: Mechanism, digits: int) -> Model:
+    """At the working precision that `digits` names."""
+    with constants.precision():
+        return regroup(reframe(mechanism), forget=False)
 
 
 def derive(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, budget: int = ROW_BUDGET,
@@ -140,9 +152,7 @@ def _derivation(mechanism: Mechanism, function: str, method: str, options: Progr
 def _recorded(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int) -> Program:
     what = FUNCTIONS[function]
     build = methods.derivation(method, function)
-    plain, regrouped = models(mechanism)
-    # Regrouping changes nothing that a joint feels, but it changes the wrench across it, which bears the link's own weight.
-    model = regrouped if methods.find(method).regroups and not what.own_inertia else plain
+    model = _suited(mechanism, what, methods.find(method).regroups)
     with constants.precision():
         loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
         arguments = [*what.arguments, *loaded]
@@ -156,6 +166,17 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             return replace(home.freeze(function, method, named, shapes), quaternions=mechanism.quaternions)
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
+
+
+def _suited(mechanism: Mechanism, what: Function, regroups: bool) -> Model:
+    """With as little inertia as the answer allows.
+
+    Regrouping changes nothing that a joint feels, but it changes the wrench across it, which bears the link's own weight.
+    """
+    plain, regrouped = models(mechanism)
+    if what.own_inertia or not regroups:
+        return plain
+    return weighing(mechanism) if what.keeps_mass else regrouped
 
 
 def _size(shape: Sequence[int]) -> int:

@@ -52,6 +52,9 @@ def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
 
 def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | None:
     """Why a function does not exist for this robot, in one sentence; None when it does."""
+    if FUNCTIONS[function].needs_mass and not mechanism.mass and (payload is None or mechanism.frame(payload).body < 0):
+        return (f"{function} of '{mechanism.name}' is about the mass centre, and nothing that moves has a mass; give a link one, "
+                "or let it carry a payload")
     lost = loss(mechanism, payload) if FUNCTIONS[function].needs_inverse else None
     return None if lost is None else f"{function} of '{mechanism.name}' divides by {lost.sentence}"
 

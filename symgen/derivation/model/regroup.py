@@ -15,14 +15,17 @@ from symgen.derivation.closed_forms import feels
 from symgen.derivation.model.links import Inertia, Model, rod, rotated
 
 
-def regroup(model: Model) -> Model:
-    """The same mechanism with the fewest inertial parameters per link; see the module docstring."""
+def regroup(model: Model, forget: bool = True) -> Model:
+    """The same mechanism with the fewest inertial parameters per link; see the module docstring.
+
+    With `forget` False a link on the base keeps what it has, so that the whole has its mass, its mass centre and its momentum.
+    """
     links = list(model.links)
     for i in reversed(range(len(links))):
         link = links[i]
         own = link.inertia
         motion = feels(link.kind)
-        if motion == "both":
+        if motion == "both" or (link.parent < 0 and not forget):
             continue
         with k.speaking_of(f"link '{link.name}'"):
             if motion == "ball":

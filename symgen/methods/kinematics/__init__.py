@@ -2,11 +2,13 @@
 
 from symgen.methods._method import Method
 from symgen.methods.kinematics.frames import forward_kinematics, jacobian
+from symgen.methods.kinematics.poses import link_poses
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (3.11)-(3.13)",
     functions={
         "forward_kinematics": forward_kinematics,                                           # (3.11)-(3.12)
+        "link_poses": link_poses,                                                           # (3.11)
         "jacobian": jacobian,                                                               # (3.13)
     },
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Vector, times, transposed
@@ -14,33 +16,38 @@ def _chain(linkage: Linkage) -> list[int]:
     return [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
 
 
-def _poses(linkage: Linkage) -> tuple[dict[int, tuple[Rotation, Vector]], tuple[Rotation, Vector]]:
-    """(rotation in the base, step from its parent's origin to its own) of every link on the way, then likewise of the frame.
+def placed(linkage: Linkage, which: Iterable[int]) -> dict[int, tuple[Rotation, Vector]]:
+    """(rotation in the base, step from its parent's origin to its own) of these links, parents first, all in base axes.
 
-    All in base axes. The step of the first link starts where its own base frame stands (`Link.base_shift`), not at the base.
+    The step of a root starts where its own base frame stands (`Link.base_shift`), not at the base.
     """
-    frame = linkage.frame
-    assert frame is not None
     poses: dict[int, tuple[Rotation, Vector]] = {}
-    rotation = Rotation([])
-    for i in _chain(linkage):
+    for i in which:
         link, constants = linkage.links[i], linkage.model.links[i]
         linkage.step(i, "pose in the base")
-        if link.parent < 0:
-            rotation = linkage.constant_rotation(constants.base_rotation)
+        rotation = linkage.constant_rotation(constants.base_rotation) if link.parent < 0 else poses[link.parent][0]
         step = rotation.outward(link.shift)
         # Collapsed to one matrix, so that each link turns three columns and not all factors before it.
         rotation = Rotation([rotation.matrix(linkage.one, linkage.zero), *link.rotation.factors])
-        rotation = Rotation([_product(linkage, rotation)])
+        rotation = Rotation([product(linkage, rotation)])
         linkage.name("R", i, rotation.matrix(linkage.one, linkage.zero))
         poses[i] = (rotation, step)
+    return poses
+
+
+def _poses(linkage: Linkage) -> tuple[dict[int, tuple[Rotation, Vector]], tuple[Rotation, Vector]]:
+    """`placed` of the links on the way, then likewise of the frame."""
+    frame = linkage.frame
+    assert frame is not None
+    poses = placed(linkage, _chain(linkage))
+    rotation = poses[frame.link][0] if poses else Rotation([])
     linkage.home.step(f"frame {frame.name}")
     step = rotation.outward(linkage.vector(frame.shift))
     rotation = Rotation([*rotation.factors, *linkage.constant_rotation(frame.rotation).factors])
-    return poses, (Rotation([_product(linkage, rotation)]), step)
+    return poses, (Rotation([product(linkage, rotation)]), step)
 
 
-def _product(linkage: Linkage, rotation: Rotation) -> tuple[Vector, Vector, Vector]:
+def product(linkage: Linkage, rotation: Rotation) -> tuple[Vector, Vector, Vector]:
     """The product of the factors, row by row: each row is turned inward, factor after factor."""
     one, zero = linkage.one, linkage.zero
     rows = [Vector(one if i == j else zero for j in range(3)) for i in range(3)]

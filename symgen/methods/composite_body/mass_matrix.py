@@ -12,7 +12,6 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, wrench_outward
 from symgen.methods._factor import Factor, Half
-from symgen.methods._method import Method
 
 
 def composite_inertias(linkage: Linkage) -> list[RigidInertia]:
@@ -146,13 +145,3 @@ class Elimination(Factor):
                     x[k] = x[k] - alpha[k][i] * x[i]
             columns.append(x)
         return [columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)]
-
-
-METHOD = Method(
-    source="Saha 1997, (10)-(16), (25)-(30)",
-    functions={
-        "mass_matrix": mass_matrix,                                                         # (16)
-        "gravity_force": gravity_force,
-    },
-    factor=Elimination,                                                                     # (17)-(30)
-)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Matrix, RigidInertia, SplitShift, Vector, times, wrench_outward
-from symgen.methods._method import Method
 from symgen.methods._quantities import Entries, Quantity, column
 
 
@@ -84,12 +83,16 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
     return motions
 
 
-def inward_sweep(linkage: Linkage, motions: Sequence[Motion], loads: Sequence[tuple[Vector, Vector]] = ()) -> list[Scalar]:
-    """Tip → base: (2.8)-(2.13); `loads`: what the surroundings exert on each link, nothing without."""
+def inward_sweep(linkage: Linkage, motions: Sequence[Motion],
+                 loads: Sequence[tuple[Vector, Vector]] = ()) -> tuple[list[Scalar], list[tuple[Vector, Vector]]]:
+    """Tip → base: (2.8)-(2.13); `loads`: what the surroundings exert on each link, nothing without.
+
+    tau, and of every link the (moment, force) that moves it with all that it carries, at its origin in its axes.
+    """
     n = len(linkage)
     moments: list[Vector] = [linkage.zeros] * n
     forces: list[Vector] = [linkage.zeros] * n
-    tau = _zeros(linkage)
+    tau = at_rest(linkage)
     for i in reversed(range(n)):
         link = linkage.links[i]
         linkage.step(i, "force and moment, RK (2.6), (2.9)-(2.13)")
@@ -106,26 +109,27 @@ def inward_sweep(linkage: Linkage, motions: Sequence[Motion], loads: Sequence[tu
         for dof in link.dofs:
             tau[dof.index] = dof.project(moment, force)                                             # (2.13)
             linkage.name("tau", dof.index, tau[dof.index])
-    return tau
+    return tau, list(zip(moments, forces, strict=True))
 
 
-def _zeros(linkage: Linkage) -> list[Scalar]:
+def at_rest(linkage: Linkage) -> list[Scalar]:
+    """Zero for every degree of freedom."""
     return [linkage.zero] * len(linkage.dofs)
 
 
 def inverse_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """tau from q, v, a."""
-    return (inward_sweep(linkage, outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"]), linkage.loads),)
+    return (inward_sweep(linkage, outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"]), linkage.loads)[0],)
 
 
 def bias_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """c = C(q, v) v + g − Jᵀ wrench: the sweep at q̈ = 0, RK (3.23)."""
-    return (inward_sweep(linkage, outward_sweep(linkage, linkage.inputs["v"], _zeros(linkage)), linkage.loads),)
+    return (inward_sweep(linkage, outward_sweep(linkage, linkage.inputs["v"], at_rest(linkage)), linkage.loads)[0],)
 
 
 def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """g: the sweep at rest."""
-    return (inward_sweep(linkage, outward_sweep(linkage, _zeros(linkage), _zeros(linkage))),)
+    return (inward_sweep(linkage, outward_sweep(linkage, at_rest(linkage), at_rest(linkage)))[0],)
 
 
 def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -134,7 +138,7 @@ def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     columns = []
     for j in range(n):
         unit = [linkage.one if i == j else linkage.zero for i in range(n)]
-        columns.append(inward_sweep(linkage, outward_sweep(linkage, _zeros(linkage), unit, gravity=False)))
+        columns.append(inward_sweep(linkage, outward_sweep(linkage, at_rest(linkage), unit, gravity=False))[0])
     return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
 
 
@@ -150,15 +154,3 @@ QUANTITIES = {
     "omegadot": _of_motion(lambda motion: motion.alpha, "angular acceleration of link k, RK (2.4)"),
     "vdot": _of_motion(lambda motion: motion.accel, "acceleration of its origin less gravity, RK (2.5)"),
 }
-
-
-METHOD = Method(
-    source="Rodriguez & Kreutz 1988, (2.1)-(2.13), (2.24)-(2.30)",
-    functions={
-        "inverse_dynamics": inverse_dynamics,                                               # (2.1)-(2.13)
-        "bias_force": bias_force,                                                           # (3.23)
-        "gravity_force": gravity_force,
-        "mass_matrix": mass_matrix,                                                         # (3.20)
-    },
-    quantities=QUANTITIES,
-)

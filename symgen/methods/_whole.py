@@ -1,0 +1,120 @@
+"""The whole as one body: its mass, its mass centre, and where the links on the base stand to each other.
+
+All that speaks of the mass centre is taken from the origin of the first root, not of the base: a robot that is far from the
+base's origin, be it by its base or by a free joint, loses no digit of its momentum. A robot of one root is gathered in that
+root's own axes, and turned to those of the base at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from symgen.derivation import constants as k
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import STILL, Rotation, SplitShift, Vector
+
+
+@dataclass(frozen=True)
+class Matter:
+    """Mass m and first moment h = ∫ρ r about the frame's origin."""
+
+    m: Scalar
+    h: Vector
+
+    def __add__(self, other: Matter) -> Matter:
+        return Matter(self.m + other.m, self.h + other.h)
+
+    def __mul__(self, s: Scalar) -> Matter:
+        return Matter(self.m * s, self.h * s)
+
+    def outward(self, rotation: Rotation, shift: Vector) -> Matter:
+        """The same matter in the parent's frame."""
+        if isinstance(shift, SplitShift):
+            return self.outward(STILL, shift.inner).outward(rotation, shift.outer)
+        return Matter(self.m, rotation.outward(self.h) + shift * self.m)
+
+
+def gathered(linkage: Linkage, own: list[Matter]) -> list[Matter]:
+    """Of each link with all that it carries, frozen: SA (15a) and (15c) of masses and first moments alone."""
+    composite = list(own)
+    for i in reversed(range(len(linkage))):
+        linkage.step(i, "composite mass and first moment, SA (15a), (15c)")
+        for c in linkage.links[i].children:
+            child = linkage.links[c]
+            composite[i] = composite[i] + composite[c].outward(child.rotation, child.shift)
+        linkage.name("h", i, composite[i].h)
+    return composite
+
+
+def matter(linkage: Linkage) -> list[Matter]:
+    """Composite masses (kg) and first moments (kg·m)."""
+    return gathered(linkage, [Matter(inertia.m, inertia.h) for inertia in linkage.inertia])
+
+
+def shares(linkage: Linkage) -> list[Matter]:
+    """Composite masses and first moments over the mass of the whole: the root's are 1 and the mass centre.
+
+    A constant mass divides the constants; one with a run-time payload in it divides what is gathered.
+    """
+    total = total_mass(linkage)
+    inverse = linkage.one / total
+    if inverse.is_constant:
+        return gathered(linkage, [Matter(inertia.m * inverse, inertia.h * inverse) for inertia in linkage.inertia])
+    linkage.home.name("mass", total)
+    return [one * inverse for one in matter(linkage)]
+
+
+def total_mass(linkage: Linkage) -> Scalar:
+    """Of all links (kg); they must be declared as heavy as they are, or moved to their parents without loss."""
+    total = linkage.zero
+    for inertia in linkage.inertia:
+        total = total + inertia.m
+    return total
+
+
+@dataclass(frozen=True)
+class Root:
+    """A link on the base: the way from its axes to the common ones, and its origin from the first root's in those."""
+
+    link: int
+    turn: Rotation
+    at: Vector
+
+
+@dataclass(frozen=True)
+class Stand:
+    """All roots in common axes; `turn` leads from those to the base's.
+
+    The first root's origin is `reach` in the axes of the base from where its base frame stands, which is `place` (constant).
+    """
+
+    roots: tuple[Root, ...]
+    turn: Rotation
+    reach: Vector
+    place: Vector
+
+
+def stand(linkage: Linkage) -> Stand:
+    """Common axes are the root's own where there is one, the base's where there are several."""
+    links, base = linkage.links, linkage.model.links
+    roots = [i for i, link in enumerate(links) if link.parent < 0]
+    turns = {i: linkage.constant_rotation(base[i].base_rotation) for i in roots}
+    reach = {i: turns[i].outward(links[i].shift) for i in roots}
+    whole = {i: Rotation([*turns[i].factors, *links[i].rotation.factors]) for i in roots}
+    first, place = roots[0], base[roots[0]].base_shift
+    if len(roots) == 1:
+        only = Root(first, STILL, linkage.zeros)
+        return Stand((only,), whole[first], reach[first], linkage.vector(place))
+    found = [Root(i, whole[i], reach[i] - reach[first] + linkage.vector(k.sub(base[i].base_shift, place))) for i in roots]
+    return Stand(tuple(found), STILL, reach[first], linkage.vector(place))
+
+
+def center(linkage: Linkage, stood: Stand, parts: list[Matter]) -> Vector:
+    """The mass centre from the first root's origin, in the common axes; `parts` are `shares`."""
+    linkage.home.step("mass centre of the whole")
+    total = linkage.zeros
+    for root in stood.roots:
+        own = parts[root.link]
+        total = total + (root.turn.outward(own.h) + root.at * own.m)
+    return total
