@@ -13,7 +13,7 @@ import numpy as np
 
 from symgen.reference.arrays import added, axial, cross, stacked, times, transposed
 from symgen.reference.forces import acceleration, d_alembert
-from symgen.reference.motion import Motion, Placement, at_precision
+from symgen.reference.motion import Carried, Motion, Placement, at_precision
 from symgen.reference.precision import Array
 
 
@@ -37,7 +37,7 @@ def _centre(motion: Motion, placed: Sequence[Placement], payload: Array | None, 
     """A power of t of the mass centre (..., 3)."""
     parts = motion.parts(payload)
     terms = ((p.mass[..., None], placed[p.body].shift[power] + times(placed[p.body].turn[power], p.centre)) for p in parts)
-    return np.asarray(added(mass * place for mass, place in terms) / added(part.mass for part in parts)[..., None])
+    return np.asarray(added(mass * place for mass, place in terms) / _mass(parts)[..., None])
 
 
 @at_precision
@@ -55,7 +55,7 @@ def center_of_mass_jacobian(motion: Motion, q: Array, payload: Array | None = No
         at = placed[part.body]
         _, linear = motion.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
         out[..., motion.supports[part.body]] += part.mass[..., None, None] * linear
-    return np.asarray(out / added(part.mass for part in parts)[..., None, None])
+    return np.asarray(out / _mass(parts)[..., None, None])
 
 
 @at_precision
@@ -117,6 +117,10 @@ def centroidal_momentum_rate(motion: Motion, q: Array, v: Array, a: Array, paylo
         out[..., :3] += cross(place - centre, force) + moment
         out[..., 3:] += force
     return out
+
+
+def _mass(parts: Sequence[Carried]) -> Array:
+    return np.asarray(added(part.mass for part in parts))   # of one state as well
 
 
 def _batch(motion: Motion, q: Array, payload: Array | None) -> tuple[int, ...]:
