@@ -29,7 +29,7 @@ from symgen.errors import RequestError
 from symgen.mechanism import BASE
 from symgen.reference import whole
 from symgen.reference.answers import remembered
-from symgen.reference.arrays import added, stacked, times, transposed
+from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
 from symgen.reference.forces import acceleration, d_alembert, interbody_forces
 from symgen.reference.motion import Motion, Placement, at_precision
@@ -127,9 +127,11 @@ class Reference(Motion):
     @at_precision
     def potential_energy(self, q: Array, payload: Array | None = None) -> Array:
         """−Σ m gravity·centre (...), in J."""
-        placed = self.placements(q)
-        centres = ((p.mass, placed[p.body].shift[0] + times(placed[p.body].turn[0], p.centre)) for p in self.parts(payload))
-        return np.asarray(-added(mass * (centre * self.gravity).sum(axis=-1) for mass, centre in centres))
+        placed, total = self.placements(q), self.scalars.array(np.zeros(q.shape[:-1]))
+        for part in self.parts(payload):
+            at = placed[part.body]
+            total = total - part.mass * ((at.shift[0] + times(at.turn[0], part.centre)) * self.gravity).sum(axis=-1)
+        return np.asarray(total)
 
     @remembered
     @at_precision
