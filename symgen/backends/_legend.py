@@ -28,5 +28,5 @@ def legend(programs: Iterable[Program]) -> dict[str, Any]:
     return {"papers": [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited], "six": [*six]}
 
 
-SIX = frozenset(("J", "Lambda_inv", "alpha", "alpha_tip", "F", "wrench"))
+SIX = frozenset(("J", "Lambda_inv", "alpha", "alpha_tip", "F", "wrench", "Jdot_v", "h", "A_G", "hdot"))
 """What is a twist, a wrench or made of them; a vector of a robot with six joints is none."""

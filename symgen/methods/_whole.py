@@ -118,3 +118,10 @@ def center(linkage: Linkage, stood: Stand, parts: list[Matter]) -> Vector:
         own = parts[root.link]
         total = total + (root.turn.outward(own.h) + root.at * own.m)
     return total
+
+
+def lever_inward(rotation: Rotation, shift: Vector, lever: Vector) -> Vector:
+    """A point seen from the link's origin in its axes, that is `lever` from its parent's in the parent's axes."""
+    if isinstance(shift, SplitShift):
+        return rotation.inward(lever - shift.outer) - shift.inner
+    return rotation.inward(lever - shift)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Vector, wrench_outward
-from symgen.methods._whole import center, matter, shares, stand
+from symgen.derivation.spatial import Rotation, Vector
+from symgen.methods._poses import base_axes, few_turns
+from symgen.methods._whole import Matter, center, lever_inward, matter, shares, stand, total_mass
 from symgen.methods.composite_body.mass_matrix import composite_inertias
 
 
@@ -37,36 +38,35 @@ def potential_energy(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def center_of_mass_jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """J (3 x NV) in base axes: column j is the momentum of what joint j carries, over the mass of the whole."""
-    stood, parts = stand(linkage), shares(linkage)
-    turns = {root.link: root.turn for root in stood.roots}
+    parts, rotations = shares(linkage), few_turns(linkage)
     columns: list[Vector] = []
-    for i, link in enumerate(linkage.links):
-        for dof in link.dofs:
-            linkage.step(i, "column of the mass centre's Jacobian")
-            column = dof.H_linear * parts[i].m + dof.H_angular.cross(parts[i].h)
-            outer = i
-            while linkage.links[outer].parent >= 0:
-                column = linkage.links[outer].rotation.outward(column)
-                outer = linkage.links[outer].parent
-            columns.append(stood.turn.outward(turns[outer].outward(column)))
+    for dof in linkage.dofs:
+        linkage.step(dof.link, "column of the mass centre's Jacobian")
+        own = parts[dof.link]
+        columns.append(rotations[dof.link].outward(dof.H_linear * own.m + dof.H_angular.cross(own.h)))
     return ([column[r] for r in range(3) for column in columns],)
 
 
 def centroidal_momentum_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """A_G (6 x NV): angular rows first, base axes, about the mass centre."""
+    """A_G (6 x NV): angular rows first, base axes, about the mass centre.
+
+    The levers from the joints to the mass centre are followed outward in the axes of each link, where a column has zeros.
+    """
     stood, composite = stand(linkage), composite_inertias(linkage)
-    c = center(linkage, stood, shares(linkage))
-    roots = {root.link: root for root in stood.roots}
+    inverse = linkage.one / total_mass(linkage)
+    c = center(linkage, stood, [Matter(one.m, one.h) * inverse for one in composite])
+    levers = {root.link: root.turn.inward(c - root.at) for root in stood.roots}
+    rotations = base_axes(linkage)
     columns: list[list[Scalar]] = []
     for i, link in enumerate(linkage.links):
+        linkage.step(i, "columns of the momentum matrix, SA (16)")
+        if link.parent >= 0:
+            levers[i] = lever_inward(link.rotation, link.shift, levers[link.parent])
+        linkage.name("l", i, levers[i])
+        turn = rotations[i]
+        if link.parent >= 0 and not link.children and len(link.dofs) == 1:   # two vectors are turned for less than three
+            turn = Rotation([*rotations[link.parent].factors, *link.rotation.factors])
         for dof in link.dofs:
-            linkage.step(i, "column of the momentum matrix, SA (16)")
             n, f = composite[i].momentum(dof.H_angular, dof.H_linear)
-            outer = i
-            while linkage.links[outer].parent >= 0:
-                carried = linkage.links[outer]
-                n, f = wrench_outward(carried.rotation, carried.shift, n, f)
-                outer = carried.parent
-            n, f = wrench_outward(roots[outer].turn, roots[outer].at, n, f)
-            columns.append([*stood.turn.outward(n - c.cross(f)), *stood.turn.outward(f)])
+            columns.append([*turn.outward(n - levers[i].cross(f)), *turn.outward(f)])
     return ([column[r] for r in range(6) for column in columns],)

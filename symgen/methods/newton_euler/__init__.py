@@ -1,12 +1,8 @@
 """Recursive Newton-Euler, RK (2.1)-(2.13), and what the same sweeps give of momentum, energy and accelerations."""
 
 from symgen.methods._method import Method
-from symgen.methods.newton_euler.momentum import (
-    bias_acceleration,
-    centroidal_momentum,
-    centroidal_momentum_rate,
-    kinetic_energy,
-)
+from symgen.methods.newton_euler.bias_acceleration import bias_acceleration
+from symgen.methods.newton_euler.momentum import centroidal_momentum, centroidal_momentum_rate, kinetic_energy
 from symgen.methods.newton_euler.sweeps import QUANTITIES, bias_force, gravity_force, inverse_dynamics, mass_matrix
 
 METHOD = Method(
@@ -16,7 +12,7 @@ METHOD = Method(
         "bias_force": bias_force,                                                           # (3.23)
         "gravity_force": gravity_force,
         "mass_matrix": mass_matrix,                                                         # (3.20)
-        "bias_acceleration": bias_acceleration,                                             # (2.1)-(2.5)
+        "bias_acceleration": bias_acceleration,                                             # (2.2)-(2.7)
         "kinetic_energy": kinetic_energy,                                                   # (2.2), (2.3)
         "centroidal_momentum": centroidal_momentum,
         "centroidal_momentum_rate": centroidal_momentum_rate,                               # (2.1)-(2.12)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import RigidInertia, Vector, times, twist_inward, wrench_outward
+from symgen.derivation.spatial import RigidInertia, Vector, twist_inward, wrench_outward
 from symgen.methods._whole import center, shares, stand
-from symgen.methods.newton_euler.sweeps import at_rest, inward_sweep, outward_sweep
+from symgen.methods.newton_euler.sweeps import inward_sweep, outward_sweep
 
 Wrench = tuple[Vector, Vector]
 """(moment, force), or angular and linear momentum: both are moved and turned alike."""
@@ -92,18 +92,3 @@ def centroidal_momentum_rate(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """
     motions = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"], gravity=False)
     return _about_center(linkage, inward_sweep(linkage, motions)[1])
-
-
-def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """J̇ v (6) of the frame: (angular, linear) at its origin in base axes, the outward sweep at a = 0 without gravity."""
-    frame = linkage.frame
-    assert frame is not None
-    if frame.link < 0:
-        return ([linkage.zero] * 6,)
-    motion = outward_sweep(linkage, linkage.inputs["v"], at_rest(linkage), gravity=False)[frame.link]
-    linkage.home.step(f"acceleration of frame {frame.name} in the base")
-    w, v = motion.alpha, motion.accel + times(motion.U, linkage.vector(frame.shift))
-    for i in (frame.link, *linkage.model.ancestors(frame.link)):
-        w, v = linkage.links[i].rotation.outward(w), linkage.links[i].rotation.outward(v)
-    base = linkage.constant_rotation(linkage.model.links[i].base_rotation)
-    return ([*base.outward(w), *base.outward(v)],)

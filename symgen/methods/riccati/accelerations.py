@@ -7,23 +7,9 @@ from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Rotation, Vector, times, transposed
+from symgen.derivation.spatial import Vector
+from symgen.methods._poses import base_axes
 from symgen.methods.riccati.dynamics import Spatial, link_motion
-
-
-def base_axes(linkage: Linkage) -> list[Rotation]:
-    """From the axes of each link to those of the base, one matrix a link: (2.16) is coordinate-free, the result is not."""
-    one, zero = linkage.one, linkage.zero
-    found: list[Rotation] = []
-    for i, link in enumerate(linkage.links):
-        linkage.step(i, "axes in the base")
-        outer = linkage.constant_rotation(linkage.model.links[i].base_rotation) if link.parent < 0 else found[link.parent]
-        rows = list(outer.matrix(one, zero))
-        for factor in link.rotation.factors:
-            rows = [times(transposed(factor), row) for row in rows]
-        linkage.name("R", i, (rows[0], rows[1], rows[2]))
-        found.append(Rotation([(rows[0], rows[1], rows[2])]))
-    return found
 
 
 def moved(alpha: Spatial, omega: Vector, shift: Vector) -> Spatial:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
-from symgen.methods.riccati.accelerations import base_axes
+from symgen.methods._poses import base_axes
 from symgen.methods.riccati.dynamics import plus, three_sweeps
 
 
