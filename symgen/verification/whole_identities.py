@@ -101,8 +101,8 @@ def _pose_of_the_frame(f: Functions) -> Distance:
 OF_THE_WHOLE = (
     Identity("J̇ v = d/dt J v", ("bias_acceleration", "jacobian"), _slope_of_the_jacobian, exact_only=True),
     Identity("pose of the frame = pose of its link", ("link_poses", "forward_kinematics"), _pose_of_the_frame),
-    Identity("Jcom v = d/dt com", ("center_of_mass", "center_of_mass_jacobian"), _slope_of_the_centre, exact_only=True),
     Identity("com = Σ m (p + R c)/m", ("center_of_mass", "link_poses"), _centre_of_the_links),
+    Identity("Jcom v = d/dt com", ("center_of_mass", "center_of_mass_jacobian"), _slope_of_the_centre, exact_only=True),
     Identity("T = vᵀ M v/2", ("kinetic_energy", "mass_matrix"), _kinetic_energy),
     Identity("g · v = d/dt U", ("potential_energy", "gravity_force"), _slope_of_the_potential_energy, exact_only=True),
     Identity("U = −m gravity · com", ("potential_energy", "center_of_mass"), _potential_energy_of_the_centre),
