@@ -25,9 +25,12 @@ from symgen.verification.report import Check, Report
 from symgen.verification.residuals import worst
 from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
+from symgen.verification.whole_sizes import WHOLE
 from tests.oracles import CLOSED_FORMS, random_tree
 from tests.robots_for_tests import random_mechanism, robot
+from tests.test_place_of_base import FAR, based
 
+OF_THE_WHOLE = tuple(name for name, f in FUNCTIONS.items() if {r.name for r in f.results} <= set(WHOLE))
 ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6")
 
 
@@ -139,12 +142,26 @@ def test_sizes_bound_the_answers() -> None:
         truth = Truth(random_tree(40 + seed, 6), 6, frame="tool")
         for function in ("inverse_dynamics", "bias_force", "gravity_force", "mass_matrix", "forward_kinematics", "jacobian",
                          "operational_inertia_inverse", "link_accelerations", "interbody_forces",
-                         "mass_matrix_log_determinant_gradient"):
+                         "mass_matrix_log_determinant_gradient", *OF_THE_WHOLE):
             for result, answers in truth.results(function).items():
                 entries, size = np.abs(np.asarray(answers, dtype=float)), truth.sizes.of(function, result)
                 assert size.shape == entries.shape
                 assert (size >= entries * (1 - 1e-12)).all(), result
                 assert (largest(size) <= 1e4 * largest(entries)).all(), result
+
+
+def test_the_size_of_a_momentum_is_the_same_wherever_the_robot_stands() -> None:
+    """That of a place is not."""
+    tree = replace(random_tree(7, 5), gravity=(Fraction(0), Fraction(0), Fraction(-10)))
+    here, there = (Truth(made, 4, frame="tool") for made in (tree, based(tree, (FAR,))))
+    for function in OF_THE_WHOLE:
+        for result in FUNCTIONS[function].results:
+            near, far = (truth.sizes.of(function, result.name) for truth in (here, there))
+            if result.name in ("com", "p_links", "U"):
+                assert (far > 100 * near).all()
+                assert (far < 2e5).all()
+            else:
+                assert near == pytest.approx(far, rel=1e-9)
 
 
 def test_a_light_wrist_has_a_size_of_its_own() -> None:

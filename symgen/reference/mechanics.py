@@ -25,10 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from symgen.errors import ArgumentError, RequestError
+from symgen.errors import RequestError
 from symgen.mechanism import BASE
+from symgen.reference import whole
 from symgen.reference.answers import remembered
-from symgen.reference.arrays import added, stacked, times, transposed
+from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
 from symgen.reference.forces import acceleration, d_alembert, interbody_forces
 from symgen.reference.motion import Motion, Placement, at_precision
@@ -126,9 +127,11 @@ class Reference(Motion):
     @at_precision
     def potential_energy(self, q: Array, payload: Array | None = None) -> Array:
         """−Σ m gravity·centre (...), in J."""
-        placed = self.placements(q)
-        centres = ((p.mass, placed[p.body].shift[0] + times(placed[p.body].turn[0], p.centre)) for p in self.parts(payload))
-        return np.asarray(-added(mass * (centre * self.gravity).sum(axis=-1) for mass, centre in centres))
+        placed, total = self.placements(q), self.scalars.array(np.zeros(q.shape[:-1]))
+        for part in self.parts(payload):
+            at = placed[part.body]
+            total = total - part.mass * ((at.shift[0] + times(at.turn[0], part.centre)) * self.gravity).sum(axis=-1)
+        return np.asarray(total)
 
     @remembered
     @at_precision
@@ -162,14 +165,7 @@ class Reference(Motion):
         """(ω̇, v̇) of every body's frame (..., NB, 6) and of the chosen frame (..., 6): axes of the base, gravity no part of it."""
         q, v, a = stacked(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
         placed = self.placements(q, v, a)
-        if self.frame is None:
-            raise ArgumentError("this reference has no frame; name a link with frame=")
-        turn, shift = self.pose(self.frame.pose)
-        at = None if self.frame.body == BASE else placed[self.frame.body]
-        tip = 0 * q[..., :1] + self.scalars.array([0] * 6)
-        if at is not None:
-            shifts = (p + times(r, shift) for r, p in zip(at.turn, at.shift, strict=True))
-            tip = acceleration(Placement(tuple(r @ turn for r in at.turn), tuple(shifts)))
+        tip = acceleration(self.frame_series(placed, q))
         return np.stack(np.broadcast_arrays(*(acceleration(one) for one in placed)), axis=-2), tip
 
     @at_precision
@@ -249,5 +245,7 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "interbody_forces": _interbody_forces,
     "forward_kinematics": _kinematics,
     "jacobian": _jacobian,
+    "potential_energy": partial(_one, "U", Reference.potential_energy),
+    **whole.ORACLES,
 }
 """One oracle per function: (reference, arguments by name) → results by name."""

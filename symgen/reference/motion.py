@@ -266,13 +266,24 @@ class Motion:
         return k if self.mechanism.joints[joint].type.directed else k - of
 
     def frame_placement(self, placed: Sequence[Placement], q: Array) -> tuple[Array, Array]:
+        """Axes (..., 3, 3) and origin (..., 3) of the chosen frame, in the base."""
+        (turn, *_), (shift, *_) = self.frame_series(placed, q)
+        return turn, shift
+
+    def frame_series(self, placed: Sequence[Placement], q: Array) -> Placement:
+        """Power series of the chosen frame's pose in the base, as long as those of `placed`."""
         if self.frame is None:
             raise ArgumentError("this reference has no frame; name a link with frame=")
         turn, shift = self.pose(self.frame.pose)
-        if self.frame.body != BASE:
+        if self.frame.body == BASE:
+            rest = 0 if not placed else len(placed[0].turn) - 1
+            turns, shifts = (turn, *[0 * turn] * rest), (shift, *[0 * shift] * rest)
+        else:
             at = placed[self.frame.body]
-            turn, shift = at.turn[0] @ turn, at.shift[0] + times(at.turn[0], shift)
-        return np.broadcast_to(turn, (*q.shape[:-1], 3, 3)), np.broadcast_to(shift, (*q.shape[:-1], 3))
+            turns = tuple(r @ turn for r in at.turn)
+            shifts = tuple(p + times(r, shift) for r, p in zip(at.turn, at.shift, strict=True))
+        return Placement(tuple(np.broadcast_to(r, (*q.shape[:-1], 3, 3)) for r in turns),
+                         tuple(np.broadcast_to(p, (*q.shape[:-1], 3)) for p in shifts))
 
     def outside(self, placed: Sequence[Placement], wrench: Array | None) -> tuple[int, Array, Array, Array] | None:
         """The wrench on its body: (body, point, moment, force) in base axes; None where no joint carries it."""

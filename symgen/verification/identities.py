@@ -7,60 +7,24 @@ type (tolerance: the round-offs of the functions that take part). Differences ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS, loses
-from symgen.reference.precision import Array
 from symgen.verification.algebra import TOLERANCE, centres
+from symgen.verification.calling import Distance, Functions, Identity
 from symgen.verification.elimination import determinant, is_positive
-from symgen.verification.evaluating import Results, Runner, over
+from symgen.verification.evaluating import Runner, over
 from symgen.verification.floating import allowance
 from symgen.verification.report import Check
 from symgen.verification.residuals import solved, times, worst
 from symgen.verification.sizes import largest
 from symgen.verification.truth import SHARPENINGS, Truth
-
-Distance = tuple[Array, Array]
-"""Differences (count, …), and the size that they are relative to: per state (count,), or per entry."""
-
-
-class Functions:
-    """The functions under test, called by name at the states; `replaced` arguments stand in for the drawn ones."""
-
-    def __init__(self, runners: Mapping[str, Runner], states: Mapping[str, Array], truth: Truth, exact: bool) -> None:
-        self.runners, self.states, self.truth, self.exact = runners, states, truth, exact
-        self._known: dict[str, Results] = {}
-
-    def __call__(self, function: str, **replaced: Array) -> Results:
-        if replaced:
-            return self.runners[function](self.truth.arguments(function, {**self.states, **replaced}))
-        if function not in self._known:
-            self._known[function] = self.runners[function](self.truth.arguments(function, self.states))
-        return self._known[function]
-
-    def moved(self, step: Array) -> Array:
-        """q ⊕ δ."""
-        return self.truth.reference.moved(self.states["q"], step)
-
-    def at_rest(self, *names: str) -> dict[str, Array]:
-        """Zeros for these arguments, and for a wrench if there is one. Only gravity is then left."""
-        return {name: 0 * self.states[name] for name in (*names, "wrench") if name in self.states}
-
-
-@dataclass(frozen=True)
-class Identity:
-    """`distance(functions)` must vanish. `needs` names the functions. `exact_only` ones are not checked in floats."""
-
-    title: str
-    needs: tuple[str, ...]
-    distance: Callable[[Functions], Distance]
-    exact_only: bool = False
+from symgen.verification.whole_identities import OF_THE_WHOLE
 
 
 def _inverse_of_forward(f: Functions) -> Distance:
@@ -110,13 +74,10 @@ def _log_determinant(f: Functions) -> Distance:
 
 
 def _slope_of_the_log_determinant(f: Functions) -> Distance:
-    """Central differences along v as below."""
-    h, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["v"]
-    up, down = (f("mass_matrix_log_determinant", q=f.moved(v * s))["logdet"] for s in (h, -h))
-    slope = (f("mass_matrix_log_determinant_gradient")["grad"] * v).sum(axis=-1)
+    slope = (f("mass_matrix_log_determinant_gradient")["grad"] * f.states["v"]).sum(axis=-1)
     size = (f.truth.sizes.of("mass_matrix_log_determinant_gradient", "grad") * np.abs(f.truth.floats["v"])).sum(axis=-1)
     size = size + f.truth.sizes.of("mass_matrix_log_determinant", "logdet")   # where no angle enters, that of the slope is zero
-    return (slope - (up - down) / (2 * h))[:, None], size
+    return (slope - f.slopes("mass_matrix_log_determinant")["logdet"])[:, None], size
 
 
 def _mass_from_inverse_dynamics(f: Functions) -> Distance:
@@ -146,14 +107,11 @@ def _both_biases(f: Functions) -> Distance:
 
 
 def _jacobian_is_the_derivative(f: Functions) -> Distance:
-    """Central differences with h = 1e-25 along v: their error, of order h², stays below the tolerance."""
-    h, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["v"]
-    up, down = (f("forward_kinematics", q=f.moved(v * s)) for s in (h, -h))
-    twist = times(f("jacobian")["J"], v)
-    spin = (up["R"] - down["R"]) / (2 * h) @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
+    moved, twist = f.slopes("forward_kinematics"), times(f("jacobian")["J"], f.states["v"])
+    spin = moved["R"] @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
     rate = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
-    moved = np.concatenate([rate, (up["p"] - down["p"]) / (2 * h)], axis=-1)
-    return moved - twist, np.maximum(1.0, times(f.truth.sizes.of("jacobian", "J"), np.abs(f.truth.floats["v"])))
+    size = np.maximum(1.0, times(f.truth.sizes.of("jacobian", "J"), np.abs(f.truth.floats["v"])))
+    return np.concatenate([rate, moved["p"]], axis=-1) - twist, size
 
 
 def _operational_inertia(f: Functions) -> Distance:
@@ -168,10 +126,7 @@ def _operational_inertia(f: Functions) -> Distance:
 
 
 def _acceleration_of_the_frame(f: Functions) -> Distance:
-    """alpha_tip = J a + J̇ v, J̇ along v by central differences with h = 1e-25 as below."""
-    h, v = f.truth.scalars.constant(Fraction(1, 10**25)), f.states["v"]
-    up, down = (f("jacobian", q=f.moved(v * s))["J"] for s in (h, -h))
-    moving = times(f("jacobian")["J"], f("forward_dynamics")["a"]) + times((up - down) / (2 * h), v)
+    moving = times(f("jacobian")["J"], f("forward_dynamics")["a"]) + times(f.slopes("jacobian")["J"], f.states["v"])
     return f("link_accelerations")["alpha_tip"] - moving, f.truth.sizes.tip_acceleration()
 
 
@@ -223,6 +178,7 @@ IDENTITIES = (
     Identity("Hᵀ F = tau", ("interbody_forces",), _force_along_the_joints),
     Identity("R Rᵀ = 1", ("forward_kinematics",), _rotation),
     Identity("J v = d/dt pose", ("jacobian", "forward_kinematics"), _jacobian_is_the_derivative, exact_only=True),
+    *OF_THE_WHOLE,
 )
 
 

@@ -26,6 +26,11 @@ class Resisting(NamedTuple):
     mass: Array
     inertia: Array
 
+    def moving(self, rates: Array) -> tuple[Array, Array]:
+        """Sizes (count,) of how fast it turns and of how fast its centre moves, at rates (count, NV) of the joints."""
+        own = np.abs(rates)[:, self.joints]
+        return (own * self.turns).sum(axis=-1), (own * self.levers).sum(axis=-1)
+
 
 def log_determinant(truth: ExactAnswers, roots: Array) -> Array:
     """Size of ln det M per state (count,): of its logarithms, and Σ |M⁻¹|_jk s_jk.

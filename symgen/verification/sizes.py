@@ -26,6 +26,7 @@ from symgen.reference.precision import Array
 from symgen.verification import log_sizes
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
+from symgen.verification.whole_sizes import WHOLE, Whole
 
 LEAST = 1e-20
 """Share of a result's largest entry. No entry counts as smaller, so that the radius of a ball round zero is no error."""
@@ -99,12 +100,9 @@ class Sizes:
 
     def _resistance(self, v: Array, a: Array) -> Iterator[tuple[Array, Array]]:
         """Sizes (count,) of what every part resists with: a force at its centre and a moment."""
-        v, a = np.abs(v), np.abs(a)
-        for support, turns, levers, mass, inertia in self.parts:
-            rate = (v[:, support] * turns).sum(axis=-1)
-            speed = (v[:, support] * levers).sum(axis=-1)
-            acceleration = (a[:, support] * levers).sum(axis=-1) + 2 * rate * speed + self.gravity
-            yield mass * acceleration, inertia * ((a[:, support] * turns).sum(axis=-1) + 2 * rate * rate)
+        for part in self.parts:
+            (rate, speed), (turning, moving) = part.moving(v), part.moving(a)
+            yield part.mass * (moving + 2 * rate * speed + self.gravity), part.inertia * (turning + 2 * rate * rate)
 
     def diagonal(self) -> Array:
         """Sizes of the mass matrix' diagonal entries (count, NV). That of M_jk is at most the root of the product of two of
@@ -210,6 +208,11 @@ class Sizes:
         bent = self.jacobian() @ np.swapaxes(levers, -1, -2)
         return np.asarray(weighed * np.swapaxes(weighed, -1, -2) + bent + np.swapaxes(bent, -1, -2))
 
+    @property
+    def whole(self) -> Whole:
+        """All parts, as those answers see them that are about all links at once."""
+        return Whole(self.truth, self.placed, self.parts, self.arms, np.array(self.rates).T, self.length())
+
     def determinant(self) -> Array:
         """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM). Hadamard's bound where M is singular."""
         try:
@@ -226,6 +229,8 @@ class Sizes:
 
     def _of(self, function: str, result: str) -> Array:
         v, a = self.truth.floats["v"], self.truth.floats["a"]
+        if result in WHOLE:
+            return WHOLE[result](self.whole)
         if result == "tau":
             return self.forces(v, a)
         if result == "c":

@@ -1,0 +1,139 @@
+"""How large the terms are of what is said of all moving links at once, entry by entry at each state.
+
+A place is as large as its root's distance from the base and the way on from there. A momentum is not: about the mass centre it
+is the same wherever the robot stands. Its lever leads from the part to its root as a force's does, and from there to the centre.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from symgen.mechanism import BASE
+from symgen.reference.motion import Placement
+from symgen.reference.precision import Array
+from symgen.reference.whole import center_of_mass
+from symgen.verification.exact import ExactAnswers
+from symgen.verification.log_sizes import Resisting
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The parts at the states of `truth`, as `symgen.verification.sizes` has them."""
+
+    truth: ExactAnswers
+    placed: Sequence[Placement]
+    parts: Sequence[Resisting]
+    arms: Sequence[Array]
+    rates: Array
+    """(2, NV): rad and m that each unit of v turns and slides its body by."""
+    length: Array
+    """Of the longest way along the bodies (count,)."""
+
+    @cached_property
+    def total(self) -> Array:
+        """Of all masses (count,) or ()."""
+        masses = [np.asarray(part.mass, dtype=float) for part in self.parts]
+        return np.asarray(np.abs(sum(masses, np.zeros(()))))
+
+    @cached_property
+    def heads(self) -> list[Array]:
+        """The place of the first body on each part's way, (count, 3) each."""
+        reference = self.truth.rough
+        return [self._head(part.body) for part in reference.parts(self.truth.load)]
+
+    def _head(self, body: int) -> Array:
+        return np.broadcast_to(self.placed[self.truth.rough.ways[body][0]].shift[0], (self.truth.count, 3))
+
+    def _moment(self) -> Array:
+        """Σ m times the distance of every part's centre from the base (count,)."""
+        reach = (np.linalg.norm(head, axis=-1) + arms[:, 0] for head, arms in zip(self.heads, self.arms, strict=True))
+        return sum((np.abs(part.mass) * far for part, far in zip(self.parts, reach, strict=True)), np.zeros(self.truth.count))
+
+    def center(self) -> Array:
+        """Of the mass centre (count, 3)."""
+        return np.repeat((self._moment() / self.total)[:, None], 3, axis=-1)
+
+    def potential(self) -> Array:
+        """Of the energy of the weight (count,)."""
+        return np.asarray(np.linalg.norm(self.truth.rough.gravity) * self._moment())
+
+    def kinetic(self) -> Array:
+        """Of the kinetic energy (count,)."""
+        moving = ((part, *part.moving(self.truth.floats["v"])) for part in self.parts)
+        terms = (np.abs(part.mass) * speed**2 + part.inertia * rate**2 for part, rate, speed in moving)
+        return sum(terms, np.zeros(self.truth.count)) / 2
+
+    @cached_property
+    def levers(self) -> list[Array]:
+        """Of every part (count,): from its root to it, and from the root that is farthest from the mass centre to that."""
+        centre = np.asarray(center_of_mass(self.truth.rough, self.truth.floats["q"], self.truth.load), dtype=float)
+        spread = np.max([np.linalg.norm(head - centre, axis=-1) for head in self.heads], axis=0)
+        return [arms[:, 0] + spread for arms in self.arms]
+
+    def momentum_matrix(self) -> Array:
+        """Of a column's moment and of its linear part (count, 6, NV)."""
+        angular, linear = np.zeros((2, *self.truth.floats["v"].shape))
+        for part, lever in zip(self.parts, self.levers, strict=True):
+            push = np.abs(np.asarray(part.mass))[..., None] * part.levers
+            linear[:, part.joints] += push
+            angular[:, part.joints] += lever[:, None] * push + np.asarray(part.inertia)[..., None] * part.turns
+        return np.stack([angular] * 3 + [linear] * 3, axis=1)
+
+    def center_jacobian(self) -> Array:
+        """Of the mass centre's Jacobian (count, 3, NV)."""
+        linear = np.zeros(self.truth.floats["v"].shape)
+        for part in self.parts:
+            linear[:, part.joints] += np.abs(np.asarray(part.mass))[..., None] * part.levers
+        return np.repeat((linear / self.total[..., None])[:, None], 3, axis=1)
+
+    def momentum(self) -> Array:
+        """Of the momentum (count, 6)."""
+        return np.asarray((self.momentum_matrix() @ np.abs(self.truth.floats["v"])[..., None])[..., 0])
+
+    def momentum_rate(self) -> Array:
+        """Of its rate (count, 6)."""
+        angular, linear = np.zeros((2, self.truth.count))
+        for part, lever in zip(self.parts, self.levers, strict=True):
+            (rate, speed), (turning, moving) = part.moving(self.truth.floats["v"]), part.moving(self.truth.floats["a"])
+            force = np.abs(part.mass) * (moving + 2 * rate * speed)
+            linear += force
+            angular += lever * force + part.inertia * (turning + 2 * rate * rate)
+        return np.stack([angular] * 3 + [linear] * 3, axis=-1)
+
+    def bias_acceleration(self) -> Array:
+        """Of J̇ v of the frame (count, 6): a turn changes what turns and what moves, at no longer a lever than the robot."""
+        frame = self.truth.rough.frame
+        support = [] if frame is None or frame.body == BASE else self.truth.rough.supports[frame.body]
+        turns, slides = self.rates[:, support]
+        v = np.abs(self.truth.floats["v"])[:, support]
+        rate = (v * turns).sum(axis=-1)
+        speed = (v * (turns * self.length[:, None] + slides)).sum(axis=-1)
+        return np.stack([rate * rate] * 3 + [2 * rate * speed] * 3, axis=-1)
+
+    def axes(self) -> Array:
+        """Of the links' axes (count, NB, 3, 3)."""
+        return np.ones((self.truth.count, len(self.placed), 3, 3))
+
+    def origins(self) -> Array:
+        """Of their places (count, NB, 3)."""
+        heads = (np.linalg.norm(self._head(body), axis=-1) for body in range(len(self.placed)))
+        return np.stack([np.repeat((head + self.length)[:, None], 3, axis=-1) for head in heads], axis=1)
+
+
+WHOLE: dict[str, Callable[[Whole], Array]] = {
+    "Jdot_v": Whole.bias_acceleration,
+    "R_links": Whole.axes,
+    "p_links": Whole.origins,
+    "com": Whole.center,
+    "Jcom": Whole.center_jacobian,
+    "T": Whole.kinetic,
+    "U": Whole.potential,
+    "h": Whole.momentum,
+    "A_G": Whole.momentum_matrix,
+    "hdot": Whole.momentum_rate,
+}
+"""One size a result, by its name: (count, …) as the result."""
