@@ -36,7 +36,7 @@ def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
 
 def divides_by_pivots(made: Program) -> bool:
     """Whether a function that every robot has, singular or not, is made by dividing: a determinant by way of an elimination."""
-    return made.operations["div"] > 0 and not FUNCTIONS[made.function].needs_inverse
+    return made.operations["div"] > 0 and FUNCTIONS[made.function].by_pivots
 
 
 def best(mechanism: Mechanism, function: str, options: ProgramOptions,

@@ -1,12 +1,14 @@
-"""What positions and velocities alone say: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13)."""
+"""What positions and velocities alone say: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13), and steps along v."""
 
 from symgen.methods._method import Method
 from symgen.methods.kinematics.frames import forward_kinematics, jacobian
+from symgen.methods.kinematics.steps import integrate
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (3.11)-(3.13)",
     functions={
         "forward_kinematics": forward_kinematics,                                           # (3.11)-(3.12)
         "jacobian": jacobian,                                                               # (3.13)
+        "integrate": integrate,
     },
 )
