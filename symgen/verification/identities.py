@@ -17,6 +17,7 @@ from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS, loses
 from symgen.reference.precision import Array
+from symgen.verification import identities_of_steps as steps
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.elimination import determinant, is_positive
 from symgen.verification.evaluating import Results, Runner, over
@@ -220,6 +221,10 @@ IDENTITIES = (
     Identity("Hᵀ F = tau", ("interbody_forces",), _force_along_the_joints),
     Identity("R Rᵀ = 1", ("forward_kinematics",), _rotation),
     Identity("J v = d/dt pose", ("jacobian", "forward_kinematics"), _jacobian_is_the_derivative, exact_only=True),
+    Identity("integrate by halves = integrate", ("integrate",), steps.two_halves_are_the_whole),
+    Identity("integrate(dt=0) = q", ("integrate",), steps.no_time_moves_nothing),
+    Identity("d/dt integrate = v", ("integrate",), steps.slowly_it_is_the_velocity, exact_only=True),
+    Identity("integrate keeps |quaternion|", ("integrate",), steps.quaternions_keep_their_length),
 )
 
 
