@@ -136,6 +136,7 @@ FUNCTIONS: dict[str, Function] = {
                  "dh/dt at (q, v, a): what the base and the surroundings exert, weight included", keeps_mass=True,
                  needs_mass=True),
         Function("integrate", (Q, V, DT), (Array("q_next", ("NQ",), "joint positions at the end of the step"),),
-                 "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map)", feels=()),
+                 "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion "
+                 "stays as long as it was", feels=()),
     )
 }

@@ -5,6 +5,7 @@ The bound of the exact number is proved for every configuration (`bodies`), in r
 The bound of the computed number is proved over the box of `ranges`, by the better of two analyses: the rows' own forward
 errors (`rounding`), and the backward error of the elimination (`elimination`, `backward`). Which row is which D_k is decided by
 its value at random states (`recognition`). What cannot be proved is 'no certificate', with the reason.
+A divisor that is no pivot may be a sum of squares and a constant: then it has a bound by its form (`squares`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from symgen.certificate.elimination import NoElimination, read_elimination
 from symgen.certificate.ranges import Ranges, declared_ranges
 from symgen.certificate.recognition import POSITIVE, Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
+from symgen.certificate.squares import least
 from symgen.derivation import constants as k
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -50,7 +52,8 @@ class Floor:
     """The certificate of one divisor of a Program.
 
     `joint` (an entry of v; None: no pivot) says whose pivot row `row` is. `exact` ≤ D_k for all q, `lost` bounds the round-off
-    over the box, and `floor` = `exact` − `lost` ≤ the computed D_k; None with the reason where that is not proved.
+    over the box, and `floor` = `exact` − `lost` ≤ the computed D_k; None with the reason where that is not proved. A sum of
+    squares and a constant is no pivot, and has its bound in any state, with nothing `lost`.
     """
 
     row: int
@@ -124,7 +127,7 @@ def upper_bound(value: Any) -> Fraction:
 def divisor_floors(mechanism: Mechanism, program: Program, options: ProgramOptions,
                    text: TextOptions = PLAIN) -> dict[int, Fraction]:
     """{row: bound} of every certified divisor of `program`: over the box of `declared_ranges`, the number that C computes for
-    that row in `program.real` is no less than the bound (kg m² or kg), which is positive.
+    that row in `program.real` is no less than the bound (kg m² or kg, of what is no pivot the row's own unit), which is positive.
 
     Proved but for what stands in `samples` (rows are told by value at random states) and `Arithmetic` (the assumptions about the
     machine). Divisors without a certificate, and those that are constants, are absent.
@@ -140,16 +143,21 @@ def floors(mechanism: Mechanism, program: Program, options: ProgramOptions, text
     ranges = ranges or declared_ranges(mechanism)
     arithmetic = with_quaternions(arithmetic or arithmetic_of(program.real, text), mechanism)
     recognised = Recognition(mechanism, program, options)
-    bodies = Bodies(mechanism, ranges, options.payload)
-    owns = own_inertias(mechanism, bodies)
     divisors = recognised.divisors
     pivots = {row: joint for row, joint in divisors.items() if joint is not None}
+    others = [row for row, joint in divisors.items() if joint is None]
+    formed = {row: _short(bound) for row, bound in least(program, others).items()}
+    found = [Floor(row, None, formed[row], Fraction(0), formed[row]) if row in formed else
+             Floor(row, None, reason="it is no pivot of the mass matrix") for row in others]
+    if not pivots:
+        return sorted(found, key=lambda floor: floor.row)
+    bodies = Bodies(mechanism, ranges, options.payload)
+    owns = own_inertias(mechanism, bodies)
     known = {row: _between(exact, bodies.composite(joint)) for row, joint in pivots.items()
              if (exact := owns[joint].value) is not None}
     forward = propagate(program, boxes(program, ranges), arithmetic, known, needs(program, divisors))
     error = _backward(recognised, bodies, forward, arithmetic)
     roots = {} if isinstance(error, str) else constant_roots(error)
-    found = [Floor(row, None, reason="it is no pivot of the mass matrix") for row, joint in divisors.items() if joint is None]
     for row, joint in sorted(pivots.items(), key=lambda item: item[1], reverse=True):
         floor = _floor(row, joint, owns[joint], forward[row], error, roots)
         if floor.certified and not isinstance(error, str) and error.elimination.pivots[joint] == row:

@@ -30,7 +30,10 @@ _PAYLOAD: tuple[Range, ...] = (
 )
 """Mass (kg), centre (m), moments xx xy xz yy yz zz (kg·m²) of a run-time load."""
 _WRENCH: tuple[Range, ...] = (*[(Fraction(-10), Fraction(10))] * 3, *[(Fraction(-100), Fraction(100))] * 3)
+_STEP: tuple[Range, ...] = ((Fraction(-1), Fraction(1)),)
+"""Of a time step (s)."""
 _STATED = {
+    "dt": "dt: time steps within ±1 s",
     "payload": "payload: a load that a body can be, mass up to 5 kg, centre within ±0.2 m along each axis, moments to 0.2 kg m²",
     "wrench": "wrench: moments up to 10 N m, forces up to 100 N",
 }
@@ -91,12 +94,13 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION)
     everywhere = f"all joints: accelerations within ±{float(acceleration):g} rad/s² or m/s² (no description limits them)"
     n = mechanism.nv
     return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
-                   "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH},
+                   "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH,
+                   "dt": _STEP},
                   (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
 
 
 def stated(names: Sequence[str]) -> list[str]:
-    """The sentences about run-time arguments that are asked for."""
+    """The sentences about arguments of these names that no description speaks of."""
     return [_STATED[name] for name in names if name in _STATED]
 
 

@@ -150,7 +150,7 @@ def _values(program: Program, states: dict[str, Array], scalars: Scalars) -> tup
     """Every row of `program` at the states."""
     count = len(program.rows)
     everything = replace(program, outputs=(Port("rows", (count,), tuple(range(count))),))
-    elements = {port.name: list(states[port.name].T) for port in program.inputs}
+    elements = {port.name: list(states[port.name].reshape(STATES, -1).T) for port in program.inputs}
     found = evaluate(everything, elements, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log))["rows"]
     return tuple(tuple(np.broadcast_to(np.asarray(x, dtype=object), (STATES,))) for x in found)
 

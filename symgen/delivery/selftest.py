@@ -56,7 +56,7 @@ def _cases(program: Program, truth: Truth, text: TextOptions) -> Iterable[SelfTe
     for state in range(truth.count):
         yield SelfTestCase(
             program.function,
-            tuple(tuple(arguments[port.name][state].ravel()) for port in program.inputs),
+            tuple(tuple(np.ravel(arguments[port.name][state])) for port in program.inputs),
             tuple(_fractions(exact[name][state]) for name in names),
             tuple(tuple(np.ravel(bounds[name][state]).tolist()) for name in names),
             tuple(equations[name][state] if name in equations else None for name in names),

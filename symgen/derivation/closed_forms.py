@@ -99,6 +99,27 @@ def joint_form(kind: str) -> JointForm:
     return JointForm(q, parameters, tuple(joint.steps(q)), *joint.pose(q, parameters), _columns(kind, q, parameters))
 
 
+@dataclass(frozen=True)
+class StepForm:
+    """Where a constant velocity takes one joint in a time `dt`: `coordinates` over q, v, dt and the symbols of `equations`."""
+
+    q: tuple[Any, ...]
+    v: tuple[Any, ...]
+    dt: Any
+    equations: tuple[tuple[Any, Any], ...]
+    coordinates: tuple[Any, ...]
+
+
+@cache
+def step_form(kind: str) -> StepForm:
+    """q ⊕ v dt of a joint type."""
+    joint = joint_type(kind)
+    q, v = (tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(n)) for name, n in (("q", joint.nq), ("v", joint.nv)))
+    dt = sp.Symbol("dt", real=True)
+    equations, coordinates = joint.advanced(q, v, dt)
+    return StepForm(q, v, dt, tuple(equations), tuple(coordinates))
+
+
 @cache
 def constraint_subspace(kind: str) -> tuple[Any, Any]:
     """(W_a, W) of a joint type (FF): its force as a wrench, W_aᵀ H = 1, and an orthonormal basis of what it forbids, Wᵀ H = 0.

@@ -212,6 +212,12 @@ class Derivation:
             return self.constant(k.logarithm(a.value))
         return self._function("log", a if a.sign > 0 else Scalar(self, self._record("neg", a.row), 1))
 
+    def sqrt(self, a: Scalar) -> Scalar:
+        """√a; of a constant it is a constant."""
+        if a.row < 0:
+            return self.constant(k.square_root(a.value))
+        return self._function("sqrt", a if a.sign > 0 else Scalar(self, self._record("neg", a.row), 1))
+
     # -- naming ---------------------------------------------------------------------------------------------------
 
     def name(self, name: str, a: Scalar) -> Scalar:
@@ -271,10 +277,8 @@ def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> 
             power = power * base
         return power if expression.exp > 0 else home.one / power
     if expression.is_Pow and abs(expression.exp) == sp.Rational(1, 2):
-        square = lower(expression.base, bindings, home)
-        if square.is_constant:
-            root = home.constant(k.square_root(square.value))
-            return root if expression.exp > 0 else home.one / root
+        root = home.sqrt(lower(expression.base, bindings, home))
+        return root if expression.exp > 0 else home.one / root
     if isinstance(expression, sp.sin):
         return home.sin(lower(expression.args[0], bindings, home))
     if isinstance(expression, sp.cos):

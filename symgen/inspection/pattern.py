@@ -86,7 +86,8 @@ def _grid(flat: Sequence[X], found: Answer) -> tuple[tuple[X, ...], ...]:
 
 def _drawn(mechanism: Mechanism) -> tuple[Values, Values]:
     """Two generic states, the first with two decimals a number; so its quaternions are told, since few have two decimals."""
-    drawn = [{(name, element): x for name, rows in draw_states(mechanism, 2).items() for element, x in enumerate(rows[n])}
+    drawn = [{(name, element): x for name, rows in draw_states(mechanism, 2).items()
+              for element, x in enumerate(rows.reshape(2, -1)[n])}
              for n in range(2)]
     told = {("q", first + k): Fraction(HUNDREDTHS[(n + k) % 4], 100)
             for n, first in enumerate(quaternions(mechanism)) for k in range(4)}

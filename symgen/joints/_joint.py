@@ -91,6 +91,15 @@ def added(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
     return [x + d for x, d in zip(q, step, strict=True)]
 
 
+Equations = list[tuple[Any, Any]]
+"""Symbols with their expressions, in order. A symbol x_2 is component 2 of x."""
+
+
+def straight(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
+    """q moved for a time dt by a velocity that is the rate of the coordinates."""
+    return [], [x + rate * dt for x, rate in zip(q, v, strict=True)]
+
+
 def none(q: Sequence[Any]) -> list[tuple[Any, Any]]:
     """A pose without `steps`."""
     return []
@@ -109,6 +118,8 @@ class JointType:
     `along` is None where each velocity is the rate of a coordinate. Else the joint has no axis: velocities are those of the moved
     frame in its own axes, and `along` says of each which of these axes it turns about or slides along, by its unit. `quaternion`
     is the first of four coordinates x y z w that are a unit quaternion. `moved(q, δ)` is q ⊕ δ in SymPy, to the first order in δ.
+    `advanced(q, v, dt)` is where the velocity v, constant in the moved frame's own axes, takes q in a time dt: the exponential
+    map of v dt. It gives (equations, coordinates), the coordinates over the symbols of the equations.
     """
 
     positions: tuple[Coordinate, ...]
@@ -119,6 +130,7 @@ class JointType:
     parameters: tuple[Parameter, ...] = ()
     limited: bool = True
     moved: Callable[[Sequence[Any], Sequence[Any]], list[Any]] = added
+    advanced: Callable[[Sequence[Any], Sequence[Any], Any], tuple[Equations, list[Any]]] = straight
     steps: Callable[[Sequence[Any]], list[tuple[Any, Any]]] = none
     along: tuple[int, ...] | None = None
     quaternion: int | None = None

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from symgen.joints._joint import ANGLE, LENGTH, Elementary, JointType, Numbers, Orienting, Placing
-from symgen.joints._quaternion import ENTRIES, products, rotation, turned
+from symgen.joints._joint import ANGLE, LENGTH, Elementary, Equations, JointType, Numbers, Orienting, Placing
+from symgen.joints._quaternion import ENTRIES, SCALE, composed, products, rotation, turned, turning
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -41,7 +41,34 @@ def moved(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
     return [*(sp.Matrix(q[:3]) + R * sp.Matrix(step[:3])), *turned(q[3:], step[3:])]
 
 
+def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
+    """T exp((v, w) dt) of SE(3) (Murray, Li & Sastry 1994, (2.36)): the place moves by R V v dt, with φ = w dt and
+
+        V v = (sin φ/φ) v + ((1 − cos φ)/φ²) φ × v + ((1 − sin φ/φ)/φ²) φ (φ·v).
+
+    By r = φ/2 these are g cos r + e × g with g = v dt sin r/r, and a part along φ. Where φ is small, 1 − sin φ/φ has lost its
+    digits, and what it is multiplied with is as small: the sum keeps those of v dt.
+    """
+    import sympy as sp
+
+    u, (x, y, z, w) = v[:3], q[3:]
+    phi, e, g, d, twice, t = (sp.symbols(f"{name}_1:4", real=True) for name in ("phi", "e", "g", "d", "twice", "t"))
+    square, part, c, sinc, reach, pull = sp.symbols("square part c sinc reach pull", real=True)
+    along = sum(one * rate for one, rate in zip(phi, u, strict=True))
+    bent = sp.Matrix(e).cross(sp.Matrix(g))
+    sideways = sp.Matrix([x, y, z]).cross(sp.Matrix(t))
+    equations = [
+        *turning(v[3:], dt), (sinc, 2 * SCALE * part), (reach, sinc * dt),
+        *((one, reach * rate) for one, rate in zip(g, u, strict=True)),
+        (pull, (1 - sinc * c) / square * (along * dt)),
+        *((d[k], c * g[k] + bent[k] + pull * phi[k]) for k in range(3)),
+        *((two, one + one) for two, one in zip(twice, (x, y, z), strict=True)),
+        *zip(t, sp.Matrix(twice).cross(sp.Matrix(d)), strict=True),
+    ]
+    return equations, [*(q[k] + (d[k] + w * t[k] + sideways[k]) for k in range(3)), *composed(q[3:])]
+
+
 POSITIONS = (*(replace(LENGTH, name=f"p{axis}") for axis in "xyz"), *ENTRIES)
 VELOCITIES = (*(replace(LENGTH, name=f"v{axis}") for axis in "xyz"), *(replace(ANGLE, name=f"w{axis}") for axis in "xyz"))
-JOINT = JointType(POSITIONS, VELOCITIES, pose, oracle, drawn="body", limited=False, moved=moved, steps=steps,
-                  along=(0, 1, 2, 0, 1, 2), quaternion=3)
+JOINT = JointType(POSITIONS, VELOCITIES, pose, oracle, drawn="body", limited=False, moved=moved, advanced=advanced,
+                  steps=steps, along=(0, 1, 2, 0, 1, 2), quaternion=3)

@@ -250,7 +250,8 @@ def _measuring(program: Program, target: Target, drawn: Mapping[str, Any], calls
     results = [f"out_{port.name}" for port in program.outputs]
 
     def rows(name: str) -> list[str]:
-        return [", ".join(printer().literal(Fraction(x), program.real) for x in state) for state in drawn[name]]
+        states = drawn[name].reshape(len(drawn["q"]), -1)
+        return [", ".join(printer().literal(Fraction(x), program.real) for x in state) for state in states]
 
     return render(
         TEMPLATES, "cost.c.j2", **target.context, real=program.real, symbol=target.symbol(program.function), calls=calls,

@@ -132,7 +132,8 @@ class Kernel:
         def is_many(port: Port, x: Any) -> bool:
             return getattr(x, "ndim", 0) > len(port.shape)
 
-        self.bind([x[0] if is_many(port, x) else x for port, x in zip(self.inputs, arrays, strict=False)] + [*arrays[count:]])
+        first = [x[0, ...] if is_many(port, x) else x for port, x in zip(self.inputs, arrays, strict=False)]
+        self.bind([*first, *arrays[count:]])
         if any(len(x) != states or not x.flags.c_contiguous for port, x in zip(self.inputs, arrays, strict=False)
                if is_many(port, x)):
             raise ArgumentError(f"{self.function}: a chain of {states} states takes one state or {states} of each argument, "

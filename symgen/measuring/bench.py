@@ -159,7 +159,7 @@ def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Ite
     results = [np.empty((STATES, *port.shape)) for port in program.outputs]
     batch = solver.bind(function, *arguments, *results)
     batch()
-    states = [{name: values[k].copy() for name, values in drawn.items()} for k in range(STATES)]
+    states = [{name: values[k, ...].copy() for name, values in drawn.items()} for k in range(STATES)]
     python = getattr(solver, function)
     given = [tuple(state[port.name] for port in program.inputs) for state in states]
     bound = [solver.bind(function, *given[k], *(np.empty(port.shape) for port in program.outputs)) for k in range(STATES)]

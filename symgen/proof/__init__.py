@@ -109,11 +109,12 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
         shown = finite(mechanism, programs, options, floored, ranges, target)
     units = tuple(velocity.inertia_unit for joint in mechanism.joints for velocity in joint.type.velocities)
     return Proof(mechanism.name, options.real, states, tuple(own_inertias(mechanism)), units, tuple(found),
-                 ranges, _assumptions(ranges, arithmetic, options), shown)
+                 ranges, _assumptions(ranges, arithmetic, options, programs.values()), shown)
 
 
-def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: ProgramOptions) -> tuple[str, ...]:
-    return (*ranges.assumed, *stated(list(options.at_run_time)), *arithmetic.assumptions)
+def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: ProgramOptions, programs: Iterable[Program]) -> tuple[str, ...]:
+    given = dict.fromkeys([*options.at_run_time, *(port.name for program in programs for port in program.inputs)])
+    return (*ranges.assumed, *stated(list(given)), *arithmetic.assumptions)
 
 
 def _seen(program: Program, certified: Iterable[Floor], states: Mapping[str, Array], look: bool) -> Iterable[Divisor]:

@@ -121,7 +121,9 @@ def observe(mechanism: Mechanism, program: Program, options: ProgramOptions, sta
     balls = options.real == DOUBLE.name
     scalars = arb(DIGITS) if balls else precision.FLOAT
     count = len(next(iter(states.values())))
-    taken = {name: values[:IN_BALLS] if balls else values for name, values in states.items()}
+    shapes = {port.name: port.shape for port in program.inputs}
+    taken = {name: (values[:IN_BALLS] if balls else values).reshape(-1, *shapes.get(name, values.shape[1:]))
+             for name, values in states.items()}
     real = np.dtype(REALS[options.real].numpy)
     computed = run(*(taken[port.name].astype(real) for port in program.inputs))
     computed = computed if isinstance(computed, tuple) else (computed,)

@@ -34,6 +34,7 @@ from symgen.reference.determinant import log_determinant_gradient
 from symgen.reference.forces import acceleration, d_alembert, interbody_forces
 from symgen.reference.motion import Motion, Placement, at_precision
 from symgen.reference.precision import Array
+from symgen.reference.steps import integrate
 
 
 class Reference(Motion):
@@ -228,6 +229,10 @@ def _jacobian(reference: Reference, /, q: Array, payload: Array | None = None) -
     return {"J": reference.jacobian(q)}
 
 
+def _integrate(reference: Reference, /, q: Array, v: Array, dt: Array) -> dict[str, Array]:
+    return {"q_next": integrate(reference, q, v, dt)}
+
+
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "inverse_dynamics": partial(_one, "tau", Reference.inverse_dynamics),
     "forward_dynamics": partial(_one, "a", Reference.forward_dynamics),
@@ -247,5 +252,6 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "jacobian": _jacobian,
     "potential_energy": partial(_one, "U", Reference.potential_energy),
     **whole.ORACLES,
+    "integrate": _integrate,
 }
 """One oracle per function: (reference, arguments by name) → results by name."""

@@ -187,8 +187,7 @@ class Motion:
             if self.mechanism.joints[index].type.directed:
                 own += aside
                 continue
-            turn, twists = self._along(index, own).turn[0], self.twists(index, identity(self.scalars))
-            spin, shift = self._twist(twists, aside)
+            turn, spin, shift = self.stirred(index, own, aside)
             for word in self.motions[index]:
                 if isinstance(word, Placing):
                     own[..., word.of:word.of + word.axes] += times(turn, shift)[..., :word.axes]
@@ -199,6 +198,11 @@ class Motion:
                 else:
                     own[..., word.of] += (spin * self.axes[index]).sum(axis=-1)
         return q
+
+    def stirred(self, index: int, q: Array, step: Array) -> tuple[Array, Array, Array]:
+        """Of a joint without an axis: how it has turned its body (..., 3, 3), and the twist of a step δ in the body's axes."""
+        spin, shift = self._twist(self.twists(index, identity(self.scalars)), step)
+        return self._along(index, q).turn[0], spin, shift
 
     def _scaled(self, step: AboutAxis, coordinates: Array) -> Array:
         """What an elementary motion takes of a joint's coordinates, or of their rates."""

@@ -18,16 +18,19 @@ from symgen.reference.precision import Array
 GRID = 1024
 _RATE = (Fraction(-2), Fraction(2))
 _FORCE = (Fraction(-20), Fraction(20))
+_STEPS = ((1, GRID // 8), (GRID // 2, 4 * GRID), (-GRID // 8, -1), (0, 0))
+"""Of the grid, in s."""
 
 
 def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | None = None,
                 wrench: str | None = None) -> dict[str, Array]:
-    """`count` states by argument name: q (count, NQ), v, a, tau and b (count, NV), and payload (count, 10) and wrench (count, 6)
-    if asked.
+    """`count` states by argument name: q (count, NQ), v, a, tau and b (count, NV), dt (count,), and payload (count, 10) and
+    wrench (count, 6) if asked.
 
     Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in the joint
     type's usual range (±π rad, ±1 m); the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point
-    masses.
+    masses. Steps dt are in turn one of a controller's, one of some seconds, in which a body turns right round, one back in time,
+    and none.
     """
     random = Random(f"{seed}/{mechanism.nv}/{count}")
 
@@ -60,7 +63,17 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
         states["payload"] = [_load(random) for _ in range(count)]
     if wrench is not None:
         states["wrench"] = [[between(*_FORCE) for _ in range(6)] for _ in range(count)]
-    return {name: _exact(rows) for name, rows in states.items()}
+    return {name: _exact(rows) for name, rows in states.items()} | {"dt": _steps(count, seed)}
+
+
+def _steps(count: int, seed: int) -> Array:
+    """Time steps (count,), drawn apart from all else."""
+    random = Random(f"dt/{seed}/{count}")
+    out = np.empty(count, dtype=object)
+    for i in range(count):
+        low, high = _STEPS[i % len(_STEPS)]
+        out[i] = Fraction(random.randint(low, high), GRID)
+    return out
 
 
 def _unit(u: list[Fraction], positive: bool) -> list[Fraction]:

@@ -23,7 +23,7 @@ from symgen.errors import RequestError
 from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Mechanism
 from symgen.reference.precision import Array
-from symgen.verification import log_sizes
+from symgen.verification import log_sizes, step_sizes
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
 from symgen.verification.whole_sizes import WHOLE, Whole
@@ -258,6 +258,8 @@ class Sizes:
             return log_sizes.gradient(self.truth, self.roots, self.parts)
         if result == "det":
             return self.determinant()
+        if result == "q_next":
+            return step_sizes.moved(self.truth)
         raise KeyError(result)   # solutions are judged by their residual
 
 

@@ -55,7 +55,8 @@ BOUND = 1e-11
 """Relative, in the sense of `pinocchio_answers`."""
 
 HEADINGS = dict(zip(FUNCTIONS, ("ID", "FD", "bias", "gravity", "M", "M+c", "M⁻¹", "M⁻¹b", "det", "ln det", "grad", "Λ⁻¹", "links",
-                                "joints' F", "FK", "J"), strict=True))
+                                "joints' F", "FK", "J", "J̇v", "poses", "com", "Jcom", "T", "U", "h", "A_G", "ḣ", "q ⊕ v dt"),
+                    strict=True))
 QUICK = {"inverse_dynamics": "newton_euler", "mass_matrix": "composite_body", "bias_force": "newton_euler",
          "gravity_force": "newton_euler", "forward_dynamics": "riccati", "forward_kinematics": "kinematics",
          "jacobian": "kinematics"}

@@ -157,6 +157,11 @@ class Word:
         return np.concatenate([J[3:], J[:3]])[:, self.of.order]
 
     @cached_property
+    def stepped(self) -> Array:
+        """q after dt, as Pinocchio has it."""
+        return np.array(self.of.pin.integrate(self.of.model, self.q, self.v * float(self.state["dt"])))
+
+    @cached_property
     def levers(self) -> float:
         """The largest row sum of any joint frame's Jacobian."""
         of = self.of
@@ -271,6 +276,17 @@ def _kinematics(found: Results, word: Word) -> float:
     return max(_part(found["R"] - turn, 1.0), _part(found["p"] - place, max(1.0, _most(place))))
 
 
+def _stepped(found: Results, word: Word) -> float:
+    """Of a quaternion Pinocchio gives the one, of two that are the same turn, that is nearer to where it began."""
+    of, theirs = word.of, word.stepped
+    ours = of.position(found["q_next"])
+    for start, joint in zip(of.places.starts, of.places.mechanism.joints, strict=True):
+        for own in (slice(start + one.of, start + one.of + 4) for one in joint.motions if isinstance(one, Orienting)):
+            ours[own] *= 1.0 if ours[own] @ theirs[own] > 0 else -1.0
+    way = 1 + float(np.abs(word.state["v"] * word.state["dt"]).sum())
+    return _part(ours - theirs, _most(word.state["q"]) + way * way)
+
+
 ERRORS: dict[str, Callable[[Results, Word], float]] = {
     "inverse_dynamics": lambda found, word: _part(found["tau"] - word.tau, word.weighed(word.tau)),
     "forward_dynamics": lambda found, word: _forward(word, found["a"]),
@@ -289,5 +305,6 @@ ERRORS: dict[str, Callable[[Results, Word], float]] = {
     "interbody_forces": _interbody,
     "forward_kinematics": _kinematics,
     "jacobian": lambda found, word: _part(found["J"] - word.jacobian, max(1.0, _most(word.jacobian))),
+    "integrate": _stepped,
 }
 """Every function that Pinocchio knows, with the largest relative error of results at one state."""

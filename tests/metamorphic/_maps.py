@@ -62,13 +62,13 @@ class Map:
 
     def arguments(self, states: States, scalars: Scalars) -> States:
         with scalars.working():
-            places = entries(self.old.q_slices, self.order)
-            found = {"q": states["q"][..., places] * scalars.array([self.scale_q[i] for i in places])
-                     + scalars.array([self.zero[i] for i in places]),
+            found = {"q": self._coordinates(states["q"], scalars),
                      "v": self._joints(states["v"], scalars, ONE / self.time, 1),
                      "a": self._joints(states["a"], scalars, ONE / self.time**2, 1),
                      "tau": self._joints(states["tau"], scalars, self.action, -1),
                      "b": self._joints(states["b"], scalars, self.action, -1)}
+            if "dt" in states:
+                found["dt"] = states["dt"] * scalars.constant(self.time)
             sign = -1 if self.mirrored else 1
             if "payload" in states:
                 by = [self.mass, *[sign * self.length] * 3, *[self.mass * self.length**2] * 6]
@@ -86,6 +86,12 @@ class Map:
         if self.origins or name not in ("alpha", "F"):
             return values
         return values[..., :3] if name == "alpha" else values[..., 3:]
+
+    def _coordinates(self, values: Array, scalars: Scalars) -> Array:
+        """Of joints (..., NQ)."""
+        places = entries(self.old.q_slices, self.order)
+        return values[..., places] * scalars.array([self.scale_q[i] for i in places]) \
+            + scalars.array([self.zero[i] for i in places])
 
     def _joints(self, values: Array, scalars: Scalars, factor: Fraction = ONE, power: int = 1) -> Array:
         """Numbers of joints (..., NV), each multiplied by its scale to a power."""
@@ -112,6 +118,8 @@ class Map:
         mass = self.mass * self.length**2
         if name in ("tau", "c", "g"):
             return self._joints(x, scalars, self.action, -1)
+        if name == "q_next":
+            return self._coordinates(x, scalars)
         if name in ("a", "x"):
             return self._joints(x, scalars, ONE / self.time**2, 1)
         if name == "M":

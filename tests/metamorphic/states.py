@@ -22,16 +22,21 @@ def turned_round(setting: Setting) -> Case | None:
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         with here.scalars.working():
-            q = states["q"] * here.scalars.array(signs) + here.scalars.array(rounds) * (2 * flint.arb.pi())
-        wanted, found = here(function, states), there(function, with_(states, q=q))
-        return {name: (values, found[name]) for name, values in wanted.items()}
+            def turned(q: Array) -> Array:
+                return q * here.scalars.array(signs) + here.scalars.array(rounds) * (2 * flint.arb.pi())
+
+            wanted, found = here(function, states), there(function, with_(states, q=turned(states["q"])))
+            return {name: (turned(values) if name == "q_next" else values, found[name]) for name, values in wanted.items()}
 
     return Judged(old, setting.links, judge) if any(rounds) or -1 in signs else None
 
 
 def time_reversed(setting: Setting) -> Case:
-    """A film that runs backwards shows the same forces and accelerations, as nothing rubs."""
+    """A film that runs backwards shows the same forces and accelerations, as nothing rubs, and ends where it began."""
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        if function == "integrate":
+            there_and_back = there(function, with_(states, q=here(function, states)["q_next"], v=-states["v"]))
+            return {"q_next": (states["q"], there_and_back["q_next"])}
         if function not in ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "link_accelerations",
                             "interbody_forces"):
             return {}
@@ -59,13 +64,17 @@ def set_down_elsewhere(setting: Setting) -> Case | None:
             pull = scalars.array(list(old.gravity)) @ turn if any(old.gravity) else scalars.array([1, 2, 3])
             half = scalars.constant(angle) / 2
             axis, c = pull / np.sqrt((pull * pull).sum()) * half.sin(), half.cos()
-            at = np.array(states["q"])
-            p, u, w = at[..., own][..., :3], at[..., own][..., 3:6], at[..., own][..., 6:]
-            p = p + 2 * (c * cross(axis[None], p) + cross(axis[None], cross(axis[None], p))) + scalars.array([to])
-            turned = [c * u + w * axis + cross(axis[None], u), w * c - (u * axis).sum(axis=-1, keepdims=True)]
-            at[..., own] = np.concatenate([p, *turned], axis=-1)
-            wanted, found = here(function, states), there(function, with_(states, q=at))
-            return {name: (values, found[name]) for name, values in wanted.items()
+
+            def elsewhere(q: Array) -> Array:
+                at = np.array(q)
+                p, u, w = at[..., own][..., :3], at[..., own][..., 3:6], at[..., own][..., 6:]
+                p = p + 2 * (c * cross(axis[None], p) + cross(axis[None], cross(axis[None], p))) + scalars.array([to])
+                turned = [c * u + w * axis + cross(axis[None], u), w * c - (u * axis).sum(axis=-1, keepdims=True)]
+                at[..., own] = np.concatenate([p, *turned], axis=-1)
+                return at
+
+            wanted, found = here(function, states), there(function, with_(states, q=elsewhere(states["q"])))
+            return {name: (elsewhere(values) if name == "q_next" else values, found[name]) for name, values in wanted.items()
                     if name not in ("R", "p", "J", "Lambda_inv", "alpha", "alpha_tip", "F")}
 
     return Judged(old, setting.links, judge)

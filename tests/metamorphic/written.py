@@ -85,7 +85,8 @@ def locked(setting: Setting) -> Case | None:
             held["tau"] = here("inverse_dynamics", held)["tau"]
             fewer = with_(states, q=held["q"][..., places], **{name: held[name][..., rest] for name in ("v", "a", "tau", "b")})
             goes = {"M": lambda x: x[..., rest, :][..., rest], "J": lambda x: x[..., rest], "R": lambda x: x, "p": lambda x: x,
-                    "alpha": lambda x: x[..., others, :], "F": lambda x: x[..., others, :], "alpha_tip": lambda x: x}
+                    "alpha": lambda x: x[..., others, :], "F": lambda x: x[..., others, :], "alpha_tip": lambda x: x,
+                    "q_next": lambda x: x[..., places]}
             if function in OF_ALL_JOINTS:
                 return {}
             wanted, found = here(function, held), there(function, fewer)

@@ -1,8 +1,9 @@
-"""What positions and velocities alone say: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13)."""
+"""What positions and velocities alone say: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13), and steps along v."""
 
 from symgen.methods._method import Method
 from symgen.methods.kinematics.frames import forward_kinematics, jacobian
 from symgen.methods.kinematics.poses import link_poses
+from symgen.methods.kinematics.steps import integrate
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (3.11)-(3.13)",
@@ -10,5 +11,6 @@ METHOD = Method(
         "forward_kinematics": forward_kinematics,                                           # (3.11)-(3.12)
         "link_poses": link_poses,                                                           # (3.11)
         "jacobian": jacobian,                                                               # (3.13)
+        "integrate": integrate,
     },
 )

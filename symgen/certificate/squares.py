@@ -1,0 +1,41 @@
+"""Divisors that are sums of squares and a positive constant: no state and no rounding takes them below that constant.
+
+Rounding to nearest is monotone. So a square is computed as no less than 0, a sum of two numbers that are no less than 0 as no
+less than the larger bound, and the root of what is no less than a number of the type as no less than that number's own root. A
+fused a·b + c is as monotone. Nothing is assumed of the state but that nothing overflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import isqrt
+
+from symgen.ir import Program
+from symgen.reals import REALS
+
+_BITS = 200
+"""Of a root, before it is rounded down to the type."""
+
+
+def least(program: Program, wanted: Iterable[int]) -> dict[int, Fraction]:
+    """{row: bound} of the rows in `wanted` whose computed value has a positive bound: numbers of the type, as the rows' units."""
+    bounds: dict[int, Fraction] = {}   # of the rows that are no less than 0
+    real = REALS[program.real]
+    for index, (op, args, value, _, _) in enumerate(program.rows):
+        if op == "const" and value >= real.least:
+            bounds[index] = Fraction(real.rounded(value))
+        elif op == "mul" and (args[0] == args[1] or all(a in bounds for a in args)):
+            bounds[index] = Fraction(0)   # a product of small numbers may be flushed
+        elif op == "add" and all(a in bounds for a in args):
+            bounds[index] = max(bounds[a] for a in args)
+        elif op == "sqrt" and args[0] in bounds:
+            bounds[index] = _root(bounds[args[0]], program.real)
+    return {row: bounds[row] for row in wanted if bounds.get(row, 0) > 0}
+
+
+def _root(square: Fraction, real: str) -> Fraction:
+    """The largest number of the type that is no more than the root."""
+    below = Fraction(isqrt((square.numerator << 2 * _BITS) // square.denominator), 1 << _BITS)
+    nearest = REALS[real].nearest(below)
+    return nearest if nearest <= below else nearest - REALS[real].spacing(float(below))

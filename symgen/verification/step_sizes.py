@@ -1,0 +1,34 @@
+"""How large the terms of q ⊕ v dt are, coordinate by coordinate.
+
+An angle that is rounded by eps of itself turns what it acts on by as much: a quaternion, and a displacement in its body's axes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symgen.joints import Orienting, Placing
+from symgen.reference.precision import Array
+from symgen.verification.exact import ExactAnswers
+
+
+def moved(truth: ExactAnswers) -> Array:
+    """Size of q_next (count, NQ)."""
+    q, step = np.abs(truth.floats["q"]), np.abs(truth.floats["v"] * truth.floats["dt"][:, None])
+    mechanism, total = truth.mechanism, q.copy()
+    for joint, of_q, of_v in zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True):
+        own, aside, given = total[:, of_q], step[:, of_v], q[:, of_q]   # a view of what is returned
+        if joint.type.directed:
+            own += aside
+            continue
+        turns = np.array([one.unit == "rad" for one in joint.type.velocities])
+        turn, way = aside[:, turns].sum(axis=-1, keepdims=True), aside[:, ~turns].sum(axis=-1, keepdims=True)
+        angles = [i for i, one in enumerate(joint.type.positions) if one.unit == "rad"]
+        for word in joint.motions:
+            if isinstance(word, Placing):
+                own[:, word.of:word.of + word.axes] += way * (1 + turn + given[:, angles].sum(axis=-1, keepdims=True))
+            elif isinstance(word, Orienting):
+                own[:, word.of:word.of + 4] = 1 + turn
+            else:
+                own[:, [word.of]] += turn
+    return np.asarray(total)
