@@ -145,6 +145,8 @@ def test_a_wrong_index_is_one_sentence(what: str, sentence: str) -> None:
     ("v7=0", "'v7' is outside this robot's velocities; they count from 0 to 6"),
     ("joint0=1", "joint 'joint0' has 7 coordinates; name one of them: joint0.px, "),
     ("joint0.pw=1", "no coordinate is named 'joint0.pw'; did you mean 'joint0."),
+    ("v7=0", "they count from 0 to 6 (NV = 7; q alone has NQ = 8)"),
+    ("q3=0,q4=0,q5=0,q6=0", "are a quaternion x y z w, and four zeros are none; write 0, 0, 0, 1 where nothing is turned"),
     ("q3=1,q4=1", "q3 … q6 are a quaternion x y z w whose length would not be 1"),
     ("q3=0,q4=0,q5=0,q6=0.9", "q3 … q6 are a quaternion x y z w whose length would not be 1"),
 ])
