@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import Any
 
 from symgen.backends import printer, render
-from symgen.backends._ports import describe, operations_text
+from symgen.backends._ports import describe, meaning, operations_text
 from symgen.errors import ArgumentError, StateError
 from symgen.functions import Array, Sizes
 from symgen.ir import Outline, Port
@@ -264,7 +264,7 @@ class Kernel:
         out = "a tuple of arrays" if len(results) > 1 else "an array"
 
         def line(array: Array, port: Port) -> str:
-            return f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}), {array.what}"
+            return f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}), {meaning(array, self.sizes)}"
 
         return "\n".join(
             [
