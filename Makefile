@@ -17,7 +17,7 @@ help:
 	@echo "make test    the tests, but those of 'make firmware' (six minutes on two cores)"
 	@echo "make check   ruff, and mypy --strict on symgen/ and on a user's program"
 	@echo "make package the wheel and the source distribution, into dist/, and what twine finds in them"
-	@echo "make golden  rewrite generated/, the committed C of the built-in robots"
+	@echo "make golden  rewrite generated/, the committed C of the built-in arms"
 	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
 	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (eleven minutes)"
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"

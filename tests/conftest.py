@@ -11,7 +11,7 @@ import pytest
 
 from symgen import methods
 from tests.oracles import CLOSED_FORMS
-from tests.robots_for_tests import ROBOTS, robot
+from tests.robots_for_tests import MOVING, ROBOTS, robot
 
 # A test process holds thousands of Programs, all of them for good: going through them again and again takes a third of its time.
 gc.set_threshold(200_000, 100, 1000)
@@ -25,7 +25,7 @@ def _refused(item: pytest.Item) -> bool:
     name, form, method = given.get("name"), given.get("form"), given.get("method")
     if not isinstance(method, str) or method not in methods.names():
         return False
-    if isinstance(name, str) and name in ROBOTS:
+    if isinstance(name, str) and name in ROBOTS + MOVING:
         return methods.find(method).refusal(robot(name)) is not None
     return form in CLOSED_FORMS and methods.find(method).refusal(CLOSED_FORMS[form]().mechanism) is not None
 

@@ -1,4 +1,4 @@
-"""The committed C in `generated/`: what symgen makes of its built-in robots, so that a change of it is seen in review.
+"""The committed C in `generated/`: what symgen makes of its built-in arms, so that a change of it is seen in review.
 
     python -m tests.golden          rewrites generated/
     python -m tests.golden DIR      writes the same into DIR

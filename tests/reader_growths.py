@@ -97,6 +97,8 @@ TOML: dict[str, Callable[[int], str]] = {
     "bodies in a star": lambda n: bodies(n, star=True),
     "fixed bodies in a chain": lambda n: bodies(n, "fixed"),
     "fixed bodies in a star": lambda n: bodies(n, "fixed", star=True),
+    "universal joints": lambda n: bodies(n, "universal").replace("universal\", axis = [0, 0, 1]",
+                                                                "universal\", axes = [[1, 0, 0], [0, 1, 0]]"),
     "thirds": lambda n: bodies(n, "fixed", "".join(["centre = ['1/3', '1/7', '1/11']\n"])),
     "rows": lambda n: 'convention = "dh"\n' + "[[row]]\na = 1\nalpha = 'pi/3'\nmass = 1\n" * n,
     "parts": lambda n: BODY.replace("mass = 1\n", "") + "[[body.part]]\nmass = 1\nrpy = [0.1, 0.2, 0.3]\n" * n,

@@ -121,7 +121,10 @@ def flat_chain(n: int, seed: int = 0) -> Mechanism:
 
 # -- the robots of every relation ----------------------------------------------------------------------------------------
 
-BUILT_IN = tuple(builtin_robots())
+BUILT_IN = tuple(name for name in builtin_robots() if all(joint.type.nv == 1 for joint in symgen.load(name).joints))
+"""Those with joints of one degree, which every method may take: arms on a base that stands."""
+MOVING = tuple(name for name in builtin_robots() if name not in BUILT_IN)
+"""Those with a joint of several degrees."""
 _MADE: dict[str, dict[str, Any]] = {
     "one": {"n": 1},
     **{f"chain{n}": {"n": n, "joints": ONE_DEGREE} for n in (3, 5, 9)},
@@ -151,7 +154,7 @@ _SCALARS = {scalars.name: scalars for scalars in (FLOAT, BALLS)}
 
 @cache
 def robot(name: str) -> Mechanism:
-    """A robot of ROBOTS."""
+    """A robot of ROBOTS or of MOVING."""
     if name not in _MADE:
         return symgen.load(name)
     made = random_mechanism(**_MADE[name])
@@ -163,7 +166,7 @@ def robot(name: str) -> Mechanism:
 
 @cache
 def program(name: str, function: str, method: str | None = None) -> Program:
-    """The Program of one of ROBOTS, derived once a test run; without a method the one of fewest operations."""
+    """The Program of one of ROBOTS or MOVING, derived once a test run; without a method the one of fewest operations."""
     if method is None:
         return min((program(name, function, m) for m in methods_for(robot(name), function)), key=lambda found: found.cost)
     return symgen.program(robot(name), function, method)

@@ -68,6 +68,10 @@ def test_a_planar_joint_of_urdf_moves_across_z() -> None:
     (HELD.replace("KIND", "fixed"), "its root link is 'world', which stands for what never moves, and joint 'fixed' holds "
      "'trunk' to it"),
     (HELD.replace("KIND", "floating"), "it is a free joint on the root link already; leave out --base free"),
+    (HELD.replace("KIND", "floating").replace('"world"', '"ground"'), "it is a free joint on the root link already"),
+    (HELD.replace("KIND", "floating").replace('<link name="world"/>', '<link name="ground"/><link name="world"/>').replace(
+        "</robot>", '<joint name="set" type="fixed"><parent link="ground"/><child link="world"/></joint></robot>'),
+     "it is a free joint on the root link already; leave out --base free"),
     (LEG.replace('"leg"', '"world"'), "--base free adds a link 'world', and there is one of that name; rename it"),
     (LEG.replace('"hip"', '"root_joint"'), "--base free adds a joint 'root_joint', and there is one of that name; rename it"),
 ])
@@ -75,6 +79,20 @@ def test_a_base_that_cannot_float_says_why(text: str, why: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         load(text, base="free")
     assert why in str(caught.value)
+
+
+def test_two_free_joints_in_a_row_are_a_warning() -> None:
+    """Where anything hangs between them, both are felt."""
+    first = '[[body]]\nname = "a"\nparent = "base"\njoint = { name = "one", type = "free" }\n'
+    second = '[[body]]\nname = "b"\nparent = "a"\nmass = 1\njoint = { name = "two", type = "free" }\n'
+    third = '[[body]]\nname = "c"\nparent = "a"\nmass = 1\njoint = { name = "three", type = "revolute", axis = [0, 0, 1] }\n'
+    (note,) = [note.text for note in load(first + second).notes if note.kind == "warning"]
+    assert note == ("joints one and two are free one behind the other, and nothing between them has mass: only their product is "
+                    "felt, so leave one of them out")
+    for felt in (first + "mass = 1\n" + second, first + second + third):
+        assert not [note for note in load(felt).notes if note.kind == "warning"]
+    with pytest.raises(DescriptionError, match="strict reading refuses this warning: joints one and two"):
+        load(first + second, strict=True)
 
 
 def test_base_is_fixed_or_free(tmp_path: Path) -> None:

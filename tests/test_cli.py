@@ -246,6 +246,19 @@ def test_verify_takes_a_wrench(run: Run) -> None:
         assert "wrench[6]: moment (N·m) about its frame's origin, then force (N)" in told
 
 
+@pytest.mark.parametrize("words", [
+    ("planar_arm", "--method", "riccati", "M[0,0]"), ("--method", "riccati", "planar_arm", "M[0,0]"),
+    ("planar_arm", "M[0,0]", "--method", "riccati"), ("planar_arm", "--method", "riccati", "-q", "--", "M[0,0]"),
+])
+def test_what_is_inspected_stands_before_options_or_behind_them(words: tuple[str, ...]) -> None:
+    module = commands.find("inspect")
+    parser = commands.Parser(prog="symgen inspect")
+    module.arguments(parser)
+    commands.how_much(parser)
+    found = parser.parse(words)
+    assert (found.robot, found.what, found.method) == ("planar_arm", "M[0,0]", "riccati")
+
+
 @pytest.mark.parametrize("format", ["text", "latex", "python", "c"])
 def test_inspect(run: Run, format: str) -> None:
     code, out, err = run("inspect", "planar_arm", "M[0,1]", "--format", format)

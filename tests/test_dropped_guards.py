@@ -17,7 +17,6 @@ import symgen
 from symgen.backends import _checks, _sincos, c99
 from symgen.certificate import checked_floors
 from symgen.delivery.verifying import verify
-from symgen.description.loading import builtin_robots
 from symgen.functions import Sizes
 from symgen.ir import Port, Program
 from symgen.options import ProgramOptions, TextOptions
@@ -25,6 +24,7 @@ from symgen.readback import literals, owed
 from symgen.readback.rows import compare
 from symgen.reals import DOUBLE, FLOAT, REALS, Real
 from tests.c_programs import Builder, vector
+from tests.robots_for_tests import BUILT_IN
 
 CHECKED = TextOptions("inline", checked=True)
 Checked = tuple[Program, c99.Target, Mapping[int, Fraction]]
@@ -122,7 +122,7 @@ def without(text: str, condition: re.Match[str]) -> str:
     return before + after[joined.end():] if joined else re.sub(r"\s+(&&|\+)\s+$", "", before) + after
 
 
-@pytest.mark.parametrize(("robot", "real"), [*zip(builtin_robots(), cycle(REALS), strict=False)])
+@pytest.mark.parametrize(("robot", "real"), [*zip(BUILT_IN, cycle(REALS), strict=False)])
 def test_every_kind_of_guard_that_a_text_lacks_is_missed(robot: str, real: str) -> None:
     program, target, floors = checked(robot, real=real)
     text = c99.source(program, target, floors)

@@ -26,6 +26,7 @@ from tests.oracles import CLOSED_FORMS, christoffel_bias
 from tests.robots_for_tests import (
     BALLS,
     FEW,
+    MOVING,
     PAIRS,
     PROVIDED,
     ROBOTS,
@@ -85,6 +86,12 @@ def test_every_joint_type_behind_every_other_is_the_reference_to_forty_digits(fu
     assert suited or methods.find(method).refusal(robot("scara")) is not None   # where it refuses all that is not in a plane
     for name in suited:
         test_a_program_is_the_reference_to_forty_digits(function, method, name)
+
+
+@pytest.mark.parametrize(("function", "method"), [(f, m) for f, m in PROVIDED if f not in FOLLOWS])
+@pytest.mark.parametrize("name", MOVING)
+def test_a_robot_that_nothing_holds_is_the_reference_to_forty_digits(function: str, method: str, name: str) -> None:
+    test_a_program_is_the_reference_to_forty_digits(function, method, name)
 
 
 @pytest.mark.parametrize(("function", "method"), PROVIDED)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import symgen
 from symgen import methods
 from symgen.delivery.folder import texts
 from symgen.errors import SymgenError
@@ -22,6 +23,7 @@ from symgen.inspection.structure import structure
 from symgen.inspection.where import where
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import Mechanism
+from symgen.options import TextOptions
 from symgen.poses import Z_AXIS
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
@@ -145,6 +147,8 @@ def test_a_wrong_index_is_one_sentence(what: str, sentence: str) -> None:
     ("v7=0", "'v7' is outside this robot's velocities; they count from 0 to 6"),
     ("joint0=1", "joint 'joint0' has 7 coordinates; name one of them: joint0.px, "),
     ("joint0.pw=1", "no coordinate is named 'joint0.pw'; did you mean 'joint0."),
+    ("v7=0", "they count from 0 to 6 (NV = 7; q alone has NQ = 8)"),
+    ("q3=0,q4=0,q5=0,q6=0", "are a quaternion x y z w, and four zeros are none; write 0, 0, 0, 1 where nothing is turned"),
     ("q3=1,q4=1", "q3 … q6 are a quaternion x y z w whose length would not be 1"),
     ("q3=0,q4=0,q5=0,q6=0.9", "q3 … q6 are a quaternion x y z w whose length would not be 1"),
 ])
@@ -232,7 +236,7 @@ def test_the_folder_says_which_entries_a_joint_has() -> None:
     q, v = "q[0..2] place x y z (m), q[3..6] unit quaternion x y z w", \
         "v[0..2] linear velocity x y z (m/s), v[3..5] angular velocity x y z (rad/s), in the body's axes"
     assert f"| {q} | {v} |\n" in readme
-    assert f" *   free: {q}\n *     {v}\n" in header
+    assert f" *   joint 0, free: {q}\n *     {v}\n" in header
     assert "| q[7] (rad) | v[6] its rate |\n" in readme
     assert "| q[8] angle (rad), q[9] distance (m) | v[7..8] the rates |\n" in readme
     for text in (readme, header):
@@ -244,6 +248,23 @@ def test_the_folder_says_which_entries_a_joint_has() -> None:
     assert [one.get("q_names") for one in told] == [["px", "py", "pz", "x", "y", "z", "w"], None, ["angle", "distance"]]
 
 
+def test_samples_begin_at_a_pose_and_every_text_says_where_quaternions_are() -> None:
+    """Zeros in all of q are no pose of a joint with a quaternion."""
+    from symgen.programs.making import program as of
+
+    mechanism = made(("revolute", "spherical", "spherical"))
+    files = texts(mechanism, {"gravity_force": of(mechanism, "gravity_force", None)}, text=TextOptions(wrap=("cpp17",)))
+    readme, header, wrapper = (files[name] for name in ("README.md", f"{mechanism.name}.h", f"{mechanism.name}.hpp"))
+    assert "\ndouble q[9] = {0, 0, 0, 0, 1, 0, 0, 0, 1};\n" in readme
+    assert "\nconst std::array<double, 9> q{0, 0, 0, 0, 1, 0, 0, 0, 1};\n" in readme
+    assert "| q | joint positions (rad, m, quaternions x y z w of length 1) |" in readme
+    for text in (header, wrapper):
+        assert "q: joint positions (rad, m, quaternions x y z w of length 1)\n" in text
+    for index, span in ((1, "1..4"), (2, "5..8")):
+        assert f" *   joint {index}, spherical: q[{span}] unit quaternion x y z w\n" in header
+    assert "(rad, m, quaternions" in str(symgen.compile(mechanism, ["gravity_force"], optimize=0).gravity_force.__doc__)
+
+
 def test_the_folder_of_joints_of_one_coordinate_says_no_more_than_it_did() -> None:
     files = texts(made(("revolute", "prismatic")), {"jacobian": program("scara", "jacobian")})
     readme = files["README.md"]
@@ -252,3 +273,5 @@ def test_the_folder_of_joints_of_one_coordinate_says_no_more_than_it_did() -> No
     assert "Pinocchio\nhas the linear part first.\n\n## Functions" in readme
     assert "q_names" not in files["manifest.json"]
     assert "entry of q" not in files["revolute_prismatic.h"]
+    assert "\ndouble q[4] = {0};\n" in readme   # of scara
+    assert "| q | joint positions (rad, m) |" in readme

@@ -138,6 +138,25 @@ def test_mistakes_get_one_sentence(solver: Solver, what: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_lengths_of_q_and_of_v_that_are_mixed_up_are_told_apart(own_cache: Path) -> None:
+    """With a quaternion q is longer than v."""
+    ball = compile("spherical_pendulum", ["inverse_dynamics", "mass_matrix_solve"], optimize=0)
+    q, v = np.array([0, 0, 0, 1.0]), np.zeros(3)
+    short = r"inverse_dynamics: q has 3 numbers, which is NV; q of 'spherical_pendulum' has NQ = 4 \(a quaternion is four numbers"
+    for mistake, sentence in (
+        (lambda: ball.inverse_dynamics(v, v, v), short),
+        (lambda: ball.inverse_dynamics(np.zeros((5, 3)), v, v), short),
+        (lambda: ball.inverse_dynamics(v, q, q), short),
+        (lambda: ball.inverse_dynamics(q, q, v), "v has 4 numbers, which is NQ; v of 'spherical_pendulum' has NV = 3"),
+        (lambda: ball.mass_matrix_solve(q, q), "b has 4 numbers, which is NQ; b of 'spherical_pendulum' has NV = 3"),
+        (lambda: ball.bind("inverse_dynamics", q, v, v, q), "tau has 4 numbers, which is NQ; tau of"),
+        (lambda: ball.inverse_dynamics(q, v, np.zeros(5)), r"a has shape \(5,\); \(\.\.\., 3\) is wanted"),
+    ):
+        with pytest.raises(ArgumentError, match=sentence):
+            mistake()   # type: ignore[no-untyped-call]
+    assert ball.inverse_dynamics(q, v, v).shape == (3,)
+
+
 def offset(array: Array) -> Array:
     """The same numbers one byte beside where numbers stand."""
     return np.frombuffer(bytearray(b"x" + array.tobytes()), dtype=np.uint8)[1:].view(array.dtype).reshape(array.shape)

@@ -27,7 +27,7 @@ from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
 from symgen.verification.whole_sizes import WHOLE
 from tests.oracles import CLOSED_FORMS, random_tree
-from tests.robots_for_tests import random_mechanism, robot
+from tests.robots_for_tests import MOVING, random_mechanism, robot
 from tests.test_place_of_base import FAR, based
 
 OF_THE_WHOLE = tuple(name for name, f in FUNCTIONS.items() if {r.name for r in f.results} <= set(WHOLE))
@@ -42,6 +42,13 @@ def test_every_function_of_every_builtin_robot(name: str) -> None:
     assert len(report.of("algebra")) == len(report.of("text")) == len(report.of("floating")) == len(FUNCTIONS)
     assert len({c.subject for c in report.of("identities")}) == len(IDENTITIES)
     assert not report.refused
+
+
+@pytest.mark.parametrize("name", [name for name in MOVING if robot(name).nv <= 6])
+def test_every_function_of_a_body_that_is_held_by_no_axis(name: str) -> None:
+    report = verify(name, states=4, compiled=False)
+    assert report.passed, str(report)
+    assert {check.subject.partition("=")[0] for check in report.of("algebra")} == set(FUNCTIONS)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

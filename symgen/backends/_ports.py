@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from symgen.errors import ArgumentError
-from symgen.functions import FUNCTIONS, Array
+from symgen.functions import FUNCTIONS, Array, Sizes
 from symgen.ir import Outline, Program
 from symgen.reals import DOUBLE, REALS
 
@@ -26,6 +26,14 @@ def describe(program: Program | Outline) -> tuple[list[Array], list[Array]]:
     known = {a.name: a for a in (*declared.arguments, *declared.results, *declared.feels)} if declared else {}
     plain = [[known.get(p.name, Array(p.name, p.shape, p.name)) for p in ports] for ports in (program.inputs, program.outputs)]
     return plain[0], plain[1]
+
+
+def meaning(array: Array, sizes: Sizes) -> str:
+    """What an array is on a robot of these `sizes`. Positions are longer than velocities where quaternions are among them."""
+    if array.shape != ("NQ",) or sizes.NQ == sizes.NV:
+        return array.what
+    before, bracket, units = array.what.partition(" (")
+    return f"{before} ({units.removesuffix(')') + ', ' if bracket else ''}quaternions x y z w of length 1)"
 
 
 def counts_bodies(programs: Iterable[Program]) -> bool:

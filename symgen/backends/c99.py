@@ -17,7 +17,7 @@ from symgen.backends import _checks, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._legend import legend
-from symgen.backends._ports import counts_bodies, describe, operations_text, single_real
+from symgen.backends._ports import counts_bodies, describe, meaning, operations_text, single_real
 from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
 from symgen.errors import RequestError
@@ -106,7 +106,7 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
                 "real": program.real,
                 "name": names[port.name],
                 "size": _size(array, port, target),
-                "what": C.comment(array.what),
+                "what": C.comment(meaning(array, target.sizes)),
             }
             for i, (port, array) in enumerate(ports)
         ],

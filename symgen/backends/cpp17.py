@@ -12,7 +12,7 @@ from typing import Any
 from symgen.backends import _checks, printer, render
 from symgen.backends._backend import Wrapper
 from symgen.backends._c_text import comment
-from symgen.backends._ports import counts_bodies, describe, single_real
+from symgen.backends._ports import counts_bodies, describe, meaning, single_real
 from symgen.backends._target import Target
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
@@ -35,7 +35,7 @@ def _function(program: Program, target: Target, returned: Callable[..., dict[str
     declared = FUNCTIONS.get(program.function)
 
     def described(port: Port, array: Array) -> dict[str, str]:
-        return {"name": names[port.name], "size": _size(array, port, target), "what": comment(array.what)}
+        return {"name": names[port.name], "size": _size(array, port, target), "what": comment(meaning(array, target.sizes))}
 
     given = [described(port, array) for port, array in zip(program.inputs, arguments, strict=True)]
     found = [described(port, array) for port, array in zip(program.outputs, results, strict=True)]

@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """The parsed options; RequestError for what the command does not know, SystemExit(0) after --help."""
         self._check_options(words)
-        options, rest = self.parse_known_args(self._joined(words))
+        options, rest = self.parse_known_intermixed_args(self._joined(words))
         if rest:
             self.error(f"'{rest[0]}' is one argument too many")
         return options

@@ -33,6 +33,14 @@ def quaternions(mechanism: Mechanism) -> str:
                      if joint.type.quaternion is not None)
 
 
+def at_rest(mechanism: Mechanism, argument: str) -> dict[str, str]:
+    """What a sample of C and of C++ writes for an argument: zeros, and for q what turns nothing, which are no zeros."""
+    neutral = [x for joint in mechanism.joints for x in joint.type.neutral] if argument == "q" else []
+    shown = neutral[:max((k + 1 for k, x in enumerate(neutral) if x), default=0)]
+    listed = ", ".join(map(str, shown))
+    return {"c": f"{{{listed or '0'}}}", "cpp": f"{{{listed}}}"}
+
+
 def linear_first(mechanism: Mechanism) -> str:
     """The entries of v where a joint's linear velocity stands before its angular one, unlike a vector of six."""
     return ", ".join(_span("v", own.start, own.stop - own.start)
@@ -49,15 +57,15 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
     """The same as lines of the C header, in ASCII and without names that people chose; none where every joint has one entry."""
     if not several(mechanism):
         return ()
-    lines = ["A joint of one coordinate has one entry of q and one of v, in the order of the joints. Of the others:"]
-    for joint, said in zip(mechanism.joints, entries(mechanism), strict=True):
+    lines = ["A joint of one coordinate has one entry of q and one of v, in the order of the joints, from joint 0. Of others:"]
+    for index, (joint, said) in enumerate(zip(mechanism.joints, entries(mechanism), strict=True)):
         if _several(joint):
-            lines += [f"  {joint.kind}: {said['q']}", f"    {said['v']}"]
+            lines += [f"  joint {index}, {joint.kind}: {said['q']}", f"    {said['v']}"]
     lines.append("a and tau have the entries of v.")
     if found := linear_first(mechanism):
         lines.append(f"The linear part is first in {found}; in a vector of six it is the angular one.")
     if found := quaternions(mechanism):
-        lines.append(f"The functions are for unit quaternions: keep the length of {found} at 1.")
+        lines.append(f"The functions are for unit quaternions: keep the length of {found} at 1; 0, 0, 0, 1 is no turn.")
     return tuple(lines)
 
 

@@ -18,11 +18,11 @@ from symgen.backends import printer, render, wrapper
 from symgen.backends._checks import statuses
 from symgen.backends._legend import legend
 from symgen.backends._markdown import cell, code, prose
-from symgen.backends._ports import describe, operations_text, single_real
+from symgen.backends._ports import describe, meaning, operations_text, single_real
 from symgen.backends._target import Target
 from symgen.delivery import again
 from symgen.delivery.cases import SelfTestCase, filled
-from symgen.delivery.entries import entries, entry_names, mentioned, of_header
+from symgen.delivery.entries import at_rest, entries, entry_names, mentioned, of_header
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
@@ -167,7 +167,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
     functions, meanings = [], {}
     for function, program in programs.items():
         arguments, results = describe(program)
-        meanings.update({a.name: a.what for a in (*arguments, *results)})
+        meanings.update({a.name: meaning(a, mechanism.sizes) for a in (*arguments, *results)})
         functions.append(
             {
                 "symbol": described["functions"][function]["symbol"],
@@ -199,7 +199,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
             "symbol": described["functions"][first.function]["symbol"],
             "function": first.function,
             "answer": first.outputs[0].name if len(first.outputs) == 1 else "results",
-            "arguments": [{"name": p.name, "size": p.size} for p in first.inputs],
+            "arguments": [{"name": p.name, "size": p.size} | at_rest(mechanism, p.name) for p in first.inputs],
             "results": [{"name": p.name, "size": p.size} for p in first.outputs],
         },
     }

@@ -21,9 +21,14 @@ def freed(tree: Tree, root: str, order: Sequence[Connection]) -> Tree:
     DescriptionError where the root is the world already, or where it floats.
     """
     first = next((connection for connection in order if connection.parent == root), None)
-    floating = next((c for c in order if c.parent == root and c.kind in kinds() and joint_type(c.kind).free), None)
-    if floating is not None and len([c for c in order if c.parent == root]) == 1:
-        raise floating.place.error("it is a free joint on the root link already", "leave out --base free")
+    still, moving = {root}, []
+    for connection in order:
+        if connection.parent in still and connection.kind == "fixed":
+            still.add(connection.child)
+        elif connection.parent in still:
+            moving.append(connection)
+    if len(moving) == 1 and moving[0].kind in kinds() and joint_type(moving[0].kind).free:
+        raise moving[0].place.error("it is a free joint on the root link already", "leave out --base free")
     if root == WORLD:
         held = f", and joint {shown(first.name)} holds {shown(first.child)} to it" if first is not None else ""
         raise tree.place.error(f"its root link is {shown(root)}, which stands for what never moves{held}",

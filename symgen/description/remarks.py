@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
@@ -47,6 +48,15 @@ def on_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]
     if len(names) > 1:
         return [Note("warning", f"joints {', '.join(names)} move nothing that has mass: no forward dynamics exists with them")]
     return [Note("warning", f"joint {name} moves nothing that has mass: no forward dynamics exists with it") for name in names]
+
+
+def on_free_joints_in_a_row(joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]]) -> list[Note]:
+    """A free joint that moves a link without mass, and behind it nothing but another free joint, moves nothing of its own."""
+    carried = Counter(joint.parent for joint in joints)
+    return [Note("warning", f"joints {joints[joint.parent].name} and {joint.name} are free one behind the other, and nothing "
+                            "between them has mass: only their product is felt, so leave one of them out")
+            for joint in joints if joint.parent != BASE and joint.type.free and joints[joint.parent].type.free
+            and carried[joint.parent] == 1 and not any(part.mass or any(part.moments) for part in parts[joint.parent])]
 
 
 def on_the_base(base: str, masses: Mapping[str, Fraction], joints: Iterable[tuple[str, str, bool]]) -> list[Note]:

@@ -38,6 +38,9 @@ def values(mechanism: Mechanism, text: str) -> Values:
     for first in quaternions(mechanism):
         own = [found.get(("q", first + k)) for k in range(4)]
         square = sum(x.radians * x.radians for x in own if x is not None)
+        if None not in own and not square:
+            raise ArgumentError(f"q{first} … q{first + 3} are a quaternion x y z w, and four zeros are none; write "
+                                "0, 0, 0, 1 where nothing is turned")
         if square - 1 > NOT_UNIT or (None not in own and 1 - square > NOT_UNIT):
             raise ArgumentError(f"q{first} … q{first + 3} are a quaternion x y z w whose length would not be 1, and the formulas "
                                 "are those of unit quaternions; give it the length 1")
@@ -67,5 +70,6 @@ def _input(mechanism: Mechanism, name: str) -> tuple[str, int]:
     count, what = (mechanism.nq, "coordinates") if found[1] == "q" else (mechanism.nv, "velocities")
     if int(found[2]) >= count:
         what = what if several(mechanism) else "joints"
-        raise UnknownName(f"'{name}' is outside this robot's {what}; they count from 0 to {count - 1}")
+        more = f" (NV = {count}; q alone has NQ = {mechanism.nq})" if count <= int(found[2]) < mechanism.nq else ""
+        raise UnknownName(f"'{name}' is outside this robot's {what}; they count from 0 to {count - 1}{more}")
     return found[1], int(found[2])

@@ -15,9 +15,9 @@ from time import perf_counter
 from typing import Any
 
 from symgen.backends import printer, render
-from symgen.backends._ports import describe, operations_text
+from symgen.backends._ports import describe, meaning, operations_text
 from symgen.errors import ArgumentError, StateError
-from symgen.functions import Array
+from symgen.functions import Array, Sizes
 from symgen.ir import Outline, Port
 from symgen.reals import REALS
 
@@ -33,7 +33,7 @@ _REFUSED = (
     "an argument is infinite or not a number; give finite ones",
     "an angle is beyond {farthest} rad, where the own sine and cosine are not proved; take whole turns off",
     "a divisor is too small at this state; look at the inertias, a payload among them",
-    "a quaternion is not of length 1; divide its four numbers by their root of the sum of squares",
+    "a quaternion is not of length 1; divide its four numbers by their root of the sum of squares; 0 0 0 1 is no turn",
 )
 """Reasons by status."""
 
@@ -41,11 +41,12 @@ _REFUSED = (
 class Kernel:
     """One compiled function and what it accepts."""
 
-    def __init__(self, program: Outline, library: Any, symbol: str, checked: bool) -> None:
+    def __init__(self, program: Outline, library: Any, symbol: str, checked: bool, robot: str, sizes: Sizes) -> None:
         import numpy
 
         self.np = numpy
         self.program, self.function, self.checked = program, program.function, checked
+        self.robot, self.sizes = robot, sizes
         self.one, self.batch = getattr(library.lib, symbol), getattr(library.lib, f"{symbol}_batch")
         self.aligned, self.in_turn = getattr(library.lib, f"{symbol}_aligned"), getattr(library.lib, f"{symbol}_chain")
         self.ffi = library.ffi
@@ -208,8 +209,18 @@ class Kernel:
 
     def _check_shape(self, port: Port, array: Any) -> None:
         if array.shape[max(array.ndim - len(port.shape), 0) :] != port.shape:
+            self._tell_apart(port, array)
             wanted = ", ".join(["...", *map(str, port.shape)])
             raise ArgumentError(f"{self.function}: {port.name} has shape {array.shape}; ({wanted}) is wanted")
+
+    def _tell_apart(self, port: Port, array: Any) -> None:
+        """ArgumentError where an array as long as v is given for q, or one as long as q for what goes with v."""
+        long = {"NQ": self.sizes.NQ, "NV": self.sizes.NV}
+        known = {one.name: one.shape for some in describe(self.program) for one in some}
+        for own, other in (("NQ", "NV"), ("NV", "NQ")):
+            if array.ndim and known[port.name] == (own,) and array.shape[-1] == long[other]:
+                raise ArgumentError(f"{self.function}: {port.name} has {long[other]} numbers, which is {other}; {port.name} of "
+                                    f"'{self.robot}' has {own} = {long[own]} (a quaternion is four numbers in q and three in v)")
 
     def _common(self, leads: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         try:
@@ -254,7 +265,7 @@ class Kernel:
         out = "a tuple of arrays" if len(results) > 1 else "an array"
 
         def line(array: Array, port: Port) -> str:
-            return f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}), {array.what}"
+            return f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}), {meaning(array, self.sizes)}"
 
         return "\n".join(
             [

@@ -158,7 +158,7 @@ class Solver:
         self._build, self._text, self._library = build, text, library.__name__
         self._recipe = self._sources = self._programs = None
         symbol = Target(name, sizes, text).symbol
-        self._kernels = {f: Kernel(one, library, symbol(f), text.checked) for f, one in outlines.items()}
+        self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes) for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
             setattr(self, function, kernel.call())
 

@@ -72,6 +72,22 @@ class Table:
             return default
         return self._vector(self._required(key), self.at(key))
 
+    def vectors(self, key: str, size: int) -> list[Vector3]:
+        """An array of `size` vectors."""
+        value = self._required(key)
+        if not isinstance(value, list) or len(value) != size:
+            raise self.at(key).error(f"{shown(value)} is not an array of {size} vectors", f"write [{', '.join(['[…]'] * size)}]")
+        return [self._vector(one, self.at(f"{key}[{i}]")) for i, one in enumerate(value)]
+
+    def inline(self, key: str, size: int) -> list[Table]:
+        """The `size` tables of the array under `key`; none when absent."""
+        value = self.content.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list) or len(value) != size or not all(isinstance(one, dict) for one in value):
+            raise self.at(key).error(f"{shown(value)} is not an array of {size} tables", f"write [{', '.join(['{…}'] * size)}]")
+        return [Table(one, self.at(f"{key}[{i}]"), self.snapper) for i, one in enumerate(value)]
+
     def moments(self, key: str) -> Moments:
         """Six moments from an array or a table of their names; zeros (a point mass) when absent."""
         value = self.content.get(key)

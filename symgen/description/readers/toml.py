@@ -19,7 +19,8 @@ By frames. A body's frame is the joint's frame moved by the joint; the joint's f
                                       # limits = {lower, upper, velocity, effort}, mimic = {joint, multiplier, offset},
                                       # unapplied = {damping = 0.1};  type "fixed" welds the body to its parent
                                       # spherical, planar and free joints have no axis; neither they nor a cylindrical one
-                                      # have limits
+                                      # have limits; type = "universal" has axes = [[…], […]] and two limits = [{…}, {…}], and
+                                      # is read as two revolute joints
     mass = 4.97
     centre = [0.0, 0.0, -0.05]        # default 0, 0, 0
     inertia = [0.7, 0, 0, 0.7, 0, 0.009]   # Ixx Ixy Ixz Iyy Iyz Izz, or {xx, yy, zz, xy, xz, yz}; absent: a point mass
@@ -61,10 +62,12 @@ from symgen.description.readers._depth import refuse_deep
 from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper, tolerance
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
+from symgen.description.universal import KIND as UNIVERSAL
+from symgen.description.universal import two_hinges
 from symgen.errors import ArgumentError
 from symgen.joints import Parameter, joint_type, kinds
 from symgen.mechanism import Limits, Mimic, Note
-from symgen.poses import X_AXIS, Z_AXIS, Pose, Shift, Turn, compose
+from symgen.poses import X_AXIS, Z_AXIS, Pose, Shift, Turn, Vector3, compose
 
 SUFFIXES = (".toml",)
 LARGEST = 20_000_000
@@ -93,8 +96,12 @@ def read(data: bytes, file: str, snapper: Snapper) -> Tree:
     if rows:
         links, connections, ends = _rows(rows, top.choice("convention", ("dh", "mdh"), None), base_link.name)
     else:
-        links, connections = [_body(body) for body in bodies], [_joint(body) for body in bodies]
-        ends = {}
+        links, connections, ends = [], [], {}
+        for body in bodies:
+            links.append(_body(body))
+            between, joints = _joints(body)
+            links += between
+            connections += joints
     return Tree(
         name=top.text("name", ""),
         links=(base_link, *links),
@@ -166,11 +173,26 @@ def _body(table: Table) -> Link:
     return Link(table.text("name"), _inertials(table, ()), table.place, table.steps("frame"))
 
 
-def _joint(table: Table) -> Connection:
-    """The joint that moves a body."""
+def _joints(table: Table) -> tuple[list[Link], list[Connection]]:
+    """The joint that moves a body; of a universal one the link between its two axes as well."""
     if "joint" not in table:
         raise table.place.error("the key 'joint' is missing", 'add joint = { name = "…", type = "revolute", axis = [0, 0, 1] }')
     joint = table.table("joint")
+    if joint.text("type") != UNIVERSAL:
+        return [], [_joint(table, joint)]
+    joint.allow("name", "type", "axes", "limits", *_POSE)
+    if "axes" not in joint:
+        raise joint.place.error("the key 'axes' of a universal joint is missing", "add axes = [[1, 0, 0], [0, 1, 0]]")
+    axes = tuple(_axis(one, joint.at("axes")) for one in joint.vectors("axes", 2))
+    limits = tuple(_limits(one) for one in joint.inline("limits", 2)) or (Limits(), Limits())
+    child = table.text("name")
+    name, parent = joint.text("name", f"{child}_joint"), table.text("parent")
+    whole = Connection(name, UNIVERSAL, parent, child, joint.pose(), place=joint.place)
+    cross, hinges = two_hinges(whole, (axes[0], axes[1]), (limits[0], limits[1]))
+    return [cross], hinges
+
+
+def _joint(table: Table, joint: Table) -> Connection:
     kind = joint.text("type")
     of_type = joint_type(kind) if kind in kinds() else None
     one = ("limits", "mimic") if of_type is None or of_type.nq == 1 else ()
@@ -178,11 +200,16 @@ def _joint(table: Table) -> Connection:
     along = ("axis",) if directed else ()
     joint.allow("name", "type", *along, *one, "unapplied", *(name for name, _ in _asked(kind)), *_POSE)
     axis = joint.vector("axis", X_AXIS if kind == "fixed" or of_type is None else None) if directed else Z_AXIS
-    if not any(axis):
-        raise joint.at("axis").error("the axis is zero", "give it a direction, such as [0, 0, 1]")
     child = table.text("name")
-    return Connection(joint.text("name", f"{child}_joint"), kind, table.text("parent"), child, joint.pose(), axis,
-                      _limits(joint), _mimic(joint), _unapplied(joint), joint.place, _parameters(joint, kind))
+    return Connection(joint.text("name", f"{child}_joint"), kind, table.text("parent"), child, joint.pose(),
+                      _axis(axis, joint.at("axis")), _limits(joint.table("limits")), _mimic(joint), _unapplied(joint),
+                      joint.place, _parameters(joint, kind))
+
+
+def _axis(axis: Vector3, place: Place) -> Vector3:
+    if not any(axis):
+        raise place.error("the axis is zero", "give it a direction, such as [0, 0, 1]")
+    return axis
 
 
 def _asked(kind: str) -> tuple[Parameter, ...]:
@@ -202,8 +229,7 @@ def _parameters(table: Table, kind: str) -> tuple[tuple[str, Fraction], ...]:
     return tuple(found)
 
 
-def _limits(joint: Table) -> Limits:
-    table = joint.table("limits")
+def _limits(table: Table) -> Limits:
     table.allow("lower", "upper", "velocity", "effort")
     return Limits(*(table.number(key) if key in table else None for key in ("lower", "upper", "velocity", "effort")))
 
@@ -260,8 +286,9 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
             else:
                 to_joint, to_row = (twist, length, turn, lift), ()
             end = compose(to_row)
-            connections.append(Connection(joint, kind, parent, name, compose(ends[parent], to_joint), Z_AXIS, _limits(row),
-                                          _mimic(row), _unapplied(row), row.place, _parameters(row, kind)))
+            connections.append(Connection(joint, kind, parent, name, compose(ends[parent], to_joint), Z_AXIS,
+                                          _limits(row.table("limits")), _mimic(row), _unapplied(row), row.place,
+                                          _parameters(row, kind)))
             links.append(Link(name, _inertials(row, end), row.place, end))
             ends[name] = end
             before = name

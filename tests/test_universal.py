@@ -1,0 +1,173 @@
+"""A universal joint of a TOML description: two revolute joints, as if written by hand, judged by MuJoCo's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.description.canonical import to_toml
+from symgen.errors import DescriptionError, RequestError
+from symgen.mechanism import Mechanism
+from symgen.reference.mechanics import Reference
+from symgen.report.show import show
+
+BODY = """
+mass = 1.5
+centre = [0.1, 0.02, 0.3]
+inertia = [0.02, 0.001, 0.002, 0.03, 0.003, 0.04]
+"""
+ARM = f"""
+name = "antenna"
+[[body]]
+name = "mast"
+parent = "base"
+joint = {{ name = "turn", type = "revolute", axis = [0, 0, 1] }}
+{BODY}
+[[body]]
+name = "dish"
+parent = "mast"
+{BODY}
+[body.joint]
+"""
+TYPE = """name = "gimbal"
+type = "universal"
+"""
+AXES = "axes = [[1, 0, 0], [0, 0.6, 0.8]]\n"
+ONE = f"""{TYPE}{AXES}
+xyz = [0.2, 0, 0.4]
+rpy = [0.3, 0, 0]
+limits = [{{ lower = -0.5, upper = 0.7 }}, {{ upper = 1.5, effort = 20 }}]
+"""
+TWO = """name = "gimbal_2"
+type = "revolute"
+axis = [0, 0.6, 0.8]
+limits = { upper = 1.5, effort = 20 }
+"""
+CROSS = """[[body]]
+name = "gimbal_cross"
+parent = "mast"
+[body.joint]
+name = "gimbal_1"
+type = "revolute"
+axis = [1, 0, 0]
+xyz = [0.2, 0, 0.4]
+rpy = [0.3, 0, 0]
+limits = { lower = -0.5, upper = 0.7 }
+"""
+MJCF = """
+<mujoco><option gravity="0 0 -9.81"><flag contact="disable"/></option><compiler angle="radian" eulerseq="XYZ"/><worldbody>
+  <body><inertial INERTIAL/><joint axis="0 0 1"/>
+    <body pos="0.2 0 0.4" euler="0.3 0 0"><inertial INERTIAL/><joint axis="1 0 0"/><joint axis="0 0.6 0.8"/></body></body>
+</worldbody></mujoco>
+""".replace("INERTIAL", 'pos="0.1 0.02 0.3" mass="1.5" fullinertia="0.02 0.03 0.04 0.001 0.002 0.003"')
+
+
+def antenna(joint: str = ONE) -> Mechanism:
+    return symgen.load(ARM + joint)
+
+
+def by_hand() -> Mechanism:
+    head, dish = ARM.split('[[body]]\nname = "dish"')
+    return symgen.load(head + CROSS + '[[body]]\nname = "dish"' + dish.replace('"mast"', '"gimbal_cross"') + TWO)
+
+
+def test_it_is_two_revolute_joints_round_a_link_without_mass() -> None:
+    made = antenna()
+    assert (made.nq, made.nv) == (3, 3)
+    assert [joint.name for joint in made.joints] == ["turn", "gimbal_1", "gimbal_2"]
+    assert made.bodies[1].mass == 0
+    assert made.content == by_hand().content
+
+
+def test_it_gives_the_c_of_two_revolute_joints(tmp_path: Path) -> None:
+    names = ("inverse_dynamics", "mass_matrix")
+    for where, mechanism in (("one", antenna()), ("two", by_hand())):
+        symgen.generate(mechanism, tmp_path / where, names)
+    for name in names:
+        one, two = ((tmp_path / where / f"antenna_{name}.c").read_text().splitlines() for where in ("one", "two"))
+        differ = [line for line, other in zip(one, two, strict=True) if line != other]
+        assert len(one) > 30
+        assert all("Source SHA-256" in line for line in differ), differ   # of the description, whose text is another
+
+
+def test_mujoco_has_it_as_two_hinges_of_one_body() -> None:
+    mujoco = pytest.importorskip("mujoco")
+    model = mujoco.MjModel.from_xml_string(MJCF)
+    data = mujoco.MjData(model)
+    q, v, a = np.random.default_rng(5).normal(size=(3, 4, 3))
+    wanted = []
+    for state in zip(q, v, a, strict=True):
+        data.qpos[:], data.qvel[:], data.qacc[:] = state
+        mujoco.mj_inverse(model, data)
+        wanted.append(data.qfrc_inverse.copy())
+    found = Reference(antenna()).evaluate("inverse_dynamics", {"q": q, "v": v, "a": a})["tau"]
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_what_is_written_back_is_the_two_joints() -> None:
+    made = antenna()
+    text = to_toml(made)
+    assert "universal" not in text
+    assert symgen.load(text).content == made.content
+
+
+def test_show_has_a_line_for_each_axis() -> None:
+    text = show(antenna())
+    assert "gimbal_1 → gimbal_cross" in text
+    assert "gimbal_2 → dish" in text
+
+
+def test_either_half_is_locked_by_its_name() -> None:
+    first, second = (symgen.load(ARM + ONE, lock={name: "0.25"}) for name in ("gimbal_1", "gimbal_2"))
+    assert [joint.name for joint in first.joints] == ["turn", "gimbal_2"]
+    assert [joint.name for joint in second.joints] == ["turn", "gimbal_1"]
+    q = np.array([[0.3, 0.25, -0.4], [0.3, -0.4, 0.25]])
+    whole = Reference(antenna()).evaluate("mass_matrix", {"q": q})["M"]
+    for k, (held, left) in enumerate(((first, [0, 2]), (second, [0, 1]))):
+        found = Reference(held).evaluate("mass_matrix", {"q": q[k:k + 1, left]})["M"]
+        np.testing.assert_allclose(found[0], whole[k][np.ix_(left, left)], atol=1e-12)
+    with pytest.raises(RequestError, match="did you mean 'gimbal_2'"):
+        symgen.load(ARM + ONE, lock={"gimbal": 0})
+
+
+def test_its_names_have_a_default_and_its_limits_may_be_missing() -> None:
+    made = antenna('type = "universal"\naxes = [[1, 0, 0], [0, 1, 0]]')
+    assert [joint.name for joint in made.joints] == ["turn", "dish_joint_1", "dish_joint_2"]
+    assert all(joint.limits.lower is None for joint in made.joints)
+
+
+@pytest.mark.parametrize(("joint", "why"), [
+    ('axis = [1, 0, 0]', "body 'dish': joint: the key 'axis' is not known here; did you mean 'axes'?"),
+    ('', "body 'dish': joint: the key 'axes' of a universal joint is missing; add axes = [[1, 0, 0], [0, 1, 0]]"),
+    ('axes = [[1, 0, 0]]', "joint.axes: '[[1, 0, 0]]' is not an array of 2 vectors; write [[…], […]]"),
+    ('axes = [1, 0, 0]', "joint.axes: '[1, 0, 0]' is not an array of 2 vectors"),
+    ('axes = [[1, 0, 0], [0, 1]]', "joint.axes[1]: '[0, 1]' is not an array of 3 numbers"),
+    ('axes = [[1, 0, 0], [0, 0, 0]]', "joint.axes: the axis is zero; give it a direction"),
+    ('axes = [[1, 2, 0], [-0.5, -1, 0]]', "its two axes are parallel, so that both of them turn about one line; give two"),
+    (f'{AXES}limits = {{ lower = 0 }}', "joint.limits: '{'lower': 0}' is not an array of 2 tables; write [{…}, {…}]"),
+    (f'{AXES}limits = [{{}}, {{ uper = 1 }}]', "joint.limits[1]: the key 'uper' is not known here; did you mean 'upper'?"),
+    (f'{AXES}mimic = {{ joint = "turn" }}', "the key 'mimic' is not known here; there are"),
+])
+def test_a_mistake_gets_one_sentence(joint: str, why: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        antenna(TYPE + joint)
+    assert why in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("old", "new", "why"), [
+    ("mast", "gimbal_cross", "body 'dish': joint 'gimbal_cross': this name is already a link at line 3"),
+    ("turn", "gimbal_1", "body 'dish': joint 'gimbal_1': this name is already a joint at line 3"),
+])
+def test_a_name_that_is_taken_is_said(old: str, new: str, why: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        symgen.load((ARM + ONE).replace(f'"{old}"', f'"{new}"'))
+    assert why in str(caught.value)
+
+
+def test_a_row_is_a_joint_of_one_coordinate() -> None:
+    with pytest.raises(DescriptionError, match="write it as joints of one coordinate with massless links between them"):
+        symgen.load('name = "r"\nconvention = "dh"\n[[row]]\ntype = "universal"\nmass = 1\n')
