@@ -18,6 +18,13 @@ _POSE = "forward_kinematics", "the pose of one frame, which --frame names"
 _JACOBIAN = "jacobian", "angular rows first, axes of the base, of the frame that --frame names"
 _DET = "mass_matrix_determinant", "its logarithm is mass_matrix_log_determinant"
 _LOG = "mass_matrix_log_determinant", "kT/2 times it is Fixman's potential"
+_BIAS_ACCELERATION = "bias_acceleration", "dJ/dt v of the frame that --frame names"
+_COM = "center_of_mass", "of all that moves, in the base"
+_COM_JACOBIAN = "center_of_mass_jacobian", "velocity of the mass centre = Jcom v"
+_ENERGY = "kinetic_energy", "the other one is potential_energy"
+_MOMENTUM = "centroidal_momentum", "angular first, about the mass centre, axes of the base"
+_MOMENTUM_MATRIX = "centroidal_momentum_matrix", "h = A_G v, angular rows first, about the mass centre, axes of the base"
+_MOMENTUM_RATE = "centroidal_momentum_rate", "dh/dt at (q, v, a)"
 _OSIM = "operational_inertia_inverse", "J M^-1 J^T, the inverse of the operational-space inertia"
 
 _MEANT: dict[str, tuple[str, str]] = {
@@ -33,15 +40,22 @@ _MEANT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("solve", "msolve"), ("mass_matrix_solve", "x = M(q)^-1 b")),
     **dict.fromkeys(("det", "detm", "determinant"), _DET),
     **dict.fromkeys(("logdet", "logdetm", "fixmanpotential"), _LOG),
+    **dict.fromkeys(("jdot", "jdotv", "jacobiandot", "djacobian", "dj", "biasacceleration"), _BIAS_ACCELERATION),
+    **dict.fromkeys(("com", "centerofmass", "centreofmass", "masscentre", "masscenter"), _COM),
+    **dict.fromkeys(("jcom", "comjacobian", "jacobiancom", "jacobiancenterofmass"), _COM_JACOBIAN),
+    **dict.fromkeys(("energy", "kineticenergy", "ke", "t"), _ENERGY),
+    **dict.fromkeys(("pe", "potentialenergy", "u"), ("potential_energy", "of the weight; the other one is kinetic_energy")),
+    **dict.fromkeys(("centroidal", "momentum", "hg"), _MOMENTUM),
+    **dict.fromkeys(("ccrba", "cmm", "ag", "centroidalmap"), _MOMENTUM_MATRIX),
+    **dict.fromkeys(("dccrba", "hdot", "dhg", "centroidalmomentumtimevariation"), _MOMENTUM_RATE),
+    **dict.fromkeys(("poses", "allposes", "linkposes", "linkframes"), ("link_poses", "forward_kinematics is of one frame")),
+    **dict.fromkeys(("step", "integrateconfiguration"), ("integrate", "q moved for a time dt by the constant velocity v")),
     **dict.fromkeys(("lambda", "lambdainv", "osim", "operationalinertia", "cartesianinertia"), _OSIM),
 }
 _ABSENT: dict[str, str] = {
     **dict.fromkeys(("ik", "ikine", "inversekinematics"),
                     "inverse kinematics is no function here; what iterates for it calls forward_kinematics and jacobian"),
-    **dict.fromkeys(("jdot", "jdotv", "jacobiandot", "djacobian", "biasacceleration"),
-                    "the rate of the Jacobian is no function here; link_accelerations has its effect in it"),
-    **dict.fromkeys(("com", "centerofmass", "centroidal", "ccrba", "energy", "regressor"),
-                    "that is no function here; 'symgen generate' without -f makes all that there are"),
+    "regressor": "that is no function here; 'symgen generate' without -f makes all that there are",
 }
 _METHODS: dict[str, str] = {
     "aba": "riccati", "articulated_body": "riccati", "rnea": "newton_euler", "rne": "newton_euler", "crba": "composite_body",

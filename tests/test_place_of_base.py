@@ -19,8 +19,10 @@ from symgen.mechanism import Mechanism
 from symgen.poses import X_AXIS, Angle, Pose, Shift, Turn, compose
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.truth import Truth
-from tests.robots_for_tests import PROVIDED, draw, robot
+from tests.robots_for_tests import BALLS, PROVIDED, draw, largest, robot, run
 
+SAME = {"forward_kinematics": ("R",), "link_poses": ("R_links",), "center_of_mass": (), "potential_energy": ()}
+"""Of the functions that say where something is, the results that the base's place is no part of."""
 FAR = Shift((Fraction(1000), Fraction(-700), Fraction(300)))
 EPS = 2.0**-23
 
@@ -33,13 +35,13 @@ def based(mechanism: Mechanism, *pose: Pose) -> Mechanism:
 
 @pytest.mark.parametrize(("function", "method"), [(f, m) for f, m in PROVIDED if ":" not in m])
 def test_a_base_elsewhere_gives_the_same_rows(function: str, method: str) -> None:
-    """By every method, on the arm where it suits it; all but the frame's place, whose axes are the same rows as well."""
+    """By every method, on the arm where it suits it; all but places and the energy of the weight, which lies where they do."""
     slides = ["prismatic_revolute"] if method in ("composite_body", "kinematics", "newton_euler") else []
     for name in (name for name in ("planar_arm", *slides) if methods.find(method).refusal(robot(name)) is None):
         here, there = (symgen.program(m, function, method) for m in (robot(name), based(robot(name), (FAR,))))
-        if function == "forward_kinematics":
-            given = {"q": draw(robot(name), 4)["q"]}
-            assert (in_machine_reals(here)(given)["R"] == in_machine_reals(there)(given)["R"]).all()
+        if function in SAME:
+            near, far = (in_machine_reals(made)({"q": draw(robot(name), 4)["q"]}) for made in (here, there))
+            assert all((near[result] == far[result]).all() for result in SAME[function])
         else:
             assert (here.rows, here.outputs) == (there.rows, there.outputs)
 
@@ -52,17 +54,32 @@ def test_a_base_far_away_and_turned_costs_no_digit() -> None:
     axes = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])   # of the old base in the new one
     both = np.kron(np.eye(2), axes)
     given = draw(mechanism, 8)
-    for function in ("jacobian", "operational_inertia_inverse", "link_accelerations", "interbody_forces", "forward_dynamics"):
+    for function in ("jacobian", "operational_inertia_inverse", "link_accelerations", "interbody_forces", "forward_dynamics",
+                     "bias_acceleration", "center_of_mass_jacobian", "kinetic_energy", "centroidal_momentum",
+                     "centroidal_momentum_matrix", "centroidal_momentum_rate"):
         arguments = {a.name: given[a.name] for a in FUNCTIONS[function].arguments}
         exact = in_machine_reals(symgen.program(mechanism, function))(arguments)
         near = in_machine_reals(symgen.program(mechanism, function, real="float"))(arguments)
         far = in_machine_reals(symgen.program(turned, function, real="float"))(arguments)
         for result, want in exact.items():
-            into = {"J": lambda x: both @ x, "Lambda_inv": lambda x: both @ x @ both.T, "a": lambda x: x}
+            into = {"J": lambda x: both @ x, "Lambda_inv": lambda x: both @ x @ both.T, "a": lambda x: x, "T": lambda x: x,
+                    "A_G": lambda x: both @ x, "Jcom": lambda x: axes @ x}
             there = into.get(result, lambda x: x @ both.T)(want)
             size = np.abs(want).max()
             lost, before = np.abs(far[result] - there).max() / size, np.abs(near[result] - want).max() / size
             assert lost <= 2 * before + 8 * EPS, (function, result)
+
+
+def test_places_and_the_weights_energy_go_with_the_base() -> None:
+    """In balls: every link's origin and the mass centre by as much as the base, U by the weight of all that is moved so."""
+    mechanism = robot("square_tree6")   # two roots
+    far, given = based(mechanism, (FAR,)), {"q": draw(mechanism, 3, BALLS)["q"]}
+    away = {"link_poses": ("p_links", FAR.xyz), "center_of_mass": ("com", FAR.xyz),
+            "potential_energy": ("U", -mechanism.mass * sum(x * g for x, g in zip(FAR.xyz, mechanism.gravity, strict=True)))}
+    for function, (result, moved) in away.items():
+        here, there = (run(symgen.program(m, function), given, BALLS)[result] for m in (mechanism, far))
+        with BALLS.working():
+            assert largest(there - here - BALLS.array(np.array(moved))) < 1e-60, function
 
 
 def test_the_size_of_a_place_counts_how_far_the_base_is() -> None:

@@ -30,7 +30,7 @@ class Result:
 
     @property
     def heading(self) -> str:
-        return heading(self.array.name, tuple("ij" if len(self.array.shape) > 1 else "i")[:len(self.array.shape)])
+        return heading(self.array.name, tuple("ijk"[:len(self.array.shape)]))
 
 
 @dataclass(frozen=True)

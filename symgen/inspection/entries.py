@@ -97,9 +97,13 @@ def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Pro
     if words.place is not None:
         raise ArgumentError(f"'{words.what}' asks for a place in a number; {result.heading} is one already")
     if words.indices is None:
-        whole = shape if len(shape) != 1 else (shape[0], 1)
-        told = several(mechanism) and "NV" in result.array.shape
-        return Answer(derived, rows, whole, words.letter, (order_of(words.letter, mechanism.velocity_names, 6 in shape),) * told)
+        whole = (shape[0], 1) if len(shape) == 1 else (len(rows) // shape[-1], shape[-1]) if shape else shape
+        notes = []
+        if several(mechanism) and "NV" in result.array.shape:
+            notes.append(order_of(words.letter, mechanism.velocity_names, 6 in shape))
+        if len(shape) > 2:
+            notes.append(f"the {shape[1]} rows of link 0 come first, then those of link 1, and so on")
+        return Answer(derived, rows, whole, words.letter, tuple(notes))
     counted(words, words.indices, len(shape))
     named = {"NV": velocity, "NB": joint}
     at = [named[size](mechanism, text) if size in named else plain(text, sizes, f"a row or column of {words.letter}")

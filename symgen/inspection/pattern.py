@@ -122,7 +122,10 @@ def _sides(mechanism: Mechanism, choice: Choice, found: Answer) -> tuple[Groups,
     joints, words = tuple(joint.name for joint in mechanism.joints), choice.words
     if isinstance(choice.found, Result):
         called: dict[Size, Sequence[str]] = {"NV": mechanism.velocity_names, "NB": joints}
-        named = [called.get(size) for size in choice.found.array.shape]
+        sizes_of = choice.found.array.shape
+        if len(sizes_of) > 2 and words.indices is None:   # a matrix of each link, one below the other
+            return tuple((joint, found.shape[0] // len(joints)) for joint in joints), _named(None, found.shape[1])
+        named = [called.get(size) for size in sizes_of]
         first, second = (_named(name, size) for name, size in zip([*named, None], found.shape, strict=False))
         return first, second
     quantity = choice.found
