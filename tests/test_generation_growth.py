@@ -15,7 +15,12 @@ from tests.robots_for_tests import random_mechanism
 
 LINEAR = [("inverse_dynamics", "newton_euler"), ("forward_dynamics", "riccati"),
           ("operational_inertia_inverse", "riccati"), ("link_accelerations", "riccati"),
-          ("interbody_forces", "riccati"), ("mass_matrix_log_determinant_gradient", "riccati")]
+          ("interbody_forces", "riccati"), ("mass_matrix_log_determinant_gradient", "riccati"),
+          *((function, "newton_euler") for function in ("bias_acceleration", "kinetic_energy", "centroidal_momentum",
+                                                        "centroidal_momentum_rate")),
+          *((function, "composite_body") for function in ("center_of_mass", "center_of_mass_jacobian", "potential_energy",
+                                                          "centroidal_momentum_matrix")),
+          ("link_poses", "kinematics")]
 BUDGET = 1_000_000
 
 
