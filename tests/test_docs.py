@@ -157,10 +157,11 @@ def test_the_house_has_every_room_on_its_floor() -> None:
 
 
 def test_what_is_added_goes_where_its_like_stand() -> None:
-    """The folder of each new leaf has such leaves already, and each folder of leaves is in the table."""
+    """The folder of each new leaf has such leaves already, files or folders, and each folder of leaves is in the table."""
     added = re.findall(r"`symgen/([\w/]+)/<\w+>(\.\w+)`", sections(DOCS / "house.md")["Where a new one goes"])
     for folder, suffix in added:
-        assert [leaf for leaf in (ROOT / "symgen" / folder).glob(f"*{suffix}") if not leaf.name.startswith("_")], folder
+        there = [leaf for leaf in (ROOT / "symgen" / folder).iterdir() if not leaf.name.startswith("_")]
+        assert [leaf for leaf in there if leaf.suffix == suffix or (leaf / f"__init__{suffix}").exists()], folder
     assert {*LEAVES, "joints", "description/robots", "verification"} == {folder for folder, _ in added}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from dataclasses import replace
 from fractions import Fraction
@@ -16,11 +17,12 @@ import sympy as sp
 
 import symgen
 from symgen.certificate.divisors import floors
-from symgen.certificate.squares import least
+from symgen.certificate.squares import least, shares
 from symgen.ir import Program, Row, check
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions, TextOptions
+from symgen.proof import prove, prove_programs
 from symgen.reals import REALS
 from symgen.reference import steps
 from symgen.reference.mechanics import Reference
@@ -142,7 +144,7 @@ def test_what_it_costs() -> None:
         kind: 2 * joint_type(kind).nq for kind in ALL if joint_type(kind).along is None}
     assert {kind: (cost, *(ops[op] for op in ("div", "sqrt", "sin", "cos")))
             for kind, (cost, ops) in found.items() if kind in TURNING} == {
-        "free": (112, 2, 1, 1, 1), "planar": (22, 1, 0, 2, 1), "spherical": (43, 1, 1, 1, 1)}
+        "free": (115, 1, 1, 1, 1), "planar": (21, 1, 1, 2, 1), "spherical": (43, 1, 1, 1, 1)}
     assert all("log" not in ops for _, ops in found.values())
 
 
@@ -152,7 +154,7 @@ def test_what_it_costs() -> None:
 def test_every_divisor_has_a_floor_that_needs_no_range(real: str) -> None:
     mechanism, own = made(*ALL), replace(program(*ALL), real=real)
     found = floors(mechanism, own, ProgramOptions(real))
-    assert len(found) == 5   # squares of the free and the spherical joint and their roots, and the square of the planar one
+    assert len(found) == 6   # of three types a square and its root
     assert all(one.certified and one.joint is None and one.lost == 0 for one in found)
     for one in found:
         assert own.rows[one.row].op in ("add", "sqrt")
@@ -160,7 +162,7 @@ def test_every_divisor_has_a_floor_that_needs_no_range(real: str) -> None:
         assert 0 < Fraction(2)**-90 - one.floor < Fraction(2)**-105 or 0 <= Fraction(2)**-45 - one.floor < Fraction(2)**-60
     still = {"q": np.zeros((1, mechanism.nq)), "v": np.zeros((1, mechanism.nv)), "dt": np.zeros(1)}
     still["q"][:, [first + 3 for first in mechanism.quaternions]] = 1
-    port = own.outputs[0]._replace(name="divisors", shape=(5,), rows=tuple(one.row for one in found))
+    port = own.outputs[0]._replace(name="divisors", shape=(6,), rows=tuple(one.row for one in found))
     seen = run(replace(own, outputs=(port,)), still)["divisors"][0]
     assert [float(x) for x in seen] == [2.0**-45 if own.rows[one.row].op == "sqrt" else 2.0**-90 for one in found]
 
@@ -187,6 +189,34 @@ def test_a_bound_is_there_for_squares_and_a_positive_constant_alone(rows: tuple[
         assert Fraction(float(found)) == found
     else:
         assert found == bound
+
+
+SHARE = (Row("mul", (0, 0)), Row("const", (), Fraction(3)), Row("add", (1, 2)), Row("sqrt", (3,)), Row("const", (), Fraction(1)),
+         Row("div", (5, 4)), Row("mul", (6, 0)))
+
+
+@pytest.mark.parametrize(("at", "row"), [
+    (None, SHARE[0]), (0, Row("neg", (0,))), (1, Row("const", (), Fraction(1, 2**1022))), (1, Row("const", (), Fraction(-3))),
+    (2, Row("sub", (1, 2))), (2, Row("add", (2, 2))), (4, Row("const", (), Fraction(2))), (5, Row("div", (4, 5))),
+    (6, Row("mul", (6, 1))), (6, Row("add", (6, 0))),
+])
+def test_a_share_of_a_length_is_no_longer_than_it(at: int | None, row: Row) -> None:
+    """Only where it is one: any other row in its place, and nothing is claimed."""
+    rows = tuple(row if at == k else one for k, one in enumerate(SHARE))
+    assert shares(_rows(*rows)) == ({7: Fraction(2)} if at is None else {})
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_every_number_is_finite_over_the_ranges(real: str) -> None:
+    """With what is admitted, which is the floors above and, in float, that a share of a length is no longer than it."""
+    if shutil.which("frama-c") is None:
+        pytest.skip("Frama-C is not installed")
+    own = replace(program("free", "planar"), real=real)
+    proof = prove_programs(made("free", "planar"), {"integrate": own}, ProgramOptions(real), states=8, compiled=False,
+                           with_eva=True)
+    assert proof.finite is not None
+    assert proof.finite["integrate"].proved
+    assert len(proof.finite["integrate"].admitted) == (7 if real == "float" else 4)
 
 
 # -- through everything -------------------------------------------------------------------------------------------------------
@@ -225,7 +255,7 @@ def _on_a_free_base() -> Mechanism:
 
 
 def test_its_round_off_is_bounded() -> None:
-    proof = symgen.proof.prove(_on_a_free_base(), ["integrate"], states=64)
+    proof = prove(_on_a_free_base(), ["integrate"], states=64)
     (own,) = proof.functions
     assert proof.holds, str(proof)
     assert any("time steps within ±1 s" in sentence for sentence in proof.assumptions)

@@ -53,21 +53,18 @@ def turned(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
 
 
 def turning(w: Sequence[Any], dt: Any) -> Equations:
-    """φ = w dt and what its quaternion takes, in symbols that `composed` and `symgen.joints.free` know.
-
-    `phi` is 2³⁰ φ and `square` its square; `e`, `c` are the quaternion, `part` is sin r/|2³⁰ φ|.
-    """
+    """φ = w dt, with r = |φ|/2 as above: `phi` is 2³⁰ φ, `root` its length, `s` and `c` are sin r and cos r."""
     import sympy as sp
 
-    scaled, square, root, half, part, c = sp.symbols("h square root half part c", real=True)
-    phi, e = (sp.symbols(f"{name}_1:4", real=True) for name in ("phi", "e"))
+    scaled, square, root, half, s, c = sp.symbols("h square root half s c", real=True)
+    phi = sp.symbols("phi_1:4", real=True)
     return [(scaled, SCALE * dt), *((one, rate * scaled) for one, rate in zip(phi, w, strict=True)),
             (square, LEAST + sum(one * one for one in phi)), (root, sp.sqrt(square)), (half, root / (2 * SCALE)),
-            (part, sp.sin(half) / root), (c, sp.cos(half)), *((own, part * one) for own, one in zip(e, phi, strict=True))]
+            (s, sp.sin(half)), (c, sp.cos(half))]
 
 
 def composed(q: Sequence[Any]) -> list[Any]:
-    """q ∘ (e, c), over the symbols of `turning`. It is as long as q: nothing is scaled."""
+    """q ∘ (e, c), over these symbols. It is as long as q: nothing is scaled."""
     import sympy as sp
 
     x, y, z, w = q
@@ -78,4 +75,8 @@ def composed(q: Sequence[Any]) -> list[Any]:
 
 def turned_for(q: Sequence[Any], w: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
     """q ∘ exp(w dt/2): where the angular velocity w, constant in the body's axes, takes q in a time dt."""
-    return turning(w, dt), composed(q)
+    import sympy as sp
+
+    part, root, s = sp.symbols("part root s", real=True)
+    phi, e = (sp.symbols(f"{name}_1:4", real=True) for name in ("phi", "e"))
+    return [*turning(w, dt), (part, s / root), *((own, part * one) for own, one in zip(e, phi, strict=True))], composed(q)

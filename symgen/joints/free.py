@@ -46,22 +46,22 @@ def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, li
 
         V v = (sin φ/φ) v + ((1 − cos φ)/φ²) φ × v + ((1 − sin φ/φ)/φ²) φ (φ·v).
 
-    By r = φ/2 these are g cos r + e × g with g = v dt sin r/r, and a part along φ. Where φ is small, 1 − sin φ/φ has lost its
-    digits, and what it is multiplied with is as small: the sum keeps those of v dt.
+    By r = |φ|/2 and n = φ/|φ| these are g cos r + e × g with g = v dt sin r/r and e = n sin r, and a part along n. Where φ is
+    small, 1 − sin φ/φ has lost its digits, but is as small: the sum keeps those of v dt. Where nothing turns, n is nothing.
     """
     import sympy as sp
 
     u, (x, y, z, w) = v[:3], q[3:]
-    phi, e, g, d, twice, t = (sp.symbols(f"{name}_1:4", real=True) for name in ("phi", "e", "g", "d", "twice", "t"))
-    square, part, c, sinc, reach, pull = sp.symbols("square part c sinc reach pull", real=True)
-    along = sum(one * rate for one, rate in zip(phi, u, strict=True))
+    phi, n, e, g, d, twice, t = (sp.symbols(f"{name}_1:4", real=True) for name in ("phi", "n", "e", "g", "d", "twice", "t"))
+    root, inverse, s, c, sinc, reach, pull = sp.symbols("root inverse s c sinc reach pull", real=True)
+    along = sum(one * rate for one, rate in zip(n, u, strict=True))
     bent = sp.Matrix(e).cross(sp.Matrix(g))
     sideways = sp.Matrix([x, y, z]).cross(sp.Matrix(t))
     equations = [
-        *turning(v[3:], dt), (sinc, 2 * SCALE * part), (reach, sinc * dt),
-        *((one, reach * rate) for one, rate in zip(g, u, strict=True)),
-        (pull, (1 - sinc * c) / square * (along * dt)),
-        *((d[k], c * g[k] + bent[k] + pull * phi[k]) for k in range(3)),
+        *turning(v[3:], dt), (inverse, 1 / root), *((one, turn * inverse) for one, turn in zip(n, phi, strict=True)),
+        *((own, s * one) for own, one in zip(e, n, strict=True)), (sinc, 2 * SCALE * (s * inverse)), (reach, sinc * dt),
+        *((one, reach * rate) for one, rate in zip(g, u, strict=True)), (pull, (1 - sinc * c) * (along * dt)),
+        *((d[k], c * g[k] + bent[k] + pull * n[k]) for k in range(3)),
         *((two, one + one) for two, one in zip(twice, (x, y, z), strict=True)),
         *zip(t, sp.Matrix(twice).cross(sp.Matrix(d)), strict=True),
     ]

@@ -1,7 +1,8 @@
 """Frama-C's Eva over the declared ranges, given the results of the other proofs.
 
 Eva's intervals forget that a mass matrix is positive definite. So it is given the certified floors of the divisors
-(`certificate`) and how large the multipliers of an elimination can get (`symgen.proof.multipliers`). What it was given is listed.
+(`certificate`), how large the multipliers of an elimination can get (`symgen.proof.multipliers`), and that a share of a length is
+no longer than it (`symgen.certificate.squares`). What it was given is listed.
 A divisor without a certificate is not admitted, and the function then counts as not proved.
 """
 
@@ -13,6 +14,7 @@ from symgen.backends._target import Target
 from symgen.certificate.divisors import Floor
 from symgen.certificate.ranges import Ranges
 from symgen.certificate.recognition import Recognition
+from symgen.certificate.squares import shares
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
@@ -27,6 +29,6 @@ def finite(mechanism: Mechanism, programs: Mapping[str, Program], options: Progr
     Raises ToolMissing without Frama-C.
     """
     lowest = {f: {one.row: one.floor for one in found if one.floor is not None} for f, found in certified.items()}
-    sizes = {f: multiplier_sizes(Recognition(mechanism, program, options), ranges.of, lowest[f], options.payload)
-             for f, program in programs.items() if lowest[f]}
+    sizes = {f: shares(programs[f]) | multiplier_sizes(Recognition(mechanism, programs[f], options), ranges.of, rows,
+                                                       options.payload) for f, rows in lowest.items() if rows}
     return eva.prove(programs, target, ranges.of, lowest, sizes)

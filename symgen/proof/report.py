@@ -121,7 +121,9 @@ class Proof:
         rows: list[Row] = [("joint", "link", "D exact >=", "round-off <=", "D computed >=", "least seen", "")]
         for divisor in one.divisors:
             floor = divisor.floor
-            names = ("(none)", "") if floor.joint is None else (self.joints[floor.joint].joint, self.joints[floor.joint].link)
+            names = ("(a sum of squares)" if floor.certified else "(none)", "")
+            if floor.joint is not None:
+                names = self.joints[floor.joint].joint, self.joints[floor.joint].link
             rows.append((*names, _below(floor.exact), _above(floor.lost),
                          "no certificate" if floor.floor is None else _below(floor.floor), _near(divisor.least), floor.reason))
         return table(rows, texts=(0, 1, 6))
