@@ -216,7 +216,7 @@ def slopes_followed(setting: Setting) -> Case:
 
 
 def answers_fit(setting: Setting) -> Case:
-    """What is solved is solved, M x = b, M M⁻¹ = 1, M a + c = tau, and what is made of others is that: Λ⁻¹ = J M⁻¹ Jᵀ, h = A_G v."""
+    """What is solved is solved, M x = b, M M⁻¹ = 1, M a + c = tau, and what others make is made: Λ⁻¹ = J M⁻¹ Jᵀ, h = A_G v."""
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         scalars = here.scalars
         with scalars.working():
