@@ -337,18 +337,87 @@ class Recursion:
     def linked(self) -> dict[str, list[Ball]]:
         moved = self.outward(self.state["q"], self.v, self.accelerations, False)
         alpha = [x for one in moved for x in (*out(one.seat[0], one.spinning), *out(one.seat[0], one.pull))]
+        return {"alpha": alpha, "alpha_tip": self._tip(moved)}
+
+    def drift(self) -> list[Ball]:
+        """(ω̇, v̇) of the frame where no joint accelerates."""
+        return self._tip(self.outward(self.state["q"], self.v, self.nothing, False))
+
+    def _tip(self, moved: Sequence[Moved]) -> list[Ball]:
         on = self.mechanism.frame(str(self.links["frame"]))
         if on.body == BASE:
-            return {"alpha": alpha, "alpha_tip": vector([0] * 6)}
+            return vector([0] * 6)
         (_, p), one = placed(on.pose), moved[on.body]
         swung = plus(one.pull, cross(one.spinning, p), cross(one.spin, cross(one.spin, p)))
-        return {"alpha": alpha, "alpha_tip": [*out(one.seat[0], one.spinning), *out(one.seat[0], swung)]}
+        return [*out(one.seat[0], one.spinning), *out(one.seat[0], swung)]
 
     def between(self) -> dict[str, list[Ball]]:
         moved = self.outward(self.state["q"], self.v, self.accelerations, True)
         borne = self.inward(moved, True)
         return {"F": [x for one, both in zip(moved, borne, strict=True) for part in both for x in out(one.seat[0], part)],
                 "a": self.accelerations}
+
+
+    # -- the whole -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def total(self) -> Ball:
+        return sum((one.mass for own in self.matter for one in own), flint.arb(0))
+
+    @cached_property
+    def centre(self) -> Vector:
+        """Σ m c / Σ m in the base."""
+        moved = self.outward(self.state["q"], self.nothing, self.nothing, False)
+        return scaled(1 / self.total, plus(vector([0] * 3), *(
+            scaled(one.mass, plus(at.seat[1], out(at.seat[0], one.centre)))
+            for at, own in zip(moved, self.matter, strict=True) for one in own)))
+
+    def pushed(self, v: Vector, a: Vector) -> list[Ball]:
+        """Wrench at the mass centre, in base axes, that all links need to move so: of what the base exerts, without weight."""
+        moved = self.outward(self.state["q"], v, a, False)
+        moment, force = vector([0] * 3), vector([0] * 3)
+        for i, (n, f) in enumerate(self.inward(moved, False)):
+            if self.mechanism.joints[i].parent == BASE:
+                R, p = moved[i].seat
+                F = out(R, f)
+                moment, force = plus(moment, out(R, n), cross(plus(p, scaled(ball(-1), self.centre)), F)), plus(force, F)
+        return [*moment, *force]
+
+    def momenta(self) -> list[list[Ball]]:
+        """Columns of A_G: the impulse that gives all links the velocities of one joint."""
+        units = [vector([int(i == k) for i in range(self.n)]) for k in range(self.n)]
+        return [self.pushed(self.nothing, unit) for unit in units]
+
+    def momentum(self) -> list[Ball]:
+        return [dot_n(row, self.v) for row in columns(self.momenta())]
+
+
+    def stepped(self, q: Vector) -> Vector:
+        """q after dt: Rodrigues' formula for the turn, and its integral for the way of what turns as it moves."""
+        found: list[Ball] = []
+        for i, joint in enumerate(self.mechanism.joints):
+            own, rates = q[self.mechanism.q_slices[i]], scaled(self.state["dt"][0], self.v)
+            if joint.kind not in ALONG:
+                found += plus(own, rates[self.mechanism.v_slices[i]])
+                continue
+            spin, slide = self._twist(i, rates)
+            angle = dot(spin, spin).sqrt()
+            half, even, odd = (ball(Fraction(1, n)) for n in (2, 2, 6))
+            if angle > 0:
+                half, even, odd = (angle / 2).sin() / angle, (1 - angle.cos()) / angle**2, (angle - angle.sin()) / angle**3
+            across = cross(spin, slide)
+            way = out(self._moved(i, own)[0], plus(slide, scaled(even, across), scaled(odd, cross(spin, across))))
+            if joint.kind == "planar":
+                found += plus(own, [way[0], way[1], spin[2]])
+                continue
+            u, w, e, c = own[-4:-1], own[-1], scaled(half, spin), (angle / 2).cos()
+            found += [] if joint.kind == "spherical" else plus(own[:3], way)
+            found += [*plus(scaled(w, e), scaled(c, u), cross(u, e)), w * c - dot(u, e)]
+        return found
+
+
+def dot_n(a: Vector, b: Vector) -> Ball:
+    return sum((x * y for x, y in zip(a, b, strict=True)), flint.arb(0))
 
 
 def _flat(matrix: Any) -> list[Ball]:
@@ -363,6 +432,18 @@ def _mobility(at: Recursion) -> list[Ball]:
 def _pose(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
     R, p = at.seat(at.outward(q, at.nothing, at.nothing, False))
     return {"R": [x for row in R for x in row], "p": p}
+
+
+def _poses(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
+    seats = [one.seat for one in at.outward(q, at.nothing, at.nothing, False)]
+    return {"R_links": [x for R, _ in seats for row in R for x in row], "p_links": [x for _, p in seats for x in p]}
+
+
+def _height(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
+    """Of links without mass as well, which have no mass centre."""
+    moved, down = at.outward(q, at.nothing, at.nothing, False), vector(at.mechanism.gravity)
+    return {"U": [sum((-one.mass * dot(down, plus(here.seat[1], out(here.seat[0], one.centre)))
+                       for here, own in zip(moved, at.matter, strict=True) for one in own), flint.arb(0))]}
 
 
 ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
@@ -382,6 +463,16 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
     "interbody_forces": lambda at, _: at.between(),
     "forward_kinematics": _pose,
     "jacobian": lambda at, _: {"J": [x for row in columns(at.twists) for x in row]},
+    "bias_acceleration": lambda at, _: {"Jdot_v": at.drift()},
+    "link_poses": _poses,
+    "center_of_mass": lambda at, _: {"com": at.centre},
+    "center_of_mass_jacobian": lambda at, _: {"Jcom": [x / at.total for row in columns(at.momenta())[3:] for x in row]},
+    "kinetic_energy": lambda at, q: {"T": [dot_n(at.v, at.forces(q, at.nothing, at.v, False, False)) / 2]},
+    "potential_energy": _height,
+    "centroidal_momentum": lambda at, _: {"h": at.momentum()},
+    "centroidal_momentum_matrix": lambda at, _: {"A_G": [x for row in columns(at.momenta()) for x in row]},
+    "centroidal_momentum_rate": lambda at, _: {"hdot": at.pushed(at.v, at.state["a"])},
+    "integrate": lambda at, q: {"q_next": at.stepped(q)},
 }
 
 

@@ -162,6 +162,47 @@ class Word:
         return np.array(self.of.pin.integrate(self.of.model, self.q, self.v * float(self.state["dt"])))
 
     @cached_property
+    def placed(self) -> tuple[Array, Array]:
+        """Axes (bodies, 3, 3) and origins (bodies, 3) of every joint's frame."""
+        self.of.pin.forwardKinematics(self.of.model, self.of.data, self.q)
+        found = [self.of.data.oMi[i] for i in self.of.ids]
+        return np.array([one.rotation.copy() for one in found]), np.array([one.translation.copy() for one in found])
+
+    @cached_property
+    def drift(self) -> Array:
+        """(ω̇, v̇) of the frame (6,) where no velocity changes."""
+        of = self.of
+        of.pin.forwardKinematics(of.model, of.data, self.q, self.v, 0 * self.v)
+        aligned = of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        return _angular_first(of.pin.getFrameClassicalAcceleration(of.model, of.data, of.frame, aligned))
+
+    @cached_property
+    def centre(self) -> Array:
+        return np.array(self.of.pin.centerOfMass(self.of.model, self.of.data, self.q))
+
+    @cached_property
+    def centre_jacobian(self) -> Array:
+        found = self.of.pin.jacobianCenterOfMass(self.of.model, self.of.data, self.q)
+        return np.array(found).reshape(3, -1)[:, self.of.order]
+
+    @cached_property
+    def energies(self) -> tuple[float, float]:
+        """Kinetic and potential."""
+        of = self.of
+        return (float(of.pin.computeKineticEnergy(of.model, of.data, self.q, self.v)),
+                float(of.pin.computePotentialEnergy(of.model, of.data, self.q)))
+
+    @cached_property
+    def momentum(self) -> tuple[Array, Array, Array]:
+        """h (6,), A_G (6, NV) and dh/dt (6,), about the mass centre."""
+        of = self.of
+        h = _angular_first(of.pin.computeCentroidalMomentum(of.model, of.data, self.q, self.v))
+        turned = np.array(of.pin.ccrba(of.model, of.data, self.q, self.v)).reshape(6, -1)
+        a = of.velocity(self.state["a"])
+        rate = _angular_first(of.pin.computeCentroidalMomentumTimeVariation(of.model, of.data, self.q, self.v, a))
+        return h, np.concatenate([turned[3:], turned[:3]])[:, of.order], rate
+
+    @cached_property
     def levers(self) -> float:
         """The largest row sum of any joint frame's Jacobian."""
         of = self.of
@@ -276,6 +317,26 @@ def _kinematics(found: Results, word: Word) -> float:
     return max(_part(found["R"] - turn, 1.0), _part(found["p"] - place, max(1.0, _most(place))))
 
 
+def _poses(found: Results, word: Word) -> float:
+    turns, places = word.placed
+    return max(_part(found["R_links"] - turns, 1.0), _part(found["p_links"] - places, max(1.0, _most(places))))
+
+
+def _swung(word: Word) -> float:
+    """(levers |v|)², the size of an acceleration that velocities cause; a unit lever for what turns."""
+    return (1 + word.levers) * (word.levers * _most(word.state["v"])) ** 2
+
+
+def _heavy(word: Word) -> float:
+    """The weight at the height of the mass centre, or at 1 m."""
+    return word.of.weight * max(1.0, _most(word.centre))
+
+
+def _momentum_rate(found: Results, word: Word) -> float:
+    _, matrix, rate = word.momentum
+    return _part(found["hdot"] - rate, _rows(matrix) * _most(word.state["a"]) + word.of.weight * _swung(word))
+
+
 def _stepped(found: Results, word: Word) -> float:
     """Of a quaternion Pinocchio gives the one, of two that are the same turn, that is nearer to where it began."""
     of, theirs = word.of, word.stepped
@@ -305,6 +366,16 @@ ERRORS: dict[str, Callable[[Results, Word], float]] = {
     "interbody_forces": _interbody,
     "forward_kinematics": _kinematics,
     "jacobian": lambda found, word: _part(found["J"] - word.jacobian, max(1.0, _most(word.jacobian))),
+    "bias_acceleration": lambda found, word: _part(found["Jdot_v"] - word.drift, max(_most(word.drift), _swung(word))),
+    "link_poses": _poses,
+    "center_of_mass": lambda found, word: _part(found["com"] - word.centre, max(1.0, _most(word.centre))),
+    "center_of_mass_jacobian": lambda found, word: _part(found["Jcom"] - word.centre_jacobian, max(1.0, word.levers)),
+    "kinetic_energy": lambda found, word: _part(found["T"] - word.energies[0], word.energies[0]),
+    "potential_energy": lambda found, word: _part(found["U"] - word.energies[1], _heavy(word)),
+    "centroidal_momentum": lambda found, word: _part(found["h"] - word.momentum[0],
+                                                     _rows(word.momentum[1]) * _most(word.state["v"])),
+    "centroidal_momentum_matrix": lambda found, word: _part(found["A_G"] - word.momentum[1], _most(word.momentum[1])),
+    "centroidal_momentum_rate": _momentum_rate,
     "integrate": _stepped,
 }
 """Every function that Pinocchio knows, with the largest relative error of results at one state."""

@@ -126,14 +126,14 @@ class Change:
     mechanism: Mechanism
     links: Links
     arguments: Callable[[States, Scalars], States]
-    results: Callable[[Results, Scalars], Results]
+    results: Callable[[Results, States, Scalars], Results]
     comparable: Callable[[str, Array], Array] = lambda _, values: values
     """What of a result, by its name, is compared."""
     before: tuple[Mechanism, Links] | None = None
     amiss: str = ""
 
     def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs:
-        wanted = self.results(old(function, states), old.scalars)
+        wanted = self.results(old(function, states), states, old.scalars)
         found = new(function, self.arguments(states, old.scalars))
         return {name: (self.comparable(name, values), self.comparable(name, found[name])) for name, values in wanted.items()}
 
@@ -144,7 +144,8 @@ class Change:
 
         return Change(other.mechanism, other.links,
                       lambda states, scalars: other.arguments(self.arguments(states, scalars), scalars),
-                      lambda results, scalars: other.results(self.results(results, scalars), scalars), both)
+                      lambda results, states, scalars: other.results(self.results(results, states, scalars),
+                                                                     self.arguments(states, scalars), scalars), both)
 
 
 # -- exact displacements ---------------------------------------------------------------------------------------------------

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from symgen.mechanism import Limits, Mechanism
+from symgen.mechanism import BASE, Limits, Mechanism
 from symgen.poses import Pose
 from symgen.reference.precision import Array, Scalars
 from symgen.verification.evaluating import Results
@@ -25,6 +26,7 @@ class Map:
     `scale`. Lengths, masses
     and times are multiplied by their factors. The old base stands at `base` in the new one. Where `mirrored`, every point goes
     to the opposite side of the origin. Where not `origins`, the frames of the bodies stand elsewhere along the joints' axes.
+    `frames` are the poses of the new frames of the bodies in the old ones, where these are others.
     """
 
     old: Mechanism
@@ -38,6 +40,7 @@ class Map:
     base: Pose = ()
     mirrored: bool = False
     origins: bool = True
+    frames: tuple[Pose, ...] = ()
     _placed: dict[str, tuple[Array, Array]] = field(default_factory=dict)
 
     @property
@@ -46,7 +49,7 @@ class Map:
         return self.mass * self.length**2 / self.time**2
 
     def change(self, mechanism: Mechanism, links: Links, amiss: str = "") -> Change:
-        return Change(mechanism, links, self.arguments, self.results, self.comparable, amiss=amiss)
+        return Change(mechanism, links, self.arguments, partial(self.results, links), self.comparable, amiss=amiss)
 
     def limits(self, joint: int, limits: Limits) -> Limits:
         """Those of an old joint as the new one declares them; of one with several coordinates there are none."""
@@ -77,9 +80,32 @@ class Map:
                 found["wrench"] = states["wrench"] * scalars.array([self.action] * 3 + [sign * self.action / self.length] * 3)
             return found
 
-    def results(self, results: Results, scalars: Scalars) -> Results:
+    def results(self, links: Links, results: Results, states: States, scalars: Scalars) -> Results:
         with scalars.working():
-            return {name: self._result(name, values, scalars) for name, values in results.items()}
+            if "R_links" in results and self.frames:
+                results = self._reframed(results, scalars)
+            found = {name: self._result(name, values, scalars) for name, values in results.items()}
+            if "U" in found:   # zero where the mass centre is at the base's origin
+                found["U"] = found["U"] - self._weight(links, states, scalars) @ self._base(scalars)[1]
+            return found
+
+    def _reframed(self, results: Results, scalars: Scalars) -> Results:
+        """Poses of the links' new frames."""
+        turns, shifts = results["R_links"], results["p_links"]
+        found = []
+        for i, pose in enumerate(self.frames):
+            turn, shift = placed(pose, scalars)
+            found.append((turns[..., i, :, :] @ turn, shifts[..., i, :] + turns[..., i, :, :] @ shift))
+        return {"R_links": np.stack([turn for turn, _ in found], axis=-3),
+                "p_links": np.stack([shift for _, shift in found], axis=-2)}
+
+    def _weight(self, links: Links, states: States, scalars: Scalars) -> Array:
+        """Of all moving links, in the new base (..., 3)."""
+        mass = scalars.array([sum((part.mass for body in self.old.bodies for part in body.parts), Fraction(0))])
+        if links.payload is not None and self.old.frame(links.payload).body != BASE:
+            mass = mass + states["payload"][..., 0]
+        by = self.mass * self.length / self.time**2 * (-1 if self.mirrored else 1)
+        return mass[..., None] * scalars.constant(by) * (self._base(scalars)[0] @ scalars.array(list(self.old.gravity)))
 
     def comparable(self, name: str, values: Array) -> Array:
         """What of a result does not hang on where on its axis a body's frame stands, where that was changed."""
@@ -135,21 +161,33 @@ class Map:
             return self._joints(x, scalars, ONE, -1)
         if name == "R":
             return self._base(scalars)[0] @ x
-        if name == "p":
+        if name == "R_links":
+            return self._base(scalars)[0] @ x[..., list(self.order), :, :]
+        if name in ("p", "com", "p_links"):
+            x = x[..., list(self.order), :] if name == "p_links" else x
             turn, shift = self._base(scalars)
             return x * scalars.constant(-self.length if self.mirrored else self.length) @ turn.T + shift
-        if name == "J":
-            columns = self._turned(np.swapaxes(x, -1, -2), scalars, ONE, self.length)
+        if name in ("J", "A_G"):
+            by = (ONE, self.length) if name == "J" else (mass, self.mass * self.length)
+            columns = self._turned(np.swapaxes(x, -1, -2), scalars, *by)
             return self._joints(np.swapaxes(columns, -1, -2), scalars, ONE, -1)
+        if name == "Jcom":
+            sign = -1 if self.mirrored else 1
+            return self._joints(self._base(scalars)[0] @ x, scalars, sign * self.length, -1)
+        if name in ("T", "U"):
+            return x * scalars.constant(self.action)
+        if name == "h":
+            return self._turned(x, scalars, mass / self.time, self.mass * self.length / self.time)
         if name == "Lambda_inv":
             half = np.swapaxes(self._turned(x, scalars, ONE, self.length), -1, -2)
             return self._turned(half, scalars, 1 / mass, self.length / mass)
         if name == "alpha":
             return self._turned(x[..., list(self.order), :], scalars, ONE / self.time**2, self.length / self.time**2)
-        if name == "alpha_tip":
+        if name in ("alpha_tip", "Jdot_v"):
             return self._turned(x, scalars, ONE / self.time**2, self.length / self.time**2)
-        if name == "F":
-            return self._turned(x[..., list(self.order), :], scalars, self.action, self.action / self.length)
+        if name in ("F", "hdot"):
+            x = x[..., list(self.order), :] if name == "F" else x
+            return self._turned(x, scalars, self.action, self.action / self.length)
         raise NotImplementedError(f"no relation knows how the result '{name}' goes over; say so here")
 
 

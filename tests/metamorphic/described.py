@@ -164,8 +164,8 @@ def _framed(setting: Setting, slid: bool) -> Change:
     bodies = tuple(Body(b.name, tuple(replace(p, pose=compose(inverse(by[i]), p.pose)) for p in b.parts))
                    for i, b in enumerate(old.bodies))
     frames = tuple(replace(f, pose=compose(inverse(by[f.body]), f.pose)) for f in old.frames)
-    return unchanged(old, origins=not slid).change(replace(old, joints=tuple(joints), bodies=bodies, frames=frames),
-                                                      setting.links)
+    new = replace(old, joints=tuple(joints), bodies=bodies, frames=frames)
+    return unchanged(old, origins=not slid, frames=tuple(by[i] for i in range(len(old.bodies)))).change(new, setting.links)
 
 
 def parts_split(setting: Setting) -> Change:

@@ -74,7 +74,7 @@ def wrench_by_jacobian(setting: Setting) -> Case | None:
 
 
 def weight_turned_round(setting: Setting) -> Case:
-    """Gravity the other way: each answer changes by twice the gravity force, and what moves no joint's force not at all."""
+    """Gravity the other way: each force changes by twice that of gravity, its energy by its sign, and all else not at all."""
     old, links = setting.mechanism, setting.links
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
@@ -86,6 +86,8 @@ def weight_turned_round(setting: Setting) -> Case:
                 return {name: (values, found[name]) for name, values in here(function, states).items()}
             by = {"inverse_dynamics": {"tau": 2 * g}, "bias_force": {"c": 2 * g}, "mass_matrix_and_bias": {"c": 2 * g},
                   "gravity_force": {"g": 2 * g}}.get(function, {})
+            if function == "potential_energy":
+                return {"U": (here(function, states)["U"], -there(function, states)["U"])}
             if function == "interbody_forces":
                 found = there(function, with_(states, tau=states["tau"] - 2 * g))
                 return {"a": (here(function, states)["a"], found["a"])}

@@ -19,7 +19,7 @@ from symgen.joints import Sliding, helical, joint_type, prismatic, revolute
 from symgen.mechanism import BASE, Joint, Mechanism, Part
 from symgen.poses import Shift, Turn
 from symgen.programs import deriving
-from symgen.reference import determinant, forces, mechanics, motion
+from symgen.reference import determinant, forces, mechanics, motion, whole
 from symgen.reference.precision import Array
 from tests.metamorphic._core import inverse, negated
 
@@ -304,6 +304,52 @@ def moments_about_the_origin(patch: Patch) -> None:
     patch.setattr(mechanics, "interbody_forces", told)
 
 
+def momentum_about_the_origin(patch: Patch) -> None:
+    """Angular momentum is told about the base's origin."""
+    was = mechanics.ORACLES["centroidal_momentum"]
+
+    def told(reference: mechanics.Reference, **given: object) -> dict[str, Array]:
+        h, centre = was(reference, **given)["h"], whole.center_of_mass(reference, given["q"], given.get("payload"))
+        with reference.scalars.working():
+            return {"h": np.concatenate([h[..., :3] + forces.cross(centre, h[..., 3:]), h[..., 3:]], axis=-1)}
+
+    patch.setitem(mechanics.ORACLES, "centroidal_momentum", told)
+
+
+def centre_without_the_load(patch: Patch) -> None:
+    """The mass centre is that of the declared parts."""
+    was = mechanics.ORACLES["center_of_mass"]
+
+    def told(reference: mechanics.Reference, q: object, payload: object = None) -> dict[str, Array]:
+        return was(mechanics.Reference(reference.mechanism, reference.scalars), q=q)
+
+    patch.setitem(mechanics.ORACLES, "center_of_mass", told)
+
+
+def height_of_the_base(patch: Patch) -> None:
+    """Weight is worth what it is above the first link."""
+    was = mechanics.ORACLES["potential_energy"]
+
+    def told(reference: mechanics.Reference, **given: object) -> dict[str, Array]:
+        first = reference.placements(given["q"])[0].shift[0]
+        with reference.scalars.working():
+            return {"U": was(reference, **given)["U"] + (first * reference.gravity).sum(axis=-1)}
+
+    patch.setitem(mechanics.ORACLES, "potential_energy", told)
+
+
+def poses_where_they_were(patch: Patch) -> None:
+    """Links are told in an order of their names."""
+    was = mechanics.ORACLES["link_poses"]
+
+    def told(reference: mechanics.Reference, **given: object) -> dict[str, Array]:
+        order = sorted(range(len(reference.mechanism.bodies)), key=lambda i: reference.mechanism.bodies[i].name)
+        found = was(reference, **given)
+        return {"R_links": found["R_links"][..., order, :, :], "p_links": found["p_links"][..., order, :]}
+
+    patch.setitem(mechanics.ORACLES, "link_poses", told)
+
+
 Plant = Callable[[Patch], None]
 PLANTS: tuple[tuple[Plant, str, str, str], ...] = (
     (slides_backwards, "tree", "base_accelerated", "inverse_dynamics"),
@@ -343,5 +389,9 @@ PLANTS: tuple[tuple[Plant, str, str, str], ...] = (
     (payload_about_its_centre, "tree", "payload_declared", "mass_matrix"),
     (wrench_in_the_base, "tree", "wrench_by_jacobian", "bias_force"),
     (moments_about_the_origin, "tree", "everything_at_once", "interbody_forces"),
+    (momentum_about_the_origin, "tree", "base_moved", "centroidal_momentum"),
+    (centre_without_the_load, "tree", "payload_declared", "center_of_mass"),
+    (height_of_the_base, "tree", "base_moved", "potential_energy"),
+    (poses_where_they_were, "tree", "renumbered", "link_poses"),
 )
 """An error, the mechanism that shows it, a relation that it breaks, and a function that does."""

@@ -32,24 +32,30 @@ def turned_round(setting: Setting) -> Case | None:
 
 
 def time_reversed(setting: Setting) -> Case:
-    """A film that runs backwards shows the same forces and accelerations, as nothing rubs, and ends where it began."""
+    """A film that runs backwards shows the same forces, accelerations and energies, as nothing rubs, and ends where it began."""
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         if function == "integrate":
             there_and_back = there(function, with_(states, q=here(function, states)["q_next"], v=-states["v"]))
             return {"q_next": (states["q"], there_and_back["q_next"])}
         if function not in ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "link_accelerations",
-                            "interbody_forces"):
+                            "interbody_forces", "bias_acceleration", "kinetic_energy", "centroidal_momentum",
+                            "centroidal_momentum_rate"):
             return {}
         wanted, found = here(function, states), there(function, with_(states, v=-states["v"]))
-        return {name: (values, found[name]) for name, values in wanted.items()}
+        with here.scalars.working():
+            return {name: (-values if name == "h" else values, found[name]) for name, values in wanted.items()}
 
     return Judged(setting.mechanism, setting.links, judge)
+
+
+TOLD_IN_THE_BASE = ("R", "p", "J", "Lambda_inv", "alpha", "alpha_tip", "F", "Jdot_v", "R_links", "p_links", "com", "Jcom", "U",
+                    "h", "A_G", "hdot")
 
 
 def set_down_elsewhere(setting: Setting) -> Case | None:
     """What floats feels the same wherever it is, and whichever way it is turned about gravity. None where a root does not float.
 
-    The answers that are told in the axes of the base are left out.
+    The answers that are told in the axes of the base, or from its origin, are left out.
     """
     old = setting.mechanism
     roots = old.children(BASE)
@@ -75,13 +81,13 @@ def set_down_elsewhere(setting: Setting) -> Case | None:
 
             wanted, found = here(function, states), there(function, with_(states, q=elsewhere(states["q"])))
             return {name: (elsewhere(values) if name == "q_next" else values, found[name]) for name, values in wanted.items()
-                    if name not in ("R", "p", "J", "Lambda_inv", "alpha", "alpha_tip", "F")}
+                    if name not in TOLD_IN_THE_BASE}
 
     return Judged(old, setting.links, judge)
 
 
 LINEAR = {"inverse_dynamics": "a", "forward_dynamics": "tau", "mass_matrix_solve": "b", "link_accelerations": "tau",
-          "interbody_forces": "tau"}
+          "interbody_forces": "tau", "centroidal_momentum": "v", "centroidal_momentum_rate": "a"}
 
 
 def superposed(setting: Setting) -> Case:
@@ -164,7 +170,7 @@ def weight_has_a_potential(setting: Setting) -> Case | None:
 
 
 def slopes_followed(setting: Setting) -> Case:
-    """A derivative is the slope of what it is derived from: J, the gradient, and the tip's acceleration along a motion."""
+    """A derivative is the slope of what it is derived from: J, the gradient, the tip's acceleration and the momentum's rate."""
     old = setting.mechanism
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
@@ -191,13 +197,26 @@ def slopes_followed(setting: Setting) -> Case:
                 followed = slope(lambda t: times(
                     there("jacobian", with_(states, q=moved(old, q, v * t + a * (t * t / 2))))["J"], v + a * t))
                 return {"alpha_tip": (here(function, states)["alpha_tip"], followed)}
+            if function == "bias_acceleration":
+                along = slope(lambda t: there("jacobian", with_(states, q=moved(old, q, v * t)))["J"])
+                return {"Jdot_v": (here(function, states)["Jdot_v"], times(along, v))}
+            if function == "center_of_mass_jacobian":
+                along = slope(lambda t: there("center_of_mass", with_(states, q=moved(old, q, v * t)))["com"])
+                return {"Jcom": (times(here(function, states)["Jcom"], v), along)}
+            if function == "potential_energy":
+                along = slope(lambda t: there(function, with_(states, q=moved(old, q, v * t)))["U"])
+                return {"U": ((here("gravity_force", states)["g"] * v).sum(axis=-1), along)}
+            if function == "centroidal_momentum_rate":
+                along = slope(lambda t: there("centroidal_momentum", with_(
+                    states, q=moved(old, q, v * t + states["a"] * (t * t / 2)), v=v + states["a"] * t))["h"])
+                return {"hdot": (here(function, states)["hdot"], along)}
         return {}
 
     return Judged(setting.mechanism, setting.links, judge)
 
 
 def answers_fit(setting: Setting) -> Case:
-    """What is solved is solved: M x = b, M M⁻¹ = 1, M a + c = tau, det M by another road, Λ⁻¹ = J M⁻¹ Jᵀ."""
+    """What is solved is solved, M x = b, M M⁻¹ = 1, M a + c = tau, and what others make is made: Λ⁻¹ = J M⁻¹ Jᵀ, h = A_G v."""
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         scalars = here.scalars
         with scalars.working():
@@ -228,6 +247,12 @@ def answers_fit(setting: Setting) -> Case:
                 jacobian = there("jacobian", states)["J"]
                 inverse = there("inverse_mass_matrix", states)["Minv"]
                 return {"Lambda_inv": (here(function, states)["Lambda_inv"], jacobian @ inverse @ np.swapaxes(jacobian, -1, -2))}
+            if function == "kinetic_energy":
+                v = states["v"]
+                return {"T": (here(function, states)["T"], (v * times(there("mass_matrix", states)["M"], v)).sum(axis=-1) / 2)}
+            if function == "centroidal_momentum":
+                return {"h": (here(function, states)["h"],
+                              times(there("centroidal_momentum_matrix", states)["A_G"], states["v"]))}
         return {}
 
     return Judged(setting.mechanism, setting.links, judge)

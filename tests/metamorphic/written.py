@@ -11,6 +11,7 @@ from symgen.description.canonical import number, steps, text, to_toml, vector
 from symgen.description.loading import load
 from symgen.description.quantities import fraction_text
 from symgen.errors import SymgenError
+from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, Body, Mechanism, Part
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn, compose
 from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, inverse, with_
@@ -58,6 +59,8 @@ def _part(part: Part) -> list[str]:
 OF_ALL_JOINTS = ("inverse_mass_matrix", "mass_matrix_solve", "operational_inertia_inverse", "mass_matrix_determinant",
                  "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient")
 """What follows from the mass matrix of all joints, and not from a motion in which one stands still."""
+OF_ALL_MASS = tuple(name for name, function in FUNCTIONS.items() if function.keeps_mass)
+"""What is of all that moves: a link that is locked to the base counts no more."""
 
 
 def locked(setting: Setting) -> Case | None:
@@ -86,8 +89,10 @@ def locked(setting: Setting) -> Case | None:
             fewer = with_(states, q=held["q"][..., places], **{name: held[name][..., rest] for name in ("v", "a", "tau", "b")})
             goes = {"M": lambda x: x[..., rest, :][..., rest], "J": lambda x: x[..., rest], "R": lambda x: x, "p": lambda x: x,
                     "alpha": lambda x: x[..., others, :], "F": lambda x: x[..., others, :], "alpha_tip": lambda x: x,
-                    "q_next": lambda x: x[..., places]}
-            if function in OF_ALL_JOINTS:
+                    "q_next": lambda x: x[..., places], "R_links": lambda x: x[..., others, :, :],
+                    "p_links": lambda x: x[..., others, :],
+                    **dict.fromkeys(("Jdot_v", "com", "T", "U", "h", "hdot"), lambda x: x)}
+            if function in OF_ALL_JOINTS or (old.joints[which].parent == BASE and function in OF_ALL_MASS):
                 return {}
             wanted, found = here(function, held), there(function, fewer)
             return {name: (goes.get(name, lambda x: x[..., rest])(values), found[name]) for name, values in wanted.items()}
