@@ -19,6 +19,7 @@ import numpy as np
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Angle, Pose, Shift, Slide
 from symgen.reference.precision import Array
+from tests.adversary._steps import stepped
 
 Ball = Any
 Vector = list[Ball]
@@ -382,6 +383,7 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
     "interbody_forces": lambda at, _: at.between(),
     "forward_kinematics": _pose,
     "jacobian": lambda at, _: {"J": [x for row in columns(at.twists) for x in row]},
+    "integrate": lambda at, _: {"q_next": stepped(at)},
 }
 
 
