@@ -30,6 +30,7 @@ from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from tests.adversary import _newton_euler
 from tests.robots_for_tests import of_kind, random_mechanism, run
 
 BALLS = arb(80)
@@ -328,6 +329,16 @@ def test_what_the_series_of_the_reference_leaves_out_stands_in_its_radius(counte
                for one, two in zip(ours.ravel(), theirs.ravel(), strict=True)]
     assert all(met) if counted else not any(met)
     assert all(float(one.rad()) < 1e-150 for part in long for one in part.ravel())
+
+
+def test_exponentials_of_matrices_say_the_same() -> None:
+    """A third road, which an attack of the adversary takes."""
+    mechanism, given = made(*ALL), draw_states(made(*ALL), 8)
+    exact = Reference(mechanism, BALLS).evaluate("integrate", {name: given[name] for name in ("q", "v", "dt")})["q_next"]
+    states = {name: BALLS.array(given[name]) for name in ("q", "v", "dt")}
+    found = _newton_euler.answers(mechanism, "integrate", states, 80, {"q_next": (mechanism.nq,)})["q_next"]
+    with BALLS.working():
+        assert max(float(abs(one).upper()) for one in (found - exact).ravel()) < 1e-70
 
 
 def test_floats_and_balls_of_the_reference_agree() -> None:

@@ -380,7 +380,7 @@ def test_a_massless_leaf_has_inverse_dynamics() -> None:
     at = draw(arm, 4)
     tau = run(symgen.program(arm, "inverse_dynamics"), at)["tau"]
     assert (tau[:, 2] == 0).all()
-    kept = {key: value[:, :2] for key, value in at.items()}
+    kept = {key: value[:, :2] for key, value in at.items() if value.ndim > 1}
     # the same arm without the leaf, a dozen roundings of numbers of order 100
     assert np.abs(tau[:, :2] - run(symgen.program(short, "inverse_dynamics"), kept)["tau"]).max() < 1e-12
 

@@ -19,6 +19,7 @@ import numpy as np
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Angle, Pose, Shift, Slide
 from symgen.reference.precision import Array
+from tests.adversary._steps import stepped
 
 Ball = Any
 Vector = list[Ball]
@@ -392,30 +393,6 @@ class Recursion:
         return [dot_n(row, self.v) for row in columns(self.momenta())]
 
 
-    def stepped(self, q: Vector) -> Vector:
-        """q after dt: Rodrigues' formula for the turn, and its integral for the way of what turns as it moves."""
-        found: list[Ball] = []
-        for i, joint in enumerate(self.mechanism.joints):
-            own, rates = q[self.mechanism.q_slices[i]], scaled(self.state["dt"][0], self.v)
-            if joint.kind not in ALONG:
-                found += plus(own, rates[self.mechanism.v_slices[i]])
-                continue
-            spin, slide = self._twist(i, rates)
-            angle = dot(spin, spin).sqrt()
-            half, even, odd = (ball(Fraction(1, n)) for n in (2, 2, 6))
-            if angle > 0:
-                half, even, odd = (angle / 2).sin() / angle, (1 - angle.cos()) / angle**2, (angle - angle.sin()) / angle**3
-            across = cross(spin, slide)
-            way = out(self._moved(i, own)[0], plus(slide, scaled(even, across), scaled(odd, cross(spin, across))))
-            if joint.kind == "planar":
-                found += plus(own, [way[0], way[1], spin[2]])
-                continue
-            u, w, e, c = own[-4:-1], own[-1], scaled(half, spin), (angle / 2).cos()
-            found += [] if joint.kind == "spherical" else plus(own[:3], way)
-            found += [*plus(scaled(w, e), scaled(c, u), cross(u, e)), w * c - dot(u, e)]
-        return found
-
-
 def dot_n(a: Vector, b: Vector) -> Ball:
     return sum((x * y for x, y in zip(a, b, strict=True)), flint.arb(0))
 
@@ -472,7 +449,7 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
     "centroidal_momentum": lambda at, _: {"h": at.momentum()},
     "centroidal_momentum_matrix": lambda at, _: {"A_G": [x for row in columns(at.momenta()) for x in row]},
     "centroidal_momentum_rate": lambda at, _: {"hdot": at.pushed(at.v, at.state["a"])},
-    "integrate": lambda at, q: {"q_next": at.stepped(q)},
+    "integrate": lambda at, _: {"q_next": stepped(at)},
 }
 
 

@@ -147,8 +147,8 @@ class Case:
     def rows(self, states: dict[str, Any], numbers: Numbers) -> list[Any]:
         every = range(len(self.program.rows))
         outputs = (Port("rows", (len(every),), tuple(every)),)
-        given = {name: [*values.T] for name, values in states.items()}
         count = len(next(iter(states.values())))
+        given = {name: [*values.reshape(count, -1).T] for name, values in states.items()}
         with np.errstate(all="ignore"):
             found = evaluate(replace(self.program, outputs=outputs), given, numbers)["rows"]
         return [np.broadcast_to(np.asarray(one), (count,)) for one in found]

@@ -113,7 +113,8 @@ class MujocoPlaces(Places):
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         turn, parts = self.turned(state["q"])
-        found = {name: self.position(x) if name == "q" else self.velocity(turn @ x) for name, x in state.items()}
+        found = {name: self.position(x) if name == "q" else self.velocity(turn @ x) if np.ndim(x) else x
+                 for name, x in state.items()}
         if "a" in state:
             found["a"] = self.velocity(turn @ (state["a"] + self._drift(parts, state["v"])))
         return found
