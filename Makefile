@@ -22,7 +22,7 @@ help:
 	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (eleven minutes)"
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
 	@echo "make reproduce  prove the papers' identities, then rewrite docs/reproduce/, their results measured here (six minutes)"
-	@echo "make judge   rewrite the table of Pinocchio's verdicts on what generate gives by default for example-robot-data"
+	@echo "make judge   rewrite the tables of Pinocchio's verdicts on what generate gives by default for example-robot-data"
 	@echo "             (an hour and more; JOBS=N processes; goes on where it was stopped)"
 	@echo "make adversary  try to make each of symgen's words false, for an hour (MINUTES=N); rewrite the table in docs/trust.md"
 	@echo "make adversary-slice  the same for two minutes by a seed that is known, nothing rewritten"
@@ -80,7 +80,9 @@ firmware: $(VENV)/test.stamp
 	@echo "docs/firmware.md is rewritten; 'git diff --stat docs' shows what changed"
 
 judge: $(VENV)/test.stamp
-	@$(BIN)/python -m tests.judges.example_robot_data --write --jobs $(or $(JOBS),1)
+	@$(BIN)/python -m tests.judges.example_robot_data --table whole --write --jobs $(or $(JOBS),1)
+	@$(BIN)/python -m tests.judges.example_robot_data --table free --write --jobs $(or $(JOBS),1)
+	@$(BIN)/python -m tests.judges.example_robot_data --table dynamics --write --jobs $(or $(JOBS),1)
 
 reproduce: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 tests/proofs

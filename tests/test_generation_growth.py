@@ -39,7 +39,8 @@ def seconds(n: int, function: str, method: str) -> float:
 
 @pytest.mark.parametrize(("function", "method"), LINEAR)
 def test_rows_grow_linearly(function: str, method: str) -> None:
-    few, some, many = (len(derive(chain(n), function, method, ProgramOptions(), BUDGET).rows) for n in (6, 12, 24))
+    lengths = (12, 24, 48) if function == "link_poses" else (6, 12, 24)   # a pose is short while few general axes lie before it
+    few, some, many = (len(derive(chain(n), function, method, ProgramOptions(), BUDGET).rows) for n in lengths)
     assert many - some <= 2.1 * (some - few)
 
 

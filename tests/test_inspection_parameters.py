@@ -16,7 +16,7 @@ from symgen.functions import FUNCTIONS
 from symgen.inspection.parameters import KINDS, PORT, Parameter, kinds, linkage, symbolic
 from symgen.ir import Program, check
 from symgen.mechanism import Mechanism
-from symgen.methods.composite_body import lower_triangle
+from symgen.methods.composite_body.mass_matrix import lower_triangle
 from symgen.poses import Shift
 from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference

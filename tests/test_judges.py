@@ -26,6 +26,8 @@ ROBOTS = list({judges.short(path).partition("/")[0]: path for path in reversed(F
 """One file of each robot; the others differ by a hand or a sensor."""
 LOADED = 66
 """Files that Pinocchio loads with a moving joint, of the 69 in example-robot-data 6.0."""
+STILL = 2
+"""Files that have no joint: nothing but a base moves in them."""
 SINGULAR = {"romeo_description/urdf/romeo.urdf", "romeo_description/urdf/romeo_laas_small.urdf"}
 SMALL, LARGE = 10_000, 25_000
 """Bytes of a file that is short enough to be judged in both ways, and of one whose Programs `make judge` has alone."""
@@ -100,7 +102,8 @@ def test_what_cannot_be_had_fails_and_is_no_empty_row(monkeypatch: pytest.Monkey
     assert not verdict.passed
     assert len(verdict.failed) == len(FUNCTIONS)
     assert "**FAILED** FD: not today" in judges.table([verdict])
-    broken = judges.elsewhere(tmp_path / "example-robot-data" / "robots" / "none.urdf", reference=False, verbose=False)
+    nowhere = tmp_path / "example-robot-data" / "robots" / "none.urdf"
+    broken = judges.elsewhere(nowhere, "dynamics", reference=False, verbose=False)
     assert not broken.passed
     assert "ended with code 1: FileNotFoundError" in broken.failed[0]
 
@@ -114,16 +117,22 @@ def test_a_verdict_is_kept_while_nothing_changed(tmp_path: Path) -> None:
     assert judges.known(tmp_path / "none", {"a.urdf": "1"}) == {}
 
 
-def test_the_committed_table_names_every_file() -> None:
+def test_every_function_stands_in_one_table() -> None:
+    assert [name for table in judges.TABLES.values() if table.base == "fixed" for name in table.functions] == list(FUNCTIONS)
+
+
+@pytest.mark.parametrize("which", judges.TABLES)
+def test_the_committed_table_names_every_file(which: str) -> None:
     if len(FILES) != 69:
         pytest.skip("the table is of example-robot-data 6.0")
-    text = judges.TABLE.read_text(encoding="utf-8")
+    text = judges.committed(which).read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and ".urdf |" in line]
     assert [row[0].removeprefix("| ") for row in rows] == [judges.short(path) for path in FILES]
-    count = len(judges.HEADINGS)
-    assert f"| snapped tokens | {' | '.join(judges.HEADINGS.values())} | raw | remark |" in text
+    names = judges.TABLES[which].functions
+    count = len(names)
+    assert f"| snapped tokens | {' | '.join(judges.HEADINGS[name] for name in names)} | raw | remark |" in text
     errors = [[float(cell) for cell in row[3:4 + count] if cell != "–"] for row in rows]
-    assert sum(bool(found) for found in errors) == LOADED
+    assert sum(bool(found) for found in errors) == LOADED + STILL * (judges.TABLES[which].base == "free")
     assert all(error <= judges.BOUND for found in errors for error in found)
     assert "FAILED" not in text
     assert all(row[4 + count].strip(" |") for row, found in zip(rows, errors, strict=True) if len(found) < count + 1)

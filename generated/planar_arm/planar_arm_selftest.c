@@ -1272,6 +1272,683 @@ static int test_jacobian(void)
     return count;
 }
 
+static int test_bias_acceleration(void)
+{
+    static const double bias_acceleration_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double bias_acceleration_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double bias_acceleration_Jdot_v[3][6] = {
+        {
+            0.0, 0.0, 0.0, 0.03859168606558925, -0.6414085209077977, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, -0.18137532036305143, 0.027128176392986963, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.38441942316256494, -1.1513398040309528, 0.0
+        }
+    };
+    static const double bias_acceleration_Jdot_v_tolerance[3][6] = {
+        {
+            7.45e-15, 7.45e-15, 7.45e-15, 2.24e-14, 2.24e-14, 2.24e-14
+        },
+        {
+            3.34e-15, 3.34e-15, 3.34e-15, 1e-14, 1e-14, 1e-14
+        },
+        {
+            2.65e-14, 2.65e-14, 2.65e-14, 7.93e-14, 7.93e-14, 7.93e-14
+        }
+    };
+    static double Jdot_v[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(Jdot_v, 6);
+        planar_arm_bias_acceleration(bias_acceleration_q[i], bias_acceleration_v[i], Jdot_v);
+        count += wrong(Jdot_v, bias_acceleration_Jdot_v[i], bias_acceleration_Jdot_v_tolerance[i], 6);
+        /* Jdot_v over q */
+        spoil(shared, 6);
+        copy(shared, bias_acceleration_q[i], 2);
+        planar_arm_bias_acceleration(shared, bias_acceleration_v[i], shared);
+        count += wrong(shared, bias_acceleration_Jdot_v[i], bias_acceleration_Jdot_v_tolerance[i], 6);
+        /* Jdot_v over v */
+        spoil(shared, 6);
+        copy(shared, bias_acceleration_v[i], 2);
+        planar_arm_bias_acceleration(bias_acceleration_q[i], shared, shared);
+        count += wrong(shared, bias_acceleration_Jdot_v[i], bias_acceleration_Jdot_v_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_link_poses(void)
+{
+    static const double link_poses_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double link_poses_R_links[3][18] = {
+        {
+            0.1183697110841753, -0.9929695924336499, 0.0, 0.9929695924336499, 0.1183697110841753, 0.0, 0.0,
+            0.0, 1.0, -0.08243035000713425, -0.9965968279087092, 0.0, 0.9965968279087092,
+            -0.08243035000713425, 0.0, 0.0, 0.0, 1.0
+        },
+        {
+            -0.9833733877141997, 0.18159509997656403, 0.0, -0.18159509997656403, -0.9833733877141997, 0.0,
+            0.0, 0.0, 1.0, 0.9968731023466948, -0.07901909780348174, 0.0, 0.07901909780348174,
+            0.9968731023466948, 0.0, 0.0, 0.0, 1.0
+        },
+        {
+            -0.5070362174476498, -0.8619247497295687, 0.0, 0.8619247497295687, -0.5070362174476498, 0.0, 0.0,
+            0.0, 1.0, 0.9941306399418331, -0.10818627791379676, 0.0, 0.10818627791379676, 0.9941306399418331,
+            0.0, 0.0, 0.0, 1.0
+        }
+    };
+    static const double link_poses_R_links_tolerance[3][18] = {
+        {
+            1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15,
+            1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15
+        },
+        {
+            1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15,
+            1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15
+        },
+        {
+            1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15,
+            1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15, 1.34e-15
+        }
+    };
+    static const double link_poses_p_links[3][6] = {
+        {
+            0.0, 0.0, 0.0, 0.1183697110841753, 0.9929695924336499, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, -0.9833733877141997, -0.18159509997656403, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, -0.5070362174476498, 0.8619247497295687, 0.0
+        }
+    };
+    static const double link_poses_p_links_tolerance[3][6] = {
+        {
+            2e-15, 2e-15, 2e-15, 2e-15, 2e-15, 2e-15
+        },
+        {
+            2e-15, 2e-15, 2e-15, 2e-15, 2e-15, 2e-15
+        },
+        {
+            2e-15, 2e-15, 2e-15, 2e-15, 2e-15, 2e-15
+        }
+    };
+    static double R_links[18];
+    static double p_links[6];
+    static double shared[18];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(R_links, 18);
+        spoil(p_links, 6);
+        planar_arm_link_poses(link_poses_q[i], R_links, p_links);
+        count += wrong(R_links, link_poses_R_links[i], link_poses_R_links_tolerance[i], 18);
+        count += wrong(p_links, link_poses_p_links[i], link_poses_p_links_tolerance[i], 6);
+        /* R_links over q */
+        spoil(shared, 18);
+        copy(shared, link_poses_q[i], 2);
+        planar_arm_link_poses(shared, shared, p_links);
+        count += wrong(shared, link_poses_R_links[i], link_poses_R_links_tolerance[i], 18);
+        /* p_links over q */
+        spoil(shared, 18);
+        copy(shared, link_poses_q[i], 2);
+        planar_arm_link_poses(shared, R_links, shared);
+        count += wrong(shared, link_poses_p_links[i], link_poses_p_links_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_center_of_mass(void)
+{
+    static const double center_of_mass_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double center_of_mass_com[3][3] = {
+        {
+            0.07204394488885567, 0.745029463948159, 0.0
+        },
+        {
+            -0.5725094999472419, -0.11447847516741921, 0.0
+        },
+        {
+            -0.25517992496994707, 0.5836320229791955, 0.0
+        }
+    };
+    static const double center_of_mass_com_tolerance[3][3] = {
+        {
+            1.33e-15, 1.33e-15, 1.33e-15
+        },
+        {
+            1.04e-15, 1.04e-15, 1.04e-15
+        },
+        {
+            1.15e-15, 1.15e-15, 1.15e-15
+        }
+    };
+    static double com[3];
+    static double shared[3];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(com, 3);
+        planar_arm_center_of_mass(center_of_mass_q[i], com);
+        count += wrong(com, center_of_mass_com[i], center_of_mass_com_tolerance[i], 3);
+        /* com over q */
+        spoil(shared, 3);
+        copy(shared, center_of_mass_q[i], 2);
+        planar_arm_center_of_mass(shared, shared);
+        count += wrong(shared, center_of_mass_com[i], center_of_mass_com_tolerance[i], 3);
+    }
+    return count;
+}
+
+static int test_center_of_mass_jacobian(void)
+{
+    static const double center_of_mass_jacobian_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double center_of_mass_jacobian_Jcom[3][6] = {
+        {
+            -0.745029463948159, -0.0830497356590591, 0.07204394488885567, -0.006869195833927854, 0.0, 0.0
+        },
+        {
+            0.11447847516741921, -0.006584924816956811, -0.5725094999472419, 0.08307275852889123, 0.0, 0.0
+        },
+        {
+            -0.5836320229791955, -0.009015523159483063, -0.25517992496994707, 0.08284421999515276, 0.0, 0.0
+        }
+    };
+    static const double center_of_mass_jacobian_Jcom_tolerance[3][6] = {
+        {
+            1.33e-15, 1.49e-16, 1.33e-15, 1.49e-16, 1.33e-15, 1.49e-16
+        },
+        {
+            1.04e-15, 1.49e-16, 1.04e-15, 1.49e-16, 1.04e-15, 1.49e-16
+        },
+        {
+            1.15e-15, 1.49e-16, 1.15e-15, 1.49e-16, 1.15e-15, 1.49e-16
+        }
+    };
+    static double Jcom[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(Jcom, 6);
+        planar_arm_center_of_mass_jacobian(center_of_mass_jacobian_q[i], Jcom);
+        count += wrong(Jcom, center_of_mass_jacobian_Jcom[i], center_of_mass_jacobian_Jcom_tolerance[i], 6);
+        /* Jcom over q */
+        spoil(shared, 6);
+        copy(shared, center_of_mass_jacobian_q[i], 2);
+        planar_arm_center_of_mass_jacobian(shared, shared);
+        count += wrong(shared, center_of_mass_jacobian_Jcom[i], center_of_mass_jacobian_Jcom_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_kinetic_energy(void)
+{
+    static const double kinetic_energy_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double kinetic_energy_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double kinetic_energy_T[3][1] = {
+        {
+            0.03740038736190189
+        },
+        {
+            0.21275558477642897
+        },
+        {
+            1.194433311501284
+        }
+    };
+    static const double kinetic_energy_T_tolerance[3][1] = {
+        {
+            5.77e-16
+        },
+        {
+            6.72e-16
+        },
+        {
+            3.56e-15
+        }
+    };
+    static double T[1];
+    static double shared[2];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(T, 1);
+        planar_arm_kinetic_energy(kinetic_energy_q[i], kinetic_energy_v[i], T);
+        count += wrong(T, kinetic_energy_T[i], kinetic_energy_T_tolerance[i], 1);
+        /* T over q */
+        spoil(shared, 2);
+        copy(shared, kinetic_energy_q[i], 2);
+        planar_arm_kinetic_energy(shared, kinetic_energy_v[i], shared);
+        count += wrong(shared, kinetic_energy_T[i], kinetic_energy_T_tolerance[i], 1);
+        /* T over v */
+        spoil(shared, 2);
+        copy(shared, kinetic_energy_v[i], 2);
+        planar_arm_kinetic_energy(kinetic_energy_q[i], shared, shared);
+        count += wrong(shared, kinetic_energy_T[i], kinetic_energy_T_tolerance[i], 1);
+    }
+    return count;
+}
+
+static int test_potential_energy(void)
+{
+    static const double potential_energy_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double potential_energy_U[3][1] = {
+        {
+            21.92621712399432
+        },
+        {
+            -3.3691015241771476
+        },
+        {
+            17.176290436277725
+        }
+    };
+    static const double potential_energy_U_tolerance[3][1] = {
+        {
+            4.41e-14
+        },
+        {
+            3.44e-14
+        },
+        {
+            3.78e-14
+        }
+    };
+    static double U[1];
+    static double shared[2];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(U, 1);
+        planar_arm_potential_energy(potential_energy_q[i], U);
+        count += wrong(U, potential_energy_U[i], potential_energy_U_tolerance[i], 1);
+        /* U over q */
+        spoil(shared, 2);
+        copy(shared, potential_energy_q[i], 2);
+        planar_arm_potential_energy(shared, shared);
+        count += wrong(shared, potential_energy_U[i], potential_energy_U_tolerance[i], 1);
+    }
+    return count;
+}
+
+static int test_centroidal_momentum(void)
+{
+    static const double centroidal_momentum_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double centroidal_momentum_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double centroidal_momentum_h[3][6] = {
+        {
+            0.0, 0.0, -0.042701264098120056, -0.26690907636572103, 0.08561391544018497, 0.0
+        },
+        {
+            0.0, 0.0, -0.13658490923045513, -0.2086103492906929, 0.9768669993479119, 0.0
+        },
+        {
+            0.0, 0.0, 0.32012617233261575, -1.9461393842047794, -1.3416196199869426, 0.0
+        }
+    };
+    static const double centroidal_momentum_h_tolerance[3][6] = {
+        {
+            3.96e-15, 3.96e-15, 3.96e-15, 2.09e-15, 2.09e-15, 2.09e-15
+        },
+        {
+            3.67e-15, 3.67e-15, 3.67e-15, 2.71e-15, 2.71e-15, 2.71e-15
+        },
+        {
+            8.98e-15, 8.98e-15, 8.98e-15, 5.93e-15, 5.93e-15, 5.93e-15
+        }
+    };
+    static double h[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(h, 6);
+        planar_arm_centroidal_momentum(centroidal_momentum_q[i], centroidal_momentum_v[i], h);
+        count += wrong(h, centroidal_momentum_h[i], centroidal_momentum_h_tolerance[i], 6);
+        /* h over q */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_q[i], 2);
+        planar_arm_centroidal_momentum(shared, centroidal_momentum_v[i], shared);
+        count += wrong(shared, centroidal_momentum_h[i], centroidal_momentum_h_tolerance[i], 6);
+        /* h over v */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_v[i], 2);
+        planar_arm_centroidal_momentum(centroidal_momentum_q[i], shared, shared);
+        count += wrong(shared, centroidal_momentum_h[i], centroidal_momentum_h_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_centroidal_momentum_matrix(void)
+{
+    static const double centroidal_momentum_matrix_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double centroidal_momentum_matrix_A_G[3][12] = {
+        {
+            0.0, 0.0, 0.0, 0.0, 0.5591388482190446, 0.1441527574428556, -2.235088391844477,
+            -0.2491492069771773, 0.21613183466656702, -0.020607587501783563, 0.0, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.0, 0.23005867320974757, -0.020387330061792875, 0.34343542550225764,
+            -0.019754774450870434, -1.7175284998417257, 0.2492182755866737, 0.0, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.0, 0.32736469853168404, 0.02826568259917536, -1.7508960689375865,
+            -0.02704656947844919, -0.7655397749098413, 0.2485326599854583, 0.0, 0.0
+        }
+    };
+    static const double centroidal_momentum_matrix_A_G_tolerance[3][12] = {
+        {
+            1.07e-14, 1.41e-15, 1.07e-14, 1.41e-15, 1.07e-14, 1.41e-15, 5.99e-15, 6.67e-16, 5.99e-15,
+            6.67e-16, 5.99e-15, 6.67e-16
+        },
+        {
+            6.27e-15, 9.69e-16, 6.27e-15, 9.69e-16, 6.27e-15, 9.69e-16, 4.67e-15, 6.67e-16, 4.67e-15,
+            6.67e-16, 4.67e-15, 6.67e-16
+        },
+        {
+            7.6e-15, 1.12e-15, 7.6e-15, 1.12e-15, 7.6e-15, 1.12e-15, 5.14e-15, 6.67e-16, 5.14e-15, 6.67e-16,
+            5.14e-15, 6.67e-16
+        }
+    };
+    static double A_G[12];
+    static double shared[12];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(A_G, 12);
+        planar_arm_centroidal_momentum_matrix(centroidal_momentum_matrix_q[i], A_G);
+        count += wrong(A_G, centroidal_momentum_matrix_A_G[i], centroidal_momentum_matrix_A_G_tolerance[i], 12);
+        /* A_G over q */
+        spoil(shared, 12);
+        copy(shared, centroidal_momentum_matrix_q[i], 2);
+        planar_arm_centroidal_momentum_matrix(shared, shared);
+        count += wrong(shared, centroidal_momentum_matrix_A_G[i], centroidal_momentum_matrix_A_G_tolerance[i], 12);
+    }
+    return count;
+}
+
+static int test_centroidal_momentum_rate(void)
+{
+    static const double centroidal_momentum_rate_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double centroidal_momentum_rate_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double centroidal_momentum_rate_a[3][2] = {
+        {
+            0.447265625, 1.97265625
+        },
+        {
+            0.169921875, -1.7265625
+        },
+        {
+            -1.1044921875, 1.6279296875
+        }
+    };
+    static const double centroidal_momentum_rate_hdot[3][6] = {
+        {
+            0.0, 0.0, 0.5166077370663588, -1.4846736268169711, -0.3721094703132117, 0.0
+        },
+        {
+            0.0, 0.0, 0.06780428994057783, 0.5924676425195121, -0.5994924149123831, 0.0
+        },
+        {
+            0.0, 0.0, -0.37233307102231594, 3.0715313167470857, -1.0076224822127786, 0.0
+        }
+    };
+    static const double centroidal_momentum_rate_hdot_tolerance[3][6] = {
+        {
+            2e-14, 2e-14, 2e-14, 1.02e-14, 1.02e-14, 1.02e-14
+        },
+        {
+            1.03e-14, 1.03e-14, 1.03e-14, 7.44e-15, 7.44e-15, 7.44e-15
+        },
+        {
+            5.97e-14, 5.97e-14, 5.97e-14, 3.84e-14, 3.84e-14, 3.84e-14
+        }
+    };
+    static double hdot[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(hdot, 6);
+        planar_arm_centroidal_momentum_rate(centroidal_momentum_rate_q[i], centroidal_momentum_rate_v[i], centroidal_momentum_rate_a[i], hdot);
+        count += wrong(hdot, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+        /* hdot over q */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_rate_q[i], 2);
+        planar_arm_centroidal_momentum_rate(shared, centroidal_momentum_rate_v[i], centroidal_momentum_rate_a[i], shared);
+        count += wrong(shared, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+        /* hdot over v */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_rate_v[i], 2);
+        planar_arm_centroidal_momentum_rate(centroidal_momentum_rate_q[i], shared, centroidal_momentum_rate_a[i], shared);
+        count += wrong(shared, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+        /* hdot over a */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_rate_a[i], 2);
+        planar_arm_centroidal_momentum_rate(centroidal_momentum_rate_q[i], centroidal_momentum_rate_v[i], shared, shared);
+        count += wrong(shared, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_integrate(void)
+{
+    static const double integrate_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double integrate_v[3][2] = {
+        {
+            0.2685546875, -1.337890625
+        },
+        {
+            -0.6328125, -0.44140625
+        },
+        {
+            1.140625, -1.884765625
+        }
+    };
+    static const double integrate_dt[3][1] = {
+        {
+            0.1005859375
+        },
+        {
+            1.9560546875
+        },
+        {
+            -0.087890625
+        }
+    };
+    static const double integrate_q_next[3][2] = {
+        {
+            1.479161262512207, 0.06659889221191406
+        },
+        {
+            -4.196800231933594, 2.174671173095703
+        },
+        {
+            2.002288818359375, -1.8284873962402344
+        }
+    };
+    static const double integrate_q_next_tolerance[3][2] = {
+        {
+            1.65e-15, 3.73e-16
+        },
+        {
+            4.66e-15, 4.34e-15
+        },
+        {
+            2.45e-15, 2.4e-15
+        }
+    };
+    static double q_next[2];
+    static double shared[2];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(q_next, 2);
+        planar_arm_integrate(integrate_q[i], integrate_v[i], integrate_dt[i], q_next);
+        count += wrong(q_next, integrate_q_next[i], integrate_q_next_tolerance[i], 2);
+        /* q_next over q */
+        spoil(shared, 2);
+        copy(shared, integrate_q[i], 2);
+        planar_arm_integrate(shared, integrate_v[i], integrate_dt[i], shared);
+        count += wrong(shared, integrate_q_next[i], integrate_q_next_tolerance[i], 2);
+        /* q_next over v */
+        spoil(shared, 2);
+        copy(shared, integrate_v[i], 2);
+        planar_arm_integrate(integrate_q[i], shared, integrate_dt[i], shared);
+        count += wrong(shared, integrate_q_next[i], integrate_q_next_tolerance[i], 2);
+        /* q_next over dt */
+        spoil(shared, 2);
+        copy(shared, integrate_dt[i], 1);
+        planar_arm_integrate(integrate_q[i], integrate_v[i], shared, shared);
+        count += wrong(shared, integrate_q_next[i], integrate_q_next_tolerance[i], 2);
+    }
+    return count;
+}
+
 /* 1 when the function passed. */
 static int report(const char *function, int states, int count)
 {
@@ -1290,7 +1967,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 16;
+    const int total = 26;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -1308,6 +1985,16 @@ int main(void)
     passed += report("interbody_forces", 3, test_interbody_forces());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
+    passed += report("bias_acceleration", 3, test_bias_acceleration());
+    passed += report("link_poses", 3, test_link_poses());
+    passed += report("center_of_mass", 3, test_center_of_mass());
+    passed += report("center_of_mass_jacobian", 3, test_center_of_mass_jacobian());
+    passed += report("kinetic_energy", 3, test_kinetic_energy());
+    passed += report("potential_energy", 3, test_potential_energy());
+    passed += report("centroidal_momentum", 3, test_centroidal_momentum());
+    passed += report("centroidal_momentum_matrix", 3, test_centroidal_momentum_matrix());
+    passed += report("centroidal_momentum_rate", 3, test_centroidal_momentum_rate());
+    passed += report("integrate", 3, test_integrate());
 #ifndef planar_arm_NO_STDIO
     (void)printf("%d passed, %d failed\n", passed, total - passed);
 #endif

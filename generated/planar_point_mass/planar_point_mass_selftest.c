@@ -1444,6 +1444,751 @@ static int test_jacobian(void)
     return count;
 }
 
+static int test_bias_acceleration(void)
+{
+    static const double bias_acceleration_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double bias_acceleration_v[3][6] = {
+        {
+            1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+        },
+        {
+            -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+        },
+        {
+            0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+        }
+    };
+    static const double bias_acceleration_Jdot_v[3][6] = {
+        {
+            0.0, 0.0, 0.0, -4.277977589347972, 2.054871580007555, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 1.9859745779762632, -6.231402845822901, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, -4.511449182602672, 5.844933691282245, 0.0
+        }
+    };
+    static const double bias_acceleration_Jdot_v_tolerance[3][6] = {
+        {
+            3.26e-13, 3.26e-13, 3.26e-13, 3.91e-12, 3.91e-12, 3.91e-12
+        },
+        {
+            1.9e-13, 1.9e-13, 1.9e-13, 2.28e-12, 2.28e-12, 2.28e-12
+        },
+        {
+            1.84e-13, 1.84e-13, 1.84e-13, 2.2e-12, 2.2e-12, 2.2e-12
+        }
+    };
+    static double Jdot_v[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(Jdot_v, 6);
+        planar_point_mass_bias_acceleration(bias_acceleration_q[i], bias_acceleration_v[i], Jdot_v);
+        count += wrong(Jdot_v, bias_acceleration_Jdot_v[i], bias_acceleration_Jdot_v_tolerance[i], 6);
+        /* Jdot_v over q */
+        spoil(shared, 6);
+        copy(shared, bias_acceleration_q[i], 6);
+        planar_point_mass_bias_acceleration(shared, bias_acceleration_v[i], shared);
+        count += wrong(shared, bias_acceleration_Jdot_v[i], bias_acceleration_Jdot_v_tolerance[i], 6);
+        /* Jdot_v over v */
+        spoil(shared, 6);
+        copy(shared, bias_acceleration_v[i], 6);
+        planar_point_mass_bias_acceleration(bias_acceleration_q[i], shared, shared);
+        count += wrong(shared, bias_acceleration_Jdot_v[i], bias_acceleration_Jdot_v_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_link_poses(void)
+{
+    static const double link_poses_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double link_poses_R_links[3][54] = {
+        {
+            0.2355539468696668, -0.9718612751386497, 0.0, 0.9718612751386497, 0.2355539468696668, 0.0, 0.0,
+            0.0, 1.0, 0.8757031152277764, -0.48284992904666313, 0.0, 0.48284992904666313, 0.8757031152277764,
+            0.0, 0.0, 0.0, 1.0, -0.003422416523977862, 0.999994143515419, 0.0, -0.999994143515419,
+            -0.003422416523977862, 0.0, 0.0, 0.0, 1.0, -0.47985789664962836, 0.8773462252856592, 0.0,
+            -0.8773462252856592, -0.47985789664962836, 0.0, 0.0, 0.0, 1.0, 0.20030921246845357,
+            -0.9797327285542052, 0.0, 0.9797327285542052, 0.20030921246845357, 0.0, 0.0, 0.0, 1.0,
+            0.15703982811789585, 0.9875922703143751, 0.0, -0.9875922703143751, 0.15703982811789585, 0.0, 0.0,
+            0.0, 1.0
+        },
+        {
+            0.41613873568150117, -0.9093011342043964, 0.0, 0.9093011342043964, 0.41613873568150117, 0.0, 0.0,
+            0.0, 1.0, 0.4152505480033754, -0.9097070860353328, 0.0, 0.9097070860353328, 0.4152505480033754,
+            0.0, 0.0, 0.0, 1.0, -0.9212855461681693, 0.38888679898090917, 0.0, -0.38888679898090917,
+            -0.9212855461681693, 0.0, 0.0, 0.0, 1.0, -0.9615207210889587, -0.27473242057785763, 0.0,
+            0.27473242057785763, -0.9615207210889587, 0.0, 0.0, 0.0, 1.0, -0.6462355186160242,
+            -0.7631380310789642, 0.0, 0.7631380310789642, -0.6462355186160242, 0.0, 0.0, 0.0, 1.0,
+            -0.04442342404962123, -0.9990127924084393, 0.0, 0.9990127924084393, -0.04442342404962123, 0.0,
+            0.0, 0.0, 1.0
+        },
+        {
+            0.6205384328879446, -0.7841760346433534, 0.0, 0.7841760346433534, 0.6205384328879446, 0.0, 0.0,
+            0.0, 1.0, 0.8521159125336193, 0.5233531041342903, 0.0, -0.5233531041342903, 0.8521159125336193,
+            0.0, 0.0, 0.0, 1.0, 0.4152505480033754, 0.9097070860353328, 0.0, -0.9097070860353328,
+            0.4152505480033754, 0.0, 0.0, 0.0, 1.0, 0.8034699753358819, -0.5953452769055595, 0.0,
+            0.5953452769055595, 0.8034699753358819, 0.0, 0.0, 0.0, 1.0, 0.9885658439468242,
+            0.15078982784559186, 0.0, -0.15078982784559186, 0.9885658439468242, 0.0, 0.0, 0.0, 1.0,
+            -0.2346134116838904, 0.9720887547225537, 0.0, -0.9720887547225537, -0.2346134116838904, 0.0, 0.0,
+            0.0, 1.0
+        }
+    };
+    static const double link_poses_R_links_tolerance[3][54] = {
+        {
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15
+        },
+        {
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15
+        },
+        {
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15,
+            3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15, 3.11e-15
+        }
+    };
+    static const double link_poses_p_links[3][18] = {
+        {
+            0.0, 0.0, 0.0, 0.2355539468696668, 0.9718612751386497, 0.0, 1.1112570620974433,
+            1.4547112041853127, 0.0, 1.1078346455734653, 0.4547170606698938, 0.0, 0.6279767489238371,
+            -0.42262916461576533, 0.0, 0.8282859613922907, 0.5571035639384398, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.41613873568150117, 0.9093011342043964, 0.0, 0.8313892836848765,
+            1.8190082202397293, 0.0, -0.0898962624832927, 1.43012142125882, 0.0, -1.0514169835722513,
+            1.7048538418366777, 0.0, -1.6976525021882758, 2.467991872915642, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.6205384328879446, 0.7841760346433534, 0.0, 1.472654345421564,
+            0.26082293050906313, 0.0, 1.8879048934249394, -0.6488841555262697, 0.0, 2.691374868760821,
+            -0.053538878620710204, 0.0, 3.6799407127076456, -0.20432870646630208, 0.0
+        }
+    };
+    static const double link_poses_p_links_tolerance[3][18] = {
+        {
+            1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14,
+            1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14
+        },
+        {
+            1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14,
+            1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14
+        },
+        {
+            1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14,
+            1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14, 1.87e-14
+        }
+    };
+    static double R_links[54];
+    static double p_links[18];
+    static double shared[54];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(R_links, 54);
+        spoil(p_links, 18);
+        planar_point_mass_link_poses(link_poses_q[i], R_links, p_links);
+        count += wrong(R_links, link_poses_R_links[i], link_poses_R_links_tolerance[i], 54);
+        count += wrong(p_links, link_poses_p_links[i], link_poses_p_links_tolerance[i], 18);
+        /* R_links over q */
+        spoil(shared, 54);
+        copy(shared, link_poses_q[i], 6);
+        planar_point_mass_link_poses(shared, shared, p_links);
+        count += wrong(shared, link_poses_R_links[i], link_poses_R_links_tolerance[i], 54);
+        /* p_links over q */
+        spoil(shared, 54);
+        copy(shared, link_poses_q[i], 6);
+        planar_point_mass_link_poses(shared, R_links, shared);
+        count += wrong(shared, link_poses_p_links[i], link_poses_p_links_tolerance[i], 18);
+    }
+    return count;
+}
+
+static int test_center_of_mass(void)
+{
+    static const double center_of_mass_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double center_of_mass_com[3][3] = {
+        {
+            0.816039025727815, 0.4308792054900993, 0.0
+        },
+        {
+            -0.5555856091858898, 1.9663801926298912, 0.0
+        },
+        {
+            2.299623425704445, -0.17302837277495356, 0.0
+        }
+    };
+    static const double center_of_mass_com_tolerance[3][3] = {
+        {
+            6.56e-15, 6.56e-15, 6.56e-15
+        },
+        {
+            9.86e-15, 9.86e-15, 9.86e-15
+        },
+        {
+            1.08e-14, 1.08e-14, 1.08e-14
+        }
+    };
+    static double com[3];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(com, 3);
+        planar_point_mass_center_of_mass(center_of_mass_q[i], com);
+        count += wrong(com, center_of_mass_com[i], center_of_mass_com_tolerance[i], 3);
+        /* com over q */
+        spoil(shared, 6);
+        copy(shared, center_of_mass_q[i], 6);
+        planar_point_mass_center_of_mass(shared, shared);
+        count += wrong(shared, center_of_mass_com[i], center_of_mass_com_tolerance[i], 3);
+    }
+    return count;
+}
+
+static int test_center_of_mass_jacobian(void)
+{
+    static const double center_of_mass_jacobian_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double center_of_mass_jacobian_Jcom[3][18] = {
+        {
+            -0.4308792054900993, 0.5409820696485504, 0.9433570105207697, 0.27669424817715704,
+            -0.16197886446567256, 0.1645987117190625, 0.816039025727815, 0.5804850788581482,
+            -0.14926751716499892, -0.14698590614901366, 0.0929430421758005, 0.026173304686315978, 0.0, 0.0,
+            0.0, 0.0, 0.0, 0.0
+        },
+        {
+            -1.9663801926298912, -1.0570790584254948, -0.29898982006271735, -0.5582476860499901,
+            -0.4208814757610613, -0.16650213206807324, -0.5555856091858898, -0.971724344867391,
+            -1.3177664682035373, -0.7035761040914243, -0.22281574354694497, -0.007403904008270204, 0.0, 0.0,
+            0.0, 0.0, 0.0, 0.0
+        },
+        {
+            0.17302837277495356, 0.9572044074183069, 0.5210768206397317, -0.08539457005049016,
+            0.21227806840228958, 0.16201479245375897, 2.299623425704445, 1.6790849928165004,
+            0.9689883990384842, 0.6921547003695673, 0.2904197127016263, -0.039102235280648406, 0.0, 0.0, 0.0,
+            0.0, 0.0, 0.0
+        }
+    };
+    static const double center_of_mass_jacobian_Jcom_tolerance[3][18] = {
+        {
+            6.56e-15, 5.07e-15, 4.32e-15, 2.23e-15, 1.49e-15, 7.41e-16, 6.56e-15, 5.07e-15, 4.32e-15,
+            2.23e-15, 1.49e-15, 7.41e-16, 6.56e-15, 5.07e-15, 4.32e-15, 2.23e-15, 1.49e-15, 7.41e-16
+        },
+        {
+            9.86e-15, 7.3e-15, 6.34e-15, 4.1e-15, 2.15e-15, 7.41e-16, 9.86e-15, 7.3e-15, 6.34e-15, 4.1e-15,
+            2.15e-15, 7.41e-16, 9.86e-15, 7.3e-15, 6.34e-15, 4.1e-15, 2.15e-15, 7.41e-16
+        },
+        {
+            1.08e-14, 8.74e-15, 5.15e-15, 3.33e-15, 1.75e-15, 7.41e-16, 1.08e-14, 8.74e-15, 5.15e-15,
+            3.33e-15, 1.75e-15, 7.41e-16, 1.08e-14, 8.74e-15, 5.15e-15, 3.33e-15, 1.75e-15, 7.41e-16
+        }
+    };
+    static double Jcom[18];
+    static double shared[18];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(Jcom, 18);
+        planar_point_mass_center_of_mass_jacobian(center_of_mass_jacobian_q[i], Jcom);
+        count += wrong(Jcom, center_of_mass_jacobian_Jcom[i], center_of_mass_jacobian_Jcom_tolerance[i], 18);
+        /* Jcom over q */
+        spoil(shared, 18);
+        copy(shared, center_of_mass_jacobian_q[i], 6);
+        planar_point_mass_center_of_mass_jacobian(shared, shared);
+        count += wrong(shared, center_of_mass_jacobian_Jcom[i], center_of_mass_jacobian_Jcom_tolerance[i], 18);
+    }
+    return count;
+}
+
+static int test_kinetic_energy(void)
+{
+    static const double kinetic_energy_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double kinetic_energy_v[3][6] = {
+        {
+            1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+        },
+        {
+            -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+        },
+        {
+            0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+        }
+    };
+    static const double kinetic_energy_T[3][1] = {
+        {
+            24.29336131321882
+        },
+        {
+            21.44164165746871
+        },
+        {
+            17.72156202799945
+        }
+    };
+    static const double kinetic_energy_T_tolerance[3][1] = {
+        {
+            6.63e-13
+        },
+        {
+            6.01e-13
+        },
+        {
+            6.34e-13
+        }
+    };
+    static double T[1];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(T, 1);
+        planar_point_mass_kinetic_energy(kinetic_energy_q[i], kinetic_energy_v[i], T);
+        count += wrong(T, kinetic_energy_T[i], kinetic_energy_T_tolerance[i], 1);
+        /* T over q */
+        spoil(shared, 6);
+        copy(shared, kinetic_energy_q[i], 6);
+        planar_point_mass_kinetic_energy(shared, kinetic_energy_v[i], shared);
+        count += wrong(shared, kinetic_energy_T[i], kinetic_energy_T_tolerance[i], 1);
+        /* T over v */
+        spoil(shared, 6);
+        copy(shared, kinetic_energy_v[i], 6);
+        planar_point_mass_kinetic_energy(kinetic_energy_q[i], shared, shared);
+        count += wrong(shared, kinetic_energy_T[i], kinetic_energy_T_tolerance[i], 1);
+    }
+    return count;
+}
+
+static int test_potential_energy(void)
+{
+    static const double potential_energy_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double potential_energy_U[3][1] = {
+        {
+            25.361550035147243
+        },
+        {
+            115.7411381381954
+        },
+        {
+            -10.184450021533767
+        }
+    };
+    static const double potential_energy_U_tolerance[3][1] = {
+        {
+            3.86e-13
+        },
+        {
+            5.8e-13
+        },
+        {
+            6.33e-13
+        }
+    };
+    static double U[1];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(U, 1);
+        planar_point_mass_potential_energy(potential_energy_q[i], U);
+        count += wrong(U, potential_energy_U[i], potential_energy_U_tolerance[i], 1);
+        /* U over q */
+        spoil(shared, 6);
+        copy(shared, potential_energy_q[i], 6);
+        planar_point_mass_potential_energy(shared, shared);
+        count += wrong(shared, potential_energy_U[i], potential_energy_U_tolerance[i], 1);
+    }
+    return count;
+}
+
+static int test_centroidal_momentum(void)
+{
+    static const double centroidal_momentum_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double centroidal_momentum_v[3][6] = {
+        {
+            1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+        },
+        {
+            -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+        },
+        {
+            0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+        }
+    };
+    static const double centroidal_momentum_h[3][6] = {
+        {
+            0.0, 0.0, 1.9521673203268881, -13.826417161314996, 7.245039402546308, 0.0
+        },
+        {
+            0.0, 0.0, -9.146546256077418, 13.963392587633603, 2.195895820188502, 0.0
+        },
+        {
+            0.0, 0.0, 7.1011029654020135, 7.091911408731129, 9.982288352863605, 0.0
+        }
+    };
+    static const double centroidal_momentum_h_tolerance[3][6] = {
+        {
+            6.07e-13, 6.07e-13, 6.07e-13, 2.4e-13, 2.4e-13, 2.4e-13
+        },
+        {
+            1.03e-12, 1.03e-12, 1.03e-12, 2.05e-13, 2.05e-13, 2.05e-13
+        },
+        {
+            1.14e-12, 1.14e-12, 1.14e-12, 2.04e-13, 2.04e-13, 2.04e-13
+        }
+    };
+    static double h[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(h, 6);
+        planar_point_mass_centroidal_momentum(centroidal_momentum_q[i], centroidal_momentum_v[i], h);
+        count += wrong(h, centroidal_momentum_h[i], centroidal_momentum_h_tolerance[i], 6);
+        /* h over q */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_q[i], 6);
+        planar_point_mass_centroidal_momentum(shared, centroidal_momentum_v[i], shared);
+        count += wrong(shared, centroidal_momentum_h[i], centroidal_momentum_h_tolerance[i], 6);
+        /* h over v */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_v[i], 6);
+        planar_point_mass_centroidal_momentum(centroidal_momentum_q[i], shared, shared);
+        count += wrong(shared, centroidal_momentum_h[i], centroidal_momentum_h_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_centroidal_momentum_matrix(void)
+{
+    static const double centroidal_momentum_matrix_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double centroidal_momentum_matrix_A_G[3][36] = {
+        {
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 3.4012623259897263,
+            3.4012623259897263, 3.154142888035724, 1.5903142866413824, 0.19338372884647959,
+            0.8772650559427481, -2.5852752329405955, 3.2458924178913025, 5.660142063124618,
+            1.6601654890629423, -0.9718731867940353, 0.9875922703143751, 4.89623415436689, 3.482910473148889,
+            -0.8956051029899934, -0.881915436894082, 0.557658253054803, 0.15703982811789585, 0.0, 0.0, 0.0,
+            0.0, 0.0, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 10.041331157757623,
+            10.041331157757623, 9.483207914522797, 7.778567504939912, 4.5846299391146506, 1.5518510073078355,
+            -11.798281155779346, -6.342474350552968, -1.793938920376304, -3.3494861162999405,
+            -2.5252888545663676, -0.9990127924084393, -3.3335136551153393, -5.830346069204346,
+            -7.906598809221223, -4.221456624548546, -1.3368944612816698, -0.04442342404962123, 0.0, 0.0, 0.0,
+            0.0, 0.0, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.397051868296854, 9.397051868296854,
+            7.465320929508121, 5.1592273652316925, 3.359744636482147, 0.7065857544903508, 1.0381702366497212,
+            5.743226444509841, 3.1264609238383905, -0.5123674203029409, 1.2736684104137375,
+            0.9720887547225537, 13.79774055422667, 10.074509956899002, 5.813930394230906, 4.152928202217404,
+            1.742518276209758, -0.2346134116838904, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        }
+    };
+    static const double centroidal_momentum_matrix_A_G_tolerance[3][36] = {
+        {
+            1.69e-13, 1.34e-13, 1.13e-13, 5.74e-14, 3.58e-14, 2.13e-14, 1.69e-13, 1.34e-13, 1.13e-13,
+            5.74e-14, 3.58e-14, 2.13e-14, 1.69e-13, 1.34e-13, 1.13e-13, 5.74e-14, 3.58e-14, 2.13e-14,
+            6.69e-14, 5.17e-14, 4.4e-14, 2.27e-14, 1.51e-14, 7.55e-15, 6.69e-14, 5.17e-14, 4.4e-14, 2.27e-14,
+            1.51e-14, 7.55e-15, 6.69e-14, 5.17e-14, 4.4e-14, 2.27e-14, 1.51e-14, 7.55e-15
+        },
+        {
+            4.71e-13, 3.64e-13, 3.2e-13, 2.21e-13, 1.23e-13, 4.48e-14, 4.71e-13, 3.64e-13, 3.2e-13, 2.21e-13,
+            1.23e-13, 4.48e-14, 4.71e-13, 3.64e-13, 3.2e-13, 2.21e-13, 1.23e-13, 4.48e-14, 1.01e-13, 7.45e-14,
+            6.46e-14, 4.18e-14, 2.19e-14, 7.55e-15, 1.01e-13, 7.45e-14, 6.46e-14, 4.18e-14, 2.19e-14,
+            7.55e-15, 1.01e-13, 7.45e-14, 6.46e-14, 4.18e-14, 2.19e-14, 7.55e-15
+        },
+        {
+            5.65e-13, 4.75e-13, 2.92e-13, 1.96e-13, 1.06e-13, 4.49e-14, 5.65e-13, 4.75e-13, 2.92e-13,
+            1.96e-13, 1.06e-13, 4.49e-14, 5.65e-13, 4.75e-13, 2.92e-13, 1.96e-13, 1.06e-13, 4.49e-14, 1.1e-13,
+            8.91e-14, 5.26e-14, 3.4e-14, 1.78e-14, 7.55e-15, 1.1e-13, 8.91e-14, 5.26e-14, 3.4e-14, 1.78e-14,
+            7.55e-15, 1.1e-13, 8.91e-14, 5.26e-14, 3.4e-14, 1.78e-14, 7.55e-15
+        }
+    };
+    static double A_G[36];
+    static double shared[36];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(A_G, 36);
+        planar_point_mass_centroidal_momentum_matrix(centroidal_momentum_matrix_q[i], A_G);
+        count += wrong(A_G, centroidal_momentum_matrix_A_G[i], centroidal_momentum_matrix_A_G_tolerance[i], 36);
+        /* A_G over q */
+        spoil(shared, 36);
+        copy(shared, centroidal_momentum_matrix_q[i], 6);
+        planar_point_mass_centroidal_momentum_matrix(shared, shared);
+        count += wrong(shared, centroidal_momentum_matrix_A_G[i], centroidal_momentum_matrix_A_G_tolerance[i], 36);
+    }
+    return count;
+}
+
+static int test_centroidal_momentum_rate(void)
+{
+    static const double centroidal_momentum_rate_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double centroidal_momentum_rate_v[3][6] = {
+        {
+            1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+        },
+        {
+            -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+        },
+        {
+            0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+        }
+    };
+    static const double centroidal_momentum_rate_a[3][6] = {
+        {
+            -0.521484375, 1.94140625, 0.5283203125, -1.916015625, -0.365234375, -1.974609375
+        },
+        {
+            1.9013671875, 1.24609375, 0.2099609375, -0.3818359375, -1.642578125, 0.279296875
+        },
+        {
+            -1.5029296875, -0.154296875, -0.1962890625, 1.9345703125, -0.08203125, 1.9873046875
+        }
+    };
+    static const double centroidal_momentum_rate_hdot[3][6] = {
+        {
+            0.0, 0.0, -0.21163995488318332, -6.26869097286851, -12.741480457713747, 0.0
+        },
+        {
+            0.0, 0.0, 25.00311836585918, -22.30044206803076, -32.75329368929718, 0.0
+        },
+        {
+            0.0, 0.0, 1.565730722393105, -19.42736047783936, 5.8967471818610155, 0.0
+        }
+    };
+    static const double centroidal_momentum_rate_hdot_tolerance[3][6] = {
+        {
+            7.93e-12, 7.93e-12, 7.93e-12, 3.11e-12, 3.11e-12, 3.11e-12
+        },
+        {
+            1.1e-11, 1.1e-11, 1.1e-11, 2.06e-12, 2.06e-12, 2.06e-12
+        },
+        {
+            1.32e-11, 1.32e-11, 1.32e-11, 2.31e-12, 2.31e-12, 2.31e-12
+        }
+    };
+    static double hdot[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(hdot, 6);
+        planar_point_mass_centroidal_momentum_rate(centroidal_momentum_rate_q[i], centroidal_momentum_rate_v[i], centroidal_momentum_rate_a[i], hdot);
+        count += wrong(hdot, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+        /* hdot over q */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_rate_q[i], 6);
+        planar_point_mass_centroidal_momentum_rate(shared, centroidal_momentum_rate_v[i], centroidal_momentum_rate_a[i], shared);
+        count += wrong(shared, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+        /* hdot over v */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_rate_v[i], 6);
+        planar_point_mass_centroidal_momentum_rate(centroidal_momentum_rate_q[i], shared, centroidal_momentum_rate_a[i], shared);
+        count += wrong(shared, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+        /* hdot over a */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_rate_a[i], 6);
+        planar_point_mass_centroidal_momentum_rate(centroidal_momentum_rate_q[i], centroidal_momentum_rate_v[i], shared, shared);
+        count += wrong(shared, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_integrate(void)
+{
+    static const double integrate_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double integrate_v[3][6] = {
+        {
+            1.6728515625, -0.5693359375, -1.6845703125, 1.6435546875, 1.5625, 0.6796875
+        },
+        {
+            -1.1201171875, -0.5322265625, 0.40234375, -0.1982421875, 1.7822265625, -1.9326171875
+        },
+        {
+            0.1396484375, 0.666015625, 1.65625, -1.2236328125, -1.8779296875, -0.2998046875
+        }
+    };
+    static const double integrate_dt[3][1] = {
+        {
+            0.1005859375
+        },
+        {
+            1.9560546875
+        },
+        {
+            -0.087890625
+        }
+    };
+    static const double integrate_q_next[3][6] = {
+        {
+            1.5012731552124023, -0.8863687515258789, -2.2475690841674805, -0.33175182342529297,
+            -2.68560791015625, -2.7138595581054688
+        },
+        {
+            -1.0494089126586914, -1.0400876998901367, 3.185443878173828, -1.065506935119629,
+            2.8962888717651367, -4.438508033752441
+        },
+        {
+            0.8890933990478516, -1.5106849670410156, -0.73736572265625, 1.8878192901611328,
+            -0.6240100860595703, -1.6298999786376953
+        }
+    };
+    static const double integrate_q_next_tolerance[3][6] = {
+        {
+            1.67e-15, 9.85e-16, 2.5e-15, 7.36e-16, 3.34e-15, 3.17e-15
+        },
+        {
+            3.7e-15, 1.16e-15, 3.54e-15, 1.19e-15, 4.53e-15, 4.93e-15
+        },
+        {
+            1.02e-15, 1.68e-15, 8.19e-16, 2.1e-15, 1.06e-15, 1.87e-15
+        }
+    };
+    static double q_next[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(q_next, 6);
+        planar_point_mass_integrate(integrate_q[i], integrate_v[i], integrate_dt[i], q_next);
+        count += wrong(q_next, integrate_q_next[i], integrate_q_next_tolerance[i], 6);
+        /* q_next over q */
+        spoil(shared, 6);
+        copy(shared, integrate_q[i], 6);
+        planar_point_mass_integrate(shared, integrate_v[i], integrate_dt[i], shared);
+        count += wrong(shared, integrate_q_next[i], integrate_q_next_tolerance[i], 6);
+        /* q_next over v */
+        spoil(shared, 6);
+        copy(shared, integrate_v[i], 6);
+        planar_point_mass_integrate(integrate_q[i], shared, integrate_dt[i], shared);
+        count += wrong(shared, integrate_q_next[i], integrate_q_next_tolerance[i], 6);
+        /* q_next over dt */
+        spoil(shared, 6);
+        copy(shared, integrate_dt[i], 1);
+        planar_point_mass_integrate(integrate_q[i], integrate_v[i], shared, shared);
+        count += wrong(shared, integrate_q_next[i], integrate_q_next_tolerance[i], 6);
+    }
+    return count;
+}
+
 /* 1 when the function passed. */
 static int report(const char *function, int states, int count)
 {
@@ -1462,7 +2207,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 16;
+    const int total = 26;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -1480,6 +2225,16 @@ int main(void)
     passed += report("interbody_forces", 3, test_interbody_forces());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
+    passed += report("bias_acceleration", 3, test_bias_acceleration());
+    passed += report("link_poses", 3, test_link_poses());
+    passed += report("center_of_mass", 3, test_center_of_mass());
+    passed += report("center_of_mass_jacobian", 3, test_center_of_mass_jacobian());
+    passed += report("kinetic_energy", 3, test_kinetic_energy());
+    passed += report("potential_energy", 3, test_potential_energy());
+    passed += report("centroidal_momentum", 3, test_centroidal_momentum());
+    passed += report("centroidal_momentum_matrix", 3, test_centroidal_momentum_matrix());
+    passed += report("centroidal_momentum_rate", 3, test_centroidal_momentum_rate());
+    passed += report("integrate", 3, test_integrate());
 #ifndef planar_point_mass_NO_STDIO
     (void)printf("%d passed, %d failed\n", passed, total - passed);
 #endif

@@ -2,7 +2,7 @@
  *
  * Results may alias arguments. Nothing is allocated, nothing is kept between calls.
  *
- * Vectors of six, and rows and columns of six (Lambda_inv, alpha, alpha_tip, F, J), have the angular part first, then the
+ * Vectors of six, and rows and columns of six (Lambda_inv, alpha, alpha_tip, F, J, Jdot_v, h, A_G, hdot), have the angular part first, then the
  * linear one; of a wrench the moment, then the force. Pinocchio has the linear part first.
  *
  * In the functions' files x_2_3 is component 3 of x of link 2: links, base to tip, and components count from 1;
@@ -140,6 +140,75 @@ void puma560_forward_kinematics(const double q[puma560_NQ], double R[9], double 
  *   J: angular rows first, axes of the base, at the frame's origin
  */
 void puma560_jacobian(const double q[puma560_NQ], double J[6*puma560_NV]);
+
+/* acceleration of the chosen frame that velocities alone cause, dJ/dt v
+ *   the frame: link6
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   Jdot_v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
+ */
+void puma560_bias_acceleration(const double q[puma560_NQ], const double v[puma560_NV], double Jdot_v[6]);
+
+/* poses of all links
+ *   q: joint positions (rad, m)
+ *   R_links: axes in the base, of the frame of every link that its joint moves
+ *   p_links: origins in the base of the same frames (m)
+ */
+void puma560_link_poses(const double q[puma560_NQ], double R_links[puma560_NB*3*3], double p_links[puma560_NB*3]);
+
+/* mass centre of the whole
+ *   q: joint positions (rad, m)
+ *   com: mass centre of all moving links in the base (m)
+ */
+void puma560_center_of_mass(const double q[puma560_NQ], double com[3]);
+
+/* velocity of the mass centre = Jcom(q) v
+ *   q: joint positions (rad, m)
+ *   Jcom: axes of the base
+ */
+void puma560_center_of_mass_jacobian(const double q[puma560_NQ], double Jcom[3*puma560_NV]);
+
+/* T = v^T M(q) v / 2
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   T: kinetic energy (J)
+ */
+void puma560_kinetic_energy(const double q[puma560_NQ], const double v[puma560_NV], double T[1]);
+
+/* potential energy of gravity
+ *   q: joint positions (rad, m)
+ *   U: energy of the moving links' weight (J); zero when their mass centre is at the base's origin
+ */
+void puma560_potential_energy(const double q[puma560_NQ], double U[1]);
+
+/* momentum of all moving links about their mass centre
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   h: angular (kg*m^2/s) first, then linear (kg*m/s), axes of the base, about the mass centre
+ */
+void puma560_centroidal_momentum(const double q[puma560_NQ], const double v[puma560_NV], double h[6]);
+
+/* h = A_G(q) v
+ *   q: joint positions (rad, m)
+ *   A_G: angular rows first, axes of the base, about the mass centre
+ */
+void puma560_centroidal_momentum_matrix(const double q[puma560_NQ], double A_G[6*puma560_NV]);
+
+/* dh/dt at (q, v, a): what the base and the surroundings exert, weight included
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   a: joint accelerations (rad/s^2, m/s^2)
+ *   hdot: moment (N*m) first, then force (N), axes of the base, about the mass centre
+ */
+void puma560_centroidal_momentum_rate(const double q[puma560_NQ], const double v[puma560_NV], const double a[puma560_NV], double hdot[6]);
+
+/* q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion stays as long as it was
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   dt: time step (s)
+ *   q_next: joint positions at the end of the step
+ */
+void puma560_integrate(const double q[puma560_NQ], const double v[puma560_NV], const double dt[1], double q_next[puma560_NQ]);
 
 #ifdef __cplusplus
 }

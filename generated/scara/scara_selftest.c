@@ -1314,6 +1314,722 @@ static int test_jacobian(void)
     return count;
 }
 
+static int test_bias_acceleration(void)
+{
+    static const double bias_acceleration_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double bias_acceleration_v[3][4] = {
+        {
+            1.900390625, 0.36328125, 1.76171875, -1.0517578125
+        },
+        {
+            -0.3037109375, 0.6533203125, 0.0966796875, 1.5380859375
+        },
+        {
+            0.6083984375, 1.818359375, 0.9619140625, -0.0673828125
+        }
+    };
+    static const double bias_acceleration_Jdot_v[3][6] = {
+        {
+            0.0, 0.0, 0.0, -1.9174876989474174, -0.7095314654217978, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, -0.05949449663846664, -0.01869041207791326, 0.0
+        },
+        {
+            0.0, 0.0, 0.0, 0.22225262791469919, -1.650254947681436, 0.0
+        }
+    };
+    static const double bias_acceleration_Jdot_v_tolerance[3][6] = {
+        {
+            3.18e-14, 3.18e-14, 3.18e-14, 8.33e-14, 8.33e-14, 8.33e-14
+        },
+        {
+            1.8e-14, 1.8e-14, 1.8e-14, 3.05e-14, 3.05e-14, 3.05e-14
+        },
+        {
+            1.8e-14, 1.8e-14, 1.8e-14, 4.28e-14, 4.28e-14, 4.28e-14
+        }
+    };
+    static double Jdot_v[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(Jdot_v, 6);
+        scara_bias_acceleration(bias_acceleration_q[i], bias_acceleration_v[i], Jdot_v);
+        count += wrong(Jdot_v, bias_acceleration_Jdot_v[i], bias_acceleration_Jdot_v_tolerance[i], 6);
+        /* Jdot_v over q */
+        spoil(shared, 6);
+        copy(shared, bias_acceleration_q[i], 4);
+        scara_bias_acceleration(shared, bias_acceleration_v[i], shared);
+        count += wrong(shared, bias_acceleration_Jdot_v[i], bias_acceleration_Jdot_v_tolerance[i], 6);
+        /* Jdot_v over v */
+        spoil(shared, 6);
+        copy(shared, bias_acceleration_v[i], 4);
+        scara_bias_acceleration(bias_acceleration_q[i], shared, shared);
+        count += wrong(shared, bias_acceleration_Jdot_v[i], bias_acceleration_Jdot_v_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_link_poses(void)
+{
+    static const double link_poses_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double link_poses_R_links[3][36] = {
+        {
+            0.9297904715318905, 0.36808922702043945, 0.0, -0.36808922702043945, 0.9297904715318905, 0.0, 0.0,
+            0.0, 1.0, 0.58628097044861, -0.8101077852297409, 0.0, 0.8101077852297409, 0.58628097044861, 0.0,
+            0.0, 0.0, 1.0, 0.58628097044861, 0.8101077852297409, 0.0, 0.8101077852297409, -0.58628097044861,
+            0.0, 0.0, 0.0, -1.0, -0.41259172756229423, -0.9109160588919055, 0.0, -0.9109160588919055,
+            0.41259172756229423, 0.0, 0.0, 0.0, -1.0
+        },
+        {
+            0.9954239502362889, -0.09555709966288278, 0.0, 0.09555709966288278, 0.9954239502362889, 0.0, 0.0,
+            0.0, 1.0, 0.8822225314345956, -0.4708326720068755, 0.0, 0.4708326720068755, 0.8822225314345956,
+            0.0, 0.0, 0.0, 1.0, 0.8822225314345956, 0.4708326720068755, 0.0, 0.4708326720068755,
+            -0.8822225314345956, 0.0, 0.0, 0.0, -1.0, 0.8546611794649528, 0.5191861595955499, 0.0,
+            0.5191861595955499, -0.8546611794649528, 0.0, 0.0, 0.0, -1.0
+        },
+        {
+            0.8490347804885953, -0.5283369583141831, 0.0, 0.5283369583141831, 0.8490347804885953, 0.0, 0.0,
+            0.0, 1.0, -0.20030048410959922, -0.9797345130521126, 0.0, 0.9797345130521126,
+            -0.20030048410959922, 0.0, 0.0, 0.0, 1.0, -0.20030048410959922, 0.9797345130521126, 0.0,
+            0.9797345130521126, 0.20030048410959922, 0.0, 0.0, 0.0, -1.0, 0.6805629554949912,
+            0.7326896093216572, 0.0, 0.7326896093216572, -0.6805629554949912, 0.0, 0.0, 0.0, -1.0
+        }
+    };
+    static const double link_poses_R_links_tolerance[3][36] = {
+        {
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15,
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15,
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15,
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15
+        },
+        {
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15,
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15,
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15,
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15
+        },
+        {
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15,
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15,
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15,
+            1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15, 1.78e-15
+        }
+    };
+    static const double link_poses_p_links[3][12] = {
+        {
+            0.0, 0.0, 0.0, 0.3021819032478644, -0.1196289987816428, 0.387, 0.46340917012123223,
+            0.10315064215653592, 0.387, 0.46340917012123223, 0.10315064215653592, 0.387
+        },
+        {
+            0.0, 0.0, 0.0, 0.32351278382679394, 0.031056057390436903, 0.387, 0.5661239799713077,
+            0.16053504219232767, 0.2610234375, 0.5661239799713077, 0.16053504219232767, 0.2610234375
+        },
+        {
+            0.0, 0.0, 0.0, 0.27593630365879346, 0.17170951145210953, 0.387, 0.22085367052865368,
+            0.4411365025414405, 0.2698125, 0.22085367052865368, 0.4411365025414405, 0.2698125
+        }
+    };
+    static const double link_poses_p_links_tolerance[3][12] = {
+        {
+            1.39e-15, 1.39e-15, 1.39e-15, 1.39e-15, 1.39e-15, 1.39e-15, 1.39e-15, 1.39e-15, 1.39e-15,
+            1.39e-15, 1.39e-15, 1.39e-15
+        },
+        {
+            1.44e-15, 1.44e-15, 1.44e-15, 1.44e-15, 1.44e-15, 1.44e-15, 1.44e-15, 1.44e-15, 1.44e-15,
+            1.44e-15, 1.44e-15, 1.44e-15
+        },
+        {
+            1.43e-15, 1.43e-15, 1.43e-15, 1.43e-15, 1.43e-15, 1.43e-15, 1.43e-15, 1.43e-15, 1.43e-15,
+            1.43e-15, 1.43e-15, 1.43e-15
+        }
+    };
+    static double R_links[36];
+    static double p_links[12];
+    static double shared[36];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(R_links, 36);
+        spoil(p_links, 12);
+        scara_link_poses(link_poses_q[i], R_links, p_links);
+        count += wrong(R_links, link_poses_R_links[i], link_poses_R_links_tolerance[i], 36);
+        count += wrong(p_links, link_poses_p_links[i], link_poses_p_links_tolerance[i], 12);
+        /* R_links over q */
+        spoil(shared, 36);
+        copy(shared, link_poses_q[i], 4);
+        scara_link_poses(shared, shared, p_links);
+        count += wrong(shared, link_poses_R_links[i], link_poses_R_links_tolerance[i], 36);
+        /* p_links over q */
+        spoil(shared, 36);
+        copy(shared, link_poses_q[i], 4);
+        scara_link_poses(shared, R_links, shared);
+        count += wrong(shared, link_poses_p_links[i], link_poses_p_links_tolerance[i], 12);
+    }
+    return count;
+}
+
+static int test_center_of_mass(void)
+{
+    static const double center_of_mass_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double center_of_mass_com[3][3] = {
+        {
+            0.27701994833382576, -0.020103111293051253, 0.39575
+        },
+        {
+            0.318450586665256, 0.06375422579341854, 0.3800029296875
+        },
+        {
+            0.1897389048909264, 0.21297806830449806, 0.3811015625
+        }
+    };
+    static const double center_of_mass_com_tolerance[3][3] = {
+        {
+            8.83e-16, 8.83e-16, 8.83e-16
+        },
+        {
+            9.21e-16, 9.21e-16, 9.21e-16
+        },
+        {
+            8.75e-16, 8.75e-16, 8.75e-16
+        }
+    };
+    static double com[3];
+    static double shared[4];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(com, 3);
+        scara_center_of_mass(center_of_mass_q[i], com);
+        count += wrong(com, center_of_mass_com[i], center_of_mass_com_tolerance[i], 3);
+        /* com over q */
+        spoil(shared, 4);
+        copy(shared, center_of_mass_q[i], 4);
+        scara_center_of_mass(shared, shared);
+        count += wrong(shared, center_of_mass_com[i], center_of_mass_com_tolerance[i], 3);
+    }
+    return count;
+}
+
+static int test_center_of_mass_jacobian(void)
+{
+    static const double center_of_mass_jacobian_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double center_of_mass_jacobian_Jcom[3][12] = {
+        {
+            0.020103111293051253, -0.06961863779318085, 0.0, 0.0, 0.27701994833382576, 0.05038352089792743,
+            0.0, 0.0, 0.0, 0.0, -0.125, 0.0
+        },
+        {
+            -0.06375422579341854, -0.04046218275059086, 0.0, 0.0, 0.318450586665256, 0.07581599879516056, 0.0,
+            0.0, 0.0, 0.0, -0.125, 0.0
+        },
+        {
+            -0.21297806830449806, -0.08419593471541592, 0.0, 0.0, 0.1897389048909264, -0.017213322853168685,
+            0.0, 0.0, 0.0, 0.0, -0.125, 0.0
+        }
+    };
+    static const double center_of_mass_jacobian_Jcom_tolerance[3][12] = {
+        {
+            8.83e-16, 1.56e-16, 2.23e-16, 1.12e-18, 8.83e-16, 1.56e-16, 2.23e-16, 1.12e-18, 8.83e-16,
+            1.56e-16, 2.23e-16, 1.12e-18
+        },
+        {
+            9.21e-16, 1.55e-16, 2.23e-16, 1.12e-18, 9.21e-16, 1.55e-16, 2.23e-16, 1.12e-18, 9.21e-16,
+            1.55e-16, 2.23e-16, 1.12e-18
+        },
+        {
+            8.75e-16, 1.55e-16, 2.23e-16, 1.12e-18, 8.75e-16, 1.55e-16, 2.23e-16, 1.12e-18, 8.75e-16,
+            1.55e-16, 2.23e-16, 1.12e-18
+        }
+    };
+    static double Jcom[12];
+    static double shared[12];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(Jcom, 12);
+        scara_center_of_mass_jacobian(center_of_mass_jacobian_q[i], Jcom);
+        count += wrong(Jcom, center_of_mass_jacobian_Jcom[i], center_of_mass_jacobian_Jcom_tolerance[i], 12);
+        /* Jcom over q */
+        spoil(shared, 12);
+        copy(shared, center_of_mass_jacobian_q[i], 4);
+        scara_center_of_mass_jacobian(shared, shared);
+        count += wrong(shared, center_of_mass_jacobian_Jcom[i], center_of_mass_jacobian_Jcom_tolerance[i], 12);
+    }
+    return count;
+}
+
+static int test_kinetic_energy(void)
+{
+    static const double kinetic_energy_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double kinetic_energy_v[3][4] = {
+        {
+            1.900390625, 0.36328125, 1.76171875, -1.0517578125
+        },
+        {
+            -0.3037109375, 0.6533203125, 0.0966796875, 1.5380859375
+        },
+        {
+            0.6083984375, 1.818359375, 0.9619140625, -0.0673828125
+        }
+    };
+    static const double kinetic_energy_T[3][1] = {
+        {
+            6.456305392674275
+        },
+        {
+            0.03779932463398873
+        },
+        {
+            2.2948661458214525
+        }
+    };
+    static const double kinetic_energy_T_tolerance[3][1] = {
+        {
+            3.98e-14
+        },
+        {
+            1.41e-15
+        },
+        {
+            1.21e-14
+        }
+    };
+    static double T[1];
+    static double shared[4];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(T, 1);
+        scara_kinetic_energy(kinetic_energy_q[i], kinetic_energy_v[i], T);
+        count += wrong(T, kinetic_energy_T[i], kinetic_energy_T_tolerance[i], 1);
+        /* T over q */
+        spoil(shared, 4);
+        copy(shared, kinetic_energy_q[i], 4);
+        scara_kinetic_energy(shared, kinetic_energy_v[i], shared);
+        count += wrong(shared, kinetic_energy_T[i], kinetic_energy_T_tolerance[i], 1);
+        /* T over v */
+        spoil(shared, 4);
+        copy(shared, kinetic_energy_v[i], 4);
+        scara_kinetic_energy(kinetic_energy_q[i], shared, shared);
+        count += wrong(shared, kinetic_energy_T[i], kinetic_energy_T_tolerance[i], 1);
+    }
+    return count;
+}
+
+static int test_potential_energy(void)
+{
+    static const double potential_energy_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double potential_energy_U[3][1] = {
+        {
+            62.11692
+        },
+        {
+            59.64525984375
+        },
+        {
+            59.81770125
+        }
+    };
+    static const double potential_energy_U_tolerance[3][1] = {
+        {
+            1.22e-13
+        },
+        {
+            1.27e-13
+        },
+        {
+            1.21e-13
+        }
+    };
+    static double U[1];
+    static double shared[4];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(U, 1);
+        scara_potential_energy(potential_energy_q[i], U);
+        count += wrong(U, potential_energy_U[i], potential_energy_U_tolerance[i], 1);
+        /* U over q */
+        spoil(shared, 4);
+        copy(shared, potential_energy_q[i], 4);
+        scara_potential_energy(shared, shared);
+        count += wrong(shared, potential_energy_U[i], potential_energy_U_tolerance[i], 1);
+    }
+    return count;
+}
+
+static int test_centroidal_momentum(void)
+{
+    static const double centroidal_momentum_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double centroidal_momentum_v[3][4] = {
+        {
+            1.900390625, 0.36328125, 1.76171875, -1.0517578125
+        },
+        {
+            -0.3037109375, 0.6533203125, 0.0966796875, 1.5380859375
+        },
+        {
+            0.6083984375, 1.818359375, 0.9619140625, -0.0673828125
+        }
+    };
+    static const double centroidal_momentum_h[3][6] = {
+        {
+            -0.48950406671901614, 0.6161488618900054, 0.9328418474099577, 0.20660189558147593,
+            8.715992019244593, -3.5234375
+        },
+        {
+            -0.014935108120198387, 0.051110090618606906, 0.01389396023077488, -0.1131505630998769,
+            -0.7549567071708156, -0.193359375
+        },
+        {
+            -0.44364974144476216, 0.10474684078753108, 0.7150142445732125, -4.52278385927823,
+            1.3461895405382354, -1.923828125
+        }
+    };
+    static const double centroidal_momentum_h_tolerance[3][6] = {
+        {
+            7.12e-14, 7.12e-14, 7.12e-14, 6.81e-14, 6.81e-14, 6.81e-14
+        },
+        {
+            1.43e-14, 1.43e-14, 1.43e-14, 1.3e-14, 1.3e-14, 1.3e-14
+        },
+        {
+            3.44e-14, 3.44e-14, 3.44e-14, 3.29e-14, 3.29e-14, 3.29e-14
+        }
+    };
+    static double h[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(h, 6);
+        scara_centroidal_momentum(centroidal_momentum_q[i], centroidal_momentum_v[i], h);
+        count += wrong(h, centroidal_momentum_h[i], centroidal_momentum_h_tolerance[i], 6);
+        /* h over q */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_q[i], 4);
+        scara_centroidal_momentum(shared, centroidal_momentum_v[i], shared);
+        count += wrong(shared, centroidal_momentum_h[i], centroidal_momentum_h_tolerance[i], 6);
+        /* h over v */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_v[i], 4);
+        scara_centroidal_momentum(centroidal_momentum_q[i], shared, shared);
+        count += wrong(shared, centroidal_momentum_h[i], centroidal_momentum_h_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_centroidal_momentum_matrix(void)
+{
+    static const double centroidal_momentum_matrix_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double centroidal_momentum_matrix_A_G[3][24] = {
+        {
+            -0.026094491050236902, -0.01551812443656165, -0.24650750689917436, 0.0, -0.017255525482942204,
+            -0.021442540440299702, 0.37277844357481293, 0.0, 0.44782107991219355, 0.22460975870609678, 0.0,
+            -0.0002, 0.32164978068882005, -1.1138982046908936, 0.0, 0.0, 4.432319173341212,
+            0.8061363343668388, 0.0, 0.0, 0.0, 0.0, -2.0, 0.0
+        },
+        {
+            0.02772781035996657, 0.01867324357825181, -0.19356163279781824, 0.0, 0.010834914835909122,
+            0.009965709167149433, 0.4953467866121034, 0.0, 0.5989207630878075, 0.30015960029390376, 0.0,
+            -0.0002, -1.0200676126946966, -0.6473949240094538, 0.0, 0.0, 5.095209386644096, 1.213055980722569,
+            0.0, 0.0, 0.0, 0.0, -2.0, 0.0
+        },
+        {
+            0.00293645600706051, -0.0035739161573891476, -0.45631686847388486, 0.0, 0.02153245223111144,
+            0.017481180945288232, 0.062229531275454525, 0.0, 0.4703081345755918, 0.2358532860377959, 0.0,
+            -0.0002, -3.407649092871969, -1.3471349554466547, 0.0, 0.0, 3.0358224782548224,
+            -0.27541316565069895, 0.0, 0.0, 0.0, 0.0, -2.0, 0.0
+        }
+    };
+    static const double centroidal_momentum_matrix_A_G_tolerance[3][24] = {
+        {
+            2.52e-14, 4.94e-15, 7.11e-15, 3.56e-17, 2.52e-14, 4.94e-15, 7.11e-15, 3.56e-17, 2.52e-14,
+            4.94e-15, 7.11e-15, 3.56e-17, 2.47e-14, 4.36e-15, 6.22e-15, 3.11e-17, 2.47e-14, 4.36e-15,
+            6.22e-15, 3.11e-17, 2.47e-14, 4.36e-15, 6.22e-15, 3.11e-17
+        },
+        {
+            2.74e-14, 5.14e-15, 7.32e-15, 3.72e-17, 2.74e-14, 5.14e-15, 7.32e-15, 3.72e-17, 2.74e-14,
+            5.14e-15, 7.32e-15, 3.72e-17, 2.58e-14, 4.34e-15, 6.22e-15, 3.11e-17, 2.58e-14, 4.34e-15,
+            6.22e-15, 3.11e-17, 2.58e-14, 4.34e-15, 6.22e-15, 3.11e-17
+        },
+        {
+            2.46e-14, 4.78e-15, 6.7e-15, 3.39e-17, 2.46e-14, 4.78e-15, 6.7e-15, 3.39e-17, 2.46e-14, 4.78e-15,
+            6.7e-15, 3.39e-17, 2.45e-14, 4.33e-15, 6.22e-15, 3.11e-17, 2.45e-14, 4.33e-15, 6.22e-15, 3.11e-17,
+            2.45e-14, 4.33e-15, 6.22e-15, 3.11e-17
+        }
+    };
+    static double A_G[24];
+    static double shared[24];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(A_G, 24);
+        scara_centroidal_momentum_matrix(centroidal_momentum_matrix_q[i], A_G);
+        count += wrong(A_G, centroidal_momentum_matrix_A_G[i], centroidal_momentum_matrix_A_G_tolerance[i], 24);
+        /* A_G over q */
+        spoil(shared, 24);
+        copy(shared, centroidal_momentum_matrix_q[i], 4);
+        scara_centroidal_momentum_matrix(shared, shared);
+        count += wrong(shared, centroidal_momentum_matrix_A_G[i], centroidal_momentum_matrix_A_G_tolerance[i], 24);
+    }
+    return count;
+}
+
+static int test_centroidal_momentum_rate(void)
+{
+    static const double centroidal_momentum_rate_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double centroidal_momentum_rate_v[3][4] = {
+        {
+            1.900390625, 0.36328125, 1.76171875, -1.0517578125
+        },
+        {
+            -0.3037109375, 0.6533203125, 0.0966796875, 1.5380859375
+        },
+        {
+            0.6083984375, 1.818359375, 0.9619140625, -0.0673828125
+        }
+    };
+    static const double centroidal_momentum_rate_a[3][4] = {
+        {
+            -0.658203125, 1.94140625, -0.056640625, 1.7490234375
+        },
+        {
+            0.1376953125, -0.9228515625, 0.5009765625, 1.4326171875
+        },
+        {
+            -0.18359375, -0.2138671875, -0.0673828125, -0.52734375
+        }
+    };
+    static const double centroidal_momentum_rate_hdot[3][6] = {
+        {
+            0.09576557912667347, -0.16909996361365515, -0.022814874678987986, -19.600955198669777,
+            -1.8757175930525851, 0.11328125
+        },
+        {
+            -0.11168273564745278, 0.243569742593036, -0.19610837161297107, -0.0493680843480169,
+            -0.5313885665011094, -1.001953125
+        },
+        {
+            -0.07347578782454658, -0.030522610745409504, -0.7148172061078377, 1.3100320104194114,
+            -9.194637249899337, 0.134765625
+        }
+    };
+    static const double centroidal_momentum_rate_hdot_tolerance[3][6] = {
+        {
+            3.93e-13, 3.93e-13, 3.93e-13, 3.73e-13, 3.73e-13, 3.73e-13
+        },
+        {
+            4.5e-14, 4.5e-14, 4.5e-14, 3.96e-14, 3.96e-14, 3.96e-14
+        },
+        {
+            1.69e-13, 1.69e-13, 1.69e-13, 1.58e-13, 1.58e-13, 1.58e-13
+        }
+    };
+    static double hdot[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(hdot, 6);
+        scara_centroidal_momentum_rate(centroidal_momentum_rate_q[i], centroidal_momentum_rate_v[i], centroidal_momentum_rate_a[i], hdot);
+        count += wrong(hdot, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+        /* hdot over q */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_rate_q[i], 4);
+        scara_centroidal_momentum_rate(shared, centroidal_momentum_rate_v[i], centroidal_momentum_rate_a[i], shared);
+        count += wrong(shared, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+        /* hdot over v */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_rate_v[i], 4);
+        scara_centroidal_momentum_rate(centroidal_momentum_rate_q[i], shared, centroidal_momentum_rate_a[i], shared);
+        count += wrong(shared, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+        /* hdot over a */
+        spoil(shared, 6);
+        copy(shared, centroidal_momentum_rate_a[i], 4);
+        scara_centroidal_momentum_rate(centroidal_momentum_rate_q[i], centroidal_momentum_rate_v[i], shared, shared);
+        count += wrong(shared, centroidal_momentum_rate_hdot[i], centroidal_momentum_rate_hdot_tolerance[i], 6);
+    }
+    return count;
+}
+
+static int test_integrate(void)
+{
+    static const double integrate_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double integrate_v[3][4] = {
+        {
+            1.900390625, 0.36328125, 1.76171875, -1.0517578125
+        },
+        {
+            -0.3037109375, 0.6533203125, 0.0966796875, 1.5380859375
+        },
+        {
+            0.6083984375, 1.818359375, 0.9619140625, -0.0673828125
+        }
+    };
+    static const double integrate_dt[3][1] = {
+        {
+            0.1005859375
+        },
+        {
+            1.9560546875
+        },
+        {
+            -0.087890625
+        }
+    };
+    static const double integrate_q_next[3][4] = {
+        {
+            -0.18580055236816406, 1.3578300476074219, 0.17720413208007812, 2.8346376419067383
+        },
+        {
+            -0.49837207794189453, 1.6724615097045898, 0.31508731842041016, 2.952916145324707
+        },
+        {
+            0.5031681060791016, 1.0560035705566406, 0.03264427185058594, 0.9561176300048828
+        }
+    };
+    static const double integrate_q_next_tolerance[3][4] = {
+        {
+            6.31e-16, 1.51e-15, 1.97e-16, 3.39e-15
+        },
+        {
+            7.66e-16, 1.86e-15, 3.5e-16, 3.41e-15
+        },
+        {
+            6.78e-16, 1.53e-15, 2.24e-16, 1.07e-15
+        }
+    };
+    static double q_next[4];
+    static double shared[4];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(q_next, 4);
+        scara_integrate(integrate_q[i], integrate_v[i], integrate_dt[i], q_next);
+        count += wrong(q_next, integrate_q_next[i], integrate_q_next_tolerance[i], 4);
+        /* q_next over q */
+        spoil(shared, 4);
+        copy(shared, integrate_q[i], 4);
+        scara_integrate(shared, integrate_v[i], integrate_dt[i], shared);
+        count += wrong(shared, integrate_q_next[i], integrate_q_next_tolerance[i], 4);
+        /* q_next over v */
+        spoil(shared, 4);
+        copy(shared, integrate_v[i], 4);
+        scara_integrate(integrate_q[i], shared, integrate_dt[i], shared);
+        count += wrong(shared, integrate_q_next[i], integrate_q_next_tolerance[i], 4);
+        /* q_next over dt */
+        spoil(shared, 4);
+        copy(shared, integrate_dt[i], 1);
+        scara_integrate(integrate_q[i], integrate_v[i], shared, shared);
+        count += wrong(shared, integrate_q_next[i], integrate_q_next_tolerance[i], 4);
+    }
+    return count;
+}
+
 /* 1 when the function passed. */
 static int report(const char *function, int states, int count)
 {
@@ -1332,7 +2048,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 16;
+    const int total = 26;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -1350,6 +2066,16 @@ int main(void)
     passed += report("interbody_forces", 3, test_interbody_forces());
     passed += report("forward_kinematics", 3, test_forward_kinematics());
     passed += report("jacobian", 3, test_jacobian());
+    passed += report("bias_acceleration", 3, test_bias_acceleration());
+    passed += report("link_poses", 3, test_link_poses());
+    passed += report("center_of_mass", 3, test_center_of_mass());
+    passed += report("center_of_mass_jacobian", 3, test_center_of_mass_jacobian());
+    passed += report("kinetic_energy", 3, test_kinetic_energy());
+    passed += report("potential_energy", 3, test_potential_energy());
+    passed += report("centroidal_momentum", 3, test_centroidal_momentum());
+    passed += report("centroidal_momentum_matrix", 3, test_centroidal_momentum_matrix());
+    passed += report("centroidal_momentum_rate", 3, test_centroidal_momentum_rate());
+    passed += report("integrate", 3, test_integrate());
 #ifndef scara_NO_STDIO
     (void)printf("%d passed, %d failed\n", passed, total - passed);
 #endif

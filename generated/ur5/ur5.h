@@ -2,7 +2,7 @@
  *
  * Results may alias arguments. Nothing is allocated, nothing is kept between calls.
  *
- * Vectors of six, and rows and columns of six (Lambda_inv, alpha, alpha_tip, F, J), have the angular part first, then the
+ * Vectors of six, and rows and columns of six (Lambda_inv, alpha, alpha_tip, F, J, Jdot_v, h, A_G, hdot), have the angular part first, then the
  * linear one; of a wrench the moment, then the force. Pinocchio has the linear part first.
  *
  * In the functions' files x_2_3 is component 3 of x of link 2: links, base to tip, and components count from 1;
@@ -140,6 +140,75 @@ void ur5_forward_kinematics(const double q[ur5_NQ], double R[9], double p[3]);
  *   J: angular rows first, axes of the base, at the frame's origin
  */
 void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV]);
+
+/* acceleration of the chosen frame that velocities alone cause, dJ/dt v
+ *   the frame: tool0
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   Jdot_v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
+ */
+void ur5_bias_acceleration(const double q[ur5_NQ], const double v[ur5_NV], double Jdot_v[6]);
+
+/* poses of all links
+ *   q: joint positions (rad, m)
+ *   R_links: axes in the base, of the frame of every link that its joint moves
+ *   p_links: origins in the base of the same frames (m)
+ */
+void ur5_link_poses(const double q[ur5_NQ], double R_links[ur5_NB*3*3], double p_links[ur5_NB*3]);
+
+/* mass centre of the whole
+ *   q: joint positions (rad, m)
+ *   com: mass centre of all moving links in the base (m)
+ */
+void ur5_center_of_mass(const double q[ur5_NQ], double com[3]);
+
+/* velocity of the mass centre = Jcom(q) v
+ *   q: joint positions (rad, m)
+ *   Jcom: axes of the base
+ */
+void ur5_center_of_mass_jacobian(const double q[ur5_NQ], double Jcom[3*ur5_NV]);
+
+/* T = v^T M(q) v / 2
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   T: kinetic energy (J)
+ */
+void ur5_kinetic_energy(const double q[ur5_NQ], const double v[ur5_NV], double T[1]);
+
+/* potential energy of gravity
+ *   q: joint positions (rad, m)
+ *   U: energy of the moving links' weight (J); zero when their mass centre is at the base's origin
+ */
+void ur5_potential_energy(const double q[ur5_NQ], double U[1]);
+
+/* momentum of all moving links about their mass centre
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   h: angular (kg*m^2/s) first, then linear (kg*m/s), axes of the base, about the mass centre
+ */
+void ur5_centroidal_momentum(const double q[ur5_NQ], const double v[ur5_NV], double h[6]);
+
+/* h = A_G(q) v
+ *   q: joint positions (rad, m)
+ *   A_G: angular rows first, axes of the base, about the mass centre
+ */
+void ur5_centroidal_momentum_matrix(const double q[ur5_NQ], double A_G[6*ur5_NV]);
+
+/* dh/dt at (q, v, a): what the base and the surroundings exert, weight included
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   a: joint accelerations (rad/s^2, m/s^2)
+ *   hdot: moment (N*m) first, then force (N), axes of the base, about the mass centre
+ */
+void ur5_centroidal_momentum_rate(const double q[ur5_NQ], const double v[ur5_NV], const double a[ur5_NV], double hdot[6]);
+
+/* q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion stays as long as it was
+ *   q: joint positions (rad, m)
+ *   v: joint velocities (rad/s, m/s)
+ *   dt: time step (s)
+ *   q_next: joint positions at the end of the step
+ */
+void ur5_integrate(const double q[ur5_NQ], const double v[ur5_NV], const double dt[1], double q_next[ur5_NQ]);
 
 #ifdef __cplusplus
 }

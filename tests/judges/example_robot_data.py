@@ -5,13 +5,15 @@ multiples of π/2 to 17 digits, and parses that itself. And with snapping off: t
 the Programs that `generate` prints when it is told nothing, each function by the method that it chooses, over NumPy arrays of
 states; the other side is `tests.judges.pinocchio_answers`.
 
-    python -m tests.judges.example_robot_data                      prints the table
+    python -m tests.judges.example_robot_data                      prints the table of the functions of the dynamics
+    python -m tests.judges.example_robot_data --table whole        that of what is said of the whole mechanism
+    python -m tests.judges.example_robot_data --table free         the same and more, of each with a base that floats
     python -m tests.judges.example_robot_data --write --jobs 4     rewrites tests/judges/example_robot_data.md
     python -m tests.judges.example_robot_data --only panda -v      some files, and what is being done
     python -m tests.judges.example_robot_data --reference          the numeric reference in place of the Programs
 
-The whole takes an hour and more. What is judged stands in build/judge/, a line a file, and is not judged again while the file,
-symgen and this judge are what they were; `--fresh` starts over.
+The table of the dynamics takes an hour and more. What is judged stands in build/judge/, a line a file, and is not judged again
+while the file, symgen and this judge are what they were; `--fresh` starts over.
 """
 
 from __future__ import annotations
@@ -47,7 +49,6 @@ from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
 from tests.judges.pinocchio_answers import ERRORS, Word, read
 
-TABLE = Path(__file__).with_suffix(".md")
 ROOT = Path(__file__).parents[2]
 PARTIAL = ROOT / "build" / "judge"
 STATES = 6
@@ -57,6 +58,30 @@ BOUND = 1e-11
 HEADINGS = dict(zip(FUNCTIONS, ("ID", "FD", "bias", "gravity", "M", "M+c", "M⁻¹", "M⁻¹b", "det", "ln det", "grad", "Λ⁻¹", "links",
                                 "joints' F", "FK", "J", "J̇v", "poses", "com", "Jcom", "T", "U", "h", "A_G", "ḣ", "q ⊕ v dt"),
                     strict=True))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Which functions are judged in one table, on which base, and what errors are relative to besides the largest entry."""
+
+    functions: tuple[str, ...]
+    base: str
+    relative: tuple[str, ...]
+
+
+_SOLVED = (
+    "what solves with M by its backward error, as |Ma + c − tau| / (|M||a| + |c| + |tau|) with Pinocchio's M and c; what is",
+    "made from M⁻¹ by what a change of M by one part in itself does to it (`tests/judges/pinocchio_answers.py`).",
+)
+_WHOLE = (
+    "poses and centres to 1 m where that is more, energies and momenta by what they are sums of, J̇v and ḣ by the squares of",
+    "velocities at their levers (`tests/judges/pinocchio_answers.py`). Of a quaternion q and −q are one.",
+)
+TABLES = {
+    "dynamics": Table(tuple(HEADINGS)[:16], "fixed", _SOLVED),
+    "whole": Table(tuple(HEADINGS)[16:], "fixed", _WHOLE),
+    "free": Table(("inverse_dynamics", "forward_dynamics", "mass_matrix", *tuple(HEADINGS)[16:]), "free", (*_SOLVED, *_WHOLE)),
+}
 QUICK = {"inverse_dynamics": "newton_euler", "mass_matrix": "composite_body", "bias_force": "newton_euler",
          "gravity_force": "newton_euler", "forward_dynamics": "riccati", "forward_kinematics": "kinematics",
          "jacobian": "kinematics"}
@@ -115,11 +140,16 @@ class Verdict:
 
 # -- our side ----------------------------------------------------------------------------------------------------------------
 
-def by_default(mechanism: Mechanism, say: Say) -> Answers:
-    """What `symgen generate` prints when it is told nothing but the robot."""
+def committed(which: str) -> Path:
+    """Where a table of TABLES stands."""
+    return Path(__file__).with_name("example_robot_data" + f"_{which}" * (which != "dynamics") + ".md")
+
+
+def by_default(mechanism: Mechanism, say: Say, wanted: Iterable[str] = FUNCTIONS) -> Answers:
+    """What `symgen generate` prints, of the functions wanted, when it is told nothing but the robot."""
     chosen = making.requested(mechanism, None)
-    found = Answers(left_out={name: _why(mechanism, name) for name in FUNCTIONS if name not in chosen})
-    for name, method in chosen.items():
+    found = Answers(left_out={name: _why(mechanism, name) for name in wanted if name not in chosen})
+    for name, method in ((name, chosen[name]) for name in wanted if name in chosen):
         say(f"deriving {name}")
         try:
             made = making.program(mechanism, name, method)
@@ -143,16 +173,16 @@ def by_named(mechanism: Mechanism, say: Say) -> Answers:
     return Answers({name: in_machine_reals(program) for name, program in made.items()}, chosen, left_out)
 
 
-def by_reference(mechanism: Mechanism, say: Say, all_to: int = 1000) -> Answers:
+def by_reference(mechanism: Mechanism, say: Say, all_to: int = 1000, wanted: Iterable[str] = FUNCTIONS) -> Answers:
     """The reference, in float64: what tells a wrong harness from a wrong Program. Beyond `all_to` joints: of QUICK."""
     reference = Reference(mechanism, frame=tip(mechanism))
-    left_out = {name: _why(mechanism, name) for name in FUNCTIONS if making.refusal(mechanism, name, None) is not None}
+    left_out = {name: _why(mechanism, name) for name in wanted if making.refusal(mechanism, name, None) is not None}
 
     def run(name: str, states: dict[str, Array]) -> Mapping[str, Array]:
         return reference.evaluate(name, {array.name: states[array.name] for array in FUNCTIONS[name].arguments})
 
-    wanted = FUNCTIONS if mechanism.nv <= all_to else QUICK
-    return Answers({name: partial(run, name) for name in wanted if name not in left_out}, {}, left_out)
+    few = wanted if mechanism.nv <= all_to else QUICK
+    return Answers({name: partial(run, name) for name in few if name not in left_out}, {}, left_out)
 
 
 # -- one file ----------------------------------------------------------------------------------------------------------------
@@ -196,7 +226,7 @@ def compare(mechanism: Mechanism, text: str, ours: Answers, say: Say) -> dict[st
     return errors
 
 
-def judge(path: Path, ours: Ours = by_default, raw_to: int = 1000, say: Say = lambda what: None) -> Verdict:
+def judge(path: Path, ours: Ours = by_default, raw_to: int = 1000, say: Say = lambda what: None, base: str = "fixed") -> Verdict:
     """The verdict on one file; with angles unsnapped as well up to `raw_to` joints. What goes wrong is a failure in it."""
     import pinocchio
 
@@ -204,7 +234,7 @@ def judge(path: Path, ours: Ours = by_default, raw_to: int = 1000, say: Say = la
     start = time.perf_counter()
     text = path.read_text(encoding="utf-8")
     try:
-        verdict.nv = pinocchio.buildModelFromXML(text).nv
+        verdict.nv = pinocchio.buildModelFromXML(text, *[pinocchio.JointModelFreeFlyer()] * (base == "free")).nv
     except (ValueError, RuntimeError) as error:
         verdict.reason = "Pinocchio does not load it: " + (str(error).strip().splitlines() or ["no reason given"])[-1].strip()
         return verdict
@@ -212,14 +242,15 @@ def judge(path: Path, ours: Ours = by_default, raw_to: int = 1000, say: Say = la
         verdict.reason = "no joint moves"
         return verdict
     try:
-        mechanism = symgen.load(path)
+        mechanism = symgen.load(path, base=base)
         moves = [float(move) for note in mechanism.notes for move in re.findall(r"moved by (\S+) rad", note.text)]
         verdict.moved = max(moves, default=0.0)
         verdict.snaps = sum(note.kind == "snap" for note in mechanism.notes)
         verdict.as_snapped = _judged(mechanism, snapped_text(text), ours, verdict, say)
         verdict.raw = dict(verdict.as_snapped)
         if verdict.snaps and verdict.nv <= raw_to:
-            verdict.raw = _judged(symgen.load(path, snap="off"), text, ours, verdict, lambda what: say(f"{what}, unsnapped"))
+            unsnapped = symgen.load(path, snap="off", base=base)
+            verdict.raw = _judged(unsnapped, text, ours, verdict, lambda what: say(f"{what}, unsnapped"))
     except (SymgenError, AssertionError, np.linalg.LinAlgError) as error:
         verdict.failed.append(f"{type(error).__name__}: {error}")
     verdict.seconds = time.perf_counter() - start
@@ -239,32 +270,34 @@ def _judged(mechanism: Mechanism, text: str, ours: Ours, verdict: Verdict, say: 
 
 # -- all files ---------------------------------------------------------------------------------------------------------------
 
-def table(verdicts: list[Verdict], reference: bool = False) -> str:
+def table(verdicts: list[Verdict], which: str = "dynamics", reference: bool = False) -> str:
     """Markdown: one line a file, errors rounded up to one digit."""
+    names = TABLES[which].functions
     judged = [v for v in verdicts if v.judged]
     ours = "symgen's reference" if reference else "what `symgen generate` gives by default, by the methods that it chooses"
+    counted = "joints" if TABLES[which].base == "fixed" else "degrees of freedom"
     lines = [
-        "# Pinocchio's word on the URDFs of example-robot-data",
+        "# Pinocchio's word on the URDFs of example-robot-data" + " with a base that floats" * (TABLES[which].base == "free"),
         "",
         "Written by `make judge` (`python -m tests.judges.example_robot_data --write`); not edited by hand. Judged is",
         f"{ours}. Errors are the largest",
         f"over {STATES} states, relative to the largest entry of Pinocchio's answer (to the weight at 1 m where gravity is 0);",
-        "what solves with M by its backward error, as |Ma + c − tau| / (|M||a| + |c| + |tau|) with Pinocchio's M and c; what is",
-        "made from M⁻¹ by what a change of M by one part in itself does to it (`tests/judges/pinocchio_answers.py`). The judge",
-        "reads the text as snapped; *raw* is the largest of the same errors, of all functions, with `--snap off` against the",
-        f"file as it is. A – is left out, for the reason in the remark. The bound is {BOUND:.0e} everywhere.",
+        *TABLES[which].relative,
+        "The judge reads the text as snapped; *raw* is the largest of the same errors, of all functions of this table, with",
+        f"`--snap off` against the file as it is. A – is left out, for the reason in the remark. The bound is {BOUND:.0e}",
+        "everywhere.",
         "",
         f"{len(judged)} of {len(verdicts)} files have a joint and are loaded by Pinocchio; {sum(v.passed for v in verdicts)} of "
         f"{len(verdicts)} pass.",
         "",
-        "| file | joints | snapped tokens | " + " | ".join(HEADINGS.values()) + " | raw | remark |",
-        "|---|---|---|" + "---|" * (len(HEADINGS) + 2),
+        " | ".join(["| file", counted, "snapped tokens", *(HEADINGS[name] for name in names), "raw", "remark |"]),
+        "|---|---|---|" + "---|" * (len(names) + 2),
     ]
     for v in verdicts:
-        cells = [_rounded(v.as_snapped[name]) if name in v.as_snapped else "–" for name in HEADINGS]
+        cells = [_rounded(v.as_snapped[name]) if name in v.as_snapped else "–" for name in names]
         raw = _rounded(max(v.raw.values())) if v.raw else "–"
         lines.append(f"| {v.file} | {v.nv} | {_snaps(v)} | {' | '.join(cells)} | {raw} | {_remark(v)} |")
-    chosen = {name: Counter(v.methods[name] for v in judged if name in v.methods) for name in HEADINGS}
+    chosen = {name: Counter(v.methods[name] for v in judged if name in v.methods) for name in names}
     lines += ["", "| function | methods chosen, by how many files |", "|---|---|"]
     for name, counts in chosen.items():
         listed = ", ".join(f"`{method}` {count}" for method, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
@@ -310,9 +343,9 @@ def known(book: Path, prints: Mapping[str, str]) -> dict[str, Verdict]:
     return found
 
 
-def elsewhere(path: Path, reference: bool, verbose: bool) -> Verdict:
+def elsewhere(path: Path, which: str, reference: bool, verbose: bool) -> Verdict:
     """`judge` in a process of its own, so that one that is killed is one failure and no more."""
-    words = [sys.executable, "-m", "tests.judges.example_robot_data", "--one", str(path)]
+    words = [sys.executable, "-m", "tests.judges.example_robot_data", "--one", str(path), "--table", which]
     words += ["--reference"] * reference + ["-v"] * verbose
     start = time.perf_counter()
     errors = None if verbose else subprocess.PIPE
@@ -327,7 +360,8 @@ def elsewhere(path: Path, reference: bool, verbose: bool) -> Verdict:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Pinocchio judges what symgen gives for the URDFs of example-robot-data")
-    parser.add_argument("--write", action="store_true", help=f"rewrite {TABLE.name}; with all files only")
+    parser.add_argument("--write", action="store_true", help="rewrite the committed table; with all files only")
+    parser.add_argument("--table", choices=TABLES, default="dynamics", help="the functions that are judged (default: dynamics)")
     parser.add_argument("--reference", action="store_true", help="judge the numeric reference in place of the Programs")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes at once (default 1)")
     parser.add_argument("--only", default="", metavar="TEXT", help="the files whose path has TEXT in it; repeat with commas")
@@ -335,7 +369,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="say each function as it is derived and judged")
     parser.add_argument("--one", metavar="FILE", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    ours = by_reference if options.reference else by_default
+    ours: Ours = partial(by_reference if options.reference else by_default, wanted=TABLES[options.table].functions)
     if options.one:
         path = Path(options.one)
 
@@ -343,13 +377,13 @@ def main(arguments: list[str] | None = None) -> int:
             if options.verbose:
                 print(f"{short(path)}: {what}", file=sys.stderr, flush=True)
 
-        print(json.dumps(asdict(judge(path, ours, say=say))))
+        print(json.dumps(asdict(judge(path, ours, say=say, base=TABLES[options.table].base))))
         return 0
     if options.write and (options.only or options.reference):
         parser.error("--write is for all files and for what symgen generates; leave out --only and --reference")
     paths = [path for path in files() if any(text in short(path) for text in options.only.split(","))]
     PARTIAL.mkdir(parents=True, exist_ok=True)
-    book = PARTIAL / ("reference.jsonl" if options.reference else "default.jsonl")
+    book = PARTIAL / f"{'reference' if options.reference else 'default'}_{options.table}.jsonl"
     if options.fresh:
         book.unlink(missing_ok=True)
     prints = fingerprints(paths)   # now: what changes while this runs is judged again
@@ -358,7 +392,7 @@ def main(arguments: list[str] | None = None) -> int:
     if verdicts:
         print(f"{len(verdicts)} of {len(paths)} files are judged already, as {book.relative_to(ROOT)} says", file=sys.stderr)
     with ThreadPoolExecutor(max(1, options.jobs)) as pool:
-        running = {pool.submit(elsewhere, path, options.reference, options.verbose): path for path in waiting}
+        running = {pool.submit(elsewhere, path, options.table, options.reference, options.verbose): path for path in waiting}
         for future in as_completed(running):
             verdict, path = future.result(), running[future]
             verdicts[verdict.file] = verdict
@@ -366,9 +400,9 @@ def main(arguments: list[str] | None = None) -> int:
                 out.write(json.dumps({"of": prints[verdict.file], "verdict": asdict(verdict)}) + "\n")
             print(f"[{len(verdicts)}/{len(paths)}] {verdict.file}: {verdict.nv} joints, {len(verdict.as_snapped)} functions, "
                   f"{verdict.worst:.1e} {_remark(verdict)} ({verdict.seconds:.0f} s)", file=sys.stderr, flush=True)
-    text = table([verdicts[short(path)] for path in paths], options.reference)
+    text = table([verdicts[short(path)] for path in paths], options.table, options.reference)
     if options.write:
-        TABLE.write_text(text, encoding="utf-8")
+        committed(options.table).write_text(text, encoding="utf-8")
     else:
         print(text)
     failed = [verdict.file for verdict in verdicts.values() if not verdict.passed]
