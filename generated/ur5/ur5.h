@@ -2,8 +2,8 @@
  *
  * Results may alias arguments. Nothing is allocated, nothing is kept between calls.
  *
- * Vectors of six, and rows and columns of six (Lambda_inv, alpha, alpha_tip, F, J, Jdot_v, h, A_G, hdot), have the angular part first, then the
- * linear one; of a wrench the moment, then the force. Pinocchio has the linear part first.
+ * Vectors of six, and rows and columns of six, have the angular part first, then the linear one; of a wrench the moment,
+ * then the force. Pinocchio has the linear part first. These are Lambda_inv, alpha, alpha_tip, F, J, Jdot_v, h, A_G, hdot.
  *
  * In the functions' files x_2_3 is component 3 of x of link 2: links, base to tip, and components count from 1;
  * elements of arrays, and of results (out_a_0), from 0. neg_x holds -x. t1, t2 ... are parts of longer formulas.
@@ -151,8 +151,8 @@ void ur5_bias_acceleration(const double q[ur5_NQ], const double v[ur5_NV], doubl
 
 /* poses of all links
  *   q: joint positions (rad, m)
- *   R_links: axes in the base, of the frame of every link that its joint moves
- *   p_links: origins in the base of the same frames (m)
+ *   R_links: axes in the base of every moving link's frame, in the order of the joints
+ *   p_links: origins of the same frames in the base (m)
  */
 void ur5_link_poses(const double q[ur5_NQ], double R_links[ur5_NB*3*3], double p_links[ur5_NB*3]);
 

@@ -20,13 +20,16 @@ _CITED = re.compile(rf"\b({'|'.join(PAPERS)})\b")
 
 
 def legend(programs: Iterable[Program]) -> dict[str, Any]:
-    """`papers` that the comments of these programs cite, as "RK: …"; `six`, what is made of vectors of six."""
+    """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these `at_the_centre` of mass."""
     programs = list(programs)
     cited = {paper for program in programs for step in program.steps for paper in _CITED.findall(step)}
     ports = (port for program in programs for port in (*program.inputs, *program.outputs))
     six = dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)
-    return {"papers": [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited], "six": [*six]}
+    return {"papers": [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited], "six": [*six],
+            "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL]}
 
 
 SIX = frozenset(("J", "Lambda_inv", "alpha", "alpha_tip", "F", "wrench", "Jdot_v", "h", "A_G", "hdot"))
 """What is a twist, a wrench or made of them; a vector of a robot with six joints is none."""
+CENTROIDAL = frozenset(("h", "A_G", "hdot"))
+"""What of it is about the mass centre of the whole, not about the origin of a frame."""

@@ -80,7 +80,8 @@ _WHOLE = (
 TABLES = {
     "dynamics": Table(tuple(HEADINGS)[:16], "fixed", _SOLVED),
     "whole": Table(tuple(HEADINGS)[16:], "fixed", _WHOLE),
-    "free": Table(("inverse_dynamics", "forward_dynamics", "mass_matrix", *tuple(HEADINGS)[16:]), "free", (*_SOLVED, *_WHOLE)),
+    "free": Table(("inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "mass_matrix", "forward_kinematics",
+                   "jacobian", *tuple(HEADINGS)[16:]), "free", (*_SOLVED, *_WHOLE)),
 }
 QUICK = {"inverse_dynamics": "newton_euler", "mass_matrix": "composite_body", "bias_force": "newton_euler",
          "gravity_force": "newton_euler", "forward_dynamics": "riccati", "forward_kinematics": "kinematics",
