@@ -73,6 +73,7 @@ _SOLVED = (
     "what solves with M by its backward error, as |Ma + c − tau| / (|M||a| + |c| + |tau|) with Pinocchio's M and c; what is",
     "made from M⁻¹ by what a change of M by one part in itself does to it (`tests/judges/pinocchio_answers.py`).",
 )
+_AFLOAT = ("A root link called 'world', which symgen sets afloat for nobody, has another name here.",)
 _WHOLE = (
     "poses and centres to 1 m where that is more, energies and momenta by what they are sums of, J̇v and ḣ by the squares of",
     "velocities at their levers (`tests/judges/pinocchio_answers.py`). Of a quaternion q and −q are one.",
@@ -81,7 +82,7 @@ TABLES = {
     "dynamics": Table(tuple(HEADINGS)[:16], "fixed", _SOLVED),
     "whole": Table(tuple(HEADINGS)[16:], "fixed", _WHOLE),
     "free": Table(("inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "mass_matrix", "forward_kinematics",
-                   "jacobian", *tuple(HEADINGS)[16:]), "free", (*_SOLVED, *_WHOLE)),
+                   "jacobian", *tuple(HEADINGS)[16:]), "free", (*_SOLVED, *_WHOLE, *_AFLOAT)),
 }
 QUICK = {"inverse_dynamics": "newton_euler", "mass_matrix": "composite_body", "bias_force": "newton_euler",
          "gravity_force": "newton_euler", "forward_dynamics": "riccati", "forward_kinematics": "kinematics",
@@ -234,6 +235,9 @@ def judge(path: Path, ours: Ours = by_default, raw_to: int = 1000, say: Say = la
     verdict = Verdict(short(path))
     start = time.perf_counter()
     text = path.read_text(encoding="utf-8")
+    robot: Path | str = path
+    if base == "free":
+        robot = text = text.replace('"world"', '"afloat"')   # symgen sets nothing afloat that is bolted to a link of that name
     try:
         verdict.nv = pinocchio.buildModelFromXML(text, *[pinocchio.JointModelFreeFlyer()] * (base == "free")).nv
     except (ValueError, RuntimeError) as error:
@@ -243,14 +247,14 @@ def judge(path: Path, ours: Ours = by_default, raw_to: int = 1000, say: Say = la
         verdict.reason = "no joint moves"
         return verdict
     try:
-        mechanism = symgen.load(path, base=base)
+        mechanism = symgen.load(robot, base=base)
         moves = [float(move) for note in mechanism.notes for move in re.findall(r"moved by (\S+) rad", note.text)]
         verdict.moved = max(moves, default=0.0)
         verdict.snaps = sum(note.kind == "snap" for note in mechanism.notes)
         verdict.as_snapped = _judged(mechanism, snapped_text(text), ours, verdict, say)
         verdict.raw = dict(verdict.as_snapped)
         if verdict.snaps and verdict.nv <= raw_to:
-            unsnapped = symgen.load(path, snap="off", base=base)
+            unsnapped = symgen.load(robot, snap="off", base=base)
             verdict.raw = _judged(unsnapped, text, ours, verdict, lambda what: say(f"{what}, unsnapped"))
     except (SymgenError, AssertionError, np.linalg.LinAlgError) as error:
         verdict.failed.append(f"{type(error).__name__}: {error}")
