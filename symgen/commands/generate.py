@@ -27,6 +27,7 @@ from symgen.machine import targets
 if TYPE_CHECKING:
     from symgen.ir import Program
     from symgen.mechanism import Mechanism
+    from symgen.options import ProgramOptions
 
 SUMMARY = "the folder of C: one file a function, self-test, CMakeLists.txt, README"
 
@@ -70,7 +71,7 @@ def run(options: Namespace) -> int:
                            functions_only=options.functions_only, progress=progress)
     warn(mechanism, options.robot)
     made, refused = making.programs_and_refusals(mechanism, wanted, chosen)   # made by `generate`, and only looked up
-    for line in _remarks(mechanism, made.values(), options.payload):
+    for line in _remarks(mechanism, made.values(), chosen):
         print(f"symgen: note: {line}", file=sys.stderr)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
@@ -91,14 +92,14 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _remarks(mechanism: Mechanism, made: Iterable[Program], payload: str | None) -> list[str]:
+def _remarks(mechanism: Mechanism, made: Iterable[Program], chosen: ProgramOptions) -> list[str]:
     """Notes about the methods that were taken."""
     from symgen.programs.choosing import loses_digits
 
     lines = []
     for program in made:
         lines += [f"{program.function} is chosen without {other}: {why}" for other, why in program.passed_over]
-        if loses_digits(mechanism, program, payload):
+        if loses_digits(mechanism, program, chosen):
             lines.append(f"{program.function} by {program.method} loses its digits in {program.real} on this robot, and "
                          "'symgen verify' does not judge it; leave the method to symgen, or compare them with 'symgen compare'")
     return lines

@@ -66,7 +66,8 @@ class Method:
     `refusal`: why a robot is not suited. What only a derivation can see, such as a run-time payload, a method declines by
     raising MethodRefusal. `differs`: whether the answer is a difference of larger terms, M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ:
     what each link would do were it free, less what its neighbours keep it from; round-off is then measured against them.
-    `centred`: whether its reference points are the links' mass centres, from which what a link carries may be far.
+    `centred`: whether its reference points are the links' mass centres, from which what a link carries may be far. `outward`: the
+    functions in which it carries Λ⁻¹ of a link out to the next one, which feels little of it where the link is light.
 
     `sweeps`: whether it goes along the links without pairing them, so that its length grows as their number does. `regroups`:
     whether it accepts links whose inertia was moved into their parents. `one_degree`: whether its recursion is written for
@@ -81,6 +82,7 @@ class Method:
     refusal: Refusal = suits
     differs: Callable[[Mechanism], bool] = never
     centred: bool = False
+    outward: frozenset[str] = frozenset()
     sweeps: bool = False
     regroups: bool = True
     one_degree: bool = False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from symgen import methods, shelf
 from symgen.derivation.constants import LostDigits, as_float
 from symgen.derivation.scalars import TooManyRows
+from symgen.description.tip import tip
 from symgen.errors import MethodRefusal, OutOfReach
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
@@ -63,7 +64,7 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
         if reading in seen:   # a variant that shares another's derivation
             continue
         seen.add(reading)
-        if _loses(mechanism, method, options, 1):
+        if _loses(mechanism, function, method, options, 1):
             hopeless.append(method)
             continue
         try:
@@ -78,7 +79,7 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
             singular = f"{function} of '{mechanism.name}' divides by {none.sentence}"
             weighed.append(f"{method} left (it divides by pivots of a singular matrix)")
             continue
-        if _loses(mechanism, method, options, candidate.depth):
+        if _loses(mechanism, function, method, options, candidate.depth):
             hopeless.append(method)
             continue
         weighed.append(f"{method} {candidate.cost}")
@@ -104,8 +105,9 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
     return replace(found, passed_over=tuple(lost.items()))
 
 
-def terms(mechanism: Mechanism, method: str, payload: str | None) -> float:
+def terms(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> float:
     """How many times larger the terms of a method may be than those that its answer is measured against; 1 for most."""
+    payload = options.payload
     reading = methods.find(method)
     found = 1.0
     if reading.differs(mechanism):
@@ -117,15 +119,19 @@ def terms(mechanism: Mechanism, method: str, payload: str | None) -> float:
         from symgen.reference.leverage import leverage
 
         found = max(found, leverage(mechanism, payload))
+    if function in reading.outward:
+        from symgen.reference.mobility import mobility
+
+        found = max(found, mobility(mechanism, options.frame or tip(mechanism), payload))
     return found
 
 
-def _loses(mechanism: Mechanism, method: str, options: ProgramOptions, depth: int) -> bool:
+def _loses(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, depth: int) -> bool:
     """Whether a method loses the digits of its answer in `depth` operations, by the rule of `verify`."""
-    larger = terms(mechanism, method, options.payload)
+    larger = terms(mechanism, function, method, options)
     return larger > 1 and loses((depth + OF_A_CALL) * larger, options.real)
 
 
-def loses_digits(mechanism: Mechanism, made: Program, payload: str | None) -> bool:
-    """Whether a Program's method takes so many of this robot's constraints away that no digit of the answer can be relied on."""
-    return _loses(mechanism, made.method, ProgramOptions(made.real, payload=payload), made.depth)
+def loses_digits(mechanism: Mechanism, made: Program, options: ProgramOptions) -> bool:
+    """Whether the terms of a Program's method are so much larger than its answer that no digit of it can be relied on."""
+    return _loses(mechanism, made.function, made.method, replace(options, real=made.real), made.depth)

@@ -19,7 +19,7 @@ from symgen import methods
 from symgen.backends import printer
 from symgen.errors import RequestError
 from symgen.ir import Program
-from symgen.options import PLAIN, TextOptions
+from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.programs.choosing import terms
 from symgen.reals import LOST, REALS, loses
 from symgen.reference.precision import Array
@@ -36,7 +36,7 @@ def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> floa
 
     Where a method's terms are larger than those, it may lose digits in proportion: `symgen.programs.choosing.terms`.
     """
-    larger = terms(truth.mechanism, program.method, truth.links["payload"])
+    larger = terms(truth.mechanism, program.function, program.method, ProgramOptions(program.real, **truth.links))
     return float(program.depth + 1 + bool(program.quaternions) + printer().ulps[text.trig]) * larger
 
 

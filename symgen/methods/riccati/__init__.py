@@ -31,6 +31,7 @@ METHOD = Method(
         "fd3": Variant(functions={"forward_dynamics": fd3}),                                # (5.8)-(5.10)
         "fd4": Variant(functions={"forward_dynamics": fd4, "interbody_forces": interbody_forces}),         # (5.13)-(5.17)
     },
+    outward=frozenset({"operational_inertia_inverse"}),
     sweeps=True,
     quantities=QUANTITIES,
 )
