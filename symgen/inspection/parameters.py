@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 from symgen import methods, passes
@@ -157,7 +158,7 @@ def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "no
         raise RequestError(why)
     shapes = {a.name: a.sizes(mechanism.sizes) for a in what.arguments}
     at = (frame or tip(mechanism)) if what.needs_frame else None
-    laid, found = linkage(mechanism, {name: shape[0] for name, shape in shapes.items()}, keep, at)
+    laid, found = linkage(mechanism, {name: prod(shape) for name, shape in shapes.items()}, keep, at)
     with k.precision():
         results = build(laid)
         program = laid.home.freeze(function, method, _named(what, mechanism, results), {**shapes, PORT: (len(found),)})
