@@ -188,6 +188,15 @@ def test_a_robot_has_a_name_that_can_be_printed(name: str) -> None:
     assert "no usable name; give 1 to 200 printable characters" in refused(BODY.replace('"r"', f'"{escaped}"'))
 
 
+@pytest.mark.parametrize("name", ["n" * 201, " ", "\u202e"])
+def test_so_has_the_link_that_an_inertia_was_declared_for(name: str) -> None:
+    def declared(link: str) -> str:
+        return BODY.replace("mass = 1\n", "") + f'[[body.part]]\nlink = "{link}"\nmass = 1\ninertia = [1, 0, 0, 1, 0, 1]\n'
+
+    assert load(declared("hand")).bodies[0].parts[0].link == "hand"
+    assert "no usable name; give 1 to 200 printable characters" in refused(declared(name))
+
+
 def test_elements_that_say_the_same_are_compared_at_any_depth() -> None:
     deep = [etree.fromstring("<a>" * 250 + inside + "</a>" * 250) for inside in ("<b/>", "<b/>", "<c/>")]
     limit = sys.getrecursionlimit()

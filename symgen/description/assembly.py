@@ -146,6 +146,8 @@ def _ordered(tree: Tree) -> tuple[list[Connection], str]:
     everything: list[Link | Connection | ExtraFrame] = [*tree.links, *tree.connections, *tree.frames]
     for named in everything:
         _refuse_unusable(named.name, named.place)
+    for inertial in (one for link in tree.links for one in link.inertials if one.link):
+        _refuse_unusable(inertial.link, inertial.place)
     for link in tree.links:
         if link.name in links:
             raise link.place.error(f"this name is already a link{_line(links[link.name].place)}", "give each link its own name")
