@@ -19,7 +19,7 @@ from symgen.tables import table
 
 if TYPE_CHECKING:
     from symgen.mechanism import Mechanism
-    from symgen.options import ProgramOptions
+    from symgen.options import Frames, ProgramOptions
 
 WARNED = ("warning", "mimic", "snap", "unapplied")
 """Kinds of notes that a user should see without asking."""
@@ -106,13 +106,18 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
     usual = "float where the target's FPU has single precision only, else double" if on_a_target else "double"
     parser.add_argument("--real", default=None if on_a_target else "double", metavar="double|float",
                         help=f"the type of the numbers in C (default {usual})")
-    parser.add_argument("--frame", metavar="LINK",
-                        help="the frame of forward_kinematics, jacobian and their like (default: a link that is named as a "
-                             "tool, else the last before the fingers; a note says which)")
+    frame_argument(parser, "the frame of forward_kinematics, jacobian and their like; repeatable, for the results of several "
+                           "frames in one call (default: a link that is named as a tool, else the last before the fingers; a "
+                           "note says which)")
     parser.add_argument("--payload", metavar="LINK", help="a run-time load on this link, as one more argument payload[10]")
     parser.add_argument("--wrench", metavar="LINK",
                         help="what pushes this link from outside at run time, in its frame's axes, as one more argument "
                              "wrench[6]: moment (N·m) about its frame's origin, then force (N)")
+
+
+def frame_argument(parser: Parser, what: str) -> None:
+    """--frame."""
+    parser.add_argument("--frame", action="append", metavar="LINK", help=what)
 
 
 def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
@@ -161,22 +166,30 @@ def shortened(line: str, width: int = LINE) -> str:
     return f"{line[:end].rstrip(',;:')} …" if end > 0 else line
 
 
-def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: str | None = None) -> None:
-    """One line on stderr that names the frame of the functions `asked` for (None: all), if one of them depends on a frame.
+def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: Frames = None) -> None:
+    """A note on stderr that names the frame of the functions `asked` for (None: all), if one of them depends on a frame.
 
-    A folder's is in its manifest; `frame` None is the default one, whose choice is explained.
+    A folder's is in its manifest; `frame` None is the default one, whose choice is explained. Of several, those functions are
+    named that speak of the first alone.
     """
     from symgen.functions import FUNCTIONS
 
-    names = FUNCTIONS if asked is None else {word.partition("=")[0] for word in asked}
-    if not any(FUNCTIONS[name].needs_frame for name in names if name in FUNCTIONS):
+    names = set(FUNCTIONS) if asked is None else {word.partition("=")[0] for word in asked} & set(FUNCTIONS)
+    if not any(FUNCTIONS[name].needs_frame for name in names):
         return
     if isinstance(robot, Path):
         manifest = json.loads((robot / "manifest.json").read_text(encoding="utf-8"))
-        names = manifest["functions"] if asked is None else names
+        names = set(manifest["functions"]) if asked is None else names
         if any(FUNCTIONS[name].needs_frame for name in names):
-            print(f"symgen: note: the frame is {manifest['options']['frame']}, as the folder was generated", file=sys.stderr)
+            found = manifest["options"]["frame"]
+            said = f"the frame is {found}" if isinstance(found, str) else f"the frames are {', '.join(found)}"
+            print(f"symgen: note: {said}, as the folder was generated", file=sys.stderr)
         return
+    if frame is not None and not isinstance(frame, str) and len(frame) > 1:
+        single = [f.name for f in FUNCTIONS.values() if f.name in names and f.needs_frame and not f.needs_frames]
+        if single:
+            print(f"symgen: note: {' and '.join(single)} {'speak' if len(single) > 1 else 'speaks'} of the first frame alone, "
+                  f"{frame[0]}", file=sys.stderr)
     if frame is None and robot.frames:
         from symgen.description.tip import choose
 

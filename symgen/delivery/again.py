@@ -19,8 +19,8 @@ def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str 
         words += ["-f", f"{function}={entry['method']}"]
     words += ["--real", manifest["real"]]
     for option in ("name", "frame", "payload", "wrench", "trig", "target"):
-        value = prefix if option == "name" else options.get(option)
-        if value is not None:
+        chosen = prefix if option == "name" else options.get(option)
+        for value in chosen if isinstance(chosen, list) else () if chosen is None else (chosen,):
             words += [f"--{option}={value}"] if value.startswith("-") else [f"--{option}", value]
     for wrapper in options.get("wrap", ()):
         words += ["--wrap", wrapper]

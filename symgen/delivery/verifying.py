@@ -11,6 +11,7 @@ from symgen.certificate import checked_floors
 from symgen.delivery.printed import check_printed
 from symgen.description.loading import is_text
 from symgen.mechanism import Mechanism
+from symgen.options import Frames
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.folder import read_folder
@@ -25,7 +26,7 @@ def verify(
     states: int = 16,
     *,
     real: str = "double",
-    frame: str | None = None,
+    frame: Frames = None,
     payload: str | None = None,
     wrench: str | None = None,
     trig: str = "libm",

@@ -18,7 +18,7 @@ from symgen.functions import FUNCTIONS
 from symgen.machine import targets
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
-from symgen.options import ProgramOptions, TextOptions
+from symgen.options import Frames, ProgramOptions, TextOptions
 from symgen.programs.making import INVERSE_ON_REQUEST_ABOVE, Progress, programs_and_refusals, refusal
 
 
@@ -42,7 +42,7 @@ def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = No
 
 
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
-             real: str | None = None, name: str | None = None, frame: str | None = None, payload: str | None = None,
+             real: str | None = None, name: str | None = None, frame: Frames = None, payload: str | None = None,
              trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = (),
              target: str | None = None, checked: bool = False, evidence: bool = True,
              functions_only: bool = False, progress: Progress | None = None) -> dict[str, Any]:

@@ -8,7 +8,9 @@ and cosine.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 from symgen.derivation import constants as k
 from symgen.derivation.closed_forms import joint_form
@@ -91,6 +93,12 @@ class Linkage:
 
     def __len__(self) -> int:
         return len(self.links)
+
+    def at(self, frame: Frame) -> Self:
+        """The same linkage and derivation, where another frame is meant."""
+        other = copy(self)
+        other.frame = frame
+        return other
 
     def carriers(self, k: int) -> list[int]:
         """The degrees of freedom that move the one of index k with them, from the nearest to the root's."""

@@ -25,7 +25,7 @@ from symgen.machine.building import Build, depends, opened
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
 from symgen.names import nearest
-from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.options import PLAIN, Frames, ProgramOptions, TextOptions
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -43,7 +43,7 @@ def compile(
     optimize: int = 2,
     native: bool = False,
     contract: bool = False,
-    frame: str | None = None,
+    frame: Frames = None,
     payload: str | None = None,
     wrench: str | None = None,
     trig: str = "libm",

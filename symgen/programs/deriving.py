@@ -133,7 +133,15 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     """The options as far as they change the rows of a function's Program, so that what is alike is derived once."""
     what = FUNCTIONS[function]
     links = {a.name: getattr(options, a.name) for a in what.feels}
-    return ProgramOptions(frame=options.frame or tip(mechanism) if what.needs_frame else None, **links)
+    return ProgramOptions(frame=frames(mechanism, what, options) or None, **links)
+
+
+def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
+    """The names of the frames that a function speaks of, in their order: all, the first, or none."""
+    if not what.needs_frame:
+        return ()
+    named = options.frames or (tip(mechanism),)
+    return named if what.needs_frames else named[:1]
 
 
 def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int | None = None,
@@ -158,11 +166,14 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         arguments = [*what.arguments, *loaded]
         shapes = {a.name: a.sizes(mechanism.sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
-        frame = model.frame(mechanism, options.frame or tip(mechanism)) if what.needs_frame else None
+        meant = [model.frame(mechanism, name) for name in frames(mechanism, what, options)]
+        sizes = mechanism.sizes._replace(NF=len(meant))
         try:
-            linkage = Linkage(model, home, frame, **{a.name: model.frame(mechanism, link) for a, link in loaded.items()})
-            results = build(linkage)
-            named = [(r.name, r.sizes(mechanism.sizes), atoms) for r, atoms in zip(what.results, results, strict=True)]
+            links = {a.name: model.frame(mechanism, link) for a, link in loaded.items()}
+            linkage = Linkage(model, home, meant[0] if meant else None, **links)
+            results = methods.of_each(build, linkage, meant)
+            laid = [result.of_frames(len(meant)) for result in what.results]
+            named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]
             return replace(home.freeze(function, method, named, shapes), quaternions=mechanism.quaternions)
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None

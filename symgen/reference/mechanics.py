@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
 from symgen.reference import whole
 from symgen.reference.answers import remembered
@@ -40,7 +41,8 @@ from symgen.reference.steps import integrate
 class Reference(Motion):
     """The dynamics of `mechanism` over `scalars`, evaluated from its declaration.
 
-    `frame` names the link that poses, Jacobians and Λ⁻¹ speak of. `payload` names the link that carries the
+    `frame` names the link that poses, Jacobians and Λ⁻¹ speak of, or several: `evaluate` then stacks the answers that are
+    there for each frame, and everything else speaks of the first. `payload` names the link that carries the
     run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy xz yy yz zz (kg·m², tensor entries,
     about the origin of the link's frame), all in the link's axes. `wrench` names the link that the surroundings exert a
     wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; c then includes −Jᵀ wrench.
@@ -198,7 +200,12 @@ class Reference(Motion):
         if oracle is None:
             raise RequestError(f"the reference has no oracle for '{function}'; add one to ORACLES in {__name__}")
         known = {name: self.scalars.array(value) for name, value in arguments.items()}
-        return oracle(self, **known)
+        if len(self.frames) < 2 or not FUNCTIONS[function].needs_frames:
+            return oracle(self, **known)
+        found = [oracle(one, **known) for one in self.of_each_frame()]
+        # the frames come behind the states: as many places from the end as one answer has, and one more
+        return {result.name: np.stack([one[result.name] for one in found], axis=-len(result.shape) - 1)
+                for result in FUNCTIONS[function].results}
 
 
 def _one(name: str, method: Callable[..., Array], reference: Reference, /, **arguments: Array) -> dict[str, Array]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from symgen.functions import FUNCTIONS
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Results, Runner
 from symgen.verification.truth import Truth
@@ -28,6 +29,14 @@ class Functions:
             self._known[function] = self.runners[function](self.truth.arguments(function, self.states))
         return self._known[function]
 
+    def of_each_frame(self, needs: Iterable[str]) -> list[Functions]:
+        """The functions once for each frame, as if it were the only one; of the first alone where one of `needs` is."""
+        frames = self.truth.of_each_frame
+        if len(frames) == 1:
+            return [self]
+        single = any(FUNCTIONS[name].needs_frame and not FUNCTIONS[name].needs_frames for name in needs)
+        return [_OfFrame(self, truth, k) for k, truth in enumerate(frames[:1] if single else frames)]
+
     def moved(self, step: Array) -> Array:
         """q ⊕ δ."""
         return self.truth.reference.moved(self.states["q"], step)
@@ -43,6 +52,18 @@ class Functions:
     def at_rest(self, *names: str) -> dict[str, Array]:
         """Zeros for these arguments, and for a wrench if there is one. Only gravity is then left."""
         return {name: 0 * self.states[name] for name in (*names, "wrench") if name in self.states}
+
+
+class _OfFrame(Functions):
+    """Functions of several frames, as they speak of frame k."""
+
+    def __init__(self, together: Functions, truth: Truth, k: int) -> None:
+        super().__init__(together.runners, together.states, truth, together.exact)
+        self.together, self.k = together, k
+
+    def __call__(self, function: str, **replaced: Array) -> Results:
+        found = self.together(function, **replaced)
+        return {name: values[:, self.k] for name, values in found.items()} if FUNCTIONS[function].needs_frames else found
 
 
 @dataclass(frozen=True)

@@ -222,8 +222,11 @@ def _exactly(programs: Mapping[str, Program], truth: Truth) -> Functions:
 def _check(identity: Identity, functions: Functions, bound: float, unit: str, scale: float) -> tuple[Check, bool]:
     """The check, and whether it may have failed only because the balls are too wide."""
     with functions.truth.scalars.working(), np.errstate(all="ignore"):
-        difference, size = identity.distance(functions)
-        error, state = worst(difference, size * scale)
-        centre, _ = worst(centres(difference), size * scale)
+        found = []
+        for one in functions.of_each_frame(identity.needs):
+            difference, size = identity.distance(one)
+            found.append((*worst(difference, size * scale), worst(centres(difference), size * scale)[0]))
+        error, state, _ = max(found)
+        centre = max(centre for _, _, centre in found)
     where = f"largest at state {state}{', compiled' if unit else ''}"
     return Check("identities", identity.title, error, bound, unit, where), not np.isfinite(centre) or centre <= bound < error

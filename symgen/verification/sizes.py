@@ -12,7 +12,7 @@ loss at the shoulder does not excuse it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ import flint
 import numpy as np
 
 from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
 from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Mechanism
 from symgen.reference.precision import Array
@@ -261,6 +262,19 @@ class Sizes:
         if result == "q_next":
             return step_sizes.moved(self.truth)
         raise KeyError(result)   # solutions are judged by their residual
+
+
+class SizesOfFrames(Sizes):
+    """The sizes where several frames are named: of what is there for each of them stacked, of the rest as for the first."""
+
+    def __init__(self, truth: ExactAnswers, each: Sequence[Sizes]) -> None:
+        super().__init__(truth)
+        self.each = each
+
+    def _of(self, function: str, result: str) -> Array:
+        if FUNCTIONS[function].needs_frames:
+            return np.stack([one._of(function, result) for one in self.each], axis=1)
+        return self.each[0]._of(function, result)
 
 
 def _rates(mechanism: Mechanism, k: int) -> tuple[float, float]:

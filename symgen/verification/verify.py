@@ -25,7 +25,7 @@ from symgen.errors import ArgumentError, BuildError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.options import PLAIN, Frames, ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.algebra import check_algebra
@@ -48,7 +48,7 @@ def verify(
     states: int = 16,
     *,
     real: str = "double",
-    frame: str | None = None,
+    frame: Frames = None,
     payload: str | None = None,
     wrench: str | None = None,
     trig: str = "libm",
