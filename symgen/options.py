@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from symgen.errors import ArgumentError
-from symgen.functions import AT_RUN_TIME
+from symgen.functions import AT_RUN_TIME, JACOBIAN_FRAMES, JACOBIAN_ORDERS, USUAL, Convention
 from symgen.names import nearest
 from symgen.reals import REALS
 
@@ -27,7 +27,7 @@ class ProgramOptions:
 
     `frame` is the one whose pose or Jacobian is asked for, or several in their order, a tuple then; `payload` and `wrench` carry
     a load and feel an external wrench at run time, each one more argument. The real type changes no row, but which method is
-    taken unless told.
+    taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated (`symgen.functions.Convention`).
     """
 
     real: str = "double"
@@ -35,9 +35,13 @@ class ProgramOptions:
     frame: Frames = None
     payload: str | None = None
     wrench: str | None = None
+    jacobian_frame: str = USUAL.frame
+    jacobian_order: str = USUAL.order
 
     def __post_init__(self) -> None:
         nearest(self.real, REALS, "real type")
+        nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")
+        nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
         names = self.frames
         if self.frame is not None and not names:
             raise ArgumentError("no frame is named; name one or more links, or give None for the default one")
@@ -46,6 +50,11 @@ class ProgramOptions:
             raise ArgumentError(f"the frame '{twice}' is named twice; name every frame once")
         if names:   # one is what it was before there could be several
             object.__setattr__(self, "frame", names[0] if len(names) == 1 else names)
+
+    @property
+    def convention(self) -> Convention:
+        """How J and J̇ v are stated."""
+        return Convention(self.jacobian_frame, self.jacobian_order)
 
     @property
     def frames(self) -> tuple[str, ...]:

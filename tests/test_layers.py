@@ -31,7 +31,7 @@ ROOMS: dict[str, str] = {
     "reals": "errors",
     "names": "errors functions",
     "options": "errors functions names reals",
-    "ir": "errors tables",
+    "ir": "errors functions tables",
     "joints": "errors",
     "mechanism": "errors functions joints names poses tables",
     "shelf": "version",

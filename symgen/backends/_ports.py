@@ -24,7 +24,7 @@ def describe(program: Program | Outline) -> tuple[list[Array], list[Array]]:
     """Arguments and results of a Program with their symbolic shapes, where the table of functions knows them."""
     declared = FUNCTIONS.get(program.function)
     known = {a.name: a for a in (*declared.arguments, *declared.results, *declared.feels)} if declared else {}
-    plain = [[known.get(p.name, Array(p.name, p.shape, p.name)).laid_out(p.shape) for p in ports]
+    plain = [[known.get(p.name, Array(p.name, p.shape, p.name)).laid_out(p.shape, program.convention) for p in ports]
              for ports in (program.inputs, program.outputs)]
     return plain[0], plain[1]
 

@@ -26,7 +26,7 @@ from symgen.delivery.entries import at_rest, entries, entry_names, mentioned, of
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
@@ -153,10 +153,12 @@ def _manifest(
 
 def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     """What was chosen, as the manifest holds it: what is not asked for is absent, but for a frame and a load."""
+    stated = {"jacobian_frame": options.jacobian_frame, "jacobian_order": options.jacobian_order}
     frame = list(options.frames) if len(options.frames) > 1 else options.frame
     chosen: dict[str, Any] = {"frame": frame, "payload": options.payload, "trig": text.trig} | options.at_run_time
     asked = {"checked": text.checked, "target": text.target, "wrap": list(text.wrap)}
     chosen |= {key: value for key, value in asked.items() if value}
+    chosen |= stated if options.convention != USUAL else {}
     return {key: chosen[key] for key in sorted(chosen)}
 
 
@@ -165,8 +167,9 @@ def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Program]) -
     names = [frame] if isinstance(frame, str) else frame or []
     framed = [name for name in programs if name in FUNCTIONS and FUNCTIONS[name].needs_frame]
     first = [name for name in framed if len(names) > 1 and not FUNCTIONS[name].needs_frames]
+    still = [name for name in framed if name != "forward_kinematics" and not FUNCTIONS[name].follows]
     return {"frames": [code(name) for name in names], "framed": [f"`{name}`" for name in framed if name not in first],
-            "of_the_first": [f"`{name}`" for name in first]}
+            "of_the_first": [f"`{name}`" for name in first], "not_following": [f"`{name}`" for name in still]}
 
 
 def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:

@@ -72,8 +72,11 @@ class Linkage:
     `links[i]`, `dofs[k]` (of entry k of v), `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in
     its base frame),
     `loads[i]` (the run-time wrench on link i as (moment, force) at its origin in its axes, zeros elsewhere),
-    `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1.
+    `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1. `jacobian_frame` says how a Jacobian is stated
+    (`symgen.functions.JACOBIAN_FRAMES`).
     """
+
+    jacobian_frame = "aligned"
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
                  wrench: Frame | None = None) -> None:

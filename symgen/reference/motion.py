@@ -15,6 +15,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
 import numpy as np
 
 from symgen.errors import ArgumentError
+from symgen.functions import USUAL, Convention
 from symgen.joints import AboutAxis, Orienting, Placing, Sliding
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Pose, Shift, Slide, Vector3
@@ -60,8 +61,8 @@ class Motion:
     """
 
     def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | Sequence[str] | None = None,
-                 payload: str | None = None, wrench: str | None = None) -> None:
-        self.mechanism, self.scalars = mechanism, scalars
+                 payload: str | None = None, wrench: str | None = None, convention: Convention = USUAL) -> None:
+        self.mechanism, self.scalars, self.convention = mechanism, scalars, convention
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
         self.frames = [mechanism.frame(one) for one in ([frame] if isinstance(frame, str) else frame or ())]
         self.frame = self.frames[0] if self.frames else None

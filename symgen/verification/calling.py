@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.reference.precision import Array
+from symgen.reference.twists import aligned
 from symgen.verification.evaluating import Results, Runner
 from symgen.verification.truth import Truth
 
@@ -45,9 +46,24 @@ class Functions:
         """d/dt of the results along v, in balls: central differences with h = 1e-25, whose error, of order h², stays below the
         tolerance.
         """
+        return self._slopes(lambda q: self(function, q=q))
+
+    def _slopes(self, function: Callable[[Array], Results]) -> Results:
         h, v = self.truth.scalars.constant(Fraction(1, 10**25)), self.states["v"]
-        up, down = (self(function, q=self.moved(v * s)) for s in (h, -h))
+        up, down = (function(self.moved(v * s)) for s in (h, -h))
         return {name: (up[name] - down[name]) / (2 * h) for name in up}
+
+    def jacobian(self, q: Array | None = None) -> Array:
+        """J in the axes of the base at the frame's origin, angular first: brought back, where it is stated otherwise."""
+        found = self("jacobian")["J"] if q is None else self("jacobian", q=q)["J"]
+        if self.truth.convention == USUAL:
+            return found
+        reference = self.truth.reference if self.exact else self.truth.rough
+        return aligned(self.truth.convention, *reference.forward_kinematics(self.states["q"] if q is None else q), found)
+
+    def slope_of_the_jacobian(self) -> Array:
+        """d/dt of that along v."""
+        return self._slopes(lambda q: {"J": self.jacobian(q)})["J"]
 
     def at_rest(self, *names: str) -> dict[str, Array]:
         """Zeros for these arguments, and for a wrench if there is one. Only gravity is then left."""

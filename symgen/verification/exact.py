@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL, Convention
 from symgen.mechanism import Mechanism
 from symgen.options import Frames
 from symgen.reference.digits import answers
@@ -34,12 +34,13 @@ class ExactAnswers:
     """
 
     def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Frames = None,
-                 payload: str | None = None, wrench: str | None = None, working: int | None = None) -> None:
+                 payload: str | None = None, wrench: str | None = None, convention: Convention = USUAL,
+                 working: int | None = None) -> None:
         self.mechanism, self.count, self.seed = mechanism, count, seed
-        self.frame, self.links = frame, {"payload": payload, "wrench": wrench}
+        self.frame, self.links, self.convention = frame, {"payload": payload, "wrench": wrench}, convention
         self.states = draw_states(mechanism, count, seed, payload, wrench)
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
-        self.rough = Reference(mechanism, FLOAT, frame=frame, **self.links)
+        self.rough = Reference(mechanism, FLOAT, frame=frame, convention=convention, **self.links)
         self.load = self.floats.get("payload")
         with np.errstate(all="ignore"):
             rough = self.rough.mass_matrix(self.floats["q"], self.load)
@@ -53,7 +54,7 @@ class ExactAnswers:
         self.digits = 60 + int(np.ceil(np.log10(min(self.condition, 1e40))))
         self.working = working or self.digits + GUARD
         self.scalars = arb(self.working)
-        self.reference = Reference(mechanism, self.scalars, frame=frame, **self.links)
+        self.reference = Reference(mechanism, self.scalars, frame=frame, convention=convention, **self.links)
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
         self._known: dict[str, dict[str, Array]] = {}
         self._among: tuple[ExactAnswers, int] | None = None
@@ -62,7 +63,8 @@ class ExactAnswers:
     @cached_property
     def sharper(self) -> Self:
         """The same states with twice the working digits."""
-        return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, frame=self.frame, **self.links)
+        return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, frame=self.frame,
+                          convention=self.convention, **self.links)
 
     @cached_property
     def of_each_frame(self) -> list[Self]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
 from symgen.options import Frames, ProgramOptions, TextOptions
@@ -43,8 +43,9 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
     try:
         manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         name, made, chosen = str(manifest["robot"]), _table(manifest["functions"]), _table(manifest["options"])
-        links = {key: _word(chosen.get(key)) for key in ("payload", "wrench")}
-        options = ProgramOptions(str(manifest["real"]), frame=_words(chosen.get("frame")), **links)
+        stated = [_word(chosen.get(key)) or usual for key, usual in zip(("jacobian_frame", "jacobian_order"), USUAL, strict=True)]
+        options = ProgramOptions(str(manifest["real"]), frame=_words(chosen.get("frame")), payload=_word(chosen.get("payload")),
+                                 wrench=_word(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1])
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")))
         methods = {nearest(function, FUNCTIONS, "function"): str(entry["method"]) for function, entry in made.items()}
