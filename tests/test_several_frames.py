@@ -110,6 +110,8 @@ def test_the_answers_and_sizes_of_all_frames_are_those_of_each() -> None:
             np.testing.assert_allclose(found, np.stack(sizes, axis=1), rtol=1e-12, atol=1e-18)
             with together.scalars.working():
                 assert largest(values - np.stack(stacked, axis=1)) < 1e-40
+                for one, wanted in zip(together.of_each_frame, stacked, strict=False):
+                    assert largest(one.results(function)[name] - wanted) < 1e-40
 
 
 def swapped(program: Program) -> Program:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -37,10 +37,11 @@ class ExactAnswers:
                  payload: str | None = None, wrench: str | None = None, convention: Convention = USUAL,
                  working: int | None = None) -> None:
         self.mechanism, self.count, self.seed = mechanism, count, seed
-        self.frame, self.links, self.convention = frame, {"payload": payload, "wrench": wrench}, convention
+        self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench}
+        self.convention = convention
         self.states = draw_states(mechanism, count, seed, payload, wrench)
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
-        self.rough = Reference(mechanism, FLOAT, frame=frame, convention=convention, **self.links)
+        self.rough = Reference(mechanism, FLOAT, convention=convention, **self.links)
         self.load = self.floats.get("payload")
         with np.errstate(all="ignore"):
             rough = self.rough.mass_matrix(self.floats["q"], self.load)
@@ -54,7 +55,7 @@ class ExactAnswers:
         self.digits = 60 + int(np.ceil(np.log10(min(self.condition, 1e40))))
         self.working = working or self.digits + GUARD
         self.scalars = arb(self.working)
-        self.reference = Reference(mechanism, self.scalars, frame=frame, convention=convention, **self.links)
+        self.reference = Reference(mechanism, self.scalars, convention=convention, **self.links)
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
         self._known: dict[str, dict[str, Array]] = {}
         self._among: tuple[ExactAnswers, int] | None = None
@@ -63,8 +64,8 @@ class ExactAnswers:
     @cached_property
     def sharper(self) -> Self:
         """The same states with twice the working digits."""
-        return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, frame=self.frame,
-                          convention=self.convention, **self.links)
+        return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, convention=self.convention,
+                          **self.links)
 
     @cached_property
     def of_each_frame(self) -> list[Self]:
@@ -75,8 +76,9 @@ class ExactAnswers:
         pairs = zip(self.rough.of_each_frame(), self.reference.of_each_frame(), strict=True)
         for k, (rough, reference) in enumerate(pairs):
             one = copy(self)
-            one.__dict__ = {name: value for name, value in vars(self).items() if name not in _WORKED_OUT}
-            one.rough, one.reference, one.frame = rough, reference, self.rough.frames[k].name
+            for name in _WORKED_OUT:
+                vars(one).pop(name, None)
+            one.rough, one.reference, one.links = rough, reference, self.links | {"frame": self.rough.frames[k].name}
             one._known, one._among = {}, (self, k)
             found.append(one)
         return found
