@@ -38,11 +38,11 @@ TREE = random_tree(31, 4, branching=0.5)
 
 
 @cache
-def of_every_kind() -> Mechanism:
-    """A chain of a joint of every type, whose last frame is displaced and turned, far from the base's origin."""
+def of_every_kind(away: int = 3) -> Mechanism:
+    """A chain of a joint of every type, so far (m) from the base's origin, whose last frame is displaced and turned."""
     made = random_mechanism(len(kinds()), seed=3, kind="chain")
     joints = [of_kind(joint, kind) for joint, kind in zip(made.joints, kinds(), strict=True)]
-    joints[0] = replace(joints[0], pose=(Shift((Fraction(3), Fraction(-2), Fraction(1))), *joints[0].pose))
+    joints[0] = replace(joints[0], pose=(Shift((Fraction(away), Fraction(-2), Fraction(1))), *joints[0].pose))
     last = replace(made.frames[-1], pose=(Shift((Fraction(1, 3), Fraction(1, 5), Fraction(-1, 4))),
                                           Turn(X_AXIS, Angle(Fraction(1, 2)))))
     return replace(made, name="every_kind", joints=tuple(joints), frames=(*made.frames[:-1], last))
@@ -157,8 +157,8 @@ def test_verify_holds_and_sees_another_convention(convention: Convention) -> Non
 
 @pytest.mark.parametrize("convention", CONVENTIONS, ids="-".join)
 def test_round_off_is_within_the_size_of_the_terms(convention: Convention) -> None:
-    """In doubles, on a base whose first joint is metres from its origin. In a convention's order: no size fits the other half."""
-    mechanism, frames = ROBOTS["every kind"]
+    """In doubles, two kilometres from the base's origin. In a convention's order: no size fits the other half."""
+    mechanism, (_, frames) = of_every_kind(2000), ROBOTS["every kind"]
     truth = Truth(mechanism, 4, frame=frames[0], convention=convention)
     for function in FOLLOWING:
         made = stated(mechanism, function, convention, frames[0])
