@@ -2,33 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-Size = Literal["NQ", "NV", "NB"] | int
+Size = Literal["NQ", "NV", "NB", "NF"] | int
 
 
 class Sizes(NamedTuple):
-    """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move."""
+    """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named."""
 
     NQ: int
     NV: int
     NB: int
+    NF: int = 1
 
     def of(self, size: Size) -> int:
         return size if isinstance(size, int) else int(getattr(self, size))
 
 
+JACOBIAN_FRAMES = {"aligned": "axes of the base, at the frame's origin", "local": "axes of the frame, at its origin",
+                   "world": "axes of the base, at the base's origin"}
+"""In which axes, and at which point of the moving space, the twist of a frame is stated."""
+JACOBIAN_ORDERS = ("angular", "linear")
+"""Which part of it stands first."""
+
+
+class Convention(NamedTuple):
+    """How J and J̇ v are stated: a name of JACOBIAN_FRAMES and one of JACOBIAN_ORDERS."""
+
+    frame: str = "aligned"
+    order: str = "angular"
+
+
+USUAL = Convention()
+"""Unless told; and always, of what is made of six numbers and does not follow a choice."""
+
+
 @dataclass(frozen=True)
 class Array:
-    """One argument or result; `shape` in NQ, NV, NB and plain numbers, () for a scalar; stored row-major and full."""
+    """One argument or result; `shape` in NQ, NV, NB, NF and plain numbers, () for a scalar; stored row-major and full.
+
+    What is `framed` is there once for every frame that is named: of one frame in this shape, of several stacked behind NF. What
+    is a `twist` is stated by the Convention that is chosen, and `what` says it by the usual one.
+    """
 
     name: str
     shape: tuple[Size, ...]
     what: str
+    framed: bool = False
+    twist: bool = False
 
     def sizes(self, known: Sizes) -> tuple[int, ...]:
         return tuple(known.of(size) for size in self.shape)
+
+    def of_frames(self, count: int) -> Array:
+        """The same where `count` frames are named."""
+        if not self.framed or count < 2:
+            return self
+        return replace(self, shape=("NF", *self.shape), what=f"of each frame in turn: {self.what}")
+
+    def laid_out(self, shape: tuple[int, ...], convention: Convention = USUAL) -> Array:
+        """The same as a Program has it, in this `shape` and by this convention: of several frames, where the shape is longer."""
+        stated = self
+        if self.twist and convention != USUAL:
+            place = JACOBIAN_FRAMES[convention.frame]
+            what = self.what.replace(JACOBIAN_FRAMES[USUAL.frame], place).replace(USUAL.order, convention.order)
+            stated = replace(self, what=what)
+        return stated.of_frames(shape[0]) if len(shape) > len(self.shape) else stated
 
 
 PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
@@ -62,6 +102,16 @@ class Function:
     by_pivots: bool = False
     """True when a method may divide by pivots of M in it, which are nothing where M is singular, although it needs no M^-1."""
 
+    @property
+    def follows(self) -> bool:
+        """Whether it is stated by the Convention that is chosen."""
+        return any(result.twist for result in self.results)
+
+    @property
+    def needs_frames(self) -> bool:
+        """Whether it speaks of every frame that is named. What needs a frame and does not speaks of the first."""
+        return any(result.framed for result in self.results)
+
 
 Q = Array("q", ("NQ",), "joint positions (rad, m)")
 V = Array("v", ("NV",), "joint velocities (rad/s, m/s)")
@@ -71,8 +121,11 @@ B = Array("b", ("NV",), "right-hand side")
 C = Array("c", ("NV",), "bias force C(q,v)v + g(q)")
 M = Array("M", ("NV", "NV"), "joint-space mass matrix")
 MINV = Array("Minv", ("NV", "NV"), "inverse of the mass matrix")
-R = Array("R", (3, 3), "axes of the frame in the base")
-P = Array("p", (3,), "origin of the frame in the base (m)")
+R = Array("R", (3, 3), "axes of the frame in the base", framed=True)
+P = Array("p", (3,), "origin of the frame in the base (m)", framed=True)
+J = Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin", framed=True, twist=True)
+JDOT_V = Array("Jdot_v", (6,), "angular part first, axes of the base, at the frame's origin (rad/s², m/s²)", framed=True,
+               twist=True)
 DT = Array("dt", (), "time step (s)")
 
 FUNCTIONS: dict[str, Function] = {
@@ -109,10 +162,8 @@ FUNCTIONS: dict[str, Function] = {
                  "wrenches across the joints, and the accelerations they cause", needs_inverse=True, own_inertia=True,
                  feels=AT_RUN_TIME),
         Function("forward_kinematics", (Q,), (R, P), "pose of the chosen frame in the base", needs_frame=True, feels=()),
-        Function("jacobian", (Q,), (Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin"),),
-                 "twist of the chosen frame = J(q) v", needs_frame=True, feels=()),
-        Function("bias_acceleration", (Q, V),
-                 (Array("Jdot_v", (6,), "angular part first, axes of the base, at the frame's origin (rad/s², m/s²)"),),
+        Function("jacobian", (Q,), (J,), "twist of the chosen frame = J(q) v", needs_frame=True, feels=()),
+        Function("bias_acceleration", (Q, V), (JDOT_V,),
                  "acceleration of the chosen frame that velocities alone cause, dJ/dt v", needs_frame=True, feels=()),
         Function("link_poses", (Q,),
                  (Array("R_links", ("NB", 3, 3), "axes in the base of every moving link's frame, in the order of the joints"),

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from symgen.errors import ProgramError
+from symgen.functions import USUAL, Convention
 from symgen.tables import html_table
 
 ARITY: dict[str, int] = {
@@ -61,6 +62,7 @@ class Outline:
     operations: dict[str, int]
     length: int
     real: str
+    convention: Convention = USUAL
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,6 +78,8 @@ class Program:
     real: str = "double"
     quaternions: tuple[int, ...] = ()
     """Of each four elements of the argument q that are a unit quaternion, the first: what it computes holds for such alone."""
+    convention: Convention = USUAL
+    """How a Jacobian among its results is stated, and what goes with it."""
     passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Methods that might have been shorter and could not be derived, each with the reason."""
 
@@ -83,7 +87,8 @@ class Program:
     def outline(self) -> Outline:
         """Without the rows."""
         outputs = tuple(port._replace(rows=()) for port in self.outputs)
-        return Outline(self.function, self.method, self.inputs, outputs, self.operations, len(self.rows), self.real)
+        return Outline(self.function, self.method, self.inputs, outputs, self.operations, len(self.rows), self.real,
+                       self.convention)
 
     @property
     def operations(self) -> dict[str, int]:

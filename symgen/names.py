@@ -14,11 +14,11 @@ _SHOWN = 60
 _RNEA = "inverse_dynamics", "method newton_euler is the recursive Newton-Euler algorithm"
 _CRBA = "mass_matrix", "method composite_body is the composite-rigid-body algorithm"
 _BIAS = "bias_force", "c = C(q,v) v + g(q); with --gravity 0,0,0 it is C(q,v) v alone"
-_POSE = "forward_kinematics", "the pose of one frame, which --frame names"
-_JACOBIAN = "jacobian", "angular rows first, axes of the base, of the frame that --frame names"
+_POSE = "forward_kinematics", "the pose of each frame that --frame names"
+_JACOBIAN = "jacobian", "angular rows first, axes of the base, of each frame that --frame names"
 _DET = "mass_matrix_determinant", "its logarithm is mass_matrix_log_determinant"
 _LOG = "mass_matrix_log_determinant", "kT/2 times it is Fixman's potential"
-_BIAS_ACCELERATION = "bias_acceleration", "dJ/dt v of the frame that --frame names"
+_BIAS_ACCELERATION = "bias_acceleration", "dJ/dt v of each frame that --frame names"
 _COM = "center_of_mass", "of all that moves, in the base"
 _COM_JACOBIAN = "center_of_mass_jacobian", "velocity of the mass centre = Jcom v"
 _ENERGY = "kinetic_energy", "the other one is potential_energy"
@@ -48,7 +48,7 @@ _MEANT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("centroidal", "momentum", "hg"), _MOMENTUM),
     **dict.fromkeys(("ccrba", "cmm", "ag", "centroidalmap"), _MOMENTUM_MATRIX),
     **dict.fromkeys(("dccrba", "hdot", "dhg", "centroidalmomentumtimevariation"), _MOMENTUM_RATE),
-    **dict.fromkeys(("poses", "allposes", "linkposes", "linkframes"), ("link_poses", "forward_kinematics is of one frame")),
+    **dict.fromkeys(("poses", "allposes", "linkposes", "linkframes"), ("link_poses", "forward_kinematics is of chosen frames")),
     **dict.fromkeys(("step", "integrateconfiguration"), ("integrate", "q moved for a time dt by the constant velocity v")),
     **dict.fromkeys(("lambda", "lambdainv", "osim", "operationalinertia", "cartesianinertia"), _OSIM),
 }

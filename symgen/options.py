@@ -5,9 +5,11 @@ Both are the keys of whatever is kept: a Program knows nothing of `TextOptions`,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from symgen.functions import AT_RUN_TIME
+from symgen.errors import ArgumentError
+from symgen.functions import AT_RUN_TIME, JACOBIAN_FRAMES, JACOBIAN_ORDERS, USUAL, Convention
 from symgen.names import nearest
 from symgen.reals import REALS
 
@@ -15,22 +17,49 @@ TRIG = ("libm", "macro", "inline")
 """What computes sines and cosines: <math.h>, NAME_SIN and NAME_COS, or the text's own."""
 
 
+Frames = str | Sequence[str] | None
+"""A link's name, or those of several in their order; None for the default one."""
+
+
 @dataclass(frozen=True)
 class ProgramOptions:
     """What changes a Program: its real type, and the links that are meant.
 
-    `frame` is the one whose pose or Jacobian is asked for; `payload` and `wrench` carry a load and feel an external wrench at
-    run time, each one more argument. The real type changes no row, but which method is taken unless told.
+    `frame` is the one whose pose or Jacobian is asked for, or several in their order, a tuple then; `payload` and `wrench` carry
+    a load and feel an external wrench at run time, each one more argument. The real type changes no row, but which method is
+    taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated (`symgen.functions.Convention`).
     """
 
     real: str = "double"
     _: KW_ONLY
-    frame: str | None = None
+    frame: Frames = None
     payload: str | None = None
     wrench: str | None = None
+    jacobian_frame: str = USUAL.frame
+    jacobian_order: str = USUAL.order
 
     def __post_init__(self) -> None:
         nearest(self.real, REALS, "real type")
+        nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")
+        nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
+        names = self.frames
+        if self.frame is not None and not names:
+            raise ArgumentError("no frame is named; name one or more links, or give None for the default one")
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ArgumentError(f"the frame '{twice}' is named twice; name every frame once")
+        if names:   # one is what it was before there could be several
+            object.__setattr__(self, "frame", names[0] if len(names) == 1 else names)
+
+    @property
+    def convention(self) -> Convention:
+        """How J and J̇ v are stated."""
+        return Convention(self.jacobian_frame, self.jacobian_order)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """The names of the frames in their order; none for the default one."""
+        return () if not self.frame else (self.frame,) if isinstance(self.frame, str) else tuple(self.frame)
 
     @property
     def at_run_time(self) -> dict[str, str]:

@@ -30,8 +30,8 @@ ROOMS: dict[str, str] = {
     "poses": "",
     "reals": "errors",
     "names": "errors functions",
-    "options": "functions names reals",
-    "ir": "errors tables",
+    "options": "errors functions names reals",
+    "ir": "errors functions tables",
     "joints": "errors",
     "mechanism": "errors functions joints names poses tables",
     "shelf": "version",
@@ -54,7 +54,7 @@ ROOMS: dict[str, str] = {
                     "programs readback reals reference tables",
     "proof": "backends certificate derivation description errors functions ir machine mechanism options programs reals "
              "reference tables verification",
-    "inspection": "backends derivation description errors functions ir mechanism methods names passes poses "
+    "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "
                   "programs reference tables",
     "measuring": "backends description errors functions ir joints machine mechanism methods names programs reals reference "
                  "tables verification version",

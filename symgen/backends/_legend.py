@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from symgen.functions import JACOBIAN_FRAMES, USUAL, Convention
 from symgen.ir import Program
 
 PAPERS = {
@@ -20,13 +21,29 @@ _CITED = re.compile(rf"\b({'|'.join(PAPERS)})\b")
 
 
 def legend(programs: Iterable[Program]) -> dict[str, Any]:
-    """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these `at_the_centre` of mass."""
+    """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these `at_the_centre` of mass.
+
+    What is stated by another convention is no part of `six` but of `otherwise`, and `stated` says how.
+    """
     programs = list(programs)
+    other = [program for program in programs if program.convention != USUAL]
     cited = {paper for program in programs for step in program.steps for paper in _CITED.findall(step)}
-    ports = (port for program in programs for port in (*program.inputs, *program.outputs))
+    ports = (port for program in programs if program not in other for port in (*program.inputs, *program.outputs))
     six = dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)
     return {"papers": [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited], "six": [*six],
-            "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL]}
+            "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL],
+            "otherwise": [port.name for program in other for port in program.outputs],
+            "stated": other and in_words(other[0].convention)}
+
+
+def in_words(convention: Convention) -> str:
+    """How J and J̇ v are stated, with Pinocchio's word for it."""
+    return (f"the {convention.order} part first, {JACOBIAN_FRAMES[convention.frame]} "
+            f"(Pinocchio's {PINOCCHIO[convention.frame]})")
+
+
+PINOCCHIO = {"aligned": "LOCAL_WORLD_ALIGNED", "local": "LOCAL", "world": "WORLD"}
+"""What Pinocchio calls these frames of a Jacobian; there the linear part is always first."""
 
 
 SIX = frozenset(("J", "Lambda_inv", "alpha", "alpha_tip", "F", "wrench", "Jdot_v", "h", "A_G", "hdot"))

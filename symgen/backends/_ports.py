@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from symgen.errors import ArgumentError
-from symgen.functions import FUNCTIONS, Array, Sizes
-from symgen.ir import Outline, Program
+from symgen.functions import FUNCTIONS, Array, Size, Sizes
+from symgen.ir import Outline, Port, Program
 from symgen.reals import DOUBLE, REALS
 
 
@@ -24,8 +24,25 @@ def describe(program: Program | Outline) -> tuple[list[Array], list[Array]]:
     """Arguments and results of a Program with their symbolic shapes, where the table of functions knows them."""
     declared = FUNCTIONS.get(program.function)
     known = {a.name: a for a in (*declared.arguments, *declared.results, *declared.feels)} if declared else {}
-    plain = [[known.get(p.name, Array(p.name, p.shape, p.name)) for p in ports] for ports in (program.inputs, program.outputs)]
+    plain = [[known.get(p.name, Array(p.name, p.shape, p.name)).laid_out(p.shape, program.convention) for p in ports]
+             for ports in (program.inputs, program.outputs)]
     return plain[0], plain[1]
+
+
+def frames_of(programs: Iterable[Program]) -> int:
+    """Of how many frames they speak, where they speak of several; else 1. ArgumentError where they do not agree."""
+    ports = ((port, array) for program in programs for port, array in zip(program.outputs, describe(program)[1], strict=True))
+    counts = sorted({port.shape[0] for port, array in ports if "NF" in array.shape})
+    if len(counts) > 1:
+        raise ArgumentError(f"the functions mix {counts[0]} and {counts[1]} frames; one header declares one number of them")
+    return counts[0] if counts else 1
+
+
+def symbolic(array: Array, port: Port, sizes: Sizes) -> tuple[Size, ...] | None:
+    """The shape of a port in the names of sizes; None where the table of functions does not know better than the numbers."""
+    named = any(isinstance(size, str) for size in array.shape)
+    known = sizes._replace(NF=port.shape[0]) if "NF" in array.shape else sizes
+    return array.shape if named and array.sizes(known) == port.shape else None
 
 
 def meaning(array: Array, sizes: Sizes) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from symgen.backends import _sincos
 from symgen.backends._c_text import identifier
-from symgen.functions import Sizes
+from symgen.functions import Function, Sizes
 from symgen.options import PLAIN, TextOptions
 from symgen.version import __version__
 
@@ -24,8 +24,8 @@ class Target:
     sizes: Sizes
     text: TextOptions = PLAIN
     source_sha256: str = ""
-    frame: str = ""
-    """The link whose frame the functions speak of, where one of them does and it is known."""
+    frames: tuple[str, ...] = ()
+    """The links whose frames the functions speak of, in their order, where one of them does and they are known."""
     told: tuple[str, ...] = ()
     """Lines of the header that say what the entries of q and v are, where joints have several. ASCII."""
 
@@ -36,6 +36,10 @@ class Target:
     def checked(self) -> bool:
         """Whether the functions return a status."""
         return self.text.checked
+
+    def frames_of(self, function: Function | None) -> tuple[str, ...]:
+        """The frames that one of them speaks of."""
+        return () if function is None or not function.needs_frame else self.frames if function.needs_frames else self.frames[:1]
 
     def symbol(self, function: str) -> str:
         """The C name of a function."""

@@ -17,7 +17,7 @@ from symgen.backends import _checks, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._legend import legend
-from symgen.backends._ports import counts_bodies, describe, meaning, operations_text, single_real
+from symgen.backends._ports import counts_bodies, describe, frames_of, meaning, operations_text, single_real, symbolic
 from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
 from symgen.errors import RequestError
@@ -58,7 +58,7 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     declarations = [_prototype(program, target) for program in programs.values()]
     trig = calls(real, Target(target.name, target.sizes))
     return render(NAME, "header.h.j2", **target.context, told=target.told, real=real, sin=trig["sin"], cos=trig["cos"],
-                  functions=declarations, bodies=counts_bodies(programs.values()),
+                  functions=declarations, bodies=counts_bodies(programs.values()), nf=frames_of(programs.values()),
                   statuses=_checks.statuses(programs.values(), target), **legend(programs.values()))
 
 
@@ -82,9 +82,8 @@ def turns(program: Program, target: Target) -> bool:
 
 def _size(array: Array, port: Port, target: Target) -> str:
     """The size of a port as C reads it: NAME_NV*NAME_NV, and a plain number where the table does not know better."""
-    if array.sizes(target.sizes) != port.shape or not any(isinstance(s, str) for s in array.shape):
-        return str(port.size)
-    return "*".join(f"{target.name}_{s}" if isinstance(s, str) else str(s) for s in array.shape)
+    shape = symbolic(array, port, target.sizes)
+    return str(port.size) if shape is None else "*".join(f"{target.name}_{s}" if isinstance(s, str) else str(s) for s in shape)
 
 
 def _prototype(program: Program, target: Target) -> dict[str, Any]:
@@ -96,7 +95,7 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
     return {
         "symbol": target.symbol(program.function),
         "what": C.comment(declared.what if declared else program.function),
-        "frame": C.comment(target.frame) if declared and declared.needs_frame else "",
+        "frames": [C.comment(frame) for frame in target.frames_of(declared)],
         "method": C.comment(program.method),
         "operations": operations_text(program),
         "depth": program.depth,

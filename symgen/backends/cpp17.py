@@ -12,7 +12,7 @@ from typing import Any
 from symgen.backends import _checks, printer, render
 from symgen.backends._backend import Wrapper
 from symgen.backends._c_text import comment
-from symgen.backends._ports import counts_bodies, describe, meaning, single_real
+from symgen.backends._ports import counts_bodies, describe, frames_of, meaning, single_real, symbolic
 from symgen.backends._target import Target
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
@@ -26,7 +26,8 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     returned = _outcome if target.checked else _returned
     functions = [_function(program, target, returned) for program in programs.values()]
     return render(NAME, "header.hpp.j2", **target.context, real=real, functions=functions,
-                  bodies=counts_bodies(programs.values()), statuses=_checks.statuses(programs.values(), target))
+                  bodies=counts_bodies(programs.values()), nf=frames_of(programs.values()),
+                  statuses=_checks.statuses(programs.values(), target))
 
 
 def _function(program: Program, target: Target, returned: Callable[..., dict[str, Any]]) -> dict[str, Any]:
@@ -77,9 +78,8 @@ def _outcome(program: Program, results: list[dict[str, str]]) -> dict[str, Any]:
 
 def _size(array: Array, port: Port, target: Target) -> str:
     """The size of a port: NV * NV, and a plain number where the table of functions does not know better."""
-    if array.sizes(target.sizes) != port.shape or not any(isinstance(s, str) for s in array.shape):
-        return str(port.size)
-    return " * ".join(str(s) for s in array.shape)
+    shape = symbolic(array, port, target.sizes)
+    return str(port.size) if shape is None else " * ".join(map(str, shape))
 
 
 BACKEND = Wrapper(name=NAME, suffix="hpp", header=header)

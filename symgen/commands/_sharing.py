@@ -19,14 +19,15 @@ from symgen.tables import table
 
 if TYPE_CHECKING:
     from symgen.mechanism import Mechanism
-    from symgen.options import ProgramOptions
+    from symgen.options import Frames, ProgramOptions
 
 WARNED = ("warning", "mimic", "snap", "unapplied")
 """Kinds of notes that a user should see without asking."""
 
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": "independent", "base": "fixed", "strict": False, "real": "double",
-    "trig": "libm", "frame": None, "payload": None, "wrench": None,
+    "trig": "libm", "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
+    "jacobian_order": "angular",
 }
 """Options that a generated folder has already decided, with their defaults."""
 
@@ -89,7 +90,8 @@ def generated_folder(options: Namespace, done: str) -> Path | None:
         return None   # reading it will say why
     changed = next((name for name, default in _DECIDED.items() if getattr(options, name, default) != default), None)
     if changed is not None:
-        raise RequestError(f"{robot} is {done} as it was generated, so --{changed} does not apply; generate it again with it, or "
+        flag = f"--{changed.replace('_', '-')}"
+        raise RequestError(f"{robot} is {done} as it was generated, so {flag} does not apply; generate it again with it, or "
                            "name the description")
     return Path(robot)
 
@@ -101,25 +103,36 @@ def function_arguments(parser: Parser) -> None:
 
 
 def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
-    """-f, --real (None, the target's own, unless given, where there may be a target), --frame, --payload and --wrench."""
+    """-f, --real (None, the target's own, unless given, where there may be a target), links, and how a Jacobian is stated."""
     function_arguments(parser)
     usual = "float where the target's FPU has single precision only, else double" if on_a_target else "double"
     parser.add_argument("--real", default=None if on_a_target else "double", metavar="double|float",
                         help=f"the type of the numbers in C (default {usual})")
-    parser.add_argument("--frame", metavar="LINK",
-                        help="the frame of forward_kinematics, jacobian and their like (default: a link that is named as a "
-                             "tool, else the last before the fingers; a note says which)")
+    frame_argument(parser, "the frame of forward_kinematics, jacobian and their like; repeatable, for the results of several "
+                           "frames in one call (default: a link that is named as a tool, else the last before the fingers; a "
+                           "note says which)")
     parser.add_argument("--payload", metavar="LINK", help="a run-time load on this link, as one more argument payload[10]")
     parser.add_argument("--wrench", metavar="LINK",
                         help="what pushes this link from outside at run time, in its frame's axes, as one more argument "
                              "wrench[6]: moment (N·m) about its frame's origin, then force (N)")
+    parser.add_argument("--jacobian-frame", default="aligned", metavar="aligned|local|world",
+                        help="how jacobian and bias_acceleration are stated: in the axes of the base at the frame's origin (the "
+                             "default), in the frame's own axes there, or in those of the base at the base's origin")
+    parser.add_argument("--jacobian-order", default="angular", metavar="angular|linear",
+                        help="which part of them stands first (default angular)")
+
+
+def frame_argument(parser: Parser, what: str) -> None:
+    """--frame."""
+    parser.add_argument("--frame", action="append", metavar="LINK", help=what)
 
 
 def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
     """What the options of `program_arguments` ask of a Program; `real` is the type where none was asked for."""
     from symgen.options import ProgramOptions
 
-    return ProgramOptions(options.real or real, frame=options.frame, payload=options.payload, wrench=options.wrench)
+    return ProgramOptions(options.real or real, frame=options.frame, payload=options.payload, wrench=options.wrench,
+                          jacobian_frame=options.jacobian_frame, jacobian_order=options.jacobian_order)
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:
@@ -161,22 +174,35 @@ def shortened(line: str, width: int = LINE) -> str:
     return f"{line[:end].rstrip(',;:')} …" if end > 0 else line
 
 
-def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: str | None = None) -> None:
-    """One line on stderr that names the frame of the functions `asked` for (None: all), if one of them depends on a frame.
+def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: Frames = None,
+               stated: tuple[str, str] | None = None) -> None:
+    """A note on stderr that names the frame of the functions `asked` for (None: all), if one of them depends on a frame.
 
-    A folder's is in its manifest; `frame` None is the default one, whose choice is explained.
+    A folder's is in its manifest; `frame` None is the default one, whose choice is explained. Of several, those functions are
+    named that speak of the first alone. Where J is `stated` by a convention, those are that do not follow it.
     """
-    from symgen.functions import FUNCTIONS
+    from symgen.functions import FUNCTIONS, USUAL
 
-    names = FUNCTIONS if asked is None else {word.partition("=")[0] for word in asked}
-    if not any(FUNCTIONS[name].needs_frame for name in names if name in FUNCTIONS):
+    names = set(FUNCTIONS) if asked is None else {word.partition("=")[0] for word in asked} & set(FUNCTIONS)
+    if not any(FUNCTIONS[name].needs_frame for name in names):
         return
     if isinstance(robot, Path):
         manifest = json.loads((robot / "manifest.json").read_text(encoding="utf-8"))
-        names = manifest["functions"] if asked is None else names
+        names = set(manifest["functions"]) if asked is None else names
         if any(FUNCTIONS[name].needs_frame for name in names):
-            print(f"symgen: note: the frame is {manifest['options']['frame']}, as the folder was generated", file=sys.stderr)
+            found = manifest["options"]["frame"]
+            said = f"the frame is {found}" if isinstance(found, str) else f"the frames are {', '.join(found)}"
+            axes, order = (manifest["options"].get(key) for key in ("jacobian_frame", "jacobian_order"))
+            said += f", J is {axes} and has the {order} part first" if axes and order else ""
+            print(f"symgen: note: {said}, as the folder was generated", file=sys.stderr)
         return
+    single = [f.name for f in FUNCTIONS.values() if f.name in names and f.needs_frame and not f.needs_frames]
+    if single and frame is not None and not isinstance(frame, str) and len(frame) > 1:
+        print(f"symgen: note: {' and '.join(single)} {'speak' if len(single) > 1 else 'speaks'} of the first frame alone, "
+              f"{frame[0]}", file=sys.stderr)
+    if single and stated not in (None, USUAL):
+        print(f"symgen: note: {' and '.join(single)} {'do' if len(single) > 1 else 'does'} not follow --jacobian-frame and "
+              "--jacobian-order: axes of the base, at the frame's origin, the angular part first", file=sys.stderr)
     if frame is None and robot.frames:
         from symgen.description.tip import choose
 

@@ -85,7 +85,7 @@ def run(options: Namespace) -> int:
     if wanted is None:
         for name, reason in left_out(mechanism, manifest["functions"], options.payload, refused).items():
             print(f"symgen: note: left out: {reason if reason.startswith(name) else f'{name}: {reason}'}", file=sys.stderr)
-    name_frame(mechanism, manifest["functions"], options.frame)
+    name_frame(mechanism, manifest["functions"], options.frame, (options.jacobian_frame, options.jacobian_order))
     if not options.quiet:
         print(costs(manifest["functions"]))
         print(_next_steps(out, manifest))

@@ -7,7 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from symgen.commands import Parser
-from symgen.commands._sharing import name_frame, read, robot_arguments, warn
+from symgen.commands._sharing import frame_argument, name_frame, read, robot_arguments, warn
 from symgen.errors import RequestError
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--symbols", default="none", metavar="all|none|m,c,I,l",
                         help="keep masses, mass centres, moments or lengths as symbols (default none)")
     parser.add_argument("--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or name")
-    parser.add_argument("--frame", metavar="LINK", help="the frame of J and Lambda_inv (default: as of the C)")
+    frame_argument(parser, "the frame of J and Lambda_inv; repeatable, and the first index of J is then the frame's (default: as "
+                           "of the C)")
     parser.add_argument("--structure", action="store_true", help="of M, c, g or tau: the joints and parameters that every entry "
                         "depends on, and the base parameters")
     parser.add_argument("--where", action="store_true", help="the file and the lines of the generated C that compute it")

@@ -59,7 +59,7 @@ def run(options: Namespace) -> int:
         proof = prove(robot, options.functions and functions(options.functions), chosen, text, states=options.states,
                       acceleration=acceleration or Fraction(10), trig_ulps=None if ulps is None else float(ulps),
                       with_eva=options.eva, progress=progress)
-    name_frame(robot, options.functions, options.frame)
+    name_frame(robot, options.functions, options.frame, (options.jacobian_frame, options.jacobian_order))
     print(as_json(proof.facts()) if options.json else str(proof))
     return 0 if proof.holds else 1
 

@@ -18,10 +18,11 @@ def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str 
     for function, entry in manifest["functions"].items():
         words += ["-f", f"{function}={entry['method']}"]
     words += ["--real", manifest["real"]]
-    for option in ("name", "frame", "payload", "wrench", "trig", "target"):
-        value = prefix if option == "name" else options.get(option)
-        if value is not None:
-            words += [f"--{option}={value}"] if value.startswith("-") else [f"--{option}", value]
+    for option in ("name", "frame", "payload", "wrench", "jacobian_frame", "jacobian_order", "trig", "target"):
+        chosen = prefix if option == "name" else options.get(option)
+        for value in chosen if isinstance(chosen, list) else () if chosen is None else (chosen,):
+            flag = f"--{option.replace('_', '-')}"
+            words += [f"{flag}={value}"] if value.startswith("-") else [flag, value]
     for wrapper in options.get("wrap", ()):
         words += ["--wrap", wrapper]
     words += ["--checked"] if options.get("checked") else []

@@ -26,7 +26,7 @@ from symgen.delivery.entries import at_rest, entries, entry_names, mentioned, of
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
@@ -84,7 +84,7 @@ def texts(
     from symgen.description.canonical import to_toml
 
     options = options or ProgramOptions()
-    target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frame or "",
+    target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frames,
                     of_header(mechanism))
     described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
@@ -153,10 +153,23 @@ def _manifest(
 
 def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     """What was chosen, as the manifest holds it: what is not asked for is absent, but for a frame and a load."""
-    chosen: dict[str, Any] = {"frame": options.frame, "payload": options.payload, "trig": text.trig} | options.at_run_time
+    stated = {"jacobian_frame": options.jacobian_frame, "jacobian_order": options.jacobian_order}
+    frame = list(options.frames) if len(options.frames) > 1 else options.frame
+    chosen: dict[str, Any] = {"frame": frame, "payload": options.payload, "trig": text.trig} | options.at_run_time
     asked = {"checked": text.checked, "target": text.target, "wrap": list(text.wrap)}
     chosen |= {key: value for key, value in asked.items() if value}
+    chosen |= stated if options.convention != USUAL else {}
     return {key: chosen[key] for key in sorted(chosen)}
+
+
+def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Program]) -> dict[str, Any]:
+    """The frames by name, the functions that speak of them, and those that speak of the first of several."""
+    names = [frame] if isinstance(frame, str) else frame or []
+    framed = [name for name in programs if name in FUNCTIONS and FUNCTIONS[name].needs_frame]
+    first = [name for name in framed if len(names) > 1 and not FUNCTIONS[name].needs_frames]
+    still = [name for name in framed if name != "forward_kinematics" and not FUNCTIONS[name].follows]
+    return {"frames": [code(name) for name in names], "framed": [f"`{name}`" for name in framed if name not in first],
+            "of_the_first": [f"`{name}`" for name in first], "not_following": [f"`{name}`" for name in still]}
 
 
 def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:
@@ -185,8 +198,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
     return {
         "robot": code(mechanism.name),
         "base": code(mechanism.base),
-        "frame": options.get("frame", ""),
-        "framed": [f"`{function}`" for function in programs if function in FUNCTIONS and FUNCTIONS[function].needs_frame],
+        **_of_frames(described["options"].get("frame"), programs),
         "not_modelled": [{"kind": prose(o["kind"]), "text": prose(o["text"])} for o in described["not_modelled"]],
         "gravity": ", ".join(f"{g:g}" for g in described["gravity"]),
         "joints": joints,

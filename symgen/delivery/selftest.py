@@ -31,7 +31,8 @@ ROUNDING = 1   # unit more: the answer itself is printed in the real type
 def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions,
           text: TextOptions = PLAIN) -> list[SelfTestCase]:
     """Three states for every program; deterministic."""
-    truth = Truth(mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench)
+    truth = Truth(mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench,
+                  convention=options.convention)
     return [case for program in programs.values() for case in _cases(program, truth, text)]
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from symgen.certificate import checked_floors
 from symgen.delivery.printed import check_printed
 from symgen.description.loading import is_text
+from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
+from symgen.options import Frames
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.folder import read_folder
@@ -25,9 +27,11 @@ def verify(
     states: int = 16,
     *,
     real: str = "double",
-    frame: str | None = None,
+    frame: Frames = None,
     payload: str | None = None,
     wrench: str | None = None,
+    jacobian_frame: str = USUAL.frame,
+    jacobian_order: str = USUAL.order,
     trig: str = "libm",
     checked: bool = False,
     seed: int = 0,
@@ -37,7 +41,7 @@ def verify(
     """Check functions of a robot ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) at seeded states.
 
     `robot` is a Mechanism, a built-in name, a description file, or a folder that `symgen generate` wrote: then the C in
-    it is what is checked, and the manifest says which functions, methods, real type, frame, payload and wrench. With all its
+    it is what is checked, and the manifest says which functions, methods and options. With all its
     functions, every other file of the folder is printed again too, and compared byte for byte.
     `trig` and `checked` say which C is meant. `compiled` False leaves the C compiler out: floating point is then looked at on
     the Program over NumPy's own reals, and the report says that the C's is not judged.
@@ -45,8 +49,9 @@ def verify(
     as RequestError. Also raises RequestError for unknown names, and BuildError without a C compiler.
     """
     if isinstance(robot, Mechanism) or is_text(robot) or not Path(robot).is_dir():
-        return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench, trig=trig,
-                                checked=checked, seed=seed, compiled=compiled, progress=progress)
+        return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench,
+                                jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, trig=trig, checked=checked,
+                                seed=seed, compiled=compiled, progress=progress)
     functions = None if functions is None else list(functions)
     folder = read_folder(Path(robot), functions)
     mechanism, options = folder.mechanism, folder.options

@@ -8,7 +8,9 @@ and cosine.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 from symgen.derivation import constants as k
 from symgen.derivation.closed_forms import joint_form
@@ -70,8 +72,11 @@ class Linkage:
     `links[i]`, `dofs[k]` (of entry k of v), `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in
     its base frame),
     `loads[i]` (the run-time wrench on link i as (moment, force) at its origin in its axes, zeros elsewhere),
-    `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1.
+    `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1. `jacobian_frame` says how a Jacobian is stated
+    (`symgen.functions.JACOBIAN_FRAMES`).
     """
+
+    jacobian_frame = "aligned"
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
                  wrench: Frame | None = None) -> None:
@@ -91,6 +96,12 @@ class Linkage:
 
     def __len__(self) -> int:
         return len(self.links)
+
+    def at(self, frame: Frame) -> Self:
+        """The same linkage and derivation, where another frame is meant."""
+        other = copy(self)
+        other.frame = frame
+        return other
 
     def carriers(self, k: int) -> list[int]:
         """The degrees of freedom that move the one of index k with them, from the nearest to the root's."""

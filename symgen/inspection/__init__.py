@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgen.description.loading import load
 from symgen.mechanism import Mechanism
+from symgen.options import Frames
 
 if TYPE_CHECKING:
     from symgen.inspection.multiangle import MultiAngle
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | None = None, *, form: str = "closed",
-            at: Mapping[str, str | int | float | Fraction] | None = None, frame: str | None = None,
+            at: Mapping[str, str | int | float | Fraction] | None = None, frame: Frames = None,
             symbols: str | Iterable[str] = "none") -> Any:
     """One quantity, SI units, as a SymPy expression, or a Matrix where it has more than one entry.
 
@@ -30,9 +31,10 @@ def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | Non
     link frames as declared, at their origins (SA's at the mass centres), no inertia moved to a parent. `form` "recursive"
     gives named equations down to the inputs instead, "multiangle" the canonical form of an entry of M, c, g or tau (a
     `MultiAngle`: unique, so that == decides; .sympy() is its sum). `at` puts numbers in for inputs, {"q1": "pi/2", "elbow": 0},
-    exact at multiples of pi/2; `frame` names the link that J and Lambda_inv speak of; `symbols` ("all", "m,l" …) keeps masses,
-    mass centres, moments and lengths as symbols m_1, c_1_x, I_1_xx, l_1_x. Every answer is the whole formula and renders in a
-    notebook: a SymPy object wholly, a long MultiAngle as its largest terms + ⋯ with the number of the others in the sum.
+    exact at multiples of pi/2; `frame` names the link that J and Lambda_inv speak of, or several in a list, and the first index
+    of J is then the frame's; `symbols` ("all", "m,l" …) keeps masses, mass centres, moments and lengths as symbols m_1, c_1_x,
+    I_1_xx, l_1_x. Every answer is the whole formula and renders in a notebook: a SymPy object wholly, a long MultiAngle as its
+    largest terms + ⋯ with the number of the others in the sum.
     Raises RequestError, one sentence, for an unknown quantity, index, joint or method, and for a formula beyond reading.
     """
     from symgen.inspection.at import of_mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from symgen import methods
@@ -24,9 +24,11 @@ from symgen.functions import TAU, A, Q, V
 from symgen.inspection.catalogue import Choice, Result, heading
 from symgen.inspection.parameters import PORT, Parameter, SymbolicLinkage, parameters, symbolic
 from symgen.inspection.request import counted, joint, plain, several, velocity
+from symgen.inspection.request import frame as frame_named
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Block, Quantity
+from symgen.options import Frames, ProgramOptions
 from symgen.programs.making import program
 
 FRAMES = "as declared (its named equations: turned so that z is the joint's axis)"
@@ -49,14 +51,14 @@ class Answer:
     symbols: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
 
-def answer(mechanism: Mechanism, choice: Choice, frame: str | None = None, keep: tuple[str, ...] = ()) -> Answer:
+def answer(mechanism: Mechanism, choice: Choice, frame: Frames = None, keep: tuple[str, ...] = ()) -> Answer:
     """What a choice stands for. The kinds of numbers in `keep` stay symbols (see `parameters`)."""
     if isinstance(choice.found, Result):
         function = choice.found.function
         if not keep:
-            return of_result(mechanism, choice, choice.found, program(mechanism, function, choice.method, frame=frame))
+            return of_result(mechanism, choice, choice.found, program(mechanism, function, choice.method, frame=frame), frame)
         derived, kept = symbolic(mechanism, function, keep, frame, choice.method)
-        return _with_symbols(of_result(mechanism, choice, choice.found, derived), kept, CHOSEN)
+        return _with_symbols(of_result(mechanism, choice, choice.found, derived, frame), kept, CHOSEN)
     assert choice.method is not None
     found = layout(mechanism, choice.method, choice.words.letter, keep)
     return _with_symbols(of_letter(mechanism, choice, choice.found, found), found.kept, UPRIGHT)
@@ -90,24 +92,26 @@ SYMBOLS = (
 
 # -- results of functions -----------------------------------------------------------------------------------------------
 
-def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Program) -> Answer:
+def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Program, frame: Frames = None) -> Answer:
     """The entries of a function's result that are asked for."""
-    words, shape = choice.words, result.array.sizes(mechanism.sizes)
+    words, shape, frames = choice.words, derived.outputs[result.place].shape, ProgramOptions(frame=frame).frames
+    array = result.array.laid_out(shape)
     rows = derived.outputs[result.place].rows
     if words.place is not None:
         raise ArgumentError(f"'{words.what}' asks for a place in a number; {result.heading} is one already")
     if words.indices is None:
         whole = (shape[0], 1) if len(shape) == 1 else (len(rows) // shape[-1], shape[-1]) if shape else shape
         notes = []
-        if several(mechanism) and "NV" in result.array.shape:
+        if several(mechanism) and "NV" in array.shape:
             notes.append(order_of(words.letter, mechanism.velocity_names, 6 in shape))
         if len(shape) > 2:
-            notes.append(f"the {shape[1]} rows of link 0 come first, then those of link 1, and so on")
+            first, second = frames[:2] if "NF" in array.shape else ("link 0", "link 1")
+            notes.append(f"the {shape[1]} rows of {first} come first, then those of {second}, and so on")
         return Answer(derived, rows, whole, words.letter, tuple(notes))
     counted(words, words.indices, len(shape))
-    named = {"NV": velocity, "NB": joint}
-    at = [named[size](mechanism, text) if size in named else plain(text, sizes, f"a row or column of {words.letter}")
-          for text, size, sizes in zip(words.indices, result.array.shape, shape, strict=True)]
+    named = {"NV": partial(velocity, mechanism), "NB": partial(joint, mechanism), "NF": partial(frame_named, frames)}
+    at = [named[size](text) if isinstance(size, str) else plain(text, sizes, f"a row or column of {words.letter}")
+          for text, size, sizes in zip(words.indices, array.shape, shape, strict=True)]
     flat = 0
     for index, size in zip(at, shape, strict=True):
         flat = flat * size + index

@@ -19,14 +19,14 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Inertia, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia, Symmetric, Vector
-from symgen.description.tip import tip
 from symgen.errors import RequestError, UnknownName
 from symgen.functions import FUNCTIONS, Array, Function
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
+from symgen.options import Frames, ProgramOptions
 from symgen.programs.choosing import methods_for
-from symgen.programs.deriving import models
+from symgen.programs.deriving import frames, models
 from symgen.programs.making import refusal
 
 KINDS = {"m": "mass", "c": "mass centre", "I": "moments of inertia about the mass centre", "l": "lengths"}
@@ -148,7 +148,7 @@ def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iter
 
 
 def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "none", method: str | None = None,
-            frame: str | None = None) -> tuple[Program, tuple[Parameter, ...]]:
+            frame: Frames = None) -> tuple[Program, tuple[Parameter, ...]]:
     """`symbolic` as the method writes it, before any pass."""
     what = FUNCTIONS[named(function)]
     method = chosen(mechanism, function) if method is None else method
@@ -157,15 +157,17 @@ def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "no
     if why is not None:
         raise RequestError(why)
     shapes = {a.name: a.sizes(mechanism.sizes) for a in what.arguments}
-    at = (frame or tip(mechanism)) if what.needs_frame else None
-    laid, found = linkage(mechanism, {name: prod(shape) for name, shape in shapes.items()}, keep, at)
+    names = frames(mechanism, what, ProgramOptions(frame=frame))
+    laid, found = linkage(mechanism, {name: prod(shape) for name, shape in shapes.items()}, keep,
+                          names[0] if names else None)
     with k.precision():
-        results = build(laid)
-        program = laid.home.freeze(function, method, _named(what, mechanism, results), {**shapes, PORT: (len(found),)})
+        results = methods.of_each(build, laid, [laid.model.frame(mechanism, name) for name in names])
+        results_named = _named(what, mechanism, results, len(names))
+        program = laid.home.freeze(function, method, results_named, {**shapes, PORT: (len(found),)})
     return program, found
 
 
-def symbolic(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "all", frame: str | None = None,
+def symbolic(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "all", frame: Frames = None,
              method: str | None = None) -> tuple[Program, tuple[Parameter, ...]]:
     """The Program of a function with the kinds in `keep` (see `kinds`) as its last argument, "parameters", and what they are.
 
@@ -182,8 +184,9 @@ def chosen(mechanism: Mechanism, function: str) -> str:
     return "composite_body" if "composite_body" in there else there[0]
 
 
-def _named(what: Function, mechanism: Mechanism, results: Sequence[Sequence[Scalar]]) -> list[tuple[str, tuple[int, ...], Any]]:
+def _named(what: Function, mechanism: Mechanism, results: Sequence[Sequence[Scalar]],
+           frames: int) -> list[tuple[str, tuple[int, ...], Any]]:
     def shape(array: Array) -> tuple[int, ...]:
-        return array.sizes(mechanism.sizes)
+        return array.of_frames(frames).sizes(mechanism.sizes._replace(NF=frames))
 
     return [(array.name, shape(array), atoms) for array, atoms in zip(what.results, results, strict=True)]

@@ -19,6 +19,7 @@ from symgen.inspection.equations import needed
 from symgen.inspection.multiangle import DIGITS
 from symgen.ir import Numbers, Port, evaluate
 from symgen.mechanism import Mechanism
+from symgen.options import Frames, ProgramOptions
 from symgen.poses import Angle
 from symgen.reference.states import draw_states
 
@@ -50,7 +51,7 @@ class Pattern:
     chosen: bool
 
 
-def pattern(mechanism: Mechanism, what: str, method: str | None = None, frame: str | None = None,
+def pattern(mechanism: Mechanism, what: str, method: str | None = None, frame: Frames = None,
             at: Values | None = None) -> Pattern:
     """Of a quantity at a pose; inputs that `at` leaves out have drawn values, the same each time, within the joints' limits.
 
@@ -74,7 +75,7 @@ def pattern(mechanism: Mechanism, what: str, method: str | None = None, frame: s
     kinds = [ZERO if max(abs(x), abs(y)) <= least else NUMBER if abs(x - y) <= abs(x) * SAME else MOVES
              for x, y in zip(one, two, strict=True)]
     shown = [0.0 if kind == ZERO or abs(x) <= least else float(x) for kind, x in zip(kinds, here, strict=True)]
-    rows, columns = _sides(mechanism, choice, found)
+    rows, columns = _sides(mechanism, choice, found, ProgramOptions(frame=frame).frames)
     said = [f"{name}{element}={_said(places[name, element])}" for name, element in places if (name, element) in counts]
     return Pattern(found.label, _grid(kinds, found), _grid(shown, found), rows, columns, ",".join(said), counts <= set(given))
 
@@ -119,13 +120,14 @@ def _said(x: Angle) -> str:
 
 # -- what rows and columns belong to ----------------------------------------------------------------------------------------
 
-def _sides(mechanism: Mechanism, choice: Choice, found: Answer) -> tuple[Groups, Groups]:
+def _sides(mechanism: Mechanism, choice: Choice, found: Answer, frames: Sequence[str]) -> tuple[Groups, Groups]:
     joints, words = tuple(joint.name for joint in mechanism.joints), choice.words
     if isinstance(choice.found, Result):
-        called: dict[Size, Sequence[str]] = {"NV": mechanism.velocity_names, "NB": joints}
-        sizes_of = choice.found.array.shape
-        if len(sizes_of) > 2 and words.indices is None:   # a matrix of each link, one below the other
-            return tuple((joint, found.shape[0] // len(joints)) for joint in joints), _named(None, found.shape[1])
+        called: dict[Size, Sequence[str]] = {"NV": mechanism.velocity_names, "NB": joints, "NF": frames}
+        sizes_of = choice.found.array.laid_out(found.program.outputs[choice.found.place].shape).shape
+        if len(sizes_of) > 2 and words.indices is None:   # a matrix of each link or frame, one below the other
+            each = called[sizes_of[0]]
+            return tuple((name, found.shape[0] // len(each)) for name in each), _named(called.get(sizes_of[2]), found.shape[1])
         named = [called.get(size) for size in sizes_of]
         first, second = (_named(name, size) for name, size in zip([*named, None], found.shape, strict=False))
         return first, second

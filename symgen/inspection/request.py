@@ -75,6 +75,11 @@ def refuse_several(mechanism: Mechanism, what: str, instead: str) -> None:
                                f"{joint.type.nq}; {instead}")
 
 
+def frame(frames: Sequence[str], text: str) -> int:
+    """One of the frames that were named, by its number from 0 or its name."""
+    return _within(text, len(frames), "frames") if _NUMBER.fullmatch(text) else frames.index(nearest(text, frames, "frame"))
+
+
 def _within(text: str, count: int, what: str) -> int:
     if not 0 <= int(text) < count:
         raise UnknownName(f"index {text} is outside this robot's {what}; they count from 0 to {count - 1}")

@@ -19,13 +19,13 @@ from symgen import shelf
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, UnknownName
-from symgen.functions import Sizes
+from symgen.functions import USUAL, Sizes
 from symgen.ir import Outline, Program
 from symgen.machine.building import Build, depends, opened
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
 from symgen.names import nearest
-from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.options import PLAIN, Frames, ProgramOptions, TextOptions
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -43,9 +43,11 @@ def compile(
     optimize: int = 2,
     native: bool = False,
     contract: bool = False,
-    frame: str | None = None,
+    frame: Frames = None,
     payload: str | None = None,
     wrench: str | None = None,
+    jacobian_frame: str = USUAL.frame,
+    jacobian_order: str = USUAL.order,
     trig: str = "libm",
     checked: bool = False,
 ) -> Solver:
@@ -53,7 +55,8 @@ def compile(
 
     `robot` is a Mechanism, a built-in name or a path; `functions` are names, or 'name=method' (None: every function).
     `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
-    leave to contract a*b + c. `frame`, `payload` and `wrench` name links, as in `symgen.program`; `trig` is 'libm', 'macro' or
+    leave to contract a*b + c. `frame`, `payload` and `wrench` name links, and `jacobian_frame` and `jacobian_order` say how J and
+    J̇ v are stated, as in `symgen.program`; `trig` is 'libm', 'macro' or
     'inline'. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without a C
     compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
     several; of what they are given to write to, they have then written the states before it.
@@ -63,7 +66,8 @@ def compile(
 
     wanted = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench)
+    options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
+                             jacobian_order=jacobian_order)
     recipe = (mechanism, wanted, Build(optimize, native, contract), options, TextOptions(trig, checked=checked))
     return _found(recipe) or _made(recipe)
 

@@ -16,6 +16,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
+from symgen.methods._frames import of_each as of_each
 from symgen.methods._method import Method, refusing_several
 from symgen.names import method_named
 

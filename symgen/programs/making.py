@@ -17,11 +17,11 @@ from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, OutOfReach, RequestError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import ProgramOptions, TextOptions
+from symgen.options import Frames, ProgramOptions, TextOptions
 from symgen.programs import choosing, deriving
 from symgen.programs.deriving import felt, once
 from symgen.programs.plain import from_plain, to_plain
@@ -60,21 +60,26 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 
 
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
-            frame: str | None = None, payload: str | None = None, trig: str = "libm", wrench: str | None = None) -> Program:
+            frame: Frames = None, payload: str | None = None, trig: str = "libm", wrench: str | None = None,
+            jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order) -> Program:
     """One function of one robot as a Program.
 
-    `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant; `payload`
-    and `wrench` name those that carry a load and feel an external wrench, each one more argument (`symgen.functions`).
+    `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant, or several
+    in a list, of which the results are then stacked; `payload` and `wrench` name those that carry a load and feel an external
+    wrench, each one more argument (`symgen.functions`). J and J̇ v are stated in the axes of the base at the frame's origin, in
+    the frame's own axes there, or at the base's origin (`jacobian_frame` 'aligned', 'local', 'world'), with the angular or the
+    linear part first (`jacobian_order`).
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
-    return made(mechanism, named(function), method, ProgramOptions(real, frame=frame, payload=payload, wrench=wrench))
+    return made(mechanism, named(function), method, ProgramOptions(
+        real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order))
 
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
     """`program` of a mechanism, with all that changes it in one piece."""
-    for link in options.at_run_time.values():
+    for link in (*options.frames, *options.at_run_time.values()):
         mechanism.frame(link)
     found = _asked(mechanism, function, method, replace(felt(mechanism, function, options), real=options.real))
     if isinstance(found, str):

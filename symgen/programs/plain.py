@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgen.errors import ProgramError
+from symgen.functions import JACOBIAN_FRAMES, JACOBIAN_ORDERS, Convention
 from symgen.ir import ARITY, Outline, Port, Program, Row, check
 
 _LETTERS = dict(zip(ARITY, "citsmdnxyrl", strict=True))
@@ -26,7 +27,7 @@ def to_plain(program: Program) -> dict[str, Any]:
         "elements": [list(row.value) for row in rows if row.op == "input"],
         "names": [[i, row.name] for i, row in enumerate(rows) if row.name],
         "steps": list(program.steps), "begins": steps,
-        "quaternions": list(program.quaternions),
+        "quaternions": list(program.quaternions), "convention": list(program.convention),
         "passed_over": [list(one) for one in program.passed_over],
     }
 
@@ -42,16 +43,17 @@ def from_plain(facts: Any) -> Program | None:
 def outline_to_plain(outline: Outline) -> list[Any]:
     """Likewise of what a caller sees."""
     ports = [[[port.name, list(port.shape)] for port in given] for given in (outline.inputs, outline.outputs)]
-    return [outline.function, outline.method, *ports, outline.operations, outline.length, outline.real]
+    return [outline.function, outline.method, *ports, outline.operations, outline.length, outline.real,
+            list(outline.convention)]
 
 
 def outline_from_plain(facts: Any) -> Outline | None:
     """The Outline that `outline_to_plain` wrote, or None."""
     try:
-        function, method, inputs, outputs, operations, length, real = facts
+        function, method, inputs, outputs, operations, length, real, convention = facts
         taken, given = (tuple(Port(_text(name), tuple(map(_whole, shape))) for name, shape in one) for one in (inputs, outputs))
         counts = {_text(op): _whole(count) for op, count in operations.items()}
-        return Outline(_text(function), _text(method), taken, given, counts, _whole(length), _text(real))
+        return Outline(_text(function), _text(method), taken, given, counts, _whole(length), _text(real), _convention(convention))
     except (AttributeError, TypeError, ValueError):
         return None
 
@@ -76,7 +78,14 @@ def _program(facts: Any) -> Program:
     passed_over = tuple((_text(method), _text(why)) for method, why in facts["passed_over"])
     return Program(_text(facts["function"]), _text(facts["method"]), inputs, outputs, tuple(rows),
                    tuple(map(_text, facts["steps"])), _text(facts["real"]), tuple(map(_whole, facts["quaternions"])),
-                   passed_over)
+                   _convention(facts["convention"]), passed_over)
+
+
+def _convention(facts: Any) -> Convention:
+    frame, order = facts
+    if frame not in JACOBIAN_FRAMES or order not in JACOBIAN_ORDERS:
+        raise ValueError("no convention")
+    return Convention(frame, order)
 
 
 def _whole(value: Any) -> int:

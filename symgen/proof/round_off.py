@@ -134,7 +134,7 @@ def observe(mechanism: Mechanism, program: Program, options: ProgramOptions, sta
     arguments = {a.name: scalars.array(taken[a.name]) for a in (*spec.arguments, *felt)}
     if "q" in arguments:
         arguments["q"] = _of_unit_length(mechanism, arguments["q"], scalars)
-    reference = Reference(mechanism, scalars, frame=frame, **links)
+    reference = Reference(mechanism, scalars, frame=frame, convention=options.convention, **links)
     exact = answers(reference, DIGITS, program.function, arguments, KNOWN) if balls else \
         reference.evaluate(program.function, arguments)
     observed, largest = {}, {}

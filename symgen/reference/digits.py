@@ -37,9 +37,10 @@ def answers(reference: Reference, digits: int, function: str, arguments: Mapping
 
 
 def _sharper(reference: Reference, digits: int) -> Reference:
-    frames = {"frame": reference.frame, "payload": reference.payload, "wrench": reference.wrench}
-    links = {what: None if frame is None else frame.name for what, frame in frames.items()}
-    return Reference(reference.mechanism, arb(digits), **links)
+    loaded = {"payload": reference.payload, "wrench": reference.wrench}
+    links = {what: None if frame is None else frame.name for what, frame in loaded.items()}
+    return Reference(reference.mechanism, arb(digits), frame=[frame.name for frame in reference.frames],
+                     convention=reference.convention, **links)
 
 
 def _knows(values: Array, digits: int) -> bool:

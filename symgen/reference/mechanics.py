@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
 from symgen.reference import whole
 from symgen.reference.answers import remembered
@@ -35,15 +36,18 @@ from symgen.reference.forces import acceleration, d_alembert, interbody_forces
 from symgen.reference.motion import Motion, Placement, at_precision
 from symgen.reference.precision import Array
 from symgen.reference.steps import integrate
+from symgen.reference.twists import stated
 
 
 class Reference(Motion):
     """The dynamics of `mechanism` over `scalars`, evaluated from its declaration.
 
-    `frame` names the link that poses, Jacobians and Λ⁻¹ speak of. `payload` names the link that carries the
-    run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy xz yy yz zz (kg·m², tensor entries,
-    about the origin of the link's frame), all in the link's axes. `wrench` names the link that the surroundings exert a
-    wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; c then includes −Jᵀ wrench.
+    `frame` names the link that poses, Jacobians and Λ⁻¹ speak of, or several: `evaluate` then stacks the answers that are
+    there for each frame, and everything else speaks of the first. `convention` says how `evaluate` states J and J̇ v.
+    `payload` names the link that carries the run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy
+    xz yy yz zz (kg·m², tensor entries, about the origin of the link's frame), all in the link's axes. `wrench` names the link
+    that the surroundings exert a wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; c
+    then includes −Jᵀ wrench.
     Raises RequestError for an unknown link or joint type.
     """
 
@@ -198,7 +202,12 @@ class Reference(Motion):
         if oracle is None:
             raise RequestError(f"the reference has no oracle for '{function}'; add one to ORACLES in {__name__}")
         known = {name: self.scalars.array(value) for name, value in arguments.items()}
-        return oracle(self, **known)
+        if len(self.frames) < 2 or not FUNCTIONS[function].needs_frames:
+            return oracle(self, **known)
+        found = [oracle(one, **known) for one in self.of_each_frame()]
+        # the frames come behind the states: as many places from the end as one answer has, and one more
+        return {result.name: np.stack([one[result.name] for one in found], axis=-len(result.shape) - 1)
+                for result in FUNCTIONS[function].results}
 
 
 def _one(name: str, method: Callable[..., Array], reference: Reference, /, **arguments: Array) -> dict[str, Array]:
@@ -225,8 +234,11 @@ def _interbody_forces(reference: Reference, /, **arguments: Array) -> dict[str, 
     return {"F": forces, "a": accelerations}
 
 
+@at_precision
 def _jacobian(reference: Reference, /, q: Array, payload: Array | None = None) -> dict[str, Array]:
-    return {"J": reference.jacobian(q)}
+    """J as the convention has it. What it is made of, such as J M⁻¹ Jᵀ, does not follow."""
+    turn, origin = reference.forward_kinematics(q)
+    return {"J": stated(reference.convention, turn, origin, reference.jacobian(q))}
 
 
 def _integrate(reference: Reference, /, q: Array, v: Array, dt: Array) -> dict[str, Array]:

@@ -7,13 +7,15 @@ Arrays are as `symgen.reference.mechanics` has them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from fractions import Fraction
 from functools import wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 
 from symgen.errors import ArgumentError
+from symgen.functions import USUAL, Convention
 from symgen.joints import AboutAxis, Orienting, Placing, Sliding
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Pose, Shift, Slide, Vector3
@@ -55,15 +57,16 @@ def at_precision(method: Callable[Concatenate[_Motion, _P], _T]) -> Callable[Con
 class Motion:
     """The motion of `mechanism` over `scalars`, evaluated from its declaration.
 
-    `frame`, `payload` and `wrench` name links, as `Reference` has them. Raises UnknownName for an unknown link.
+    `frame` (or several), `payload` and `wrench` name links, as `Reference` has them. Raises UnknownName for an unknown link.
     """
 
-    def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | None = None, payload: str | None = None,
-                 wrench: str | None = None) -> None:
-        self.mechanism, self.scalars = mechanism, scalars
+    def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | Sequence[str] | None = None,
+                 payload: str | None = None, wrench: str | None = None, convention: Convention = USUAL) -> None:
+        self.mechanism, self.scalars, self.convention = mechanism, scalars, convention
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
-        self.frame, self.payload, self.wrench = (None if link is None else mechanism.frame(link)
-                                                 for link in (frame, payload, wrench))
+        self.frames = [mechanism.frame(one) for one in ([frame] if isinstance(frame, str) else frame or ())]
+        self.frame = self.frames[0] if self.frames else None
+        self.payload, self.wrench = (None if link is None else mechanism.frame(link) for link in (payload, wrench))
         self.motions = [joint.motions for joint in mechanism.joints]
         with scalars.working():
             self.axes = [self._direction(joint.axis) for joint in mechanism.joints]
@@ -74,6 +77,13 @@ class Motion:
         """Per body, the bodies between it and the base, base first and its own last."""
         self.supports = [[k for one in way for k in range(mechanism.nv)[mechanism.v_slices[one]]] for way in self.ways]
         """Per body, the entries of v that move it: those of the joints of its way."""
+
+    def of_each_frame(self) -> list[Self]:
+        """The same motion once for each frame, where only that one is named."""
+        found = [copy(self) for _ in self.frames]
+        for one, frame in zip(found, self.frames, strict=True):
+            one.frame, one.frames = frame, [frame]
+        return found
 
     # ---- the declaration, entered into the scalars -------------------------------------------------------------------
 

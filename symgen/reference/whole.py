@@ -12,16 +12,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from symgen.reference.arrays import added, axial, cross, stacked, times, transposed
-from symgen.reference.forces import acceleration, d_alembert
+from symgen.reference.forces import d_alembert
 from symgen.reference.motion import Carried, Motion, Placement, at_precision
 from symgen.reference.precision import Array
+from symgen.reference.twists import stated_rate
 
 
 @at_precision
 def bias_acceleration(motion: Motion, q: Array, v: Array) -> Array:
-    """J̇ v (..., 6) of the frame, angular first: its acceleration at (q, v) with a = 0."""
+    """J̇ v (..., 6) of the frame: how its twist changes at (q, v) with a = 0, stated as the convention has it."""
     q, v = stacked(q, v)
-    return acceleration(motion.frame_series(motion.placements(q, v, 0 * v), q))
+    return stated_rate(motion.convention, motion.frame_series(motion.placements(q, v, 0 * v), q))
 
 
 @at_precision

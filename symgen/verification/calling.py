@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.reference.precision import Array
+from symgen.reference.twists import aligned
 from symgen.verification.evaluating import Results, Runner
 from symgen.verification.truth import Truth
 
@@ -28,6 +30,14 @@ class Functions:
             self._known[function] = self.runners[function](self.truth.arguments(function, self.states))
         return self._known[function]
 
+    def of_each_frame(self, needs: Iterable[str]) -> list[Functions]:
+        """The functions once for each frame, as if it were the only one; of the first alone where one of `needs` is."""
+        frames = self.truth.of_each_frame
+        if len(frames) == 1:
+            return [self]
+        single = any(FUNCTIONS[name].needs_frame and not FUNCTIONS[name].needs_frames for name in needs)
+        return [_OfFrame(self, truth, k) for k, truth in enumerate(frames[:1] if single else frames)]
+
     def moved(self, step: Array) -> Array:
         """q ⊕ δ."""
         return self.truth.reference.moved(self.states["q"], step)
@@ -36,13 +46,40 @@ class Functions:
         """d/dt of the results along v, in balls: central differences with h = 1e-25, whose error, of order h², stays below the
         tolerance.
         """
+        return self._slopes(lambda q: self(function, q=q))
+
+    def _slopes(self, function: Callable[[Array], Results]) -> Results:
         h, v = self.truth.scalars.constant(Fraction(1, 10**25)), self.states["v"]
-        up, down = (self(function, q=self.moved(v * s)) for s in (h, -h))
+        up, down = (function(self.moved(v * s)) for s in (h, -h))
         return {name: (up[name] - down[name]) / (2 * h) for name in up}
+
+    def jacobian(self, q: Array | None = None) -> Array:
+        """J in the axes of the base at the frame's origin, angular first: brought back, where it is stated otherwise."""
+        found = self("jacobian")["J"] if q is None else self("jacobian", q=q)["J"]
+        if self.truth.convention == USUAL:
+            return found
+        reference = self.truth.reference if self.exact else self.truth.rough
+        return aligned(self.truth.convention, *reference.forward_kinematics(self.states["q"] if q is None else q), found)
+
+    def slope_of_the_jacobian(self) -> Array:
+        """d/dt of that along v."""
+        return self._slopes(lambda q: {"J": self.jacobian(q)})["J"]
 
     def at_rest(self, *names: str) -> dict[str, Array]:
         """Zeros for these arguments, and for a wrench if there is one. Only gravity is then left."""
         return {name: 0 * self.states[name] for name in (*names, "wrench") if name in self.states}
+
+
+class _OfFrame(Functions):
+    """Functions of several frames, as they speak of frame k."""
+
+    def __init__(self, together: Functions, truth: Truth, k: int) -> None:
+        super().__init__(together.runners, together.states, truth, together.exact)
+        self.together, self.k = together, k
+
+    def __call__(self, function: str, **replaced: Array) -> Results:
+        found = self.together(function, **replaced)
+        return {name: values[:, self.k] for name, values in found.items()} if FUNCTIONS[function].needs_frames else found
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL, Convention
 from symgen.mechanism import Mechanism
+from symgen.options import Frames
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
@@ -20,22 +22,26 @@ GUARD = 25
 """Working digits beyond those asked for. Balls lose them because operands depend on each other."""
 KNOWN = 50
 """Digits that an answer has at least."""
+_WORKED_OUT = ("sharper", "sizes", "of_each_frame")
+"""What depends on the frame and is kept once it is known."""
 
 
 class ExactAnswers:
     """Reference answers of `mechanism` at `count` seeded states, over balls.
 
     `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
-    `frame`, `payload` or `wrench` (links' names).
+    `frame` (or several), `payload` or `wrench` (links' names).
     """
 
-    def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: str | None = None,
-                 payload: str | None = None, wrench: str | None = None, working: int | None = None) -> None:
+    def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Frames = None,
+                 payload: str | None = None, wrench: str | None = None, convention: Convention = USUAL,
+                 working: int | None = None) -> None:
         self.mechanism, self.count, self.seed = mechanism, count, seed
-        self.links = {"frame": frame, "payload": payload, "wrench": wrench}
+        self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench}
+        self.convention = convention
         self.states = draw_states(mechanism, count, seed, payload, wrench)
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
-        self.rough = Reference(mechanism, FLOAT, **self.links)
+        self.rough = Reference(mechanism, FLOAT, convention=convention, **self.links)
         self.load = self.floats.get("payload")
         with np.errstate(all="ignore"):
             rough = self.rough.mass_matrix(self.floats["q"], self.load)
@@ -49,14 +55,33 @@ class ExactAnswers:
         self.digits = 60 + int(np.ceil(np.log10(min(self.condition, 1e40))))
         self.working = working or self.digits + GUARD
         self.scalars = arb(self.working)
-        self.reference = Reference(mechanism, self.scalars, **self.links)
+        self.reference = Reference(mechanism, self.scalars, convention=convention, **self.links)
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
         self._known: dict[str, dict[str, Array]] = {}
+        self._among: tuple[ExactAnswers, int] | None = None
+        """Where its frame is one of several: the answers of all, and which it is."""
 
     @cached_property
     def sharper(self) -> Self:
         """The same states with twice the working digits."""
-        return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, **self.links)
+        return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, convention=self.convention,
+                          **self.links)
+
+    @cached_property
+    def of_each_frame(self) -> list[Self]:
+        """The same answers once for each frame, where only that one is named; itself alone where that is so already."""
+        if len(self.rough.frames) < 2:
+            return [self]
+        found = []
+        pairs = zip(self.rough.of_each_frame(), self.reference.of_each_frame(), strict=True)
+        for k, (rough, reference) in enumerate(pairs):
+            one = copy(self)
+            for name in _WORKED_OUT:
+                vars(one).pop(name, None)
+            one.rough, one.reference, one.links = rough, reference, self.links | {"frame": self.rough.frames[k].name}
+            one._known, one._among = {}, (self, k)
+            found.append(one)
+        return found
 
     def arguments(self, function: str, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """The function's arguments at the states, (count, …) each; `source` chooses balls (default) or floats."""
@@ -66,6 +91,11 @@ class ExactAnswers:
 
     def results(self, function: str) -> dict[str, Array]:
         """The function's results by name, (count, …) each, over balls."""
+        if function not in self._known and self._among is not None:
+            together, k = self._among
+            whole = together.results(function)
+            self._known[function] = {name: values[:, k] for name, values in whole.items()} \
+                if FUNCTIONS[function].needs_frames else whole
         if function not in self._known:
             self._known[function] = answers(self.reference, self.working, function, self.arguments(function), KNOWN)
         return self._known[function]

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
-from symgen.options import ProgramOptions, TextOptions
+from symgen.options import Frames, ProgramOptions, TextOptions
 
 LARGEST_FILE = 50_000_000
 """Bytes of a file that is read at all."""
@@ -43,7 +43,9 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
     try:
         manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         name, made, chosen = str(manifest["robot"]), _table(manifest["functions"]), _table(manifest["options"])
-        options = ProgramOptions(str(manifest["real"]), **{key: _word(chosen.get(key)) for key in ("frame", "payload", "wrench")})
+        stated = [_word(chosen.get(key)) or usual for key, usual in zip(("jacobian_frame", "jacobian_order"), USUAL, strict=True)]
+        options = ProgramOptions(str(manifest["real"]), frame=_words(chosen.get("frame")), payload=_word(chosen.get("payload")),
+                                 wrench=_word(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1])
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")))
         methods = {nearest(function, FUNCTIONS, "function"): str(entry["method"]) for function, entry in made.items()}
@@ -73,6 +75,11 @@ def _word(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise TypeError
+
+
+def _words(value: object) -> Frames:
+    """One name, or a list of several."""
+    return [str(_word(name)) for name in value] if isinstance(value, list) and None not in value else _word(value)
 
 
 def _text(path: Path) -> str:

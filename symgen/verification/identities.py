@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from symgen.functions import USUAL
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS, loses
@@ -108,26 +109,29 @@ def _both_biases(f: Functions) -> Distance:
 
 
 def _jacobian_is_the_derivative(f: Functions) -> Distance:
-    moved, twist = f.slopes("forward_kinematics"), times(f("jacobian")["J"], f.states["v"])
+    moved, twist = f.slopes("forward_kinematics"), times(f.jacobian(), f.states["v"])
     spin = moved["R"] @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
     rate = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
-    size = np.maximum(1.0, times(f.truth.sizes.of("jacobian", "J"), np.abs(f.truth.floats["v"])))
+    size = np.maximum(1.0, times(f.truth.sizes.jacobian(), np.abs(f.truth.floats["v"])))
     return np.concatenate([rate, moved["p"]], axis=-1) - twist, size
 
 
 def _operational_inertia(f: Functions) -> Distance:
-    jacobian, inverse = f("jacobian")["J"], f("inverse_mass_matrix")["Minv"]
+    jacobian, inverse = f.jacobian(), f("inverse_mass_matrix")["Minv"]
     turned = np.swapaxes(jacobian, -1, -2)
     # in floats, the inverse's own error is that of its residual times itself
     sizes = f.truth.sizes
     ends = sizes.inverse_entries()
     reach = np.abs(np.asarray(jacobian, dtype=float)) @ ends[..., None] * sizes.weighed(ends)[..., None]
     size = sizes.mobility() + reach * np.swapaxes(reach, -1, -2)
+    if f.truth.convention != USUAL:   # as it was stated, perhaps far from the frame, and turned back
+        carried = 2 * sizes.jacobian(sizes.lever()) @ np.abs(np.asarray(inverse @ turned, dtype=float))
+        size = size + carried + np.swapaxes(carried, -1, -2)
     return f("operational_inertia_inverse")["Lambda_inv"] - jacobian @ inverse @ turned, size
 
 
 def _acceleration_of_the_frame(f: Functions) -> Distance:
-    moving = times(f("jacobian")["J"], f("forward_dynamics")["a"]) + times(f.slopes("jacobian")["J"], f.states["v"])
+    moving = times(f.jacobian(), f("forward_dynamics")["a"]) + times(f.slope_of_the_jacobian(), f.states["v"])
     return f("link_accelerations")["alpha_tip"] - moving, f.truth.sizes.tip_acceleration()
 
 
@@ -222,8 +226,11 @@ def _exactly(programs: Mapping[str, Program], truth: Truth) -> Functions:
 def _check(identity: Identity, functions: Functions, bound: float, unit: str, scale: float) -> tuple[Check, bool]:
     """The check, and whether it may have failed only because the balls are too wide."""
     with functions.truth.scalars.working(), np.errstate(all="ignore"):
-        difference, size = identity.distance(functions)
-        error, state = worst(difference, size * scale)
-        centre, _ = worst(centres(difference), size * scale)
+        found = []
+        for one in functions.of_each_frame(identity.needs):
+            difference, size = identity.distance(one)
+            found.append((*worst(difference, size * scale), worst(centres(difference), size * scale)[0]))
+        error, state, _ = max(found)
+        centre = max(centre for _, _, centre in found)
     where = f"largest at state {state}{', compiled' if unit else ''}"
     return Check("identities", identity.title, error, bound, unit, where), not np.isfinite(centre) or centre <= bound < error

@@ -12,7 +12,7 @@ loss at the shoulder does not excuse it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ import flint
 import numpy as np
 
 from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
 from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Mechanism
 from symgen.reference.precision import Array
@@ -126,10 +127,10 @@ class Sizes:
         """Size of the mass matrix (count, NV, NV)."""
         return np.asarray(self.roots[:, :, None] * self.roots[:, None, :])
 
-    def jacobian(self) -> Array:
-        """Size of the frame's Jacobian (count, 6, NV): a lever is no longer than the robot."""
+    def jacobian(self, lever: Array | None = None) -> Array:
+        """Size of the frame's Jacobian (count, 6, NV), angular first: a lever is no longer than the robot, unless told."""
         turns, slides = np.array(self.rates).T
-        moved = turns * self.length()[:, None] + slides
+        moved = turns * (self.length() if lever is None else lever)[:, None] + slides
         angular = np.broadcast_to(turns, moved.shape)
         return np.stack([angular] * 3 + [moved] * 3, axis=1)
 
@@ -164,6 +165,10 @@ class Sizes:
         if self.truth.rough.frame is not None:
             tool = float(np.linalg.norm(self.truth.rough.pose(self.truth.rough.frame.pose)[1]))
         return np.asarray(np.max(np.broadcast_arrays(*reach), axis=0) + tool)
+
+    def lever(self) -> Array:
+        """Size of the lever of a twist as it is stated, per state (count,), in m: from the frame, or from the base's origin."""
+        return self.distance() if self.truth.convention.frame == "world" else self.length()
 
     def distance(self) -> Array:
         """Size of the frame's place, per state (count,), in m: the distance of its first joint from the base, and a lever."""
@@ -200,7 +205,7 @@ class Sizes:
         """
         truth = self.truth
         with truth.scalars.working():
-            levers = truth.results("jacobian")["J"] @ truth.results("inverse_mass_matrix")["Minv"]
+            levers = truth.reference.jacobian(truth.balls["q"]) @ truth.results("inverse_mass_matrix")["Minv"]
         levers = np.linalg.norm(np.asarray(levers, dtype=float).reshape(truth.count, 2, 3, -1), axis=2)
         levers[:, 1] += self.length()[:, None] * levers[:, 0]
         levers = np.repeat(levers, 3, axis=1)
@@ -211,7 +216,7 @@ class Sizes:
     @property
     def whole(self) -> Whole:
         """All parts, as those answers see them that are about all links at once."""
-        return Whole(self.truth, self.placed, self.parts, self.arms, np.array(self.rates).T, self.length())
+        return Whole(self.truth, self.placed, self.parts, self.arms, np.array(self.rates).T, self.length(), self.lever())
 
     def determinant(self) -> Array:
         """Size of det M per state (count,): it changes relatively by tr(M⁻¹ δM). Hadamard's bound where M is singular."""
@@ -225,6 +230,9 @@ class Sizes:
     def of(self, function: str, result: str) -> Array:
         """Natural size of every entry of one result of a function, (count, …) as the result."""
         found = self._of(function, result)
+        if FUNCTIONS[function].follows and self.truth.convention.order == "linear":
+            half = [*range(3, 6), *range(3)]
+            found = found[..., half] if result == "Jdot_v" else found[..., half, :]
         return np.maximum(found, LEAST * largest(found).reshape(-1, *[1] * (found.ndim - 1)))
 
     def _of(self, function: str, result: str) -> Array:
@@ -240,7 +248,7 @@ class Sizes:
         if result == "M":
             return self.mass()
         if result == "J":
-            return self.jacobian()
+            return self.jacobian(self.lever())
         if result == "R":
             return np.ones((self.truth.count, 3, 3))
         if result == "p":
@@ -261,6 +269,19 @@ class Sizes:
         if result == "q_next":
             return step_sizes.moved(self.truth)
         raise KeyError(result)   # solutions are judged by their residual
+
+
+class SizesOfFrames(Sizes):
+    """The sizes where several frames are named: of what is there for each of them stacked, of the rest as for the first."""
+
+    def __init__(self, truth: ExactAnswers, each: Sequence[Sizes]) -> None:
+        super().__init__(truth)
+        self.each = each
+
+    def _of(self, function: str, result: str) -> Array:
+        if FUNCTIONS[function].needs_frames:
+            return np.stack([one._of(function, result) for one in self.each], axis=1)
+        return self.each[0]._of(function, result)
 
 
 def _rates(mechanism: Mechanism, k: int) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from symgen.verification.exact import ExactAnswers
-from symgen.verification.sizes import Sizes
+from symgen.verification.sizes import Sizes, SizesOfFrames
 
 SHARPENINGS = 4
 """How often the digits are doubled when only the balls are too wide."""
@@ -17,4 +17,4 @@ class Truth(ExactAnswers):
     @cached_property
     def sizes(self) -> Sizes:
         """The sizes that round-off is measured against."""
-        return Sizes(self)
+        return Sizes(self) if len(self.of_each_frame) == 1 else SizesOfFrames(self, [one.sizes for one in self.of_each_frame])

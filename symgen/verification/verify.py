@@ -22,10 +22,10 @@ from symgen.certificate import checked_floors
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, BuildError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.options import PLAIN, Frames, ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.algebra import check_algebra
@@ -48,9 +48,11 @@ def verify(
     states: int = 16,
     *,
     real: str = "double",
-    frame: str | None = None,
+    frame: Frames = None,
     payload: str | None = None,
     wrench: str | None = None,
+    jacobian_frame: str = USUAL.frame,
+    jacobian_order: str = USUAL.order,
     trig: str = "libm",
     checked: bool = False,
     seed: int = 0,
@@ -61,7 +63,8 @@ def verify(
     _some(states)
     functions = None if functions is None else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
-    options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench)
+    options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
+                             jacobian_order=jacobian_order)
     text = TextOptions(trig, checked=checked)
     wanted = making.requested(mechanism, functions, payload)
     why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
@@ -117,7 +120,8 @@ def verify_programs(
     _some(states)
     options = options or ProgramOptions()
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
-    truth = Truth(mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench)
+    truth = Truth(mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
+                  convention=options.convention)
     everything = {**(helpers or {}), **programs}
     labels = {f: f"{f}={program.method}" for f, program in programs.items()}
     total = 3 * len(programs) + 2

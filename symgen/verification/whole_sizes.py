@@ -32,6 +32,8 @@ class Whole:
     """(2, NV): rad and m that each unit of v turns and slides its body by."""
     length: Array
     """Of the longest way along the bodies (count,)."""
+    lever: Array
+    """Of a lever of the frame's twist (count,)."""
 
     @cached_property
     def total(self) -> Array:
@@ -105,13 +107,13 @@ class Whole:
         return np.stack([angular] * 3 + [linear] * 3, axis=-1)
 
     def bias_acceleration(self) -> Array:
-        """Of J̇ v of the frame (count, 6): a turn changes what turns and what moves, at no longer a lever than the robot."""
+        """Of J̇ v of the frame (count, 6), angular first: a turn changes what turns and what moves, at its lever."""
         frame = self.truth.rough.frame
         support = [] if frame is None or frame.body == BASE else self.truth.rough.supports[frame.body]
         turns, slides = self.rates[:, support]
         v = np.abs(self.truth.floats["v"])[:, support]
         rate = (v * turns).sum(axis=-1)
-        speed = (v * (turns * self.length[:, None] + slides)).sum(axis=-1)
+        speed = (v * (turns * self.lever[:, None] + slides)).sum(axis=-1)
         return np.stack([rate * rate] * 3 + [2 * rate * speed] * 3, axis=-1)
 
     def axes(self) -> Array:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
+from symgen.functions import JACOBIAN_FRAMES, JACOBIAN_ORDERS
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import BASE, Body, Frame, Joint, Limits, Mechanism, Part
 from symgen.options import TRIG, ProgramOptions, TextOptions
@@ -140,8 +141,10 @@ def options(random: Random, made: Mechanism) -> tuple[ProgramOptions, TextOption
     def link(likely: float) -> str | None:
         return random.choice(links) if random.random() < likely else None
 
-    frame = random.choice(links)
-    return (ProgramOptions(random.choice([*REALS]), frame=frame, payload=link(0.35), wrench=link(0.35)),
+    frames = random.sample(links, 1 if random.random() < 0.7 else 2)
+    asked = {"real": random.choice([*REALS]), "frame": frames, "payload": link(0.35), "wrench": link(0.35)}
+    stated = {"jacobian_frame": random.choice([*JACOBIAN_FRAMES]), "jacobian_order": random.choice(JACOBIAN_ORDERS)}
+    return (ProgramOptions(**asked, **(stated if random.random() < 0.3 else {})),   # type: ignore[arg-type]
             TextOptions(random.choice(TRIG), checked=random.random() < 0.4))
 
 

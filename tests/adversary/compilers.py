@@ -93,7 +93,8 @@ def _generated(random: Random, path: Path) -> Folder | None:
     try:
         asked = [one for one in asked if making.refusal(made, one, options.payload) is None]
         symgen.generate(made, path, asked, real=options.real, name="arm", frame=options.frame, payload=options.payload,
-                        wrench=options.wrench, trig=text.trig, checked=text.checked)
+                        wrench=options.wrench, jacobian_frame=options.jacobian_frame,
+                        jacobian_order=options.jacobian_order, trig=text.trig, checked=text.checked)
         programs = {one: making.made(made, one, None, options) for one in asked}
     except SymgenError:
         return None

@@ -42,8 +42,9 @@ def _generated(random: Random, path: Path) -> Path | None:
     asked = random.sample(("mass_matrix", "inverse_dynamics", "gravity_force", "forward_kinematics", "mass_matrix_solve"), 2)
     try:
         symgen.generate(made, path, asked, real=options.real, name="arm", frame=options.frame, payload=options.payload,
-                        wrench=options.wrench, trig=text.trig, checked=text.checked, wrap=random.choice(((), ("cpp17",))),
-                        target=target, evidence=False)
+                        wrench=options.wrench, jacobian_frame=options.jacobian_frame,
+                        jacobian_order=options.jacobian_order, trig=text.trig, checked=text.checked,
+                        wrap=random.choice(((), ("cpp17",))), target=target, evidence=False)
         return path if symgen.verify(path, states=1).passed else None   # a method may lose its digits
     except SymgenError:
         return None

@@ -24,7 +24,7 @@ from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.certificate import checked_floors
 from symgen.errors import RequestError, SymgenError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.measuring.peers import pinocchio as peer
 from symgen.mechanism import BASE, Mechanism
@@ -59,13 +59,45 @@ class Second(Truth):
 
     def results(self, function: str) -> dict[str, Array]:
         if function not in self._known:
-            shapes = {r.name: r.sizes(self.mechanism.sizes) for r in FUNCTIONS[function].results}
-            try:
-                self._known[function] = _newton_euler.answers(self.mechanism, function, self.states, max(DIGITS, self.working),
-                                                              shapes, **self.links)
-            except ZeroDivisionError:
-                raise TooFewDigits("the recursion's mass matrix is singular") from None
+            frames = ProgramOptions(frame=self.links["frame"]).frames
+            if len(frames) > 1 and FUNCTIONS[function].needs_frames:
+                each = [self._stated(function, frame) for frame in frames]
+                self._known[function] = {name: np.stack([one[name] for one in each], axis=1) for name in each[0]}
+            else:
+                self._known[function] = self._stated(function, frames[0])
         return self._known[function]
+
+    def _recursion(self, function: str, frame: str) -> dict[str, Array]:
+        shapes = {r.name: r.sizes(self.mechanism.sizes) for r in FUNCTIONS[function].results}
+        try:
+            return _newton_euler.answers(self.mechanism, function, self.states, max(DIGITS, self.working), shapes,
+                                         **self.links | {"frame": frame})
+        except ZeroDivisionError:
+            raise TooFewDigits("the recursion's mass matrix is singular") from None
+
+    def _stated(self, function: str, frame: str) -> dict[str, Array]:
+        """The recursion's J and J̇ v are in the axes of the base at the frame's origin; turned, or at the base's origin."""
+        found = self._recursion(function, frame)
+        if not FUNCTIONS[function].follows:
+            return found
+        (name, value), = found.items()
+        pose, J = self._recursion("forward_kinematics", frame), self._recursion("jacobian", frame)["J"]
+        with flint.ctx.workdps(max(DIGITS, self.working)):
+            halves = np.split(value[..., None] if value.ndim == 2 else value, 2, axis=1)
+            back, arm = np.swapaxes(pose["R"], 1, 2), pose["p"][..., None]
+            turn, speed = np.split(J @ self.states_in_balls("v")[..., None], 2, axis=1)
+            rate = value.ndim == 2
+            if self.convention.frame == "local":
+                halves[1] = halves[1] - (_across(turn, speed) if rate else 0)
+                halves = [back @ half for half in halves]
+            elif self.convention.frame == "world":
+                halves[1] = halves[1] + _across(arm, halves[0]) + (_across(speed, turn) if rate else 0)
+            stacked = np.concatenate(halves if self.convention.order == "angular" else halves[::-1], axis=1)
+        return {name: stacked[..., 0] if rate else stacked}
+
+    def states_in_balls(self, name: str) -> Array:
+        """An argument (count, …) at the recursion's digits."""
+        return np.vectorize(_newton_euler.ball, otypes=[object])(self.states[name])
 
     @cached_property
     def regularity(self) -> list[float]:
@@ -97,7 +129,8 @@ def attacked(made: Mechanism, function: str, method: str, options: ProgramOption
     """What is wrong with a function by a method, if anything."""
     what = f"{function}={method} with {options} and {text}, states {states}"
     try:
-        truth = Second(made, STATES, states, frame=options.frame, payload=options.payload, wrench=options.wrench)
+        truth = Second(made, STATES, states, frame=options.frame, payload=options.payload, wrench=options.wrench,
+                       convention=options.convention)
         wrong = _refused(truth, function, options)
         with suppress(SymgenError):   # a method may refuse a mechanism, and says so
             program = making.made(made, function, method, options)
@@ -138,11 +171,14 @@ def _judged(program: Program, truth: Second, options: ProgramOptions, text: Text
     inverted = FUNCTIONS[program.function].needs_inverse or program.function == "mass_matrix_determinant"
     if find_spec("pinocchio") is None or truth.links["wrench"] is not None or (inverted and min(truth.regularity) < ILL):
         return None
+    spec = FUNCTIONS[program.function]
+    if (spec.follows and options.convention != USUAL) or (spec.needs_frames and len(options.frames) > 1):
+        return None   # the recursion has said it, and Pinocchio of each frame by itself
     exact = over(truth.scalars, program)(truth.arguments(program.function))
     found = {name: values.astype(float) for name, values in exact.items()}
     for k in range(truth.count):
         state = {name: values[k] for name, values in truth.floats.items()}
-        word = Weighed(Built(truth.mechanism, str(truth.links["frame"]), truth.links["payload"], state), state)
+        word = Weighed(Built(truth.mechanism, options.frames[0], truth.links["payload"], state), state)
         word.terms = float(truth.sizes.forces(truth.floats["v"], truth.floats["a"])[k].max())
         error = pinocchio_answers.ERRORS[program.function]({name: values[k] for name, values in found.items()}, word)
         if not error <= FROM_PINOCCHIO:
@@ -152,6 +188,11 @@ def _judged(program: Program, truth: Second, options: ProgramOptions, text: Text
 
 def _said(check: Check) -> str:
     return f"{check.kind} of {check.subject} is {check.error:.3g}{check.unit} off, {check.bound:.3g} allowed: {check.detail}"
+
+
+def _across(a: Array, b: Array) -> Array:
+    """a × b of columns: (count, 3, 1) and (count, 3, …)."""
+    return np.stack([a[:, (i + 1) % 3] * b[:, (i + 2) % 3] - a[:, (i + 2) % 3] * b[:, (i + 1) % 3] for i in range(3)], axis=1)
 
 
 class Weighed(pinocchio_answers.Word):

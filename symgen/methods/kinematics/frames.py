@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Rotation, Vector, times, transposed
+from symgen.derivation.spatial import Rotation, SplitShift, Vector, times, transposed
 
 
 def _chain(linkage: Linkage) -> list[int]:
@@ -72,11 +72,13 @@ def forward_kinematics(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 
 def jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """J (6 x NV): angular rows first, base axes, at the frame's origin; columns off the way are zero.
+    """J (6 x NV): angular rows first, base axes, at the frame's origin (unless told); columns off the way are zero.
 
     The levers from the joints to the frame are added up from the frame inwards, each from its own steps alone. As a difference of
     two points in the base they would lose what both are away from it.
     """
+    if linkage.jacobian_frame != "aligned":
+        return (spatial if linkage.jacobian_frame == "world" else local)(linkage)
     poses, (_, lever) = _poses(linkage)
     columns = [[linkage.zero] * 6 for _ in linkage.dofs]
     for i, (rotation, step) in reversed(poses.items()):
@@ -87,4 +89,45 @@ def jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
             w = rotation.outward(dof.H_angular)
             columns[dof.index] = [*w, *(rotation.outward(dof.H_linear) + w.cross(lever))]
         lever = step + lever
-    return ([column[r] for r in range(6) for column in columns],)
+    return (_by_rows(columns),)
+
+
+def local(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """J in the axes of the frame, at its origin: these axes and the lever are carried inwards, from link to link."""
+    frame = linkage.frame
+    assert frame is not None
+    columns = [[linkage.zero] * 6 for _ in linkage.dofs]
+    axes: Sequence[Vector] = transposed(linkage.constant_rotation(frame.rotation).matrix(linkage.one, linkage.zero))
+    lever = linkage.vector(frame.shift)
+    for i in reversed(_chain(linkage)):
+        link = linkage.links[i]
+        linkage.step(i, f"column of the Jacobian in the axes of {frame.name}, RK (3.13)")
+        for dof in link.dofs:
+            moved = dof.H_linear + dof.H_angular.cross(lever)
+            columns[dof.index] = [*(axis.dot(dof.H_angular) for axis in axes), *(axis.dot(moved) for axis in axes)]
+        axes = [link.rotation.outward(axis) for axis in axes]
+        inner, outer = (link.shift.inner, link.shift.outer) if isinstance(link.shift, SplitShift) else (linkage.zeros, link.shift)
+        lever = link.rotation.outward(lever + inner) + outer
+        linkage.name("E", i, (axes[0], axes[1], axes[2]))
+        linkage.name("l", i, lever)
+    return (_by_rows(columns),)
+
+
+def spatial(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """J in the axes of the base, at its origin: of the link that the frame is fixed to, wherever on it the frame is."""
+    poses = placed(linkage, _chain(linkage))
+    columns = [[linkage.zero] * 6 for _ in linkage.dofs]
+    origin = linkage.zeros
+    for i, (rotation, step) in poses.items():
+        linkage.step(i, "column of the Jacobian at the base's origin, RK (3.13)")
+        link = linkage.links[i]
+        origin = origin + step if link.parent >= 0 else linkage.vector(linkage.model.links[i].base_shift) + step
+        linkage.name("p", i, origin)
+        for dof in link.dofs:
+            w = rotation.outward(dof.H_angular)
+            columns[dof.index] = [*w, *(rotation.outward(dof.H_linear) + origin.cross(w))]
+    return (_by_rows(columns),)
+
+
+def _by_rows(columns: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+    return [column[r] for r in range(6) for column in columns]

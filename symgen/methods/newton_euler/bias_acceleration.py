@@ -7,19 +7,26 @@ velocities alone give of its accelerations (b, s). Joint i, which turns by T and
 
 which is (2.4) and (2.5) seen from the parent. T lies along an axis for most joints, so that a product with it costs two
 multiplications; the sweep outward multiplies by the velocity of all that comes before.
+
+In the frame's own axes J v is the twist itself, and J̇ v its change: V of link i is what comes from its parent and (T, S), and
+changes by what comes from there and V × (T, S) while no rate does. The same change, carried to the base, is that of the twist
+at the base's origin, since V does not move V.
 """
 
 from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import SplitShift
+from symgen.derivation.spatial import SplitShift, twist_inward, wrench_outward
 
 
 def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """J̇ v (6) of the frame: (angular, linear) at its origin in base axes."""
+    """J̇ v (6) of the frame: (angular, linear) at its origin in base axes, unless told."""
     frame = linkage.frame
     assert frame is not None
+    if linkage.jacobian_frame != "aligned":
+        return _of_the_twist(linkage, frame)
     rates, i = linkage.inputs["v"], frame.link
     place, w, u, b, s = linkage.vector(frame.shift), *[linkage.zeros] * 4
     while i >= 0:
@@ -38,4 +45,30 @@ def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
             base = linkage.constant_rotation(linkage.model.links[i].base_rotation)
             b, s = base.outward(b), base.outward(s)
         i = link.parent
+    return ([*b, *s],)
+
+
+def _of_the_twist(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
+    """J̇ v where J is stated in the frame's own axes ("local") or at the base's origin ("world")."""
+    rates, (w, u, b, s) = linkage.inputs["v"], [linkage.zeros] * 4
+    way = [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
+    for i in way:
+        link = linkage.links[i]
+        linkage.step(i, "its twist, and how that changes while no rate does, RK (2.2)-(2.7)")
+        turn, slide = link.turning(rates), link.sliding(rates)
+        (w, u), (b, s) = (twist_inward(link.rotation, link.shift, *one) for one in ((w, u), (b, s)))
+        b, s = b + w.cross(turn), s + w.cross(slide) + u.cross(turn)
+        w, u = w + turn, u + slide
+        for name, one in zip("wubs", (w, u, b, s), strict=True):
+            linkage.name(name, i, one)
+    if linkage.jacobian_frame == "local":
+        linkage.home.step(f"in the axes of {frame.name}")
+        b, s = twist_inward(linkage.constant_rotation(frame.rotation), linkage.vector(frame.shift), b, s)
+        return ([*b, *s],)
+    for i in reversed(way):
+        linkage.step(i, "the same as its parent has it")
+        s, b = wrench_outward(linkage.links[i].rotation, linkage.links[i].shift, s, b)   # a twist is moved as a wrench is: (v, ω)
+    if way:
+        root = linkage.model.links[way[0]]
+        s, b = wrench_outward(linkage.constant_rotation(root.base_rotation), linkage.vector(root.base_shift), s, b)
     return ([*b, *s],)
