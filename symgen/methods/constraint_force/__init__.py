@@ -63,7 +63,6 @@ METHOD = Method(
         ),
     },
     refusal=refusal,
-    one_degree=True,
     differs=differs,
     regroups=False,   # every link's own inertia is inverted
     quantities=QUANTITIES,

@@ -53,7 +53,6 @@ METHOD = Method(
     },
     stands_for=stands_for,
     refusal=refusal,
-    one_degree=True,
     differs=differs,
     sweeps=True,
     regroups=False,   # H needs inertias that links have, one by one
