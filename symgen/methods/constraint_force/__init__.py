@@ -11,6 +11,8 @@ and is zero unless a link carries both joints on it: block tridiagonal for a cha
 
 `constraint_force:parallel` eliminates H_bb by block cyclic reduction, with prefix scans for what runs along the chain:
 O(log N) deep.
+
+A joint of n_i degrees of freedom has n_i columns of W_a and 6 − n_i of W. A free one has no W: M⁻¹ of free bodies is H_aa.
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ def refusal(mechanism: Mechanism) -> str | None:
 
 
 def differs(mechanism: Mechanism) -> bool:
-    """True: the constraint forces take back most of what H_aa alone would let a light link do."""
-    return True
+    """Where any joint forbids anything: constraint forces take back most of what H_aa alone would let a light link do."""
+    return not all(joint.type.free for joint in mechanism.joints)
 
 
 METHOD = Method(

@@ -1,9 +1,9 @@
 """Fixman's partition: free every link, then hold the hard coordinates, M⁻¹ = H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ, LC (12).
 
 In a plane it is LC's own chain of point masses, or rigid links about parallel axes (`fixman:planar`); in space it is
-WC's chain of rigid bodies, and a tree of them (`fixman:spatial`). `fixman` itself is the planar form where that
-suits. Forms differ in how H is laid out (`fixman.planar`, `fixman.spatial`); what follows is one (`fixman.partition`),
-and in a plane the slope of ln det M besides (`fixman.gradient`).
+WC's chain of rigid bodies, and a tree of them, with joints of any sort (`fixman:spatial`). `fixman` itself is the planar
+form where that suits. Forms differ in how H is laid out (`fixman.planar`, `fixman.spatial`); what follows is one
+(`fixman.partition`), and in a plane the slope of ln det M besides (`fixman.gradient`).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def differs_in_a_plane(mechanism: Mechanism) -> bool:
 
 
 def differs_in_space(mechanism: Mechanism) -> bool:
-    """True: a light link far from its joint is freer by itself than in the chain by orders of magnitude."""
-    return True
+    """Unless all is free: a light link far from its joint is freer by itself than in the chain by orders of magnitude."""
+    return not all(joint.type.free for joint in mechanism.joints)
 
 
 def differs(mechanism: Mechanism) -> bool:
     """As the form that the robot has."""
-    return stands_for(mechanism) == "spatial" or differs_in_a_plane(mechanism)
+    return differs_in_space(mechanism) if stands_for(mechanism) == "spatial" else differs_in_a_plane(mechanism)
 
 
 METHOD = Method(
