@@ -47,10 +47,10 @@ def stacked(blocks: Blocks, n: int, height: int, width: int) -> Array:
 
 
 class Seen:
-    """One robot in one state, q, v and a of shape (NV,)."""
+    """One robot in one state, q (NQ,), v and a (NV,). What goes by the axis of a joint is of joints of one degree."""
 
     def __init__(self, mechanism: Mechanism, state: dict[str, Array]) -> None:
-        self.mechanism, self.n, self.state = mechanism, mechanism.nv, state
+        self.mechanism, self.n, self.state = mechanism, len(mechanism.joints), state
         self.reference = Reference(mechanism, BALLS)
         self.one = BALLS.array(np.eye(6))
         self.placed = self.reference.placements(state["q"], state["v"], state["a"])

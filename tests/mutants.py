@@ -63,8 +63,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "methods": (f"{FORTY}'", "tests/test_variants.py", "tests/test_inspection_quantities.py"),
     **{f"methods/{name}": (f"{FORTY} and {name}'", *more, f"tests/test_inspection_quantities.py -k {name}") for name, more in {
         "composite_body": (), "newton_euler": (), "riccati": (),
-        "constraint_force": ("tests/test_constraint_force.py",),
-        "fixman": ("tests/test_fixman.py", "tests/test_variants.py", "tests/test_inspection_quantities.py -k chirikjian"),
+        "constraint_force": ("tests/test_constraint_force.py", "tests/test_cut_joints_of_several.py"),
+        "fixman": ("tests/test_fixman.py", "tests/test_cut_joints_of_several.py", "tests/test_variants.py",
+                   "tests/test_inspection_quantities.py -k chirikjian"),
         "udut": ("tests/test_udut_matrices.py",),
     }.items()},
     "methods/kinematics": (f"{FORTY} and kinematics'", "tests/test_payload_and_frames.py -k frame"),

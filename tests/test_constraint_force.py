@@ -16,12 +16,10 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
-import sympy as sp
 
 import symgen
 from symgen import methods
 from symgen.derivation import constants
-from symgen.derivation.closed_forms import constraint_subspace, joint_form
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model, declared
 from symgen.derivation.scalars import Derivation, Scalar
@@ -36,7 +34,7 @@ from symgen.methods.constraint_force.operator import bodies, operator
 from symgen.methods.constraint_force.partition import partition
 from symgen.programs.deriving import models
 from tests.rational_functions import Functions
-from tests.robots_for_tests import ONE_DEGREE, PURE, TELLING, program, random_mechanism, robot, run, states
+from tests.robots_for_tests import PURE, TELLING, program, random_mechanism, robot, run, states
 
 SQUARE = {f"{kind}{n}": random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
           for kind, n in (("chain", 1), ("chain", 2), ("chain", 3), ("chain", 5), ("chain", 8), ("tree", 5), ("tree", 8))}
@@ -215,18 +213,6 @@ def at_rest(how: str) -> Build:
         f = cut.forces(tau)
         return [*cut.accelerations(tau, f), *(x for F in cut.wrenches(tau, f) for x in F)]
     return build
-
-
-# -- the subspaces of a joint ------------------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("kind", ONE_DEGREE)
-def test_a_joints_forbidden_directions_are_orthonormal_and_do_no_work(kind: str) -> None:
-    H = joint_form(kind).motion_subspace
-    force, W = constraint_subspace(kind)
-    assert W.shape == (6, 6 - H.cols)
-    assert sp.eye(6 - H.cols) == (W.T * W).applyfunc(sp.simplify)
-    assert (W.T * H).applyfunc(sp.simplify).is_zero_matrix
-    assert sp.eye(H.cols) == (force.T * H).applyfunc(sp.simplify)
 
 
 # -- the bridge --------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ import sympy as sp
 import symgen
 from symgen import methods
 from symgen.derivation import constants
-from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import declared
 from symgen.derivation.scalars import Derivation
@@ -30,7 +29,6 @@ from symgen.mechanism import Body, Mechanism, Part
 from symgen.methods.fixman import geometry
 from symgen.methods.fixman.held import HeldInAPlane
 from symgen.methods.fixman.planar import point_masses
-from symgen.methods.fixman.spatial import directions
 from symgen.poses import pose
 from tests import lee_chirikjian
 from tests.point_mass_chains import CHAINS, EVERY_CHAIN, chain, schur, symbolic
@@ -151,15 +149,6 @@ def test_the_schur_complement_does_not_see_hard_gradients_in_the_soft_rows(case:
 
 
 # -- in space -----------------------------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("kind", ONE_DEGREE)
-def test_what_a_joint_allows_and_forbids_is_an_orthonormal_basis(kind: str) -> None:
-    soft, hard = directions(kind)
-    H = joint_form(kind).motion_subspace
-    assert (hard * hard.T).applyfunc(sp.simplify) == sp.eye(5)
-    assert (soft * hard.T).applyfunc(sp.simplify).is_zero_matrix
-    assert (soft * H).applyfunc(sp.simplify) == sp.eye(1)
-
 
 def exactly(mechanism: Mechanism, function: str, method: str, given: Mapping[str, list[Any]],
             number: Callable[[Any], Any] = Fraction) -> list[Any]:

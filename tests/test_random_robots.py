@@ -12,7 +12,7 @@ from symgen import methods
 from symgen.functions import FUNCTIONS
 from symgen.joints import kinds
 from symgen.mechanism import Mechanism
-from tests.robots_for_tests import ONE_DEGREE, flat_chain, random_mechanism
+from tests.robots_for_tests import flat_chain, random_mechanism
 
 SEEDS = range(8)
 """Once round `spatial`: two and three links, chains and trees, axes general and at right angles."""
@@ -25,12 +25,12 @@ def branches(made: Mechanism) -> bool:
 
 
 @cache
-def spatial(seed: int, types: tuple[str, ...] = kinds()) -> Mechanism:
-    """Chains of two and of three links and trees of three in turn, joints of these types, axes general and at right angles."""
+def spatial(seed: int) -> Mechanism:
+    """Chains of two and of three links and trees of three in turn, joints of all types, axes general and at right angles."""
     general = seed % 8 < 4
     if seed % 2:
-        return random_mechanism(2 + seed // 2 % 2, seed, "chain", types, general)
-    return next(made for k in count() if branches(made := random_mechanism(3, seed + 100 * k, "tree", types, general)))
+        return random_mechanism(2 + seed // 2 % 2, seed, "chain", kinds(), general)
+    return next(made for k in count() if branches(made := random_mechanism(3, seed + 100 * k, "tree", kinds(), general)))
 
 
 @cache
@@ -48,13 +48,13 @@ def verified(made: Mechanism, method: str) -> None:
 @pytest.mark.parametrize(("method", "seed"), CASES)
 def test_a_method_verifies_wherever_it_applies(method: str, seed: int) -> None:
     """In space, and where it refuses all that is not in a plane, there."""
-    made = flat(seed) if method in IN_A_PLANE else spatial(seed, ONE_DEGREE if methods.find(method).one_degree else kinds())
+    made = flat(seed) if method in IN_A_PLANE else spatial(seed)
     assert methods.find(method).refusal(made) is None
     verified(made, method)
 
 
 IN_A_PLANE = {method for method in methods.names()
-              if all(methods.find(method).refusal(spatial(seed, ONE_DEGREE)) for seed in SEEDS)}
+              if all(methods.find(method).refusal(spatial(seed)) for seed in SEEDS)}
 
 
 def test_one_method_is_of_the_plane_alone_and_half_the_robots_branch() -> None:

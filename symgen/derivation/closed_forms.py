@@ -122,13 +122,13 @@ def step_form(kind: str) -> StepForm:
 
 @cache
 def constraint_subspace(kind: str) -> tuple[Any, Any]:
-    """(W_a, W) of a joint type (FF): its force as a wrench, W_aᵀ H = 1, and an orthonormal basis of what it forbids, Wᵀ H = 0.
+    """(W_a, W) of a joint type (FF): its forces as wrenches, W_aᵀ H = 1, and an orthonormal basis of what it forbids, Wᵀ H = 0.
 
-    Both stand in the moved frame's axes, moment first, as H does; W is 6 x (6 − n_i).
+    Both stand in the moved frame's axes, moment first, as H does; W is 6 x (6 − n_i), without columns where all is allowed.
     """
     H = joint_form(kind).motion_subspace
     forbidden = sp.GramSchmidt(H.T.nullspace(), orthonormal=True)
-    return H * (H.T * H).inv(), sp.Matrix.hstack(*forbidden)
+    return H * (H.T * H).inv(), sp.Matrix.hstack(sp.zeros(6, 0), *forbidden)
 
 
 def cross_matrix(v: Any) -> Any:

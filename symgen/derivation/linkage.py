@@ -114,10 +114,10 @@ class Linkage:
         return Vector((self.zero, self.zero, self.zero))
 
     def product(self, factors: Sequence[Scalar]) -> Scalar:
-        """The product of the pivots of M, tip first; zero where one is."""
-        total = factors[-1]
-        for one in reversed(factors[:-1]):
-            total = total * one
+        """The product of the pivots of M, tip first; zero where one is, and 1 of none."""
+        total = self.one
+        for factor in reversed(factors):
+            total = total * factor
         return total
 
     def log_product(self, factors: Sequence[Scalar]) -> Scalar:
@@ -261,9 +261,9 @@ class Linkage:
         return q + self.home.constant(k.angle_of(cosine, sine)), 0
 
     def measure(self, i: int) -> Scalar:
-        """|H|² of joint i: what a volume of its coordinate is of one of the twists that it allows. 1 for a turn or a slide."""
-        (column,) = joint_form(self.model.links[i].kind).motion_subspace.T.tolist()
-        return lower(sum(x * x for x in column), self.declared(i), self.home)
+        """det HᵀH of joint i: what a volume of its velocities is, squared, of one of the twists that it allows. Most have 1."""
+        H = joint_form(self.model.links[i].kind).motion_subspace
+        return lower((H.T * H).det(), self.declared(i), self.home)
 
     def _sine_cosine(self, i: int, q: object, angle: tuple[Scalar, int]) -> dict[object, Scalar]:
         import sympy as sp

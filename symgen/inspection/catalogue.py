@@ -12,7 +12,6 @@ from symgen.errors import RequestError, UnknownName
 from symgen.functions import FUNCTIONS, Array
 from symgen.inspection.request import Words, taken_apart
 from symgen.mechanism import Mechanism
-from symgen.methods._method import refusing_several
 from symgen.methods._quantities import Quantity
 from symgen.names import nearest
 from symgen.programs.making import refusal
@@ -58,10 +57,7 @@ def results() -> dict[str, Result]:
 
 def why_not(mechanism: Mechanism, method: str, quantity: Quantity) -> str | None:
     """Why a robot has no such quantity, in one sentence; None if it has."""
-    own = methods.find(method)
-    if quantity.refusal is None:
-        return own.refusal(mechanism)
-    return (refusing_several(f"{method} takes", quantity.refusal) if own.one_degree else quantity.refusal)(mechanism)
+    return (quantity.refusal or methods.find(method).refusal)(mechanism)
 
 
 def owners() -> list[str]:

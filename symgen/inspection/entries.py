@@ -193,7 +193,7 @@ def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
     atoms: list[Scalar] = []
     places = {}
     for index, block in blocks.items():
-        places[index] = Place(len(atoms), (len(block.rows), len(block.rows[0])), block.left, block.right)
+        places[index] = Place(len(atoms), (len(block.rows), len(block.rows[0]) if block.rows else 0), block.left, block.right)
         atoms += [x for row in block.rows for x in row]
     atoms.append(linkage.zero)
     return Layout(home.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), places, kept)
@@ -201,6 +201,8 @@ def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
 
 def in_declared_axes(linkage: Linkage, block: Block) -> Block:
     """The same block with its twists and wrenches in the axes of the links' declared frames."""
+    if not any(block.rows):   # nothing to turn, and its size is kept
+        return block
     linkage.home.step("turned into the declared axes")
     rows = _turned(linkage, block.left, block.rows)
     columns = _turned(linkage, block.right, [list(column) for column in zip(*rows, strict=True)])
@@ -227,14 +229,15 @@ def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: L
     if words.indices is None:
         grid = _whole(mechanism, quantity, found)
         notes = [*choice.notes, *_frames_of_whole(quantity, found)]
-        return _laid_out(found, grid, words.letter, notes)
+        return _laid_out(mechanism, found, grid, words.letter, notes)
     counted(words, words.indices, len(quantity.indices))
     index = tuple(joint(mechanism, text) for text in words.indices)
     label = heading(words.letter, tuple(map(str, index)))
     grid = _block(mechanism, found, index)
+    _not_empty(mechanism, grid, label)
     notes = [*choice.notes, *_about(mechanism, quantity, found, index, label)]
     if words.place is None:
-        return _laid_out(found, grid, label, notes)
+        return _laid_out(mechanism, found, grid, label, notes)
     if len(grid) == len(grid[0]) == 1:
         raise ArgumentError(f"'{words.what}' asks for a place in a number; {label} is one already")
     single = len(grid[0]) == 1
@@ -245,7 +248,14 @@ def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: L
     return Answer(found.program, (grid[r][c],), (), f"{label}[{','.join(map(str, (r, c)[:len(words.place)]))}]", tuple(notes))
 
 
-def _laid_out(found: Layout, grid: list[list[int]], label: str, notes: list[str]) -> Answer:
+def _not_empty(mechanism: Mechanism, grid: list[list[int]], label: str) -> None:
+    if not any(grid):
+        raise RequestError(f"{label} of '{mechanism.name}' is empty: a joint has as many rows or columns of it as directions "
+                           "that it forbids, and a free joint forbids none")
+
+
+def _laid_out(mechanism: Mechanism, found: Layout, grid: list[list[int]], label: str, notes: list[str]) -> Answer:
+    _not_empty(mechanism, grid, label)
     shape = () if len(grid) == len(grid[0]) == 1 else (len(grid), len(grid[0]))
     return Answer(found.program, tuple(x for row in grid for x in row), shape, label, tuple(notes))
 

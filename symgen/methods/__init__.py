@@ -17,7 +17,7 @@ from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
 from symgen.methods._frames import of_each as of_each
-from symgen.methods._method import Method, refusing_several
+from symgen.methods._method import Method
 from symgen.names import method_named
 
 BIAS_METHOD = "newton_euler"
@@ -39,8 +39,7 @@ def find(name: str) -> Method:
     follows = {} if found.factor is None else functions_of(found.factor, _bias_force, _jacobian)
     if "mass_matrix" in found.functions:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
-    refusal = refusing_several(f"{name} takes", found.refusal) if found.one_degree else found.refusal
-    return replace(found, functions={**follows, **found.functions}, refusal=refusal)
+    return replace(found, functions={**follows, **found.functions})
 
 
 def _declared(stem: str) -> Method:

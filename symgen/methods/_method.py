@@ -26,19 +26,6 @@ def never(mechanism: Mechanism) -> bool:
     return False
 
 
-def refusing_several(taking: str, refusal: Refusal) -> Refusal:
-    """`refusal`, and of every robot that has a joint of several degrees of freedom; `taking` as in "fixman takes"."""
-
-    def why(mechanism: Mechanism) -> str | None:
-        joint = next((joint for joint in mechanism.joints if joint.type.nv > 1), None)
-        if joint is None:
-            return refusal(mechanism)
-        return (f"{taking} joints of one degree of freedom, and of '{mechanism.name}' joint '{joint.name}' has "
-                f"{joint.type.nv}; take riccati, or another method")
-
-    return why
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Variant:
     """Another reading of the same method, asked for as "method:variant".
@@ -70,8 +57,7 @@ class Method:
     functions in which it carries Λ⁻¹ of a link out to the next one, which feels little of it where the link is light.
 
     `sweeps`: whether it goes along the links without pairing them, so that its length grows as their number does. `regroups`:
-    whether it accepts links whose inertia was moved into their parents. `one_degree`: whether its recursion is written for
-    joints of one degree of freedom only. `quantities`: the letters that it lets people look at.
+    whether it accepts links whose inertia was moved into their parents. `quantities`: the letters that it lets people look at.
     """
 
     source: str
@@ -85,7 +71,6 @@ class Method:
     outward: frozenset[str] = frozenset()
     sweeps: bool = False
     regroups: bool = True
-    one_degree: bool = False
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

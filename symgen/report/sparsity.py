@@ -6,6 +6,7 @@ round-off at all of them is zero. M = Hφ𝓜φᵀHᵀ = U D Uᵀ; 𝓐 = φ⁻�
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,8 +107,8 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
     if methods.find("constraint_force").refusal(mechanism) is None:
         back = np.linalg.inv(phi)
         A = back.T @ np.linalg.inv(inertia) @ back
-        W = _forbidden(H)
-        found |= {"𝓐": A, "H_bb": W.T @ A @ W}
+        W = _forbidden(H, mechanism.v_slices)
+        found |= {"𝓐": A} | ({"H_bb": W.T @ A @ W} if W.size else {})   # free bodies are held by nothing
     return found
 
 
@@ -120,20 +121,21 @@ def _upper(M: Array) -> Array:
     return U
 
 
-def _forbidden(H: Array) -> Array:
+def _forbidden(H: Array, joints: Sequence[slice]) -> Array:
     """𝓦: block by block an orthonormal basis of what each joint forbids, from the unit vectors."""
-    n, columns = len(H), []
-    for i in range(n):
-        basis = [H[i, 6 * i:6 * i + 6]]
-        for unit in np.eye(6):
-            rest = unit - sum(b * (b @ unit) for b in basis)
+    found = np.zeros((H.shape[1], H.shape[1] - len(H)))
+    filled = 0
+    for i, own in enumerate(joints):
+        at = slice(6 * i, 6 * i + 6)
+        basis: list[Array] = []
+        for direction in (*H[own, at], *np.eye(6)):
+            rest = direction - sum((b * (b @ direction) for b in basis), np.zeros(6))
             if np.linalg.norm(rest) > 1e-6 and len(basis) < 6:
                 basis.append(rest / np.linalg.norm(rest))
-        for b in basis[1:]:
-            column = np.zeros(6 * n)
-            column[6 * i:6 * i + 6] = b
-            columns.append(column)
-    return np.stack(columns, axis=1)
+        for column in basis[own.stop - own.start:]:
+            found[at, filled] = column
+            filled += 1
+    return found
 
 
 def _filled(matrix: Array) -> Array:

@@ -11,6 +11,8 @@ and is zero unless a link carries both joints on it: block tridiagonal for a cha
 
 `constraint_force:parallel` eliminates H_bb by block cyclic reduction, with prefix scans for what runs along the chain:
 O(log N) deep.
+
+A joint of n_i degrees of freedom has n_i columns of W_a and 6 − n_i of W. A free one has no W: M⁻¹ of free bodies is H_aa.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def refusal(mechanism: Mechanism) -> str | None:
 
 
 def differs(mechanism: Mechanism) -> bool:
-    """True: the constraint forces take back most of what H_aa alone would let a light link do."""
+    """True: the constraint forces take back most of what H_aa alone would let a light link do; and of a free body, which nothing
+    takes back, the products of an inverse cancel where it turns easily or its mass centre is far."""
     return True
 
 
@@ -63,7 +66,6 @@ METHOD = Method(
         ),
     },
     refusal=refusal,
-    one_degree=True,
     differs=differs,
     regroups=False,   # every link's own inertia is inverted
     quantities=QUANTITIES,

@@ -11,6 +11,7 @@ from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Vector
 from symgen.methods._factor import Factor, Results
 from symgen.methods.constraint_force.elimination import (
+    Block,
     Order,
     Pivot,
     coupled,
@@ -39,35 +40,41 @@ class Cut(Factor):
         H_bb = self.parts.constraint()
         return eliminate(self.linkage, H_bb, self.order(coupled(H_bb)))[0]
 
+    def rows(self, i: int, j: int) -> Block:
+        """The rows of [H_aa, H_ab] that belong to joint i, in the columns of joint j, which sits on one link with it."""
+        block = self.parts.at(i, j)
+        assert block is not None
+        return self.parts.allowed_part(i, block)
+
     def forces(self, tau: Sequence[Scalar], forbidden: Sequence[Sequence[Scalar]] | None = None) -> dict[int, list[Scalar]]:
-        """f of H_bb f = 𝓦ᵀ η − H_abᵀ τ, a list a joint; `forbidden`: 𝓦ᵀ η, nothing without."""
+        """f of H_bb f = 𝓦ᵀ η − H_abᵀ τ, a list a joint that forbids anything; `forbidden`: 𝓦ᵀ η, nothing without."""
         linkage, pivots = self.linkage, self.eliminated
         right = {}
         for i in range(len(linkage)):
             linkage.step(i, "what the joint's forces ask of the constraint forces: H_ab^T tau")
             start = [linkage.zero] * self.parts.forbidden(i) if forbidden is None else list(forbidden[i])
             for j in sorted({i} | self.near[i]):
-                block = self.parts.at(j, i)
-                assert block is not None
-                start = [x - a * tau[j] for x, a in zip(start, block[0][1:], strict=True)]
-            right[i] = start
+                for force, row in zip(tau[linkage.model.links[j].v], self.rows(j, i), strict=True):
+                    start = [x - a * force for x, a in zip(start, self.parts.forbidden_part(i, row), strict=True)]
+            if start:
+                right[i] = start
         linkage.home.step("interbody constraint forces: H_bb f = W^T eta - H_ab^T tau, LC (12)")
         return solved(pivots, right, linkage)                                               # (12)
 
     def accelerations(self, tau: Sequence[Scalar], forces: Mapping[int, Sequence[Scalar]],
-                      free: Sequence[Scalar] | None = None) -> list[Scalar]:
+                      free: Sequence[Sequence[Scalar]] | None = None) -> list[Scalar]:
         """q̈ = H_aa τ + H_ab f − 𝓦_aᵀ η; `free`: 𝓦_aᵀ η, nothing without."""
         linkage = self.linkage
         result = []
-        for i in range(len(linkage)):
+        for i, link in enumerate(linkage.links):
             linkage.step(i, "acceleration: H_aa tau + H_ab f, LC (12)")
-            rate = linkage.zero if free is None else -free[i]
+            rates = [linkage.zero] * len(link.dofs) if free is None else [-x for x in free[i]]
             for j in sorted({i} | self.near[i]):
-                block = self.parts.at(i, j)
-                assert block is not None
-                rate = rate + dot(block[0], [tau[j], *forces[j]], linkage.zero)             # (12)
-            linkage.name("qddot", i, rate)
-            result.append(rate)
+                both = [*tau[linkage.model.links[j].v], *forces.get(j, ())]
+                rates = [x + dot(row, both, linkage.zero) for x, row in zip(rates, self.rows(i, j), strict=True)]   # (12)
+            for dof, rate in zip(link.dofs, rates, strict=True):
+                linkage.name("qddot", dof.index, rate)
+            result += rates
         return result
 
     def wrenches(self, tau: Sequence[Scalar], forces: Mapping[int, Sequence[Scalar]]) -> list[list[Scalar]]:
@@ -75,7 +82,7 @@ class Cut(Factor):
         found = []
         for i, columns in enumerate(self.parts.bases):
             F = [self.linkage.zero] * 6
-            for column, x in zip(columns, [tau[i], *forces[i]], strict=True):
+            for column, x in zip(columns, [*tau[self.linkage.model.links[i].v], *forces.get(i, ())], strict=True):
                 for r, entry in column:
                     F[r] = F[r] + entry * x
             found.append(F)
@@ -88,37 +95,38 @@ class Cut(Factor):
     def inverse(self) -> list[Scalar]:
         """H_aa − (L⁻¹ H_abᵀ)ᵀ D⁻¹ (L⁻¹ H_abᵀ), LC (12), with H_bb = L D Lᵀ; symmetric entries are taken once."""
         linkage, parts, pivots = self.linkage, self.parts, self.eliminated
-        n, zero = len(linkage), linkage.zero
+        zero, dofs = linkage.zero, linkage.dofs
         columns = []
-        for j in range(n):
-            linkage.step(j, "column of L^-1 H_ab^T")
-            right = {i: [zero] * parts.forbidden(i) for i in range(n)}
-            for i in {j} | self.near[j]:
-                block = parts.at(j, i)
-                assert block is not None
-                right[i] = block[0][1:]
+        for dof in dofs:
+            linkage.step(dof.link, "column of L^-1 H_ab^T")
+            right = {p.joint: [zero] * parts.forbidden(p.joint) for p in pivots}
+            for i in ({dof.link} | self.near[dof.link]) & right.keys():
+                right[i] = parts.forbidden_part(i, self.rows(dof.link, i)[dof.column])
             columns.append(reduced(pivots, right, linkage))
         scaled = [{p.joint: [y * by for y, by in zip(column[p.joint], p.inverse, strict=True)] for p in pivots}
                   for column in columns]
         entries: dict[tuple[int, int], Scalar] = {}
-        for i in range(n):
-            linkage.step(i, "row of the inverse, LC (12)")
-            for j in range(i + 1):
-                block = parts.at(i, j)
-                entry = zero if block is None else block[0][0]
+        for dof in dofs:
+            linkage.step(dof.link, "row of the inverse, LC (12)")
+            for other in dofs[:dof.index + 1]:
+                block = parts.at(dof.link, other.link)
+                entry = zero if block is None else block[dof.column][other.column]
                 for p in pivots:
-                    entry = entry - dot(columns[i][p.joint], scaled[j][p.joint], zero)      # (12)
-                entries[i, j] = entries[j, i] = entry
-        return [entries[i, j] for i in range(n) for j in range(n)]
+                    entry = entry - dot(columns[dof.index][p.joint], scaled[other.index][p.joint], zero)      # (12)
+                entries[dof.index, other.index] = entries[other.index, dof.index] = entry
+        return [entries[i, j] for i in range(len(dofs)) for j in range(len(dofs))]
 
     @property
     def factors(self) -> dict[int, list[Scalar]]:
         """By joint, in the order of elimination: its pivots of H_bb and the determinant of its link's inertia, LC (8).
 
-        LC's 𝓦_a has columns of length 1; here it is H/|H|², so that |H|² goes with the latter.
+        LC's 𝓦_a has columns of length 1; here it is H (HᵀH)⁻¹, so that det HᵀH goes with the latter. Joints that forbid nothing
+        have no pivots and come last.
         """
-        weights = {p.joint: self.parts.links[p.joint].determinant * self.linkage.measure(p.joint) for p in self.eliminated}
-        return {pivot.joint: [*pivot.D, weights[pivot.joint]] for pivot in self.eliminated}
+        D = {pivot.joint: pivot.D for pivot in self.eliminated}
+        order = [*D, *(i for i in range(len(self.linkage)) if i not in D)]
+        weights = {i: self.parts.links[i].determinant * self.linkage.measure(i) for i in order}
+        return {i: [*D.get(i, ()), weights[i]] for i in order}
 
     @property
     def pivots(self) -> list[Scalar]:
@@ -155,9 +163,9 @@ def dynamics(linkage: Linkage, order: Order, omegas: Omegas) -> tuple[list[Scala
     cut, rates, tau = Cut(linkage, order), linkage.inputs["v"], linkage.inputs["tau"]
     asked = eta(linkage, cut.parts.links, omegas(linkage, rates), rates)
     split = [[picked(column, e, linkage.zero) for column in columns] for columns, e in zip(cut.parts.bases, asked, strict=True)]
-    f = cut.forces(tau, [s[1:] for s in split])
+    f = cut.forces(tau, [cut.parts.forbidden_part(i, s) for i, s in enumerate(split)])
     wrenches = cut.wrenches(tau, f)
-    return cut.accelerations(tau, f, [s[0] for s in split]), wrenches
+    return cut.accelerations(tau, f, [cut.parts.allowed_part(i, s) for i, s in enumerate(split)]), wrenches
 
 
 def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes) -> Results:

@@ -24,7 +24,7 @@ def by_sweep(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
     for i, link in enumerate(linkage.links):
         linkage.step(i, "angular velocity")
         carried = link.rotation.inward(found[link.parent]) if link.parent >= 0 else linkage.zeros
-        found.append(carried + link.dof.H_angular * rates[i])
+        found.append(carried + link.turning(rates))
         linkage.name("omega", i, found[i])
     return found
 
@@ -37,7 +37,7 @@ def by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
     """The same ω by a prefix scan."""
     def own(i: int) -> Step:
         link = linkage.links[i]
-        return transposed(link.rotation.matrix(linkage.one, linkage.zero)), link.dof.H_angular * rates[i]
+        return transposed(link.rotation.matrix(linkage.one, linkage.zero)), link.turning(rates)
 
     def ended(run: Step, before: Vector | None) -> Vector:
         E, w = run
@@ -164,11 +164,11 @@ def eta(linkage: Linkage, bodies: Sequence[Body], omega: Sequence[Vector], rates
     for i, link in enumerate(linkage.links):
         linkage.step(i, "acceleration across the joint that velocities and gravity ask for")
         gamma, U = fields[i]
-        turn, slide = link.dof.H_angular * rates[i], link.dof.H_linear * rates[i]
+        turn, slide = link.turning(rates), link.sliding(rates)
         angular = omega[i].cross(turn) - gamma
-        linear = (omega[i] - turn).cross(slide + slide) + times(U, bodies[i].s) - pushed[i]
+        linear = (omega[i] - turn).cross(slide + slide) + turn.cross(slide) + times(U, bodies[i].s) - pushed[i]
         if link.parent < 0:
-            linear = linear - link.rotation.inward(linkage.gravity[i])   # the base accelerates against gravity
+            linear = linear + linkage.against_gravity(i)   # which the base accelerates
         else:
             outer, field = fields[link.parent]
             angular = angular + link.rotation.inward(outer)

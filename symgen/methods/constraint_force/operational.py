@@ -26,8 +26,8 @@ def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned)
     for j, block in at_frame(linkage, parts.links, e, linkage.vector(frame.shift)).items():
         if j < 0:
             H_bb[n, n] = block
-        else:
-            H_bb[j, n] = [combined(column, block, zero) for column in parts.bases[j][1:]]
+        elif parts.forbidden(j):
+            H_bb[j, n] = [combined(column, block, zero) for column in parts.forbidden_part(j, parts.bases[j])]
     _, left = eliminate(linkage, H_bb, joints)
     linkage.step(e, "its inverse inertia at the frame, in the axes of the base")
     R = Rotation([turned(linkage, e)])
@@ -45,7 +45,7 @@ def serial_mobility(linkage: Linkage) -> Results:
     """Joints are eliminated towards the frame's link, so that the frame meets the last ones only."""
     def towards(near: Near) -> list[int]:
         e = linkage.frame.link if linkage.frame is not None else -1
-        way = [*reversed(linkage.model.ancestors(e)), e]
+        way = [i for i in (*reversed(linkage.model.ancestors(e)), e) if i in near]
         return [i for i in leaf_first(near) if i not in way] + way
     return _operational_inertia_inverse(linkage, towards, turned_by_sweep)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from symgen.derivation.closed_forms import constraint_subspace
 from symgen.derivation.linkage import Linkage
@@ -13,6 +14,7 @@ from symgen.methods.constraint_force.operator import Body, bodies, operator
 
 Basis = list[list[tuple[int, Scalar]]]
 """Columns of a 6 x k matrix: the entries that are not zero, as (row, value)."""
+Part = TypeVar("Part")
 
 
 def basis(linkage: Linkage, i: int) -> Basis:
@@ -48,23 +50,34 @@ def picked(column: list[tuple[int, Scalar]], row: Sequence[Scalar], zero: Scalar
 
 @dataclass(frozen=True)
 class Partition:
-    """[𝓦_a, 𝓦]ᵀ 𝓐 [𝓦_a, 𝓦] block by block: entry 0 of a row or column belongs to τ, the others to f."""
+    """[𝓦_a, 𝓦]ᵀ 𝓐 [𝓦_a, 𝓦] block by block: in rows and columns the n_i of joint i's τ come first, then the 6 − n_i of its f."""
 
     blocks: dict[tuple[int, int], Block]
     bases: list[Basis]
     links: list[Body]
+    allowed: list[int]
+    """n_i."""
 
     def at(self, i: int, j: int) -> Block | None:
         found = self.blocks.get((min(i, j), max(i, j)))
         return found if found is None or i <= j else transposed(found)
 
+    def allowed_part(self, i: int, of: Sequence[Part]) -> list[Part]:
+        """What belongs to the τ of joint i among its six: W_a of [W_a, W]."""
+        return list(of[:self.allowed[i]])
+
+    def forbidden_part(self, i: int, of: Sequence[Part]) -> list[Part]:
+        """What belongs to its f: W of [W_a, W]."""
+        return list(of[self.allowed[i]:])
+
     def forbidden(self, i: int) -> int:
         """How many directions joint i forbids: 6 − n_i."""
-        return len(self.bases[i]) - 1
+        return len(self.bases[i]) - self.allowed[i]
 
     def constraint(self) -> Blocks:
-        """H_bb."""
-        return {place: [row[1:] for row in block[1:]] for place, block in self.blocks.items()}
+        """H_bb, on the joints that forbid anything."""
+        return {(i, j): [self.forbidden_part(j, row) for row in self.forbidden_part(i, block)]
+                for (i, j), block in self.blocks.items() if self.forbidden(i) and self.forbidden(j)}
 
 
 def partition(linkage: Linkage) -> Partition:
@@ -75,4 +88,4 @@ def partition(linkage: Linkage) -> Partition:
     blocks = {(i, j): seen(bases[i], m, bases[j], linkage.zero) for (i, j), m in A.items()}
     for (i, j), block in blocks.items():
         name_block(linkage, f"H_{i + 1}_{j + 1}", block)
-    return Partition(blocks, bases, links)
+    return Partition(blocks, bases, links, [len(link.dofs) for link in linkage.links])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.methods._quantities import Block, Entries, Quantity, Rows, mirrored, named
 from symgen.methods.constraint_force.operator import bodies, mobility, operator
-from symgen.methods.constraint_force.partition import Partition, partition
+from symgen.methods.constraint_force.partition import partition
 
 NEAR = "joints i and j sit on one link"
 
@@ -30,9 +30,11 @@ def _inverse_inertia(linkage: Linkage) -> Entries:
 
 def _directions(linkage: Linkage, allowed: bool) -> Entries:
     found: Entries = {}
-    for i, columns in enumerate(partition(linkage).bases):
-        rows: Rows = [[linkage.zero] * (1 if allowed else len(columns) - 1) for _ in range(6)]
-        for c, entries in enumerate(columns[:1] if allowed else columns[1:]):
+    parts = partition(linkage)
+    for i, both in enumerate(parts.bases):
+        columns = parts.allowed_part(i, both) if allowed else parts.forbidden_part(i, both)
+        rows: Rows = [[linkage.zero] * len(columns) for _ in range(6)]
+        for c, entries in enumerate(columns):
             for r, x in entries:
                 rows[r][c] = x
         found[i,] = Block(rows, i)
@@ -47,29 +49,30 @@ def _allowed(linkage: Linkage) -> Entries:
     return _directions(linkage, allowed=True)
 
 
-def _parts(linkage: Linkage) -> tuple[Partition, list[tuple[int, int]]]:
-    found = partition(linkage)
-    return found, sorted({place for i, j in found.blocks for place in ((i, j), (j, i))})
-
-
 def _H_aa(linkage: Linkage) -> Entries:
-    return mirrored({place: Block([row[:1] for row in block[:1]]) for place, block in partition(linkage).blocks.items()})
+    parts = partition(linkage)
+    return mirrored({(i, j): Block([parts.allowed_part(j, row) for row in parts.allowed_part(i, block)])
+                     for (i, j), block in parts.blocks.items()})
 
 
 def _H_ab(linkage: Linkage) -> Entries:
-    found, places = _parts(linkage)
-    return {(i, j): Block([row[1:] for row in (found.at(i, j) or [])[:1]]) for i, j in places}
+    parts = partition(linkage)
+    places = sorted({place for i, j in parts.blocks for place in ((i, j), (j, i))})
+    return {(i, j): Block([parts.forbidden_part(j, row) for row in parts.allowed_part(i, parts.at(i, j) or [])])
+            for i, j in places}
 
 
 def _H_bb(linkage: Linkage) -> Entries:
-    return mirrored({place: Block(rows) for place, rows in partition(linkage).constraint().items()})
+    empty = {(i, i): Block([]) for i in range(len(linkage))}   # of a free joint
+    return empty | mirrored({place: Block(rows) for place, rows in partition(linkage).constraint().items()})
 
 
 QUANTITIES = {
     "I_inv": Quantity(("i",), "6x6", "inverse inertia of link i at O_i: acceleration of the free link by a wrench, FF (I_i)",
                       _inverse_inertia),
-    "W": Quantity(("i",), "6x5", "orthonormal basis of the wrenches that joint i bears, FF (W_i)", _forbidden),
-    "W_a": Quantity(("i",), "6x1", "the wrench of a unit force of joint i, W_a^T H = 1, FF (W_i)", _allowed),
+    "W": Quantity(("i",), "6x5", "orthonormal basis of the wrenches that joint i bears, FF (W_i); 6 - n columns of a joint of n "
+                  "degrees", _forbidden),
+    "W_a": Quantity(("i",), "6x1", "the wrenches of unit forces of joint i, W_a^T H = 1, FF (W_i)", _allowed),
     "A": Quantity(("i", "j"), "6x6", "phi^-T diag(I_i)^-1 phi^-1: acceleration across joint i by the wrench across joint j", _A,
                   nonzero=NEAR),
     "H_aa": Quantity(("i", "j"), "scalar", "W_a^T A W_a, LC (7), (12)", _H_aa, nonzero=NEAR),

@@ -1,9 +1,9 @@
 """Fixman's partition: free every link, then hold the hard coordinates, M⁻¹ = H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ, LC (12).
 
 In a plane it is LC's own chain of point masses, or rigid links about parallel axes (`fixman:planar`); in space it is
-WC's chain of rigid bodies, and a tree of them (`fixman:spatial`). `fixman` itself is the planar form where that
-suits. Forms differ in how H is laid out (`fixman.planar`, `fixman.spatial`); what follows is one (`fixman.partition`),
-and in a plane the slope of ln det M besides (`fixman.gradient`).
+WC's chain of rigid bodies, and a tree of them, with joints of any sort (`fixman:spatial`). `fixman` itself is the planar
+form where that suits. Forms differ in how H is laid out (`fixman.planar`, `fixman.spatial`); what follows is one
+(`fixman.partition`), and in a plane the slope of ln det M besides (`fixman.gradient`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ METHOD = Method(
     },
     stands_for=stands_for,
     refusal=refusal,
-    one_degree=True,
     differs=differs,
     sweeps=True,
     regroups=False,   # H needs inertias that links have, one by one

@@ -1,8 +1,8 @@
 """The hard/soft partition: H = G⁻¹ by blocks, block LDLᵀ of H^bb from the leaves to the base, and LC (12)-(13) with it.
 
-A joint i has one soft coordinate a_i and r_i hard ones b_i. The coordinates of a joint meet those of its parent and
-its siblings (what hangs on one body) and no others, so eliminating from the leaves to the base fills nothing in: in a
-chain H^bb is block tridiagonal, in a tree siblings meet as well. Only blocks that exist are stored.
+A joint i has n_i soft coordinates a_i and r_i hard ones b_i, of which a free joint has none. The coordinates of a joint meet
+those of its parent and its siblings (what hangs on one body) and no others, so eliminating from the leaves to the base fills
+nothing in: in a chain H^bb is block tridiagonal, in a tree siblings meet as well. Only blocks that exist are stored.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def product(linkage: Linkage, a: Block, b: Block) -> Block:
 
 @dataclass
 class Partition:
-    """The blocks of H = G⁻¹, LC (6): `soft[i, j]` = H^aa_ij for j ≤ i, `coupling[i, j]` = the row H^ab_ij, `hard[i, j]` =
-    the block H^bb_ij for j ≤ i; `metric`: the factors of det G, which no angle enters; `bend[k][i, j]` = ∂H^bb_ij/∂q_k for j < i,
-    of a diagonal block the half S with ∂H^bb_ii/∂q_k = S + Sᵀ. A missing block is zero."""
+    """The blocks of H = G⁻¹, LC (6): `soft[i, j]` = H^aa_ij for j ≤ i, `coupling[i, j]` = H^ab_ij, `hard[i, j]` = H^bb_ij for
+    j ≤ i; `metric`: the factors of det G, which no angle enters; `bend[k][i, j]` = ∂H^bb_ij/∂q_k for j < i, of a diagonal block
+    the half S with ∂H^bb_ii/∂q_k = S + Sᵀ. A missing block is zero."""
 
-    soft: dict[tuple[int, int], Scalar] = field(default_factory=dict)
-    coupling: dict[tuple[int, int], list[Scalar]] = field(default_factory=dict)
+    soft: dict[tuple[int, int], Block] = field(default_factory=dict)
+    coupling: dict[tuple[int, int], Block] = field(default_factory=dict)
     hard: dict[tuple[int, int], Block] = field(default_factory=dict)
     metric: list[Scalar] = field(default_factory=list)
     bend: dict[int, dict[tuple[int, int], Block]] = field(default_factory=dict)
@@ -150,37 +150,44 @@ def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) ->
 
 def soft_rates(linkage: Linkage, partition: Partition, pivots: list[Pivot], b: Sequence[Scalar]) -> list[Scalar]:
     """[H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ] b, LC (12)."""
-    n = len(b)
-    c = [linkage.zero] * n
-    d = [[linkage.zero] * len(partition.hard[i, i]) for i in range(n)]
-    for (i, j), entry in partition.soft.items():
-        c[i] = c[i] + entry * b[j]                                                          # (13) c = H^aa b
-        if i != j:
-            c[j] = c[j] + entry * b[i]
-    for (i, j), row in partition.coupling.items():
-        d[j] = [x + entry * b[i] for x, entry in zip(d[j], row, strict=True)]               # (13) d = (H^ab)ᵀ b
+    dofs = [[dof.index for dof in link.dofs] for link in linkage.links]
+    x = [linkage.zero] * len(b)
+    d = [[linkage.zero] * len(partition.hard[i, i]) for i in range(len(linkage))]
+    for (i, j), block in partition.soft.items():
+        for r, row in zip(dofs[i], block, strict=True):
+            for c, entry in zip(dofs[j], row, strict=True):
+                x[r] = x[r] + entry * b[c]                                                  # (13) c = H^aa b
+                if i != j:
+                    x[c] = x[c] + entry * b[r]
+    for (i, j), block in partition.coupling.items():
+        for r, row in zip(dofs[i], block, strict=True):
+            d[j] = [y + entry * b[r] for y, entry in zip(d[j], row, strict=True)]           # (13) d = (H^ab)ᵀ b
     e = hard_forces(linkage, pivots, d)                                                     # (13) e = (H^bb)⁻¹ d
-    x = list(c)
-    for (i, j), row in partition.coupling.items():
-        for entry, force in zip(row, e[j], strict=True):
-            x[i] = x[i] - entry * force                                                     # (13) f = H^ab e, c − f
+    for (i, j), block in partition.coupling.items():
+        for r, row in zip(dofs[i], block, strict=True):
+            for entry, force in zip(row, e[j], strict=True):
+                x[r] = x[r] - entry * force                                                 # (13) f = H^ab e, c − f
     return x
 
 
 def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> list[Scalar]:
     """H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ, LC (12): one way only, L_h Z = (H^ab)ᵀ and then Zᵀ Δ⁻¹ Z; row-major and full."""
-    n = len(pivots)
+    dofs, n = linkage.dofs, len(linkage.dofs)
     halves, scaled = [], []
-    for i in range(n):
-        d = [partition.coupling.get((i, j)) or [linkage.zero] * len(pivots[j].delta) for j in range(n)]
+    for dof in dofs:
+        d = []
+        for j, pivot in enumerate(pivots):
+            block = partition.coupling.get((dof.link, j))
+            d.append([linkage.zero] * len(pivot.delta) if block is None else block[dof.column])
         halves.append([x for part in hard_half(linkage, pivots, d) for x in part])
-        scaled.append([x * by for x, by in zip(halves[i], (by for pivot in pivots for by in pivot.inverse), strict=True)])
+        scaled.append([x * by for x, by in zip(halves[-1], (by for pivot in pivots for by in pivot.inverse), strict=True)])
     found = {}
-    for i in range(n):
-        linkage.step(i, "row of the inverse, LC (12)")
-        for j in range(i + 1):
-            entry = partition.soft.get((i, j), linkage.zero)
-            for x, y in zip(halves[i], scaled[j], strict=True):
+    for dof in dofs:
+        linkage.step(dof.link, "row of the inverse, LC (12)")
+        for other in dofs[:dof.index + 1]:
+            block = partition.soft.get((dof.link, other.link))
+            entry = linkage.zero if block is None else block[dof.column][other.column]
+            for x, y in zip(halves[dof.index], scaled[other.index], strict=True):
                 entry = entry - x * y
-            found[i, j] = found[j, i] = entry
+            found[dof.index, other.index] = found[other.index, dof.index] = entry
     return [found[i, j] for i in range(n) for j in range(n)]

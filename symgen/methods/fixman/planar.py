@@ -78,7 +78,7 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
         whole = [[_entry(form[r, c], bindings, home) * sense[r] * sense[c] for c in range(4)] for r in range(4)]
         _gather(found, i + 1, i + 1, [row[2:] for row in whole[2:]])
         _gather(found, i + 1, i, [row[:2] for row in whole[2:]])
-        found.coupling[i, i + 1] = [whole[0][3]]                                            # H^φL above the diagonal
+        found.coupling[i, i + 1] = [[whole[0][3]]]                                          # H^φL above the diagonal
         found.bend[i + 1] = {}
         for (r, c), share in (((0, 0), half), ((1, 0), linkage.one), ((1, 1), half)):
             slope = _entry(bend[r, c], bindings, home) * flip * share
@@ -91,9 +91,9 @@ def _gather(found: Partition, i: int, j: int, entries: list[list[Scalar]]) -> No
     """Add what a mass gives to (φ_i, L_i) against (φ_j, L_j), j ≤ i."""
     (soft, coupling), (_, hard) = entries
     if (i, j) in found.hard:
-        soft, hard = soft + found.soft[i, j], hard + found.hard[i, j][0][0]
-        coupling = coupling + found.coupling[i, j][0]
-    found.soft[i, j], found.coupling[i, j], found.hard[i, j] = soft, [coupling], [[hard]]
+        soft, hard = soft + found.soft[i, j][0][0], hard + found.hard[i, j][0][0]
+        coupling = coupling + found.coupling[i, j][0][0]
+    found.soft[i, j], found.coupling[i, j], found.hard[i, j] = [[soft]], [[coupling]], [[hard]]
 
 
 def _entry(expression: Any, bindings: dict[Any, Scalar], home: Derivation) -> Scalar:
@@ -141,8 +141,8 @@ def rigid_links(linkage: Linkage) -> Partition:
         easier = linkage.one / about
         found.metric.append(about * body.m * body.m)
         tail = _across(linkage, -centre)                                                    # z × r of joint i
-        found.soft[i, i] = easier
-        found.coupling[i, i] = [x * easier for x in tail[:2]]
+        found.soft[i, i] = [[easier]]
+        found.coupling[i, i] = [[x * easier for x in tail[:2]]]
         hard = _pinned(linkage, lighter, easier, tail, tail)
         if i > 0:
             half = [link.rotation.inward(row) for row in _padded(linkage, outer)]
@@ -158,7 +158,7 @@ def rigid_links(linkage: Linkage) -> Partition:
             cross = _padded(linkage, _pinned(linkage, lighter, easier, head, tail))
             columns = [geometry.rotation.inward(Vector(row[c] for row in cross)) for c in (0, 1)]
             found.hard[child, i] = [[-columns[c][r] for c in (0, 1)] for r in (0, 1)]
-            found.coupling[i, child] = [-x for x in geometry.rotation.inward(head * easier)[:2]]
+            found.coupling[i, child] = [[-x for x in geometry.rotation.inward(head * easier)[:2]]]
     return found
 
 

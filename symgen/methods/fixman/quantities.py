@@ -133,14 +133,14 @@ def _dL(linkage: Linkage) -> Entries:
 
 
 def _H_theta_theta(linkage: Linkage) -> Entries:
-    lower = point_masses(linkage).soft                                                      # H^φφ, LC (23)
+    lower = {at: rows[0][0] for at, rows in point_masses(linkage).soft.items()}             # H^φφ, LC (23)
     half = _by_joints(linkage, {**lower, **_transposed(lower)})
     linkage.home.step("from absolute directions to joint angles")
     return _of_angles(linkage, "H_tt", _by_joints(linkage, _transposed(half)))
 
 
 def _H_theta_L(linkage: Linkage) -> Entries:
-    return _of_angles(linkage, "H_tL", _by_joints(linkage, {at: x for at, (x,) in point_masses(linkage).coupling.items()}))
+    return _of_angles(linkage, "H_tL", _by_joints(linkage, {at: x for at, ((x,),) in point_masses(linkage).coupling.items()}))
 
 
 def _H_L_L(linkage: Linkage) -> Entries:
@@ -165,17 +165,17 @@ def _dq_dxi(linkage: Linkage) -> Entries:
 
 
 def _H_aa(linkage: Linkage) -> Entries:
-    return mirrored({place: Block(named(linkage, f"Haa_{place[0] + 1}_{place[1] + 1}", [[x]]))
-                     for place, x in spatial(linkage).soft.items()})
+    return mirrored({(i, j): Block(named(linkage, f"Haa_{i + 1}_{j + 1}", rows))
+                     for (i, j), rows in spatial(linkage).soft.items()})
 
 
 def _H_ab(linkage: Linkage) -> Entries:
-    return {(i, j): Block(named(linkage, f"Hab_{i + 1}_{j + 1}", [row])) for (i, j), row in spatial(linkage).coupling.items()}
+    return {(i, j): Block(named(linkage, f"Hab_{i + 1}_{j + 1}", rows)) for (i, j), rows in spatial(linkage).coupling.items()}
 
 
 def _H_bb(linkage: Linkage) -> Entries:
     return mirrored({(i, j): Block(named(linkage, f"Hbb_{i + 1}_{j + 1}", rows))
-                     for (i, j), rows in spatial(linkage).hard.items()})
+                     for (i, j), rows in spatial(linkage).hard.items() if any(rows) or i == j})
 
 
 def _det_G(linkage: Linkage) -> Entries:

@@ -1,7 +1,7 @@
-"""The partition in space, WC (11)-(19), for a chain or a tree of rigid bodies with any joint of one coordinate.
+"""The partition in space, WC (11)-(19), for a chain or a tree of rigid bodies with joints of any sort.
 
 The unconstrained bodies have 𝓜⁻¹ = I_1⁻¹ ⊕ … ⊕ I_n⁻¹ (19). What a joint sees is the twist of its link against its
-parent, V_i − X_i V_p, taken at the joint in the link's axes; H splits it into the soft rate and W into the hard ones,
+parent, V_i − X_i V_p, taken at the joint in the link's axes; H splits it into the soft rates and W into the hard ones,
 H and W together being orthonormal. So ∂q/∂ξ has two blocks a row, and H = [∂q/∂ξ] 𝓜⁻¹ [∂q/∂ξ]ᵀ couples a joint with
 its parent and its siblings only. WC's own coordinates, ZXZ angles and Cartesian places, are singular at sin β = 0: they
 are derived in `fixman.rotations`, and never emitted.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from symgen.derivation.closed_forms import joint_form
+from symgen.derivation.closed_forms import constraint_subspace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import ArticulatedInertia, Rotation, Symmetric, Vector, transposed, twist_inward
@@ -23,12 +23,9 @@ STILL = Rotation([])
 
 @cache
 def directions(kind: str) -> tuple[Any, Any]:
-    """(soft, hard) rows of ∂q/∂V across a joint: Hᵀ/|H|², and an orthonormal basis W of what the joint forbids."""
-    import sympy as sp
-
-    H = joint_form(kind).motion_subspace
-    W = sp.GramSchmidt(H.T.nullspace(), True)
-    return H.T / H.dot(H), sp.Matrix.hstack(*W).T
+    """(soft, hard) rows of ∂q/∂V across a joint: (HᵀH)⁻¹ Hᵀ, and an orthonormal basis W of what the joint forbids."""
+    W_a, W = constraint_subspace(kind)
+    return W_a.T, W.T
 
 
 def mobility(linkage: Linkage, i: int) -> tuple[ArticulatedInertia, Scalar]:
@@ -78,7 +75,7 @@ def carried(linkage: Linkage, i: int, columns: Block) -> Block:
 
 
 def spatial(linkage: Linkage) -> Partition:
-    """H^aa = H 𝓐 Hᵀ, H^ab = H 𝓐 𝓦, H^bb = 𝓦ᵀ 𝓐 𝓦 with 𝓐 = [∂V/∂ξ] 𝓜⁻¹ [∂V/∂ξ]ᵀ, (19); det G = Π |H_i|² det I_i."""
+    """H^aa = H 𝓐 Hᵀ, H^ab = H 𝓐 𝓦, H^bb = 𝓦ᵀ 𝓐 𝓦 with 𝓐 = [∂V/∂ξ] 𝓜⁻¹ [∂V/∂ξ]ᵀ, (19); det G = Π det(H_iᵀH_i) det I_i."""
     found = Partition()
     own: list[ArticulatedInertia] = []
     for i, link in enumerate(linkage.links):
@@ -101,11 +98,12 @@ def _split(linkage: Linkage, found: Partition, i: int, j: int, A: Block) -> None
     """The block 𝓐_ij, j ≤ i, between soft and hard directions."""
     (a_i, b_i), (a_j, b_j) = (soft_and_hard(linkage, x) for x in (i, j))
     soft, mixed = product(linkage, a_i, A), product(linkage, b_i, A)
-    found.soft[i, j] = product(linkage, soft, turned_over(a_j))[0][0]
-    found.coupling[i, j] = product(linkage, soft, turned_over(b_j))[0]
+    found.soft[i, j] = product(linkage, soft, turned_over(a_j))
     found.hard[i, j] = product(linkage, mixed, turned_over(b_j))
+    found.coupling[i, j] = product(linkage, soft, turned_over(b_j))
     if i != j:
-        found.coupling[j, i] = [row[0] for row in product(linkage, mixed, turned_over(a_j))]
+        other = product(linkage, mixed, turned_over(a_j))
+        found.coupling[j, i] = [[row[c] for row in other] for c in range(len(a_j))]   # a free joint's has no columns
 
 
 def soft_and_hard(linkage: Linkage, i: int) -> tuple[Block, Block]:

@@ -12,12 +12,21 @@ from dataclasses import replace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import STILL, ArticulatedInertia, RigidInertia, Vector, twist_inward, wrench_outward
-from symgen.methods._method import refusing_several, suits
+from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Block, Entries, Quantity, Rows, column, named, scalar, spread, units
 from symgen.methods.udut.bodies import ArticulatedBody, Points, centres, decompose, joint_twists
 
 Spatial = tuple[Vector, Vector]
 INWARD, OUTWARD = "link j carries link i, or is it", "link i carries link k"
+
+
+def refusal(mechanism: Mechanism) -> str | None:
+    """Which joint has several degrees of freedom, of which the letters are not written."""
+    joint = next((joint for joint in mechanism.joints if joint.type.nv > 1), None)
+    if joint is None:
+        return None
+    return (f"the letters of udut take joints of one degree of freedom, and of '{mechanism.name}' joint '{joint.name}' has "
+            f"{joint.type.nv}; take riccati, or another method")
 
 
 def _full(M: ArticulatedInertia) -> Rows:
@@ -201,5 +210,4 @@ _LETTERS = {
     "E": Quantity(("k",), "nxn", "elementary upper triangular matrix that empties column k, SA (26)-(29)", _E, whole=False),
     "L2": Quantity(("i", "j"), "scalar", "E_2 ... E_n M, lower triangular, SA (17), (31)", _L2, nonzero=INWARD),
 }
-QUANTITIES = {letter: replace(one, point="at its mass centre", refusal=refusing_several("the letters of udut take", suits))
-              for letter, one in _LETTERS.items()}
+QUANTITIES = {letter: replace(one, point="at its mass centre", refusal=refusal) for letter, one in _LETTERS.items()}
