@@ -251,7 +251,7 @@ def test_the_folder_says_which_entries_a_joint_has() -> None:
     assert "| q[8] angle (rad), q[9] distance (m) | v[7..8] the rates |\n" in readme
     for text in (readme, header):
         assert "The functions are for unit quaternions: keep the length of q[3..6] at 1" in text
-    assert "Pinocchio\nhas the linear part first. So have `v`, `a` and `tau` here, in v[0..5].\n\n## Functions" in readme
+    assert "Pinocchio has the linear part first. So have `v`, `a` and `tau` here, in v[0..5].\n\n## Functions" in readme
     assert "The linear part is first in v[0..5]; in a vector of six it is the angular one." in header
     assert header.isascii()
     told = json.loads(files["manifest.json"])["joints"]
@@ -280,7 +280,7 @@ def test_the_folder_of_joints_of_one_coordinate_says_no_more_than_it_did() -> No
     readme = files["README.md"]
     assert "| index | joint | type | parent → child | q |\n" in readme
     assert "| `link0` → `link1` | m |\n\nSI units" in readme
-    assert "Pinocchio\nhas the linear part first.\n\n## Functions" in readme
+    assert "Pinocchio has the linear part first.\n\n## Functions" in readme
     assert "q_names" not in files["manifest.json"]
     assert "entry of q" not in files["revolute_prismatic.h"]
     assert "\ndouble q[4] = {0};\n" in readme   # of scara
