@@ -73,6 +73,7 @@ M = Array("M", ("NV", "NV"), "joint-space mass matrix")
 MINV = Array("Minv", ("NV", "NV"), "inverse of the mass matrix")
 R = Array("R", (3, 3), "axes of the frame in the base")
 P = Array("p", (3,), "origin of the frame in the base (m)")
+Q_NEXT = Array("q_next", ("NQ",), "joint positions to reach (rad, m)")
 DT = Array("dt", (), "time step (s)")
 
 FUNCTIONS: dict[str, Function] = {
@@ -138,5 +139,9 @@ FUNCTIONS: dict[str, Function] = {
         Function("integrate", (Q, V, DT), (Array("q_next", ("NQ",), "joint positions at the end of the step"),),
                  "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion "
                  "stays as long as it was", feels=()),
+        Function("difference", (Q, Q_NEXT),
+                 (Array("delta", ("NV",), "the way from q to q_next as velocities are counted (rad, m)"),),
+                 "the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter",
+                 feels=()),
     )
 }

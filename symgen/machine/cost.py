@@ -39,7 +39,7 @@ from symgen.reference.states import draw_states
 STATES = 64
 SEED = 11
 OPTIMIZE = "-O2"
-LIBM = ("sin", "cos", "sqrt", "log")
+LIBM = ("sin", "cos", "sqrt", "log", "atan2")
 FLASH = (".text", ".rodata")
 RAM = (".data", ".bss", ".tdata", ".tbss")
 IMAGE = (".text", ".rodata", ".data", ".tdata")

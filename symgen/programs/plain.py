@@ -8,7 +8,7 @@ from typing import Any
 from symgen.errors import ProgramError
 from symgen.ir import ARITY, Outline, Port, Program, Row, check
 
-_LETTERS = dict(zip(ARITY, "citsmdnxyrl", strict=True))
+_LETTERS = dict(zip(ARITY, "citsmdnxyrla", strict=True))
 _OPERATIONS = {letter: op for op, letter in _LETTERS.items()}
 
 

@@ -35,6 +35,7 @@ from symgen.reference.forces import acceleration, d_alembert, interbody_forces
 from symgen.reference.motion import Motion, Placement, at_precision
 from symgen.reference.precision import Array
 from symgen.reference.steps import integrate
+from symgen.reference.ways import difference
 
 
 class Reference(Motion):
@@ -233,6 +234,10 @@ def _integrate(reference: Reference, /, q: Array, v: Array, dt: Array) -> dict[s
     return {"q_next": integrate(reference, q, v, dt)}
 
 
+def _difference(reference: Reference, /, q: Array, q_next: Array) -> dict[str, Array]:
+    return {"delta": difference(reference, q, q_next)}
+
+
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "inverse_dynamics": partial(_one, "tau", Reference.inverse_dynamics),
     "forward_dynamics": partial(_one, "a", Reference.forward_dynamics),
@@ -253,5 +258,6 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "potential_energy": partial(_one, "U", Reference.potential_energy),
     **whole.ORACLES,
     "integrate": _integrate,
+    "difference": _difference,
 }
 """One oracle per function: (reference, arguments by name) → results by name."""
