@@ -210,6 +210,13 @@ void puma560_centroidal_momentum_rate(const double q[puma560_NQ], const double v
  */
 void puma560_integrate(const double q[puma560_NQ], const double v[puma560_NV], const double dt[1], double q_next[puma560_NQ]);
 
+/* the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter
+ *   q: joint positions (rad, m)
+ *   q_next: joint positions to reach (rad, m)
+ *   delta: the way from q to q_next as velocities are counted (rad, m)
+ */
+void puma560_difference(const double q[puma560_NQ], const double q_next[puma560_NQ], double delta[puma560_NV]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -42,7 +42,8 @@ def time_reversed(setting: Setting) -> Case:
             return {"q_next": (states["q"], there_and_back["q_next"])}
         if function == "difference":
             back = there(function, with_(states, q=states["q_next"], q_next=states["q"]))["delta"]
-            return {"delta": (-here(function, states)["delta"], back)}
+            with here.scalars.working():
+                return {"delta": (-here(function, states)["delta"], back)}
         if function not in ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "link_accelerations",
                             "interbody_forces", "bias_acceleration", "kinetic_energy", "centroidal_momentum",
                             "centroidal_momentum_rate"):
