@@ -73,7 +73,7 @@ M = Array("M", ("NV", "NV"), "joint-space mass matrix")
 MINV = Array("Minv", ("NV", "NV"), "inverse of the mass matrix")
 R = Array("R", (3, 3), "axes of the frame in the base")
 P = Array("p", (3,), "origin of the frame in the base (m)")
-Q_NEXT = Array("q_next", ("NQ",), "joint positions to reach (rad, m)")
+Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, m)")
 DT = Array("dt", (), "time step (s)")
 
 FUNCTIONS: dict[str, Function] = {
@@ -136,7 +136,7 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("hdot", (6,), "moment (N·m) first, then force (N), axes of the base, about the mass centre"),),
                  "dh/dt at (q, v, a): what the base and the surroundings exert, weight included", keeps_mass=True,
                  needs_mass=True),
-        Function("integrate", (Q, V, DT), (Array("q_next", ("NQ",), "joint positions at the end of the step"),),
+        Function("integrate", (Q, V, DT), (Q_NEXT,),
                  "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion "
                  "stays as long as it was", feels=()),
         Function("difference", (Q, Q_NEXT),

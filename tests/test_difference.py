@@ -17,6 +17,7 @@ import sympy as sp
 
 import symgen
 from symgen.backends import c99
+from symgen.certificate import rounding, turns
 from symgen.certificate.divisors import floors
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import propagate
@@ -28,7 +29,7 @@ from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions, TextOptions
 from symgen.proof import prove, prove_programs
 from symgen.reals import REALS
-from symgen.reference import ways
+from symgen.reference import steps, ways
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
@@ -210,6 +211,42 @@ def test_the_bound_of_its_error_holds_and_misses_what_is_left_out(left_out: str,
     assert np.median(told[6].error) < 0.02
 
 
+@pytest.mark.parametrize("left_out", ["nothing", "own", "moved", "where w changes its sign"])
+def test_the_bound_of_a_turn_holds_where_nothing_turns_too(left_out: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a spherical joint's turn is made of, in an arithmetic of fourteen digits: no turn, little, much, about half a turn."""
+    own, random, arithmetic = program("spherical"), np.random.default_rng(11), Coarse("double", bits=14)
+    (index,) = turns.rates(own)
+    q = random.normal(size=(3000, 4))
+    q /= np.sqrt((q * q).sum(axis=-1))[:, None]
+    step = random.normal(size=(3000, 4))
+    step[::3] = step[::3] * 1e-5 + (0, 0, 0, 1)
+    step[1::30, 3] = 1e-5
+    step /= np.sqrt((step * step).sum(axis=-1))[:, None]
+    goal = np.array([steps.product(one, other) for one, other in zip(q, step, strict=True)])
+    told = turns.bounded
+
+    def less(rate: turns.Rate, square: Any, other: Any, unit: float, *rest: float) -> Any:
+        if left_out == "own":
+            return told(rate, square, other, 0.0, *rest)
+        if left_out == "moved":
+            return told(rate, (square[0], 0 * square[1]), (other[0], 0 * other[1]), unit / 16, *rest)
+        if left_out == "where w changes its sign":
+            size = np.sqrt(other[0].size**2 + np.maximum(square[0].lo, 0))
+            return np.full_like(size, np.inf), 3 * other[1] / size**2 + 3 * square[1] / size**3 + 20 * unit / size
+        return told(rate, square, other, unit, *rest)
+
+    monkeypatch.setattr(rounding, "bounded", less)
+    found = propagate(own, {"q": [Interval(x, x) for x in q.T], "q_next": [Interval(x, x) for x in goal.T]}, arithmetic)
+    given = {"q": q, "q_next": goal}
+    exact = run(replace(own, outputs=(Port("rate", (1,), (index,)),)), given)["rate"][:, 0]
+    seen = np.max([np.abs(rows(own, given, arithmetic, seed)[index] - exact) for seed in range(6)], axis=0)
+    bound = found[index].error
+    assert (seen <= bound).all() == (left_out == "nothing")
+    if left_out == "nothing":
+        assert np.isfinite(bound).all()
+        assert np.median(bound[::3] * 2.0**30) < 0.1
+
+
 def test_it_is_lowered_with_its_signs_and_never_of_constants() -> None:
     home = Derivation({"q": 2})
     y, x = home.inputs["q"]
@@ -295,7 +332,9 @@ def test_its_round_off_is_bounded() -> None:
     (own,) = proof.functions
     assert proof.holds, str(proof)
     assert any("atan2 within 2 ulp" in sentence for sentence in proof.assumptions)
-    assert np.median(own.round_off.bound["delta"].max(axis=-1)) < 1e-11
+    bound = own.round_off.bound["delta"].max(axis=-1)
+    assert np.isfinite(bound).all()
+    assert np.median(bound) < 1e-12   # at half a turn, where corners of the box may be, it is a whole turn
     assert all(one.floor.certified for one in own.divisors)
 
 

@@ -15,6 +15,8 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.certificate.intervals import HALF_TURN, Interval, down, hypotenuse, summed, times, up
+from symgen.certificate.squares import shares
+from symgen.certificate.turns import bounded, rates
 from symgen.ir import POSITIONS, Program, Row
 from symgen.reals import REALS
 from symgen.reference.precision import Array
@@ -93,11 +95,20 @@ def propagate(program: Program, boxes: Mapping[str, Sequence[Interval]], arithme
     supplied = [boxes[port.name] for port in program.inputs]
     needed = range(len(program.rows)) if wanted is None else needs(program, wanted)
     rows: dict[int, Rounded] = {}
+    turning = rates(program)
+    shared = shares(program) if turning else {}
     with np.errstate(all="ignore"):
         for index in needed:
             row = program.rows[index]
             found = _argument(program, row, supplied, arithmetic) if row.op == "input" else \
                 _row(program.rows, row, rows, arithmetic)
+            if index in turning:
+                rate = turning[index]
+                square, other = ((rows[i].exact, rows[i].error) for i in (rate.square, rate.other))
+                size, error = bounded(rate, square, other, arithmetic.unit, arithmetic.angle, arithmetic.underflow)
+                found = Rounded(found.exact.within(size), np.fmin(found.error, error))
+            if index in shared:   # what is at most 1, and computed as at most that bound
+                found = Rounded(found.exact.within(1.0), np.fmin(found.error, float(shared[index] + 1)))
             if known and index in known:
                 found = Rounded(found.exact.clipped(*known[index]), found.error)
             rows[index] = found

@@ -97,7 +97,7 @@ def angled(turn: Sequence[Any], w: Any) -> Equations:
     e = sp.symbols(f"e_1:{len(turn) + 1}", real=True)
     return [*((own, SCALE * one) for own, one in zip(e, turn, strict=True)), (v, SCALE * w),
             (square, LEAST + sum(one * one for one in e)), (root, sp.sqrt(square)), (half_sine, root * v),
-            (cosine, v * v - square), (angle, sp.atan2(half_sine + half_sine, cosine))]
+            (cosine, v * v - square), (angle, sp.atan2(2 * half_sine, cosine))]
 
 
 def turn_between(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:

@@ -80,12 +80,13 @@ def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]
 
     pairs, (*turn, w) = between(q[3:], goal[3:])
     e, n, g, y, t, f, twice = (sp.symbols(f"{name}_1:4", real=True) for name in ("e", "n", "g", "y", "t", "f", "twice"))
-    angle, root, inverse, rate, kept, v, pull = sp.symbols("angle root inverse rate kept v pull", real=True)
+    angle, root, inverse, whole, rate, kept, v, pull = sp.symbols("angle root inverse whole rate kept v pull", real=True)
     sideways = sp.Matrix(q[3:6]).cross(sp.Matrix(t))
     bent = sp.Matrix(f).cross(sp.Matrix(y))
     equations = [
         *pairs, *angled(turn, w), (inverse, 1 / root), *((one, own * inverse) for one, own in zip(n, e, strict=True)),
-        (rate, angle * inverse / 2), (kept, rate * v), *((one, rate * own) for one, own in zip(f, e, strict=True)),
+        (whole, angle * inverse), (rate, whole / 2), (kept, rate * v),
+        *((one, rate * own) for one, own in zip(f, e, strict=True)),
         *((g[k], goal[k] - q[k]) for k in range(3)), *((two, one + one) for two, one in zip(twice, q[3:6], strict=True)),
         *zip(t, sp.Matrix(twice).cross(sp.Matrix(g)), strict=True), *((y[k], g[k] - q[6] * t[k] + sideways[k]) for k in range(3)),
         (pull, (1 - kept) * sum(one * own for one, own in zip(n, y, strict=True))),

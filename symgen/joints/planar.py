@@ -62,9 +62,10 @@ def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]
     import sympy as sp
 
     s, c, g_1, g_2, y_1, y_2 = sp.symbols("s c g_1 g_2 y_1 y_2", real=True)
-    e, v, angle, root, rate, kept, f, r = sp.symbols("e_1 v angle root rate kept f r", real=True)
+    e, v, angle, root, whole, rate, kept, f, r = sp.symbols("e_1 v angle root whole rate kept f r", real=True)
     equations = [
-        (r, (goal[2] - q[2]) / 2), *angled([sp.sin(r)], sp.cos(r)), (rate, angle / root / 2), (kept, rate * v), (f, rate * e),
+        (r, (goal[2] - q[2]) / 2), *angled([sp.sin(r)], sp.cos(r)), (whole, angle / root), (rate, whole / 2),
+        (kept, rate * v), (f, rate * e),
         (g_1, goal[0] - q[0]), (g_2, goal[1] - q[1]),
         (s, sp.sin(q[2])), (c, sp.cos(q[2])), (y_1, c * g_1 + s * g_2), (y_2, c * g_2 - s * g_1),
     ]
