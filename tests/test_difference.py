@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -28,6 +29,7 @@ from symgen.joints import joint_type, kinds
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions, TextOptions
 from symgen.proof import prove, prove_programs
+from symgen.readback.rows import compare
 from symgen.reals import REALS
 from symgen.reference import steps, ways
 from symgen.reference.mechanics import Reference
@@ -257,13 +259,17 @@ def test_it_is_lowered_with_its_signs_and_never_of_constants() -> None:
         home.atan2(y, home.one)
 
 
-@pytest.mark.parametrize(("real", "call"), [("double", "atan2("), ("float", "atan2f(")])
+@pytest.mark.parametrize(("real", "call"), [("double", "atan2"), ("float", "atan2f")])
 def test_the_c_calls_it_of_y_and_x(real: str, call: str) -> None:
+    """And is read back as that: operands exchanged, one of them twice, one less or another function are told."""
     own = replace(program("spherical"), real=real)
     text = c99.source(own, c99.Target("spherical", made("spherical").sizes))
-    (row,) = (row for row in own.rows if row.op == "atan2")
-    assert text.count(call) == 1
-    assert f", {own.rows[row.args[1]].name});" in text
+    assert compare(own, text) == []
+    (whole, y, x), = re.findall(rf"({call}\((.*), (\w+)\));", text)
+    for given in (f"{x}, {y}", f"{x}, {x}", y, f"{y}, {x}, {x}"):
+        assert compare(own, text.replace(whole, f"{call}({given})")) != []
+    for wrong in (whole.replace("atan2", "pow"), whole.replace("atan2", "atan")):
+        assert compare(own, text.replace(whole, wrong)) != []
 
 
 # -- nothing is divided by zero -----------------------------------------------------------------------------------------------
