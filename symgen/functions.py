@@ -126,6 +126,7 @@ P = Array("p", (3,), "origin of the frame in the base (m)", framed=True)
 J = Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin", framed=True, twist=True)
 JDOT_V = Array("Jdot_v", (6,), "angular part first, axes of the base, at the frame's origin (rad/s², m/s²)", framed=True,
                twist=True)
+Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, m)")
 DT = Array("dt", (), "time step (s)")
 
 FUNCTIONS: dict[str, Function] = {
@@ -186,8 +187,12 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("hdot", (6,), "moment (N·m) first, then force (N), axes of the base, about the mass centre"),),
                  "dh/dt at (q, v, a): what the base and the surroundings exert, weight included", keeps_mass=True,
                  needs_mass=True),
-        Function("integrate", (Q, V, DT), (Array("q_next", ("NQ",), "joint positions at the end of the step"),),
+        Function("integrate", (Q, V, DT), (Q_NEXT,),
                  "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion "
                  "stays as long as it was", feels=()),
+        Function("difference", (Q, Q_NEXT),
+                 (Array("delta", ("NV",), "the way from q to q_next as velocities are counted (rad, m)"),),
+                 "the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter",
+                 feels=()),
     )
 }

@@ -19,9 +19,15 @@ from symgen.tables import html_table
 
 ARITY: dict[str, int] = {
     "const": 0, "input": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sin": 1, "cos": 1, "sqrt": 1, "log": 1,
+    "atan2": 2,
 }
-"""Operands of each operation; `log` is the natural logarithm."""
+"""Operands of each operation; `log` is the natural logarithm, and `atan2` of y and x the angle from the x axis to (x, y), from
+-pi to pi: pi or -pi on the negative half of the axis, by the sign of the zero that y is there."""
 COUNTED = ("mul", "add", "div", "neg", "sqrt", "sin", "cos")
+POSITIONS = ("q", "q_next")
+"""Arguments that are positions of all joints."""
+SELDOM = ("log", "atan2")
+"""Counted where they are there."""
 
 
 class Row(NamedTuple):
@@ -77,7 +83,7 @@ class Program:
     steps: tuple[str, ...] = ()
     real: str = "double"
     quaternions: tuple[int, ...] = ()
-    """Of each four elements of the argument q that are a unit quaternion, the first: what it computes holds for such alone."""
+    """Of each four elements of positions that are a unit quaternion, the first: what it computes holds for such alone."""
     convention: Convention = USUAL
     """How a Jacobian among its results is stated, and what goes with it."""
     passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
@@ -92,13 +98,19 @@ class Program:
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many of each of `COUNTED`. Subtractions count as add. "log" is there only where a logarithm is taken."""
+        """How many of each of `COUNTED`. Subtractions count as add. Those of `SELDOM` are there only where they are taken."""
         count = dict.fromkeys(COUNTED, 0)
         for row in self.rows:
             op = "add" if row.op == "sub" else row.op
-            if op in count or op == "log":
+            if op in count or op in SELDOM:
                 count[op] = count.get(op, 0) + 1
         return count
+
+    @property
+    def unit_quaternions(self) -> tuple[tuple[int, int], ...]:
+        """(argument, first of four elements) of every unit quaternion among the arguments."""
+        places = [place for place, port in enumerate(self.inputs) if port.name in POSITIONS]
+        return tuple((place, first) for place in places for first in self.quaternions)
 
     @property
     def cost(self) -> int:
@@ -203,6 +215,8 @@ class Numbers:
     cos: Callable[[Any], Any]
     sqrt: Callable[[Any], Any]
     log: Callable[[Any], Any]
+    atan2: Callable[[Any, Any], Any] = math.atan2
+    """Of y and x; unless told, of Python's floats."""
 
 
 def evaluate(program: Program, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
@@ -235,6 +249,8 @@ def evaluate(program: Program, arguments: Mapping[str, Sequence[Any]], numbers: 
             put(numbers.cos(values[args[0]]))
         elif op == "log":
             put(numbers.log(values[args[0]]))
+        elif op == "atan2":
+            put(numbers.atan2(values[args[0]], values[args[1]]))
         else:
             put(numbers.sqrt(values[args[0]]))
     return {port.name: [values[r] for r in port.rows] for port in program.outputs}

@@ -50,6 +50,7 @@ _MEANT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("dccrba", "hdot", "dhg", "centroidalmomentumtimevariation"), _MOMENTUM_RATE),
     **dict.fromkeys(("poses", "allposes", "linkposes", "linkframes"), ("link_poses", "forward_kinematics is of chosen frames")),
     **dict.fromkeys(("step", "integrateconfiguration"), ("integrate", "q moved for a time dt by the constant velocity v")),
+    **dict.fromkeys(("delta", "subtract", "minus"), ("difference", "the velocity that takes q to q_next in 1 s")),
     **dict.fromkeys(("lambda", "lambdainv", "osim", "operationalinertia", "cartesianinertia"), _OSIM),
 }
 _ABSENT: dict[str, str] = {

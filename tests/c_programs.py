@@ -133,9 +133,10 @@ def scrambled(seed: int, size: int = 120, real: str = "double") -> Program:
     for k in range(size):
         if k % 17 == 0:
             b.step(f"step {k}: */ with \\ and /* inside")
-        op = pick.choice(("add", "sub", "mul", "add", "sub", "mul", "div", "neg", "sin", "cos", "sqrt", "log"))
+        op = pick.choice(("add", "sub", "mul", "add", "sub", "mul", "div", "neg", "sin", "cos", "sqrt", "log",
+                          "atan2"))
         # Mostly recent rows, so that expressions nest; bounded ones under sqrt, log and div, so that numbers stay finite.
-        count = 2 if op in ("add", "sub", "mul", "div") else 1
+        count = 2 if op in ("add", "sub", "mul", "div", "atan2") else 1
         args = [values[-1 - min(int(pick.expovariate(0.4)), len(values) - 1)] for _ in range(count)]
         if op in ("sin", "cos") and not varies & set(args):
             op = "neg"  # a compiler evaluates the sine of a constant better than libm does

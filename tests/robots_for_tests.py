@@ -27,7 +27,7 @@ from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Turn, Vector3, pose
 from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference
-from symgen.reference.precision import FLOAT, Array, Scalars, arb
+from symgen.reference.precision import FLOAT, Array, Scalars, arb, atan2
 from symgen.reference.states import draw_states
 
 GRID = 1000
@@ -179,7 +179,7 @@ def run(program: Program, arguments: Mapping[str, Array], scalars: Scalars = FLO
     count = len(next(iter(arguments.values())))
     with scalars.working():
         flat = {port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs}
-        found = evaluate(program, flat, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log))
+        found = evaluate(program, flat, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log, atan2))
         zero = scalars.array([0] * count)   # a result that is constant is one number for all states
         return {p.name: np.stack([x + zero for x in found[p.name]], axis=-1).reshape(count, *p.shape) for p in program.outputs}
 

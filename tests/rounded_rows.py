@@ -68,6 +68,8 @@ def rows(program: Program, arguments: Mapping[str, Array], arithmetic: Arithmeti
         elif op in ("sin", "cos"):
             exact = np.sin(a[0]) if op == "sin" else np.cos(a[0])
             found.append(off(exact) if random is None else exact + arithmetic.trig * u * random.choice((-1.0, 1.0), count))
+        elif op == "atan2":
+            found.append(off(np.arctan2(*a), arithmetic.angle))
         else:
             found.append(off(np.sqrt(a[0]) if op == "sqrt" else np.log(a[0])))
     return found

@@ -51,7 +51,7 @@ def ranges(mechanism: Mechanism) -> dict[str, list[tuple[float, float]]]:
         found["q"].append((-wide, wide) if low is None or high is None else (float(low), float(high)))
         for name, size in (("v", joint.limits.velocity or 10), ("tau", joint.limits.effort or 100), ("a", 20), ("b", 20)):
             found[name].append((-float(size), float(size)))
-    return found | {"dt": [(-1.0, 1.0)]}
+    return found | {"dt": [(-1.0, 1.0)], "q_next": found["q"]}
 
 
 def values(program: Program, mechanism: Mechanism, rows: Iterable[int], count: int = 300) -> dict[int, np.ndarray]:

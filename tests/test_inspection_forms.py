@@ -41,7 +41,8 @@ Case = tuple[str, str, str | None, str | None, str, str]
 """(robot, what, method, form, kept symbols, pose)."""
 READERS = {"text": by_sympy, "latex": by_latex, "python": by_python}
 CLOSE = {"text": 1e-14, "latex": 1e-14, "python": 1e-12, "c": 1e-12}
-NUMBERS = Numbers(lambda x: mpmath.mpf(x.numerator) / x.denominator, mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.log)
+NUMBERS = Numbers(lambda x: mpmath.mpf(x.numerator) / x.denominator, mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.log,
+                  mpmath.atan2)
 ODD = ("$q_1$", "жук 0", "a\"b\\", "{x}^2")
 
 

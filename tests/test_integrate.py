@@ -319,9 +319,9 @@ def test_what_the_series_of_the_reference_leaves_out_stands_in_its_radius(counte
     sharp = arb(160)
     with sharp.working():
         long = steps.exponential(sharp.array(twist), sharp.array(twist), sharp)
-    monkeypatch.setattr(steps, "_aim", lambda scalars: Fraction(1, 2**100))
+    monkeypatch.setattr(steps, "left_out", lambda scalars: Fraction(1, 2**100))
     if not counted:
-        monkeypatch.setattr(steps, "_around", lambda radius, scalars: flint.arb(0))
+        monkeypatch.setattr(steps, "around", lambda radius, scalars: flint.arb(0))
     with BALLS.working():
         short = steps.exponential(BALLS.array(twist), BALLS.array(twist), BALLS)
     with sharp.working():

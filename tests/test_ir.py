@@ -77,10 +77,10 @@ def _number_types() -> dict[str, tuple[Numbers, object]]:
         return flint.arb(flint.fmpq(x.numerator, x.denominator))
 
     return {
-        "Fraction": (Numbers(Fraction, Fraction, Fraction, Fraction, Fraction), Fraction),
+        "Fraction": (Numbers(*[Fraction] * 6), Fraction),
         "float": (Numbers(float, math.sin, math.cos, math.sqrt, math.log), float),
-        "NumPy": (Numbers(float, np.sin, np.cos, np.sqrt, np.log), lambda x: np.full(3, float(x))),
-        "arb": (Numbers(ball, flint.arb.sin, flint.arb.cos, flint.arb.sqrt, flint.arb.log), ball),
+        "NumPy": (Numbers(float, np.sin, np.cos, np.sqrt, np.log, np.arctan2), lambda x: np.full(3, float(x))),
+        "arb": (Numbers(ball, flint.arb.sin, flint.arb.cos, flint.arb.sqrt, flint.arb.log, flint.arb.atan2), ball),
     }
 
 
@@ -102,7 +102,7 @@ def test_every_operation_is_evaluated() -> None:
     """One row of each operation, floats against Python's own."""
     x, y = 0.7, 1.3
     meaning = {"add": x + y, "sub": x - y, "mul": x * y, "div": x / y, "neg": -x,
-               "sin": math.sin(x), "cos": math.cos(x), "sqrt": math.sqrt(x), "log": math.log(x)}
+               "sin": math.sin(x), "cos": math.cos(x), "sqrt": math.sqrt(x), "log": math.log(x), "atan2": math.atan2(x, y)}
     assert set(meaning) | {"const", "input"} == set(ARITY)
     inputs = [Row("input", (), (0, 0)), Row("input", (), (0, 1))]
     numbers = Numbers(float, math.sin, math.cos, math.sqrt, math.log)

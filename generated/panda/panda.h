@@ -206,9 +206,16 @@ void panda_centroidal_momentum_rate(const double q[panda_NQ], const double v[pan
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   dt: time step (s)
- *   q_next: joint positions at the end of the step
+ *   q_next: joint positions at the end of the step (rad, m)
  */
 void panda_integrate(const double q[panda_NQ], const double v[panda_NV], const double dt[1], double q_next[panda_NQ]);
+
+/* the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter
+ *   q: joint positions (rad, m)
+ *   q_next: joint positions at the end of the step (rad, m)
+ *   delta: the way from q to q_next as velocities are counted (rad, m)
+ */
+void panda_difference(const double q[panda_NQ], const double q_next[panda_NQ], double delta[panda_NV]);
 
 #ifdef __cplusplus
 }

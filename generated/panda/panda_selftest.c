@@ -2373,6 +2373,75 @@ static int test_integrate(void)
     return count;
 }
 
+static int test_difference(void)
+{
+    static const double difference_q[3][7] = {
+        {
+            0.1298828125, 1.0654296875, -1.7158203125, -2.763671875, -1.806640625, 2.5126953125, -2.8037109375
+        },
+        {
+            -2.6787109375, -0.2646484375, 0.22265625, -1.236328125, 0.9853515625, 1.7919921875, 0.8408203125
+        },
+        {
+            0.61328125, 0.9052734375, 2.0654296875, -0.8291015625, 0.736328125, 1.9541015625, 1.56640625
+        }
+    };
+    static const double difference_q_next[3][7] = {
+        {
+            0.140625, 1.6318359375, -1.84765625, -1.2421875, -1.150390625, 2.5859375, -0.845703125
+        },
+        {
+            -0.7236328125, -0.4052734375, -2.51171875, -1.328125, 1.0810546875, 0.7099609375, 0.0458984375
+        },
+        {
+            -2.5087890625, 0.6494140625, 1.14453125, -2.470703125, 1.6181640625, 1.4140625, -0.4404296875
+        }
+    };
+    static const double difference_delta[3][7] = {
+        {
+            0.0107421875, 0.56640625, -0.1318359375, 1.521484375, 0.65625, 0.0732421875, 1.9580078125
+        },
+        {
+            1.955078125, -0.140625, -2.734375, -0.091796875, 0.095703125, -1.08203125, -0.794921875
+        },
+        {
+            -3.1220703125, -0.255859375, -0.9208984375, -1.6416015625, 0.8818359375, -0.5400390625,
+            -2.0068359375
+        }
+    };
+    static const double difference_delta_tolerance[3][7] = {
+        {
+            2.41e-16, 2.4e-15, 3.17e-15, 3.56e-15, 2.63e-15, 4.53e-15, 3.25e-15
+        },
+        {
+            3.03e-15, 5.96e-16, 2.43e-15, 2.28e-15, 1.84e-15, 2.23e-15, 7.88e-16
+        },
+        {
+            2.78e-15, 1.39e-15, 2.86e-15, 2.94e-15, 2.1e-15, 3e-15, 1.79e-15
+        }
+    };
+    static double delta[7];
+    static double shared[7];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(delta, 7);
+        panda_difference(difference_q[i], difference_q_next[i], delta);
+        count += wrong(delta, difference_delta[i], difference_delta_tolerance[i], 7);
+        /* delta over q */
+        spoil(shared, 7);
+        copy(shared, difference_q[i], 7);
+        panda_difference(shared, difference_q_next[i], shared);
+        count += wrong(shared, difference_delta[i], difference_delta_tolerance[i], 7);
+        /* delta over q_next */
+        spoil(shared, 7);
+        copy(shared, difference_q_next[i], 7);
+        panda_difference(difference_q[i], shared, shared);
+        count += wrong(shared, difference_delta[i], difference_delta_tolerance[i], 7);
+    }
+    return count;
+}
+
 /* 1 when the function passed. */
 static int report(const char *function, int states, int count)
 {
@@ -2391,7 +2460,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 26;
+    const int total = 27;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -2419,6 +2488,7 @@ int main(void)
     passed += report("centroidal_momentum_matrix", 3, test_centroidal_momentum_matrix());
     passed += report("centroidal_momentum_rate", 3, test_centroidal_momentum_rate());
     passed += report("integrate", 3, test_integrate());
+    passed += report("difference", 3, test_difference());
 #ifndef panda_NO_STDIO
     (void)printf("%d passed, %d failed\n", passed, total - passed);
 #endif

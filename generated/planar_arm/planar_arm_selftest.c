@@ -1949,6 +1949,74 @@ static int test_integrate(void)
     return count;
 }
 
+static int test_difference(void)
+{
+    static const double difference_q[3][2] = {
+        {
+            1.4521484375, 0.201171875
+        },
+        {
+            -2.958984375, 3.0380859375
+        },
+        {
+            2.1025390625, -1.994140625
+        }
+    };
+    static const double difference_q_next[3][2] = {
+        {
+            -2.3525390625, -0.3525390625
+        },
+        {
+            1.91015625, -2.072265625
+        },
+        {
+            0.232421875, 1.8349609375
+        }
+    };
+    static const double difference_delta[3][2] = {
+        {
+            -3.8046875, -0.5537109375
+        },
+        {
+            4.869140625, -5.1103515625
+        },
+        {
+            -1.8701171875, 3.8291015625
+        }
+    };
+    static const double difference_delta_tolerance[3][2] = {
+        {
+            3.38e-15, 4.92e-16
+        },
+        {
+            4.33e-15, 4.54e-15
+        },
+        {
+            2.08e-15, 3.41e-15
+        }
+    };
+    static double delta[2];
+    static double shared[2];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(delta, 2);
+        planar_arm_difference(difference_q[i], difference_q_next[i], delta);
+        count += wrong(delta, difference_delta[i], difference_delta_tolerance[i], 2);
+        /* delta over q */
+        spoil(shared, 2);
+        copy(shared, difference_q[i], 2);
+        planar_arm_difference(shared, difference_q_next[i], shared);
+        count += wrong(shared, difference_delta[i], difference_delta_tolerance[i], 2);
+        /* delta over q_next */
+        spoil(shared, 2);
+        copy(shared, difference_q_next[i], 2);
+        planar_arm_difference(difference_q[i], shared, shared);
+        count += wrong(shared, difference_delta[i], difference_delta_tolerance[i], 2);
+    }
+    return count;
+}
+
 /* 1 when the function passed. */
 static int report(const char *function, int states, int count)
 {
@@ -1967,7 +2035,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 26;
+    const int total = 27;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -1995,6 +2063,7 @@ int main(void)
     passed += report("centroidal_momentum_matrix", 3, test_centroidal_momentum_matrix());
     passed += report("centroidal_momentum_rate", 3, test_centroidal_momentum_rate());
     passed += report("integrate", 3, test_integrate());
+    passed += report("difference", 3, test_difference());
 #ifndef planar_arm_NO_STDIO
     (void)printf("%d passed, %d failed\n", passed, total - passed);
 #endif

@@ -2189,6 +2189,74 @@ static int test_integrate(void)
     return count;
 }
 
+static int test_difference(void)
+{
+    static const double difference_q[3][6] = {
+        {
+            1.3330078125, -0.8291015625, -2.078125, -0.4970703125, -2.8427734375, -2.7822265625
+        },
+        {
+            1.1416015625, 0.0009765625, 2.3984375, -0.677734375, -0.58984375, -0.658203125
+        },
+        {
+            0.9013671875, -1.4521484375, -0.591796875, 1.7802734375, -0.7890625, -1.65625
+        }
+    };
+    static const double difference_q_next[3][6] = {
+        {
+            1.1318359375, -0.162109375, 0.958984375, -1.46875, 2.45703125, -1.8896484375
+        },
+        {
+            -0.2451171875, 0.3876953125, 0.134765625, -2.0068359375, 1.5, 0.4638671875
+        },
+        {
+            -2.35546875, 0.9521484375, -1.6337890625, -2.6376953125, 2.2119140625, -1.6064453125
+        }
+    };
+    static const double difference_delta[3][6] = {
+        {
+            -0.201171875, 0.6669921875, 3.037109375, -0.9716796875, 5.2998046875, 0.892578125
+        },
+        {
+            -1.38671875, 0.38671875, -2.263671875, -1.3291015625, 2.08984375, 1.1220703125
+        },
+        {
+            -3.2568359375, 2.404296875, -1.0419921875, -4.41796875, 3.0009765625, 0.0498046875
+        }
+    };
+    static const double difference_delta_tolerance[3][6] = {
+        {
+            2.19e-15, 8.81e-16, 2.7e-15, 1.75e-15, 4.71e-15, 4.15e-15
+        },
+        {
+            1.24e-15, 3.46e-16, 2.25e-15, 2.39e-15, 1.86e-15, 9.97e-16
+        },
+        {
+            2.9e-15, 2.14e-15, 1.98e-15, 3.93e-15, 2.67e-15, 2.9e-15
+        }
+    };
+    static double delta[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(delta, 6);
+        planar_point_mass_difference(difference_q[i], difference_q_next[i], delta);
+        count += wrong(delta, difference_delta[i], difference_delta_tolerance[i], 6);
+        /* delta over q */
+        spoil(shared, 6);
+        copy(shared, difference_q[i], 6);
+        planar_point_mass_difference(shared, difference_q_next[i], shared);
+        count += wrong(shared, difference_delta[i], difference_delta_tolerance[i], 6);
+        /* delta over q_next */
+        spoil(shared, 6);
+        copy(shared, difference_q_next[i], 6);
+        planar_point_mass_difference(difference_q[i], shared, shared);
+        count += wrong(shared, difference_delta[i], difference_delta_tolerance[i], 6);
+    }
+    return count;
+}
+
 /* 1 when the function passed. */
 static int report(const char *function, int states, int count)
 {
@@ -2207,7 +2275,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 26;
+    const int total = 27;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -2235,6 +2303,7 @@ int main(void)
     passed += report("centroidal_momentum_matrix", 3, test_centroidal_momentum_matrix());
     passed += report("centroidal_momentum_rate", 3, test_centroidal_momentum_rate());
     passed += report("integrate", 3, test_integrate());
+    passed += report("difference", 3, test_difference());
 #ifndef planar_point_mass_NO_STDIO
     (void)printf("%d passed, %d failed\n", passed, total - passed);
 #endif

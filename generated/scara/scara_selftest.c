@@ -2030,6 +2030,74 @@ static int test_integrate(void)
     return count;
 }
 
+static int test_difference(void)
+{
+    static const double difference_q[3][4] = {
+        {
+            -0.376953125, 1.3212890625, 0.0, 2.9404296875
+        },
+        {
+            0.095703125, 0.39453125, 0.1259765625, -0.0556640625
+        },
+        {
+            0.556640625, 1.2158203125, 0.1171875, 0.9501953125
+        }
+    };
+    static const double difference_q_next[3][4] = {
+        {
+            0.1513671875, -0.228515625, 0.0830078125, -2.33203125
+        },
+        {
+            0.6513671875, 1.287109375, 0.119140625, -2.2314453125
+        },
+        {
+            -0.29296875, 0.3525390625, 0.1484375, -1.5
+        }
+    };
+    static const double difference_delta[3][4] = {
+        {
+            0.5283203125, -1.5498046875, 0.0830078125, -5.2724609375
+        },
+        {
+            0.5556640625, 0.892578125, -0.0068359375, -2.17578125
+        },
+        {
+            -0.849609375, -0.86328125, 0.03125, -2.4501953125
+        }
+    };
+    static const double difference_delta_tolerance[3][4] = {
+        {
+            4.7e-16, 1.38e-15, 7.38e-17, 4.69e-15
+        },
+        {
+            6.64e-16, 1.5e-15, 2.18e-16, 2.04e-15
+        },
+        {
+            7.55e-16, 1.4e-15, 2.36e-16, 2.18e-15
+        }
+    };
+    static double delta[4];
+    static double shared[4];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(delta, 4);
+        scara_difference(difference_q[i], difference_q_next[i], delta);
+        count += wrong(delta, difference_delta[i], difference_delta_tolerance[i], 4);
+        /* delta over q */
+        spoil(shared, 4);
+        copy(shared, difference_q[i], 4);
+        scara_difference(shared, difference_q_next[i], shared);
+        count += wrong(shared, difference_delta[i], difference_delta_tolerance[i], 4);
+        /* delta over q_next */
+        spoil(shared, 4);
+        copy(shared, difference_q_next[i], 4);
+        scara_difference(difference_q[i], shared, shared);
+        count += wrong(shared, difference_delta[i], difference_delta_tolerance[i], 4);
+    }
+    return count;
+}
+
 /* 1 when the function passed. */
 static int report(const char *function, int states, int count)
 {
@@ -2048,7 +2116,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 26;
+    const int total = 27;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -2076,6 +2144,7 @@ int main(void)
     passed += report("centroidal_momentum_matrix", 3, test_centroidal_momentum_matrix());
     passed += report("centroidal_momentum_rate", 3, test_centroidal_momentum_rate());
     passed += report("integrate", 3, test_integrate());
+    passed += report("difference", 3, test_difference());
 #ifndef scara_NO_STDIO
     (void)printf("%d passed, %d failed\n", passed, total - passed);
 #endif

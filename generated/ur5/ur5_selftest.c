@@ -2265,6 +2265,74 @@ static int test_integrate(void)
     return count;
 }
 
+static int test_difference(void)
+{
+    static const double difference_q[3][6] = {
+        {
+            2.66796875, -1.6572265625, -2.0771484375, -0.9921875, -5.6845703125, -5.5625
+        },
+        {
+            2.2841796875, 0.0029296875, 2.3994140625, -1.353515625, -1.177734375, -1.3154296875
+        },
+        {
+            1.8037109375, -2.9033203125, -0.5908203125, 3.5625, -1.5771484375, -3.310546875
+        }
+    };
+    static const double difference_q_next[3][6] = {
+        {
+            2.265625, -0.3232421875, 0.9599609375, -2.935546875, 4.9150390625, -3.7783203125
+        },
+        {
+            -0.48828125, 0.7763671875, 0.1357421875, -4.0126953125, 3.001953125, 0.9287109375
+        },
+        {
+            -4.708984375, 1.90625, -1.6328125, -5.2734375, 4.4248046875, -3.2109375
+        }
+    };
+    static const double difference_delta[3][6] = {
+        {
+            -0.40234375, 1.333984375, 3.037109375, -1.943359375, 10.599609375, 1.7841796875
+        },
+        {
+            -2.7724609375, 0.7734375, -2.263671875, -2.6591796875, 4.1796875, 2.244140625
+        },
+        {
+            -6.5126953125, 4.8095703125, -1.0419921875, -8.8359375, 6.001953125, 0.099609375
+        }
+    };
+    static const double difference_delta_tolerance[3][6] = {
+        {
+            4.39e-15, 1.76e-15, 2.7e-15, 3.49e-15, 9.42e-15, 8.3e-15
+        },
+        {
+            2.47e-15, 6.93e-16, 2.26e-15, 4.77e-15, 3.72e-15, 2e-15
+        },
+        {
+            5.79e-15, 4.28e-15, 1.98e-15, 7.85e-15, 5.34e-15, 5.8e-15
+        }
+    };
+    static double delta[6];
+    static double shared[6];
+    int count = 0;
+    int i;
+    for (i = 0; i < 3; ++i) {
+        spoil(delta, 6);
+        ur5_difference(difference_q[i], difference_q_next[i], delta);
+        count += wrong(delta, difference_delta[i], difference_delta_tolerance[i], 6);
+        /* delta over q */
+        spoil(shared, 6);
+        copy(shared, difference_q[i], 6);
+        ur5_difference(shared, difference_q_next[i], shared);
+        count += wrong(shared, difference_delta[i], difference_delta_tolerance[i], 6);
+        /* delta over q_next */
+        spoil(shared, 6);
+        copy(shared, difference_q_next[i], 6);
+        ur5_difference(difference_q[i], shared, shared);
+        count += wrong(shared, difference_delta[i], difference_delta_tolerance[i], 6);
+    }
+    return count;
+}
+
 /* 1 when the function passed. */
 static int report(const char *function, int states, int count)
 {
@@ -2283,7 +2351,7 @@ static int report(const char *function, int states, int count)
 
 int main(void)
 {
-    const int total = 26;
+    const int total = 27;
     int passed = 0;
     passed += report("inverse_dynamics", 3, test_inverse_dynamics());
     passed += report("forward_dynamics", 3, test_forward_dynamics());
@@ -2311,6 +2379,7 @@ int main(void)
     passed += report("centroidal_momentum_matrix", 3, test_centroidal_momentum_matrix());
     passed += report("centroidal_momentum_rate", 3, test_centroidal_momentum_rate());
     passed += report("integrate", 3, test_integrate());
+    passed += report("difference", 3, test_difference());
 #ifndef ur5_NO_STDIO
     (void)printf("%d passed, %d failed\n", passed, total - passed);
 #endif

@@ -86,10 +86,9 @@ def conditions(program: Program, language: Language, inputs: Sequence[str], text
     zeros = [f"{number(0)}*{language.at(name, k)}" for name, port in zip(inputs, program.inputs, strict=True)
              for k in range(port.size)]
     ranges = [f"{size(row)} <= {number(_sincos.RANGE)}" for row in angles]
-    q = next((name for name, port in zip(inputs, program.inputs, strict=True) if port.name == "q"), "")
     units = []
-    for first in program.quaternions:
-        square = " + ".join(f"{language.at(q, k)}*{language.at(q, k)}" for k in range(first, first + 4))
+    for place, first in program.unit_quaternions:
+        square = " + ".join(f"{entry}*{entry}" for entry in (language.at(inputs[place], k) for k in range(first, first + 4)))
         units.append(f"{language.call('fabs', real)}({square} - {number(1)}) <= {number(LENGTH[program.real])}")
     divisors = [f"{size(g.row) if g.magnitude else text[g.row]} >= {number(g.bound)}" for g in guards]
     return {"zero": number(0), "zeros": lines(zeros, "+", 8), "units": lines(units, "&&", 8), "ranges": lines(ranges, "&&", 8),

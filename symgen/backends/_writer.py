@@ -14,7 +14,7 @@ from symgen.errors import RequestError
 from symgen.ir import Program
 from symgen.reals import REALS
 
-CALLED = ("sin", "cos", "sqrt", "log")
+CALLED = ("sin", "cos", "sqrt", "log", "atan2")
 """Operations that are calls."""
 _PARTS = {"sin": "sine", "cos": "cosine"}
 
@@ -141,7 +141,7 @@ class Writer:
         if self.turn is not None and op in _PARTS:
             return f"{self._turn(self.turn, args[0], self.rows[i].step)}.{_PARTS[op]}", ATOM
         if op in self.calls:
-            return f"{self.calls[op]}({self.text[args[0]]})", ATOM
+            return f"{self.calls[op]}({', '.join(self.text[a] for a in args)})", ATOM
         if op == "neg":
             return f"-{self._operand(args[0], ATOM)}", UNARY
         if op == "div" and self.rows[args[1]].op == "const" and self.real.nearest(self.rows[args[1]].value) == 0:

@@ -8,7 +8,7 @@ import numpy as np
 
 from symgen.certificate.intervals import Interval, down, up
 from symgen.certificate.ranges import Range, Ranges
-from symgen.ir import Program
+from symgen.ir import POSITIONS, Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.reals import REALS
@@ -72,7 +72,8 @@ def drawn(mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: 
         found[name] = np.where(inside > high, np.nextafter(inside, real(-np.inf)), inside).astype(float)
     for first in mechanism.quaternions:
         own = slice(first, first + 4)
-        found["q"][:, own] = _normalised(found["q"][:, own]).astype(real).astype(float)
+        for name in POSITIONS:
+            found[name][:, own] = _normalised(found[name][:, own]).astype(real).astype(float)
     if options.payload is not None:
         loads = draw_states(mechanism, min(count, LOADS), seed, options.payload)["payload"].astype(float)
         found["payload"] = loads[np.arange(count) % len(loads)]

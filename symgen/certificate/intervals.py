@@ -17,6 +17,8 @@ from symgen.reference.precision import Array
 
 _TURNS_KNOWN = 1e6
 """rad: beyond, a multiple of π is not told from its neighbourhood in float64, and an angle can be anything."""
+HALF_TURN = 3.1415926535897936
+"""π, rounded up."""
 _NEAR = 1e-9
 """rad: an extreme of the sine so near to an interval counts as inside. It hides the rounding of π up to _TURNS_KNOWN."""
 
@@ -118,6 +120,21 @@ class Interval:
             return Interval(np.full_like(self.lo, -np.inf), np.full_like(self.hi, np.inf))
         return Interval(_ends(self.lo, "log")[0], _ends(self.hi, "log")[1])
 
+    def angle(self, x: Interval) -> Interval:
+        """atan2(self, x): any angle where `cuts`; else the extremes lie in the corners, since it is monotone along each edge."""
+        corners = [_angles(a, b) for a in (self.lo, self.hi) for b in (x.lo, x.hi)]
+        low, high = (np.maximum.reduce([one[end] for one in corners]) if end else np.minimum.reduce([one[end] for one in corners])
+                     for end in (0, 1))
+        return Interval(np.where(self.cuts(x), -HALF_TURN, low), np.where(self.cuts(x), HALF_TURN, high))
+
+    def cuts(self, x: Interval) -> Array:
+        """Whether the boxes of y (self) and x meet the half line where y is 0 and x is not positive."""
+        return np.asarray((self.lo <= 0) & (self.hi >= 0) & (x.lo <= 0))
+
+    def widened(self, by: Array) -> Interval:
+        """By a bound of an error."""
+        return Interval(down(self.lo - by), up(self.hi + by))
+
 
 def _ends(points: Array, name: str) -> tuple[Array, Array]:
     """Lower and upper bounds of a function of FLINT's at each of `points`; each different point is evaluated once."""
@@ -128,6 +145,15 @@ def _ends(points: Array, name: str) -> tuple[Array, Array]:
         low[k], high[k] = float(value.lower()), float(value.upper())
     shape = np.shape(points)
     return down(low)[where].reshape(shape), up(high)[where].reshape(shape)
+
+
+def _angles(y: Array, x: Array) -> tuple[Array, Array]:
+    """Lower and upper bounds of atan2(y, x) at each point."""
+    y, x = np.broadcast_arrays(y, x)
+    known, where = np.unique(np.stack([y.ravel(), x.ravel()]), axis=1, return_inverse=True)
+    values = [flint.arb.atan2(flint.arb(float(a)), flint.arb(float(b))) for a, b in known.T]
+    low, high = (np.array([float(one) for one in ends]) for ends in zip(*((v.lower(), v.upper()) for v in values), strict=True))
+    return down(low)[where].reshape(y.shape), up(high)[where].reshape(y.shape)
 
 
 def _circular(x: Interval, name: str, phase: float) -> Interval:

@@ -95,7 +95,7 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION)
     n = mechanism.nv
     return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
                    "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH,
-                   "dt": _STEP},
+                   "dt": _STEP, "q_next": tuple(positions)},
                   (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
 
 

@@ -14,8 +14,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from symgen.certificate.intervals import Interval, down, hypotenuse, summed, times, up
-from symgen.ir import Program, Row
+from symgen.certificate.intervals import HALF_TURN, Interval, down, hypotenuse, summed, times, up
+from symgen.certificate.squares import shares
+from symgen.certificate.turns import bounded, rates
+from symgen.ir import POSITIONS, Program, Row
 from symgen.reals import REALS
 from symgen.reference.precision import Array
 
@@ -27,15 +29,16 @@ LENGTH = 4
 class Arithmetic:
     """A real type and what is assumed of it: rounding to nearest, no fused operation, no overflow.
 
-    `trig` and `log`: the error of the library's sine and cosine, logarithm, in units in the last place. An ulp of a number
-    below 1 is at most `unit`; cos 0 is taken to be exactly 1. `unit_entries` are the entries of q that are of unit quaternions:
-    of these the type holds hardly any, so C is given ones whose length is 1 within LENGTH u. The exact answer is that for the
-    unit quaternion along it, whose entries are as near.
+    `trig`, `log` and `angle`: the error of the library's sine and cosine, logarithm, atan2, in units in the last place. An ulp of
+    a number below 1 is at most `unit`; cos 0 is taken to be exactly 1. `unit_entries` are the entries of positions that are of
+    unit quaternions: of these the type holds hardly any, so C is given ones whose length is 1 within LENGTH u. The exact answer
+    is that for the unit quaternion along it, whose entries are as near.
     """
 
     real: str
     trig: float = 1.0
     log: float = 1.0
+    angle: float = 2.0
     unit_entries: frozenset[int] = frozenset()
 
     @property
@@ -64,6 +67,12 @@ class Arithmetic:
             *(lengths if self.unit_entries else []),
         ]
 
+    @property
+    def of_angles(self) -> str:
+        """What is assumed besides where an atan2 is taken."""
+        return (f"atan2 within {self.angle:g} ulp of the exact value of the arguments; at half a turn, where it jumps, a bound "
+                "is that of a whole turn")
+
 
 @dataclass(frozen=True)
 class Rounded:
@@ -87,11 +96,20 @@ def propagate(program: Program, boxes: Mapping[str, Sequence[Interval]], arithme
     supplied = [boxes[port.name] for port in program.inputs]
     needed = range(len(program.rows)) if wanted is None else needs(program, wanted)
     rows: dict[int, Rounded] = {}
+    turning = rates(program)
+    shared = shares(program) if turning else {}
     with np.errstate(all="ignore"):
         for index in needed:
             row = program.rows[index]
             found = _argument(program, row, supplied, arithmetic) if row.op == "input" else \
                 _row(program.rows, row, rows, arithmetic)
+            if index in turning:
+                rate = turning[index]
+                square, other = ((rows[i].exact, rows[i].error) for i in (rate.square, rate.other))
+                size, error = bounded(rate, square, other, arithmetic.unit, arithmetic.angle, arithmetic.underflow)
+                found = Rounded(found.exact.within(size), np.fmin(found.error, error))
+            if index in shared:   # what is at most 1, and computed as at most that bound
+                found = Rounded(found.exact.within(1.0), np.fmin(found.error, float(shared[index] + 1)))
             if known and index in known:
                 found = Rounded(found.exact.clipped(*known[index]), found.error)
             rows[index] = found
@@ -111,7 +129,7 @@ def _argument(program: Program, row: Row, supplied: Sequence[Sequence[Interval]]
     """An argument, which may be flushed; of a quaternion the exact one is near it."""
     port, entry = row.value
     given, flushed = supplied[port][entry], np.array([arithmetic.underflow])
-    if program.inputs[port].name != "q" or entry not in arithmetic.unit_entries:
+    if program.inputs[port].name not in POSITIONS or entry not in arithmetic.unit_entries:
         return Rounded(given, flushed)
     near = LENGTH * arithmetic.unit
     return Rounded(Interval(down(given.lo - near), up(given.hi + near)).within(1.0), summed(near, flushed))
@@ -137,6 +155,8 @@ def _row(program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], arithmet
         exact = a.exact.logarithm()
         return Rounded(exact, summed(moved, times(2 * arithmetic.log * arithmetic.unit, summed(exact.size, moved))))
     b = rows[row.args[1]]
+    if row.op == "atan2":
+        return _angle(a, b, arithmetic)
     if row.op in ("add", "sub"):
         turned = _turned(program, row, rows, arithmetic)
         exact = a.exact + b.exact if row.op == "add" else a.exact - b.exact
@@ -161,6 +181,20 @@ def _closed(exact: Interval, carried: Array, arithmetic: Arithmetic) -> Rounded:
     """With the operation's own rounding: u of what it would have been without, and the underflow."""
     own = times(arithmetic.unit, summed(exact.size, carried))
     return Rounded(exact, summed(carried, own, arithmetic.underflow))
+
+
+def _angle(y: Rounded, x: Rounded, arithmetic: Arithmetic) -> Rounded:
+    """atan2: where (x, y) is off by e, at r from the origin, its direction is by asin(e/r) ≤ e/(r − e). Where what is computed
+    may lie on the other side of the half line at which the angle jumps, or at the origin, it is by a whole turn at most.
+    """
+    exact = y.exact.angle(x.exact)
+    off = hypotenuse(y.error, x.error)
+    away = np.asarray(down(np.sqrt(down(down(y.exact.least * y.exact.least) + down(x.exact.least * x.exact.least)))))
+    left = down(away - off)
+    jumps = y.exact.widened(y.error).cuts(x.exact.widened(x.error)) | ~(left > 0)
+    moved = np.where(jumps, 2 * HALF_TURN, up(off / np.where(jumps, 1.0, left)))
+    own = times(2 * arithmetic.angle * arithmetic.unit, summed(exact.size, moved))
+    return Rounded(exact, summed(moved, own, arithmetic.underflow))
 
 
 def _constant(value: Fraction, arithmetic: Arithmetic) -> Rounded:

@@ -20,7 +20,7 @@ from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.reference.arrays import added, cross, times, transposed
 from symgen.reference.mechanics import Reference
-from symgen.reference.precision import Array, Scalars, arb
+from symgen.reference.precision import Array, Scalars, arb, atan2
 from symgen.reference.states import draw_states
 
 DIGITS, STATES, SEED = 80, 3, 271828
@@ -151,7 +151,7 @@ def _values(program: Program, states: dict[str, Array], scalars: Scalars) -> tup
     count = len(program.rows)
     everything = replace(program, outputs=(Port("rows", (count,), tuple(range(count))),))
     elements = {port.name: list(states[port.name].reshape(STATES, -1).T) for port in program.inputs}
-    found = evaluate(everything, elements, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log))["rows"]
+    found = evaluate(everything, elements, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log, atan2))["rows"]
     return tuple(tuple(np.broadcast_to(np.asarray(x, dtype=object), (STATES,))) for x in found)
 
 

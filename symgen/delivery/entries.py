@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from symgen.ir import POSITIONS
 from symgen.mechanism import Joint, Mechanism
 
 
@@ -34,8 +35,8 @@ def quaternions(mechanism: Mechanism) -> str:
 
 
 def at_rest(mechanism: Mechanism, argument: str) -> dict[str, str]:
-    """What a sample of C and of C++ writes for an argument: zeros, and for q what turns nothing, which are no zeros."""
-    neutral = [x for joint in mechanism.joints for x in joint.type.neutral] if argument == "q" else []
+    """What a sample of C and of C++ writes for an argument: zeros, and for positions what turns nothing, which are no zeros."""
+    neutral = [x for joint in mechanism.joints for x in joint.type.neutral] if argument in POSITIONS else []
     shown = neutral[:max((k + 1 for k, x in enumerate(neutral) if x), default=0)]
     listed = ", ".join(map(str, shown))
     return {"c": f"{{{listed or '0'}}}", "cpp": f"{{{listed}}}"}
@@ -111,4 +112,5 @@ def _span(letter: str, first: int, count: int) -> str:
 def mentioned(mechanism: Mechanism, results: Sequence[str]) -> dict[str, object]:
     """What the README says of q and v beside the table; `results` are the names of what the functions give."""
     return {"several": several(mechanism), "quaternions": quaternions(mechanism), "linear_first": linear_first(mechanism),
+            "turns_back": "delta" in results and not rates(mechanism),
             "along_v": "grad" in results and not rates(mechanism), "rates": rates(mechanism)}

@@ -120,6 +120,25 @@ def step_form(kind: str) -> StepForm:
     return StepForm(q, v, dt, tuple(equations), tuple(coordinates))
 
 
+@dataclass(frozen=True)
+class WayForm:
+    """The step δ that takes one joint from q to `goal`: `step` over both and the symbols of `equations`."""
+
+    q: tuple[Any, ...]
+    goal: tuple[Any, ...]
+    equations: tuple[tuple[Any, Any], ...]
+    step: tuple[Any, ...]
+
+
+@cache
+def way_form(kind: str) -> WayForm:
+    """goal ⊖ q of a joint type."""
+    joint = joint_type(kind)
+    q, goal = (tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(joint.nq)) for name in ("q", "goal"))
+    equations, step = joint.parted(q, goal)
+    return WayForm(q, goal, tuple(equations), tuple(step))
+
+
 @cache
 def constraint_subspace(kind: str) -> tuple[Any, Any]:
     """(W_a, W) of a joint type (FF): its forces as wrenches, W_aᵀ H = 1, and an orthonormal basis of what it forbids, Wᵀ H = 0.

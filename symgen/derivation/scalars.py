@@ -218,6 +218,12 @@ class Derivation:
             return self.constant(k.square_root(a.value))
         return self._function("sqrt", a if a.sign > 0 else Scalar(self, self._record("neg", a.row), 1))
 
+    def atan2(self, y: Scalar, x: Scalar) -> Scalar:
+        """The angle from the x axis to (x, y), from -pi to pi."""
+        if y.row < 0 or x.row < 0:
+            raise ProgramError("atan2 of a constant belongs to the model, not to the derivation")
+        return Scalar(self, self._record("atan2", *(a.row if a.sign > 0 else self._record("neg", a.row) for a in (y, x))), 1)
+
     # -- naming ---------------------------------------------------------------------------------------------------
 
     def name(self, name: str, a: Scalar) -> Scalar:
@@ -283,4 +289,6 @@ def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> 
         return home.sin(lower(expression.args[0], bindings, home))
     if isinstance(expression, sp.cos):
         return home.cos(lower(expression.args[0], bindings, home))
+    if isinstance(expression, sp.atan2):
+        return home.atan2(*(lower(arg, bindings, home) for arg in expression.args))
     raise ProgramError(f"{expression} cannot be lowered: no such operation in the IR")

@@ -21,6 +21,7 @@ SHOWN_DIGITS, WORKING_DIGITS = 17, 40
 _ACT = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
     "neg": lambda a: -a, "sin": sp.sin, "cos": sp.cos, "sqrt": sp.sqrt, "log": sp.log,
+    "atan2": sp.atan2,
 }
 
 

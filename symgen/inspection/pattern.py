@@ -25,7 +25,7 @@ from symgen.reference.states import draw_states
 
 X = TypeVar("X")
 ZERO, NUMBER, MOVES = 0, 1, 2
-BALLS = Numbers(lambda x: arb(fmpq(x.numerator, x.denominator)), arb.sin, arb.cos, arb.sqrt, arb.log)
+BALLS = Numbers(lambda x: arb(fmpq(x.numerator, x.denominator)), arb.sin, arb.cos, arb.sqrt, arb.log, arb.atan2)
 SAME = fmpq(1, 10 ** DIGITS)
 HUNDREDTHS = (26, -50, 10, 82)
 """Of a unit quaternion: the squares add up to 100²."""

@@ -1,7 +1,7 @@
 """Formulas as text, LaTeX, Python and C: a number, a matrix, or a list of named equations.
 
 Each printed form, read back by SymPy, TeX, Python or a C compiler, is the whole expression: one number, one matrix, or one
-equation a name. LaTeX is for math mode; Python and C take sin, cos, sqrt and log from math and <math.h>.
+equation a name. LaTeX is for math mode; Python and C take sin, cos, sqrt, log and atan2 from math and <math.h>.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from symgen.inspection.names import latex
 FORMATS = ("text", "latex", "python", "c")
 DEEPEST = 150
 """Most nested parentheses: CPython reads 200, clang 256."""
-_CALLED = re.compile(r"\b(cos|log|sin|sqrt)\(|\b(pi)\b")
+_CALLED = re.compile(r"\b(atan2|cos|log|sin|sqrt)\(|\b(pi)\b")
 
 
 class _Decimal(sp.Symbol):  # type: ignore[misc]

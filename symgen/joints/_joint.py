@@ -100,6 +100,11 @@ def straight(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, li
     return [], [x + rate * dt for x, rate in zip(q, v, strict=True)]
 
 
+def apart(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """The way from q to `goal` where a velocity is the rate of its coordinate."""
+    return [], [there - here for here, there in zip(q, goal, strict=True)]
+
+
 def none(q: Sequence[Any]) -> list[tuple[Any, Any]]:
     """A pose without `steps`."""
     return []
@@ -119,7 +124,8 @@ class JointType:
     frame in its own axes, and `along` says of each which of these axes it turns about or slides along, by its unit. `quaternion`
     is the first of four coordinates x y z w that are a unit quaternion. `moved(q, δ)` is q ⊕ δ in SymPy, to the first order in δ.
     `advanced(q, v, dt)` is where the velocity v, constant in the moved frame's own axes, takes q in a time dt: the exponential
-    map of v dt. It gives (equations, coordinates), the coordinates over the symbols of the equations.
+    map of v dt. It gives (equations, coordinates), the coordinates over the symbols of the equations. `parted(q, goal)` is its
+    inverse, the logarithm: the δ, in the axes of the frame at q, that takes q to `goal`, and of two turns the shorter.
     """
 
     positions: tuple[Coordinate, ...]
@@ -131,6 +137,7 @@ class JointType:
     limited: bool = True
     moved: Callable[[Sequence[Any], Sequence[Any]], list[Any]] = added
     advanced: Callable[[Sequence[Any], Sequence[Any], Any], tuple[Equations, list[Any]]] = straight
+    parted: Callable[[Sequence[Any], Sequence[Any]], tuple[Equations, list[Any]]] = apart
     steps: Callable[[Sequence[Any]], list[tuple[Any, Any]]] = none
     along: tuple[int, ...] | None = None
     quaternion: int | None = None

@@ -7,6 +7,11 @@ A turn by φ = w dt is the quaternion (sin r φ/|φ|, cos r) with r = |φ|/2 (Mu
 nothing is divided by zero and nothing branches, r is the root of (|φ|² + 2⁻¹⁵⁰)/4. The root is taken of 2⁶⁰ times
 |φ|² + 2⁻¹⁵⁰, far from the least number of a float as well: it is 2⁻⁴⁵ or more. That changes cos r by less than 2⁻¹⁵², and sin r/r
 and (1 − sin φ/φ)/φ² by less still: the slopes of the three over |φ|² are within 1/8, 1/24 and 1/120. A double's u is 2⁻⁵³.
+
+The way back: of a quaternion (u, w) with r = |u| the turn is A u/r with A = atan2(2 r w, w² − r²), from −π to π. Where the
+quaternion changes its sign, A and u do, so that of two turns it is the shorter. At half a turn, where w is 0, both are as long,
+and it is one of them. Here r is the root of |u|² + 2⁻¹⁵⁰, and r and w are taken 2³⁰ times as large, which is all one to A. The
+slope of A/r over r² is within 2, so that is off by less than 2⁻¹⁴⁹. One of the two that A is taken of is as large as r² or w².
 """
 
 from __future__ import annotations
@@ -71,6 +76,37 @@ def composed(q: Sequence[Any]) -> list[Any]:
     a, b, d, c = sp.symbols("e_1:4 c", real=True)
     return [x * c + w * a + y * d - z * b, y * c + w * b + z * a - x * d, z * c + w * d + x * b - y * a,
             w * c - x * a - y * b - z * d]
+
+
+def between(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """q⁻¹ ∘ goal, of a unit quaternion q: the turn from q to `goal` in the axes at q. In pairs, so that of q and q it is none."""
+    import sympy as sp
+
+    (x, y, z, w), (a, b, d, c) = q, goal
+    one, two = (sp.symbols(f"{name}_1:4", real=True) for name in ("o", "m"))
+    pairs = (w * a - x * c, w * b - y * c, w * d - z * c, z * b - y * d, x * d - z * a, y * a - x * b)
+    return list(zip((*one, *two), pairs, strict=True)), [*(p + r for p, r in zip(one, two, strict=True)),
+                                                         w * c + x * a + y * b + z * d]
+
+
+def angled(turn: Sequence[Any], w: Any) -> Equations:
+    """A of the quaternion (u, w) as above, u in one part or three: `e`, `v` and `root` are 2³⁰ u, 2³⁰ w and 2³⁰ r."""
+    import sympy as sp
+
+    v, square, root, half_sine, cosine, angle = sp.symbols("v square root half_sine cosine angle", real=True)
+    e = sp.symbols(f"e_1:{len(turn) + 1}", real=True)
+    return [*((own, SCALE * one) for own, one in zip(e, turn, strict=True)), (v, SCALE * w),
+            (square, LEAST + sum(one * one for one in e)), (root, sp.sqrt(square)), (half_sine, root * v),
+            (cosine, v * v - square), (angle, sp.atan2(2 * half_sine, cosine))]
+
+
+def turn_between(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """The turn (rad) from q to `goal`, in the axes at q: the shorter of two."""
+    import sympy as sp
+
+    pairs, (*turn, w) = between(q, goal)
+    angle, root, rate = sp.symbols("angle root rate", real=True)
+    return [*pairs, *angled(turn, w), (rate, angle / root)], [rate * one for one in sp.symbols("e_1:4", real=True)]
 
 
 def turned_for(q: Sequence[Any], w: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:

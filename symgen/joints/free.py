@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from symgen.joints._joint import ANGLE, LENGTH, Elementary, Equations, JointType, Numbers, Orienting, Placing
-from symgen.joints._quaternion import ENTRIES, SCALE, composed, products, rotation, turned, turning
+from symgen.joints._quaternion import ENTRIES, SCALE, angled, between, composed, products, rotation, turned, turning
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -68,7 +68,33 @@ def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, li
     return equations, [*(q[k] + (d[k] + w * t[k] + sideways[k]) for k in range(3)), *composed(q[3:])]
 
 
+def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """The logarithm of T⁻¹ T_goal in SE(3) (Murray, Li & Sastry 1994, §2.3.3): the turn φ = A n, and with y = Rᵀ (p_goal − p)
+
+        V⁻¹ y = κ y + (1 − κ) n (n·y) − φ/2 × y,    κ = (A/2) cot(A/2).
+
+    The cotangent is w/r, by the quaternion (n r, w) of the turn: κ is 1 where nothing turns, and 0 at half a turn. Where φ is
+    small, 1 − κ has lost its digits, but is as small. Where nothing turns, n is nothing.
+    """
+    import sympy as sp
+
+    pairs, (*turn, w) = between(q[3:], goal[3:])
+    e, n, g, y, t, f, twice = (sp.symbols(f"{name}_1:4", real=True) for name in ("e", "n", "g", "y", "t", "f", "twice"))
+    angle, root, inverse, whole, rate, kept, v, pull = sp.symbols("angle root inverse whole rate kept v pull", real=True)
+    sideways = sp.Matrix(q[3:6]).cross(sp.Matrix(t))
+    bent = sp.Matrix(f).cross(sp.Matrix(y))
+    equations = [
+        *pairs, *angled(turn, w), (inverse, 1 / root), *((one, own * inverse) for one, own in zip(n, e, strict=True)),
+        (whole, angle * inverse), (rate, whole / 2), (kept, rate * v),
+        *((one, rate * own) for one, own in zip(f, e, strict=True)),
+        *((g[k], goal[k] - q[k]) for k in range(3)), *((two, one + one) for two, one in zip(twice, q[3:6], strict=True)),
+        *zip(t, sp.Matrix(twice).cross(sp.Matrix(g)), strict=True), *((y[k], g[k] - q[6] * t[k] + sideways[k]) for k in range(3)),
+        (pull, (1 - kept) * sum(one * own for one, own in zip(n, y, strict=True))),
+    ]
+    return equations, [*(kept * y[k] + pull * n[k] - bent[k] for k in range(3)), *(one + one for one in f)]
+
+
 POSITIONS = (*(replace(LENGTH, name=f"p{axis}") for axis in "xyz"), *ENTRIES)
 VELOCITIES = (*(replace(LENGTH, name=f"v{axis}") for axis in "xyz"), *(replace(ANGLE, name=f"w{axis}") for axis in "xyz"))
 JOINT = JointType(POSITIONS, VELOCITIES, pose, oracle, drawn="body", limited=False, moved=moved, advanced=advanced,
-                  steps=steps, along=(0, 1, 2, 0, 1, 2), quaternion=3)
+                  parted=parted, steps=steps, along=(0, 1, 2, 0, 1, 2), quaternion=3)

@@ -12,7 +12,7 @@ from typing import Any
 
 from symgen.joints._hinge import turn
 from symgen.joints._joint import ANGLE, LENGTH, Elementary, Equations, JointType, Numbers, Placing, Turning
-from symgen.joints._quaternion import LEAST, SCALE
+from symgen.joints._quaternion import LEAST, SCALE, angled
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -53,7 +53,26 @@ def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, li
     return equations, [q[0] + (c * g_1 - s * g_2), q[1] + (s * g_1 + c * g_2), q[2] + phi]
 
 
+def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """The logarithm of T⁻¹ T_goal in SE(2): a turn of half a turn at most, since whole turns say nothing of the way.
+
+    The turn between both is the quaternion (0, 0, sin, cos) of half of what the angles differ by; A, n and κ are as of a free
+    joint.
+    """
+    import sympy as sp
+
+    s, c, g_1, g_2, y_1, y_2 = sp.symbols("s c g_1 g_2 y_1 y_2", real=True)
+    e, v, angle, root, whole, rate, kept, f, r = sp.symbols("e_1 v angle root whole rate kept f r", real=True)
+    equations = [
+        (r, (goal[2] - q[2]) / 2), *angled([sp.sin(r)], sp.cos(r)), (whole, angle / root), (rate, whole / 2),
+        (kept, rate * v), (f, rate * e),
+        (g_1, goal[0] - q[0]), (g_2, goal[1] - q[1]),
+        (s, sp.sin(q[2])), (c, sp.cos(q[2])), (y_1, c * g_1 + s * g_2), (y_2, c * g_2 - s * g_1),
+    ]
+    return equations, [kept * y_1 + f * y_2, kept * y_2 - f * y_1, f + f]
+
+
 POSITIONS = (replace(LENGTH, name="x"), replace(LENGTH, name="y"), replace(ANGLE, name="angle"))
 VELOCITIES = (replace(LENGTH, name="vx"), replace(LENGTH, name="vy"), replace(ANGLE, name="w"))
 JOINT = JointType(POSITIONS, VELOCITIES, pose, oracle, drawn="body", limited=False, moved=moved, advanced=advanced,
-                  along=(0, 1, 2))
+                  parted=parted, along=(0, 1, 2))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from symgen.joints._joint import ANGLE, Elementary, JointType, Numbers, Orienting
-from symgen.joints._quaternion import ENTRIES, products, rotation, turned, turned_for
+from symgen.joints._quaternion import ENTRIES, products, rotation, turn_between, turned, turned_for
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -27,4 +27,4 @@ def oracle(p: Numbers) -> tuple[Elementary, ...]:
 
 VELOCITIES = tuple(replace(ANGLE, name=f"w{axis}") for axis in "xyz")
 JOINT = JointType(ENTRIES, VELOCITIES, pose, oracle, drawn="ball", limited=False, moved=turned, advanced=turned_for,
-                  steps=products, along=(0, 1, 2), quaternion=0)
+                  parted=turn_between, steps=products, along=(0, 1, 2), quaternion=0)

@@ -25,7 +25,7 @@ from typing import Any
 from symgen.backends import printer, render
 from symgen.backends._target import Target
 from symgen.errors import RequestError
-from symgen.ir import Program
+from symgen.ir import ARITY, Program
 from symgen.machine import targets
 from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
 from symgen.machine.emulation import Toolchain
@@ -39,7 +39,7 @@ from symgen.reference.states import draw_states
 STATES = 64
 SEED = 11
 OPTIMIZE = "-O2"
-LIBM = ("sin", "cos", "sqrt", "log")
+LIBM = ("sin", "cos", "sqrt", "log", "atan2")
 FLASH = (".text", ".rodata")
 RAM = (".data", ".bss", ".tdata", ".tbss")
 IMAGE = (".text", ".rodata", ".data", ".tdata")
@@ -166,7 +166,7 @@ def _cost(program: Program, source: str, target: Target, drawn: Mapping[str, Any
                            f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints")
     sections = _sections(tools, "one.o")
     undefined = tuple(sorted(line.split()[-1] for line in tools.tool("nm", "-u", "one.o").splitlines() if line.strip()))
-    calls = [name for op in LIBM if (name := printer().calls(program.real, target)[op]) in undefined]
+    calls = {name: ARITY[op] for op in LIBM if (name := printer().calls(program.real, target)[op]) in undefined}
     renamed = [f"--redefine-sym={name}=tape_{name}" for name in calls]
     tools.tool("objcopy", *renamed, f"--redefine-sym={symbol}={symbol}_on_tape", "one.o", "tape.o")
     (tools.folder / "cost.c").write_text(_measuring(program, target, drawn, calls, tools), encoding="utf-8")
@@ -244,8 +244,8 @@ def _sections(tools: Toolchain, file: str) -> dict[str, int]:
     return found
 
 
-def _measuring(program: Program, target: Target, drawn: Mapping[str, Any], calls: list[str], tools: Toolchain) -> str:
-    """The measuring program."""
+def _measuring(program: Program, target: Target, drawn: Mapping[str, Any], calls: Mapping[str, int], tools: Toolchain) -> str:
+    """The measuring program; `calls` are libm's functions, each with how many numbers it takes."""
     inputs = [f"in_{port.name}" for port in program.inputs]
     results = [f"out_{port.name}" for port in program.outputs]
 
@@ -253,8 +253,11 @@ def _measuring(program: Program, target: Target, drawn: Mapping[str, Any], calls
         states = drawn[name].reshape(len(drawn["q"]), -1)
         return [", ".join(printer().literal(Fraction(x), program.real) for x in state) for state in states]
 
+    called = [{"name": name, "kind": "unary" if count == 1 else "binary", "given": ", ".join("yx"[-count:]),
+               "types": ", ".join(f"{program.real} {x}" for x in "yx"[-count:])} for name, count in calls.items()]
     return render(
-        TEMPLATES, "cost.c.j2", **target.context, real=program.real, symbol=target.symbol(program.function), calls=calls,
+        TEMPLATES, "cost.c.j2", **target.context, real=program.real, symbol=target.symbol(program.function), calls=called,
+        kinds={one["kind"] for one in called},
         counter=f"counter_{tools.machine.counter}.h.j2", states=len(drawn["q"]),
         tape=1 + sum(program.operations.get(op, 0) for op in LIBM),
         types=", ".join([f"const {program.real} *"] * len(inputs) + [f"{program.real} *"] * len(results)),
@@ -270,15 +273,15 @@ def _read(text: str) -> tuple[list[int], list[int], int]:
         raise RequestError("a call takes more instructions than this target's counter holds; take --real float, or lock joints")
     lines = [line.split() for line in text.splitlines()]
     printed = {word: [[int(x) for x in line[1:]] for line in lines if line and line[0] == word]
-               for word in ("loop", "nothing", "itself", "tape", "state")}
+               for word in ("loop", "nothing", "tape", "state")}
     (short, long), = printed["loop"]
     ticks = Fraction(long - short, _LOOP)
 
     def instructions(measured: int, empty: int) -> int:
         return round((measured - empty) / ticks) + 1   # the empty function executes its return as well
 
-    empty, itself = printed["nothing"][0][0], printed["itself"][0][0]
-    tape = [instructions(line[0], itself) for line in printed["tape"]]
+    empty = printed["nothing"][0][0]
+    tape = [instructions(own, itself) for own, itself in printed["tape"]]
     whole = [instructions(state[0], empty) for state in printed["state"]]
     alone = [instructions(state[1], empty) - sum(n * each for n, each in zip(state[2:], tape, strict=True))
              for state in printed["state"]]

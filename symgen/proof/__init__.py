@@ -11,7 +11,7 @@ proves, and what it only observed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -112,9 +112,11 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
                  ranges, _assumptions(ranges, arithmetic, options, programs.values()), shown)
 
 
-def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: ProgramOptions, programs: Iterable[Program]) -> tuple[str, ...]:
+def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: ProgramOptions,
+                 programs: Collection[Program]) -> tuple[str, ...]:
     given = dict.fromkeys([*options.at_run_time, *(port.name for program in programs for port in program.inputs)])
-    return (*ranges.assumed, *stated(list(given)), *arithmetic.assumptions)
+    angles = any(row.op == "atan2" for program in programs for row in program.rows)
+    return (*ranges.assumed, *stated(list(given)), *arithmetic.assumptions, *([arithmetic.of_angles] if angles else []))
 
 
 def _seen(program: Program, certified: Iterable[Floor], states: Mapping[str, Array], look: bool) -> Iterable[Divisor]:

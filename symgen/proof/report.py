@@ -140,8 +140,13 @@ class Proof:
 
 def _round_off(found: RoundOff) -> dict[str, Any]:
     return {"proved_for": "ranges" if found.everywhere else "states",
-            "results": {name: {"bound": found.most(name), "observed": found.seen(name), "nearest": found.nearest(name),
-                               "ratio": found.ratio(name), "largest": found.largest.get(name)} for name in found.bound}}
+            "results": {name: {"bound": _finite(found.most(name)), "observed": found.seen(name), "nearest": found.nearest(name),
+                               "ratio": _finite(found.ratio(name)), "largest": found.largest.get(name)} for name in found.bound}}
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity; None is no bound."""
+    return None if value is None or value - value != 0 else value
 
 
 def _number(value: Any) -> float | None:

@@ -17,7 +17,7 @@ from symgen.certificate.boxes import VALUES, boxes, points
 from symgen.certificate.ranges import Ranges
 from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.functions import FUNCTIONS
-from symgen.ir import Program
+from symgen.ir import POSITIONS, Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.reals import DOUBLE, FLOAT, REALS
@@ -132,8 +132,9 @@ def observe(mechanism: Mechanism, program: Program, options: ProgramOptions, sta
     links = {argument.name: getattr(options, argument.name) for argument in spec.feels}
     felt = [argument for argument in spec.feels if links[argument.name] is not None]
     arguments = {a.name: scalars.array(taken[a.name]) for a in (*spec.arguments, *felt)}
-    if "q" in arguments:
-        arguments["q"] = _of_unit_length(mechanism, arguments["q"], scalars)
+    for name in POSITIONS:
+        if name in arguments:
+            arguments[name] = _of_unit_length(mechanism, arguments[name], scalars)
     reference = Reference(mechanism, scalars, frame=frame, convention=options.convention, **links)
     exact = answers(reference, DIGITS, program.function, arguments, KNOWN) if balls else \
         reference.evaluate(program.function, arguments)

@@ -62,7 +62,7 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
     """
     rows, real = computed(program), REALS[program.real]
     wanted: list[tuple[str, set[Any]]] = [("OK", set()), ("NOT_FINITE", set())]
-    units: set[Any] = {(first, nearest(length(program.real), real)) for first in program.quaternions}
+    units: set[Any] = {(*one, nearest(length(program.real), real)) for one in program.unit_quaternions}
     farthest = nearest(FARTHEST, real)
     angles: set[Condition] = {(True, of_row[row], farthest) for row in turned(program, rows)} if inline else set()
     kept: set[Condition] = {(bound.magnitude, of_row[row], nearest(bound.least, real))
@@ -111,8 +111,8 @@ def zeros(program: Program, node: Any, inputs: Mapping[str, int], literal: Calla
     return read == [(i, str(k)) for i, port in enumerate(program.inputs) for k in range(port.size)]
 
 
-def _unit(node: Any, fabs: str, places: Mapping[str, int], literal: Callable[[str], Number]) -> tuple[int, Number] | None:
-    """(k, bound) of fabs(q[k]*q[k] + … + q[k+3]*q[k+3] - 1) <= bound, q being the first argument."""
+def _unit(node: Any, fabs: str, places: Mapping[str, int], literal: Callable[[str], Number]) -> tuple[int, int, Number] | None:
+    """(argument, k, bound) of fabs(q[k]*q[k] + … + q[k+3]*q[k+3] - 1) <= bound, q being that argument."""
     called = isinstance(node, c_ast.BinaryOp) and node.op == "<=" and isinstance(node.left, c_ast.FuncCall) \
         and isinstance(node.right, c_ast.Constant)
     if not called or _name(node.left.name) != fabs or len(node.left.args.exprs) != 1:
@@ -131,11 +131,11 @@ def _unit(node: Any, fabs: str, places: Mapping[str, int], literal: Callable[[st
             return None
         both = [(places.get(_name(side.name)), side.subscript.value) for side in (term.left, term.right)
                 if isinstance(side, c_ast.ArrayRef) and isinstance(side.subscript, c_ast.Constant)]
-        if len(both) != 2 or both[0] != both[1] or both[0][0] != 0:
+        if len(both) != 2 or both[0] != both[1] or both[0][0] is None:
             return None
-        found.append(int(both[0][1]))
-    first = found[0]
-    return (first, literal(node.right.value)) if found == list(range(first, first + 4)) else None
+        found.append((both[0][0], int(both[0][1])))
+    place, first = found[0]
+    return (place, first, literal(node.right.value)) if found == [(place, first + k) for k in range(4)] else None
 
 
 def _conjunction(node: Any) -> list[Any]:

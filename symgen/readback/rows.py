@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pycparser import c_ast, c_parser
 
 from symgen.errors import ProgramError
-from symgen.ir import Port, Program
+from symgen.ir import ARITY, Port, Program
 from symgen.readback import directives, prototypes
 from symgen.readback.checks import Checks, differences, unfold, zeros
 from symgen.readback.disguise import without_comments
@@ -149,7 +149,7 @@ class _Matcher:
     def __init__(self, program: Program, text: Text, name: str) -> None:
         self.program, self.text = program, text
         self.real = REALS[program.real]
-        self.calls = {self.real.libm(op): op for op in ("sin", "cos", "sqrt", "log")}
+        self.calls = {self.real.libm(op): op for op in ("sin", "cos", "sqrt", "log", "atan2")}
         self.calls |= {f"{name}_SIN": "sin", f"{name}_COS": "cos"}
         self.name = name
         self.number: dict[Key, int] = {}
@@ -317,8 +317,9 @@ class _Matcher:
         elif isinstance(node, c_ast.StructRef) and (turn := _name(node.name)) in self.turns and node.field.name in _PAIR:
             self.read.add(turn)
             key = (_PAIR[node.field.name], self.turns[turn])
-        elif isinstance(node, c_ast.FuncCall) and _name(node.name) in self.calls and node.args and len(node.args.exprs) == 1:
-            key = (self.calls[_name(node.name)], self._number(node.args.exprs[0]))
+        elif isinstance(node, c_ast.FuncCall) and (op := self.calls.get(_name(node.name))) and node.args \
+                and len(node.args.exprs) == ARITY[op]:
+            key = (op, *map(self._number, node.args.exprs))
         else:
             raise _Difference(f"an expression ({type(node).__name__}) that generated code never holds")
         self.done += 1

@@ -37,6 +37,7 @@ from symgen.reference.motion import Motion, Placement, at_precision
 from symgen.reference.precision import Array
 from symgen.reference.steps import integrate
 from symgen.reference.twists import stated
+from symgen.reference.ways import difference
 
 
 class Reference(Motion):
@@ -245,6 +246,10 @@ def _integrate(reference: Reference, /, q: Array, v: Array, dt: Array) -> dict[s
     return {"q_next": integrate(reference, q, v, dt)}
 
 
+def _difference(reference: Reference, /, q: Array, q_next: Array) -> dict[str, Array]:
+    return {"delta": difference(reference, q, q_next)}
+
+
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "inverse_dynamics": partial(_one, "tau", Reference.inverse_dynamics),
     "forward_dynamics": partial(_one, "a", Reference.forward_dynamics),
@@ -265,5 +270,6 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "potential_energy": partial(_one, "U", Reference.potential_energy),
     **whole.ORACLES,
     "integrate": _integrate,
+    "difference": _difference,
 }
 """One oracle per function: (reference, arguments by name) → results by name."""

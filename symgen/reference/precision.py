@@ -61,6 +61,13 @@ class Scalars:
         return value if isinstance(value, flint.arb) else flint.arb(value)
 
 
+def atan2(y: Array, x: Array) -> Array:
+    """The angle from the x axis to (x, y), from -π to π, entry by entry. NumPy knows it of floats alone."""
+    if any(np.asarray(one).dtype == object for one in (y, x)):
+        return np.asarray(np.frompyfunc(flint.arb.atan2, 2, 1)(y, x))
+    return np.asarray(np.arctan2(y, x))
+
+
 _QUARTER_SINES = (0.0, 1.0, 0.0, -1.0)
 
 

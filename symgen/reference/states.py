@@ -24,46 +24,55 @@ _STEPS = ((1, GRID // 8), (GRID // 2, 4 * GRID), (-GRID // 8, -1), (0, 0))
 
 def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | None = None,
                 wrench: str | None = None) -> dict[str, Array]:
-    """`count` states by argument name: q (count, NQ), v, a, tau and b (count, NV), dt (count,), and payload (count, 10) and
-    wrench (count, 6) if asked.
+    """`count` states by argument name: q and q_next (count, NQ), v, a, tau and b (count, NV), dt (count,), and payload
+    (count, 10) and wrench (count, 6) if asked.
 
     Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in the joint
     type's usual range (±π rad, ±1 m); the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point
     masses. Steps dt are in turn one of a controller's, one of some seconds, in which a body turns right round, one back in time,
-    and none.
+    and none. Every fourth q_next is q.
     """
     random = Random(f"{seed}/{mechanism.nv}/{count}")
-
-    def between(low: Fraction, high: Fraction) -> Fraction:
-        first, last = -(-low * GRID // 1), high * GRID // 1
-        return Fraction(random.randint(int(first), int(last)), GRID) if first <= last else Fraction(round(low * GRID), GRID)
-
-    def positions(joint: Joint) -> list[Fraction]:
-        if joint.type.nq == 1:
-            return [position(joint)]
-        drawn = [between(*coordinate.usual) for coordinate in joint.type.positions]   # no description limits one of several
-        if (first := joint.type.quaternion) is not None:
-            drawn[first:first + 4] = _unit(drawn[first:first + 3], drawn[first + 3] > 0)
-        return drawn
-
-    def position(joint: Joint) -> Fraction:
-        low, high = joint.limits.lower, joint.limits.upper
-        default = joint.type.positions[0].usual
-        if not joint.type.limited or low is None or high is None or not low < high:
-            return between(*default)
-        return between(max(low, 4 * default[0]), min(high, 4 * default[1])) if low < 4 * default[1] and high > 4 * default[0] \
-            else between(*default)
-
     states: dict[str, list[list[Fraction]]] = {name: [] for name in ("q", "v", "a", "tau", "b")}
     for _ in range(count):
-        states["q"].append([entry for joint in mechanism.joints for entry in positions(joint)])
+        states["q"].append(_positions(mechanism, random))
         for name, span in (("v", _RATE), ("a", _RATE), ("tau", _FORCE), ("b", _RATE)):
-            states[name].append([between(*span) for _ in range(mechanism.nv)])
+            states[name].append([_between(random, *span) for _ in range(mechanism.nv)])
     if payload is not None:
         states["payload"] = [_load(random) for _ in range(count)]
     if wrench is not None:
-        states["wrench"] = [[between(*_FORCE) for _ in range(6)] for _ in range(count)]
+        states["wrench"] = [[_between(random, *_FORCE) for _ in range(6)] for _ in range(count)]
+    goals = Random(f"q_next/{seed}/{mechanism.nv}/{count}")   # drawn apart from all else, as time steps are
+    states["q_next"] = [q if k % 4 == 3 else _positions(mechanism, goals) for k, q in enumerate(states["q"])]
     return {name: _exact(rows) for name, rows in states.items()} | {"dt": _steps(count, seed)}
+
+
+def _between(random: Random, low: Fraction, high: Fraction) -> Fraction:
+    """On the grid."""
+    first, last = -(-low * GRID // 1), high * GRID // 1
+    return Fraction(random.randint(int(first), int(last)), GRID) if first <= last else Fraction(round(low * GRID), GRID)
+
+
+def _positions(mechanism: Mechanism, random: Random) -> list[Fraction]:
+    found = []
+    for joint in mechanism.joints:
+        if joint.type.nq == 1:
+            found.append(_position(joint, random))
+            continue
+        drawn = [_between(random, *coordinate.usual) for coordinate in joint.type.positions]   # no limits of one of several
+        if (first := joint.type.quaternion) is not None:
+            drawn[first:first + 4] = _unit(drawn[first:first + 3], drawn[first + 3] > 0)
+        found += drawn
+    return found
+
+
+def _position(joint: Joint, random: Random) -> Fraction:
+    low, high = joint.limits.lower, joint.limits.upper
+    default = joint.type.positions[0].usual
+    if not joint.type.limited or low is None or high is None or not low < high:
+        return _between(random, *default)
+    return _between(random, max(low, 4 * default[0]), min(high, 4 * default[1])) \
+        if low < 4 * default[1] and high > 4 * default[0] else _between(random, *default)
 
 
 def _steps(count: int, seed: int) -> Array:

@@ -74,7 +74,7 @@ def _twice(moved: Moved) -> Moved:
 
 def _series(spin: Array, shift: Array, scalars: Scalars) -> Moved:
     """Of a turn φ (rad) of SMALL at most: Σ (φ/2)ᵏ/k! in quaternions and Σ (φ×)ᵏ/(k+1)! of the displacement."""
-    aim = _aim(scalars)
+    aim = left_out(scalars)
     count = next(k for k in range(1, 10**4) if SMALL**k / factorial(k) * 2 < aim)
     half = np.concatenate([spin / 2, 0 * spin[..., :1]], axis=-1)
     one = 0 * half + scalars.array([0, 0, 0, 1])
@@ -83,15 +83,15 @@ def _series(spin: Array, shift: Array, scalars: Scalars) -> Moved:
         power, bent = product(power, half) / k, cross(spin, bent) / (k + 1)
         turn, displaced = turn + power, displaced + bent
     longest = np.asarray(np.abs(shift).sum(axis=-1))[..., None]
-    return turn + _around(aim, scalars), displaced + _around(aim, scalars) * longest
+    return turn + around(aim, scalars), displaced + around(aim, scalars) * longest
 
 
-def _aim(scalars: Scalars) -> Fraction:
+def left_out(scalars: Scalars) -> Fraction:
     """What a series may leave out: less than the scalars have digits for."""
     return Fraction(1, 2**60) if scalars.dtype is not object else Fraction(1, 2 ** (flint.ctx.prec + 10))
 
 
-def _around(radius: Fraction, scalars: Scalars) -> Any:
+def around(radius: Fraction, scalars: Scalars) -> Any:
     """Zero within ±radius; of floats, zero."""
     return 0.0 if scalars.dtype is not object else flint.arb(0, flint.arb(flint.fmpq(radius.numerator, radius.denominator)))
 

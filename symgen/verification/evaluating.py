@@ -10,7 +10,7 @@ import numpy as np
 
 from symgen.ir import Numbers, Program, evaluate
 from symgen.reals import REALS
-from symgen.reference.precision import Array, Scalars
+from symgen.reference.precision import Array, Scalars, atan2
 
 Results = dict[str, Array]
 Runner = Callable[[Mapping[str, Array]], Results]
@@ -28,7 +28,7 @@ def over(scalars: Scalars, program: Program) -> Runner:
 
     def run(arguments: Mapping[str, Array]) -> Results:
         with scalars.working(), np.errstate(all="ignore"):
-            return _gather(program, arguments, Numbers(constant, np.sin, np.cos, np.sqrt, np.log))
+            return _gather(program, arguments, Numbers(constant, np.sin, np.cos, np.sqrt, np.log, atan2))
 
     return run
 
@@ -40,7 +40,7 @@ def in_machine_reals(program: Program) -> Runner:
     def run(arguments: Mapping[str, Array]) -> Results:
         rounded = {name: np.asarray(values, dtype=real) for name, values in arguments.items()}
         with np.errstate(all="ignore"):
-            return _gather(program, rounded, Numbers(lambda x: real(float(x)), np.sin, np.cos, np.sqrt, np.log))
+            return _gather(program, rounded, Numbers(lambda x: real(float(x)), np.sin, np.cos, np.sqrt, np.log, atan2))
 
     return run
 

@@ -31,13 +31,14 @@ from symgen.verification.truth import Truth
 
 
 def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> float:
-    """The bound in units: `depth`, one for the constants, one for quaternions, and those of a sine, whose last place is a unit
-    or less.
+    """The bound in units: `depth`, one for the constants, one for quaternions, those of a sine, whose last place is a unit or
+    less, and one where there is an atan2, which may be off by two.
 
     Where a method's terms are larger than those, it may lose digits in proportion: `symgen.programs.choosing.terms`.
     """
     larger = terms(truth.mechanism, program.function, program.method, ProgramOptions(program.real, **truth.links))
-    return float(program.depth + 1 + bool(program.quaternions) + printer().ulps[text.trig]) * larger
+    angle = "atan2" in program.operations
+    return float(program.depth + 1 + bool(program.quaternions) + angle + printer().ulps[text.trig]) * larger
 
 
 def differs(program: Program, truth: Truth) -> bool:

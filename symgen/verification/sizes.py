@@ -268,6 +268,8 @@ class Sizes:
             return self.determinant()
         if result == "q_next":
             return step_sizes.moved(self.truth)
+        if result == "delta":
+            return step_sizes.parted(self.truth)
         raise KeyError(result)   # solutions are judged by their residual
 
 

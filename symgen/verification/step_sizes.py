@@ -1,4 +1,4 @@
-"""How large the terms of q ⊕ v dt are, coordinate by coordinate.
+"""How large the terms of q ⊕ v dt are, coordinate by coordinate, and those of the way back, velocity by velocity.
 
 An angle that is rounded by eps of itself turns what it acts on by as much: a quaternion, and a displacement in its body's axes.
 """
@@ -32,3 +32,20 @@ def moved(truth: ExactAnswers) -> Array:
             else:
                 own[:, [word.of]] += turn
     return np.asarray(total)
+
+
+def parted(truth: ExactAnswers) -> Array:
+    """Size of delta (count, NV): a turn is half a turn at most, and takes with it what lies between both places."""
+    mechanism = truth.mechanism
+    both = np.abs(truth.floats["q"]) + np.abs(truth.floats["q_next"])
+    total = np.empty((truth.count, mechanism.nv))
+    for joint, of_q, of_v in zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True):
+        own = both[:, of_q]
+        if joint.type.directed:
+            total[:, of_v] = own
+            continue
+        turn = 1 + np.pi + own[:, [i for i, one in enumerate(joint.type.positions) if one.unit == "rad"]].sum(axis=-1)
+        way = own[:, [i for i, one in enumerate(joint.type.positions) if one.unit == "m"]].sum(axis=-1)
+        for i, one in enumerate(joint.type.velocities):
+            total[:, of_v.start + i] = turn if one.unit == "rad" else way * turn
+    return total

@@ -19,7 +19,7 @@ import numpy as np
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Angle, Pose, Shift, Slide
 from symgen.reference.precision import Array
-from tests.adversary._steps import stepped
+from tests.adversary._steps import parted, stepped
 
 Ball = Any
 Vector = list[Ball]
@@ -450,6 +450,7 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
     "centroidal_momentum_matrix": lambda at, _: {"A_G": [x for row in columns(at.momenta()) for x in row]},
     "centroidal_momentum_rate": lambda at, _: {"hdot": at.pushed(at.v, at.state["a"])},
     "integrate": lambda at, _: {"q_next": stepped(at)},
+    "difference": lambda at, _: {"delta": parted(at)},
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -30,14 +30,14 @@ from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.description.loading import load
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
-from symgen.ir import Numbers, Port, Program, evaluate
+from symgen.ir import POSITIONS, Numbers, Port, Program, evaluate
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.proof.multipliers import multiplier_sizes
 from symgen.proof.round_off import bounded
 from symgen.reals import REALS
-from symgen.reference.precision import Array, arb
+from symgen.reference.precision import Array, arb, atan2
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.evaluating import Runner
 from tests.adversary import Failure, _robots
@@ -128,8 +128,7 @@ class Case:
             at += count
             found[name] = _loads(own) if name == "payload" else np.clip((low + own * (high - low)).astype(real).astype(float),
                                                                         low, high)
-        for first in self.mechanism.quaternions:
-            own = found["q"][:, first:first + 4]   # a view of the states
+        for own in self.turns(found):
             length = np.sqrt((own * own).sum(axis=1, keepdims=True))
             own[:] = np.where(length > 0, own / np.where(length > 0, length, 1.0), (0.0, 0.0, 0.0, 1.0)).astype(real)
         return found
@@ -137,10 +136,13 @@ class Case:
     def true(self, states: States, enter: Callable[[Array], Any]) -> dict[str, Any]:
         """The states that exact answers are for: each quaternion is the one of unit length along what the machine is given."""
         found = {name: enter(values) for name, values in states.items()}
-        for first in self.mechanism.quaternions:
-            own = found["q"][:, first:first + 4]
-            found["q"][:, first:first + 4] = own / np.sqrt((own * own).sum(axis=1))[:, None]
+        for own in self.turns(found):
+            own[:] = own / np.sqrt((own * own).sum(axis=1))[:, None]
         return found
+
+    def turns(self, states: Mapping[str, Any]) -> list[Any]:
+        """Views of all unit quaternions among states, (count, 4) each."""
+        return [states[name][:, first:first + 4] for name in POSITIONS if name in states for first in self.mechanism.quaternions]
 
     # -- all rows ------------------------------------------------------------------------------------------------------
 
@@ -161,7 +163,8 @@ class Case:
         def through(one: Any) -> Callable[[Any], Any]:
             return lambda x: np.asarray(one(np.asarray(x, dtype=float)), dtype=real)
 
-        numbers = Numbers(lambda x: real(REALS[self.program.real].rounded(x)), through(sine), through(cosine), np.sqrt, np.log)
+        numbers = Numbers(lambda x: real(REALS[self.program.real].rounded(x)), through(sine), through(cosine), np.sqrt, np.log,
+                          np.arctan2)
         return self.rows({name: values.astype(real) for name, values in states.items()}, numbers)
 
     def closer(self, states: States) -> list[Any]:
@@ -172,11 +175,11 @@ class Case:
             high = float(value)
             return wide(high) + wide(float(value - Fraction(high)))
 
-        return self.rows(self.true(states, lambda x: x.astype(wide)), Numbers(constant, np.sin, np.cos, np.sqrt, np.log))
+        return self.rows(self.true(states, lambda x: x.astype(wide)), Numbers(constant, np.sin, np.cos, np.sqrt, np.log, atan2))
 
     def exact(self, states: States) -> list[Any]:
         with BALLS.working():
-            return self.rows(self.true(states, BALLS.array), Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log))
+            return self.rows(self.true(states, BALLS.array), Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log, atan2))
 
 
 _SHARES = 19

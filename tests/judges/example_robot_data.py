@@ -56,7 +56,8 @@ BOUND = 1e-11
 """Relative, in the sense of `pinocchio_answers`."""
 
 HEADINGS = dict(zip(FUNCTIONS, ("ID", "FD", "bias", "gravity", "M", "M+c", "M⁻¹", "M⁻¹b", "det", "ln det", "grad", "Λ⁻¹", "links",
-                                "joints' F", "FK", "J", "J̇v", "poses", "com", "Jcom", "T", "U", "h", "A_G", "ḣ", "q ⊕ v dt"),
+                                "joints' F", "FK", "J", "J̇v", "poses", "com", "Jcom", "T", "U", "h", "A_G", "ḣ", "q ⊕ v dt",
+                                "q ⊖ q"),
                     strict=True))
 
 

@@ -16,7 +16,7 @@ from tests.judges.pinocchio_answers import ERRORS, Word
 
 OTHERS = ("link_accelerations", "interbody_forces", "mass_matrix_log_determinant_gradient", "bias_acceleration", "link_poses",
           "center_of_mass_jacobian", "kinetic_energy", "centroidal_momentum", "centroidal_momentum_matrix",
-          "centroidal_momentum_rate", "integrate")
+          "centroidal_momentum_rate", "integrate", "difference")
 """What it does not say, or says of something else: its steps move a free body's place straight on, in the axes of the base."""
 JUDGED = tuple(name for name in ERRORS if name not in OTHERS)
 

@@ -162,6 +162,12 @@ class Word:
         return np.array(self.of.pin.integrate(self.of.model, self.q, self.v * float(self.state["dt"])))
 
     @cached_property
+    def gone(self) -> Array:
+        """The way from q to q_next, as Pinocchio has it, in our order."""
+        reached = self.of.position(self.state["q_next"])
+        return np.array(self.of.pin.difference(self.of.model, self.q, reached))[self.of.order]
+
+    @cached_property
     def placed(self) -> tuple[Array, Array]:
         """Axes (bodies, 3, 3) and origins (bodies, 3) of every joint's frame."""
         self.of.pin.forwardKinematics(self.of.model, self.of.data, self.q)
@@ -348,6 +354,15 @@ def _stepped(found: Results, word: Word) -> float:
     return _part(ours - theirs, _most(word.state["q"]) + way * way)
 
 
+def _parted(found: Results, word: Word) -> float:
+    """Of a joint that turns without limits Pinocchio knows no whole turns."""
+    mechanism, missed = word.of.places.mechanism, np.array(found["delta"] - word.gone)
+    for joint, own in zip(mechanism.joints, mechanism.v_slices, strict=True):
+        if joint.kind == "continuous":
+            missed[own] -= 2 * np.pi * np.round(missed[own] / (2 * np.pi))
+    return _part(missed, 1 + _most(word.state["q"]) + _most(word.state["q_next"]))
+
+
 ERRORS: dict[str, Callable[[Results, Word], float]] = {
     "inverse_dynamics": lambda found, word: _part(found["tau"] - word.tau, word.weighed(word.tau)),
     "forward_dynamics": lambda found, word: _forward(word, found["a"]),
@@ -377,5 +392,6 @@ ERRORS: dict[str, Callable[[Results, Word], float]] = {
     "centroidal_momentum_matrix": lambda found, word: _part(found["A_G"] - word.momentum[1], _most(word.momentum[1])),
     "centroidal_momentum_rate": _momentum_rate,
     "integrate": _stepped,
+    "difference": _parted,
 }
 """Every function that Pinocchio knows, with the largest relative error of results at one state."""

@@ -70,6 +70,8 @@ class Map:
                      "a": self._joints(states["a"], scalars, ONE / self.time**2, 1),
                      "tau": self._joints(states["tau"], scalars, self.action, -1),
                      "b": self._joints(states["b"], scalars, self.action, -1)}
+            if "q_next" in states:
+                found["q_next"] = self._coordinates(states["q_next"], scalars)
             if "dt" in states:
                 found["dt"] = states["dt"] * scalars.constant(self.time)
             sign = -1 if self.mirrored else 1
@@ -146,6 +148,8 @@ class Map:
             return self._joints(x, scalars, self.action, -1)
         if name == "q_next":
             return self._coordinates(x, scalars)
+        if name == "delta":
+            return self._joints(x, scalars, ONE, 1)
         if name in ("a", "x"):
             return self._joints(x, scalars, ONE / self.time**2, 1)
         if name == "M":

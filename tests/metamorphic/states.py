@@ -18,6 +18,8 @@ def turned_round(setting: Setting) -> Case | None:
     old = setting.mechanism
     rounds = [setting.random.choice((-2, -1, 1, 2)) if one.unit == "rad" and not j.parameters else 0
               for j in old.joints for one in j.type.positions]
+    counted = [n if j.type.directed else 0 for j, of_v, of_q in zip(old.joints, old.v_slices, old.q_slices, strict=True)
+               for n in (rounds[of_q] if j.type.directed else [0] * j.type.nv)]
     signs = [-1 if one.unit == "1" else 1 for j in old.joints for one in j.type.positions]
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
@@ -26,7 +28,8 @@ def turned_round(setting: Setting) -> Case | None:
                 return q * here.scalars.array(signs) + here.scalars.array(rounds) * (2 * flint.arb.pi())
 
             wanted, found = here(function, states), there(function, with_(states, q=turned(states["q"])))
-            return {name: (turned(values) if name == "q_next" else values, found[name]) for name, values in wanted.items()}
+            goes = {"q_next": turned, "delta": lambda x: x - here.scalars.array(counted) * (2 * flint.arb.pi())}
+            return {name: (goes.get(name, lambda x: x)(values), found[name]) for name, values in wanted.items()}
 
     return Judged(old, setting.links, judge) if any(rounds) or -1 in signs else None
 
@@ -37,6 +40,10 @@ def time_reversed(setting: Setting) -> Case:
         if function == "integrate":
             there_and_back = there(function, with_(states, q=here(function, states)["q_next"], v=-states["v"]))
             return {"q_next": (states["q"], there_and_back["q_next"])}
+        if function == "difference":
+            back = there(function, with_(states, q=states["q_next"], q_next=states["q"]))["delta"]
+            with here.scalars.working():
+                return {"delta": (-here(function, states)["delta"], back)}
         if function not in ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "link_accelerations",
                             "interbody_forces", "bias_acceleration", "kinetic_energy", "centroidal_momentum",
                             "centroidal_momentum_rate"):
@@ -79,7 +86,8 @@ def set_down_elsewhere(setting: Setting) -> Case | None:
                 at[..., own] = np.concatenate([p, *turned], axis=-1)
                 return at
 
-            wanted, found = here(function, states), there(function, with_(states, q=elsewhere(states["q"])))
+            away = with_(states, **{name: elsewhere(states[name]) for name in ("q", "q_next")})
+            wanted, found = here(function, states), there(function, away)
             return {name: (elsewhere(values) if name == "q_next" else values, found[name]) for name, values in wanted.items()
                     if name not in TOLD_IN_THE_BASE}
 

@@ -130,7 +130,7 @@ def without_axes_apart(setting: Setting) -> Case | None:
             h, T = scalars.constant(STEP), twists(q, scalars)
             swung = times((twists(q + v * h, scalars) - twists(q - v * h, scalars)) / (2 * h), v)
             back = np.swapaxes(T, -1, -2)
-            theirs = with_(states, q=q, v=v, a=a, tau=times(back, states["tau"]), b=times(back, states["b"]))
+            theirs = with_(states, q=q, q_next=q, v=v, a=a, tau=times(back, states["tau"]), b=times(back, states["b"]))
             ours = with_(states, q=coordinates(q, states), v=times(T, v), a=times(T, a) + swung)
             wanted, found = here(function, ours), there(function, theirs)
             if function in ("forward_dynamics", "mass_matrix_solve"):

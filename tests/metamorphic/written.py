@@ -86,7 +86,8 @@ def locked(setting: Setting) -> Case | None:
                 held[name] = np.array(states[name])
                 held[name][..., k] *= 0
             held["tau"] = here("inverse_dynamics", held)["tau"]
-            fewer = with_(states, q=held["q"][..., places], **{name: held[name][..., rest] for name in ("v", "a", "tau", "b")})
+            fewer = with_(states, **{name: held[name][..., places] for name in ("q", "q_next")},
+                          **{name: held[name][..., rest] for name in ("v", "a", "tau", "b")})
             goes = {"M": lambda x: x[..., rest, :][..., rest], "J": lambda x: x[..., rest], "R": lambda x: x, "p": lambda x: x,
                     "alpha": lambda x: x[..., others, :], "F": lambda x: x[..., others, :], "alpha_tip": lambda x: x,
                     "q_next": lambda x: x[..., places], "R_links": lambda x: x[..., others, :, :],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgen.errors import RequestError
+from symgen.ir import POSITIONS
 from symgen.mechanism import Joint, Mechanism
 
 Call = Callable[[], Any]
@@ -45,7 +46,8 @@ class Places:
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """A state of ours as the peer has it."""
-        return {name: self.position(x) if name == "q" else self.velocity(x) if np.ndim(x) else x for name, x in state.items()}
+        return {name: self.position(x) if name in POSITIONS else self.velocity(x) if np.ndim(x) else x
+                for name, x in state.items()}
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
         """A peer's answer at a state of ours in our order; of a symmetric matrix it may hold the upper triangle alone."""

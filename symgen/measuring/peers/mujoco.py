@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgen.errors import RequestError
+from symgen.ir import POSITIONS
 from symgen.joints import Orienting, Placing, Sliding, Turning
 from symgen.measuring.peers._peer import Call, Peer, Places, refusal, unit
 from symgen.mechanism import BASE, Joint, Mechanism
@@ -113,7 +114,7 @@ class MujocoPlaces(Places):
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         turn, parts = self.turned(state["q"])
-        found = {name: self.position(x) if name == "q" else self.velocity(turn @ x) if np.ndim(x) else x
+        found = {name: self.position(x) if name in POSITIONS else self.velocity(turn @ x) if np.ndim(x) else x
                  for name, x in state.items()}
         if "a" in state:
             found["a"] = self.velocity(turn @ (state["a"] + self._drift(parts, state["v"])))

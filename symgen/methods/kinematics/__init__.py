@@ -1,9 +1,9 @@
-"""What positions and velocities alone say: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13), and steps along v."""
+"""What positions and velocities alone say: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13), steps and the way back."""
 
 from symgen.methods._method import Method
 from symgen.methods.kinematics.frames import forward_kinematics, jacobian
 from symgen.methods.kinematics.poses import link_poses
-from symgen.methods.kinematics.steps import integrate
+from symgen.methods.kinematics.steps import difference, integrate
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (3.11)-(3.13)",
@@ -12,5 +12,6 @@ METHOD = Method(
         "link_poses": link_poses,                                                           # (3.11)
         "jacobian": jacobian,                                                               # (3.13)
         "integrate": integrate,
+        "difference": difference,
     },
 )
