@@ -43,14 +43,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
         return code
-    except Terminated:
-        return _say("terminated", 128 + signal.SIGTERM)
-    except KeyboardInterrupt:
-        return _say("interrupted", 128 + signal.SIGINT)
+    except KeyboardInterrupt as stop:
+        return _stopped(stop)
     except BrokenPipeError:
         _abandon(sys.stdout)
         return 128 + 13   # SIGPIPE, by number: Windows has no such name
     except Exception as error:
+        if (stop := _cause(error)) is not None:
+            return _stopped(stop)
         if isinstance(error, OSError):
             _abandon(sys.stdout)   # what a full disk did not take must not fail once more at exit
         return _say(sentence(error), REFUSED)
@@ -58,6 +58,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM. Whatever clears up after Ctrl-C clears up after it too."""
+
+
+def _cause(error: BaseException) -> KeyboardInterrupt | None:
+    """The signal on whose way out `error` arose: argparse's own clearing up fails where it is interrupted."""
+    before = error.__context__
+    return before if before is None or isinstance(before, KeyboardInterrupt) else _cause(before)
+
+
+def _stopped(stop: KeyboardInterrupt) -> int:
+    if isinstance(stop, Terminated):
+        return _say("terminated", 128 + signal.SIGTERM)
+    return _say("interrupted", 128 + signal.SIGINT)
 
 
 @contextlib.contextmanager

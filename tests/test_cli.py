@@ -377,6 +377,17 @@ def test_no_failure_is_a_traceback(
     assert expected in err
 
 
+@pytest.mark.parametrize(("stop", "code", "word"), [(KeyboardInterrupt, 130, "interrupted"), (cli.Terminated, 143, "terminated")])
+def test_a_stop_is_one_where_argparse_fails_to_clear_up_after_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch, stop: type[KeyboardInterrupt], code: int, word: str
+) -> None:
+    def stopped(parser: commands.Parser) -> str:
+        raise stop
+
+    monkeypatch.setattr(commands.Parser, "format_usage", stopped)   # it is asked before positional arguments are set aside
+    assert run("show", "panda") == (code, "", f"symgen: {word}\n")
+
+
 def test_a_traceback_can_be_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMGEN_TRACEBACK", "1")
     monkeypatch.setattr(commands.find("robots"), "run", failing(ZeroDivisionError()))
