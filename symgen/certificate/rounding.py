@@ -70,8 +70,8 @@ class Arithmetic:
     @property
     def of_angles(self) -> str:
         """What is assumed besides where an atan2 is taken."""
-        return (f"atan2 within {self.angle:g} ulp of the exact value of the arguments; at half a turn, where it jumps, a bound is "
-                "that of a whole turn")
+        return (f"atan2 within {self.angle:g} ulp of the exact value of the arguments; at half a turn, where it jumps, a bound "
+                "is that of a whole turn")
 
 
 @dataclass(frozen=True)
