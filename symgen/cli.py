@@ -49,8 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _abandon(sys.stdout)
         return 128 + 13   # SIGPIPE, by number: Windows has no such name
     except Exception as error:
-        if (stop := _cause(error)) is not None:
-            return _stopped(stop)
+        if (cause := _cause(error)) is not None:
+            return _stopped(cause)
         if isinstance(error, OSError):
             _abandon(sys.stdout)   # what a full disk did not take must not fail once more at exit
         return _say(sentence(error), REFUSED)
