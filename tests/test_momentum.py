@@ -17,7 +17,7 @@ from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
 from tests.robots_for_tests import of_kind, random_mechanism
 
-ROBOTS = (("spherical", "prismatic"), ("planar", "helical"))
+ROBOTS = (("spherical",), ("planar",))
 """What hangs on the base."""
 STATES, TIME = 2, 0.2
 STEPS = np.array([24, 48])
