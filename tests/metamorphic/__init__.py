@@ -103,7 +103,8 @@ def _refused(case: Case, at: Setting, function: str, methods: Mapping[str, str |
             not m.mass and (told.payload is None or m.frame(told.payload).body == BASE) for m, told in sides):
         return ""
     method = methods.get(function)
-    if method and function == "mass_matrix_determinant" and any(loss(mechanism, links.payload) for mechanism, links in sides):
+    anew = method or not isinstance(case, Change)
+    if anew and function == "mass_matrix_determinant" and any(loss(mechanism, links.payload) for mechanism, links in sides):
         return ""   # which methods divide by pivots there, and refuse, depends on how the problem is told
     return "" if method and any(find(method).refusal(mechanism) is not None for mechanism, _ in sides) else None
 

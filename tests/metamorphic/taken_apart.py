@@ -144,7 +144,7 @@ def without_axes_apart(setting: Setting) -> Case | None:
             if function == "bias_acceleration":
                 wanted = {"Jdot_v": wanted["Jdot_v"] + times(here("jacobian", ours)["J"], swung)}
             if function == "integrate":   # a twist and rates that stay lead elsewhere, as the square of the time
-                short = {"dt": h * h}
+                short = {"dt": scalars.array([STEP * STEP])}
                 return {"q_next": (here(function, ours | short)["q_next"],
                                    coordinates(there(function, theirs | short)["q_next"], ours))}
             if function == "mass_matrix_log_determinant_gradient":
