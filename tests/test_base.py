@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen import cli
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, DescriptionError
@@ -93,6 +94,22 @@ def test_two_free_joints_in_a_row_are_a_warning() -> None:
         assert not [note for note in load(felt).notes if note.kind == "warning"]
     with pytest.raises(DescriptionError, match="strict reading refuses this warning: joints one and two"):
         load(first + second, strict=True)
+
+
+@pytest.mark.parametrize("command", ["show", "generate", "verify", "inspect"])
+def test_every_command_says_so_in_one_sentence(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    """Of an arm that a joint holds to the world, fixed or not."""
+    monkeypatch.chdir(tmp_path)
+    for kind, why in (("fixed", "joint 'fixed' holds 'trunk' to it; leave out --base free"),
+                      ("revolute", "joint 'revolute' holds 'trunk' to it; leave out --base free")):
+        Path("arm.urdf").write_text(HELD.replace("KIND", kind))
+        assert cli.main((command, "arm.urdf", "--base", "free")) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert err.startswith("symgen: arm.urdf: its root link is 'world'")
+        assert why in err
+    assert [path.name for path in tmp_path.iterdir()] == ["arm.urdf"]
 
 
 def test_base_is_fixed_or_free(tmp_path: Path) -> None:

@@ -305,6 +305,9 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (["show", "planar_arm", "--lock", "joint2=1", "--lock", "joint2=2"], "at two values"),
     (["show", "planar_arm", "--snap", "maybe"], "snap"),
     (["show", "planar_arm", "--mimic", "refues"], "mimic"),
+    (["show", "planar_arm", "--base", "floating"], "base is 'floating'; give 'fixed' or 'free'"),
+    (["show", "free_body", "--base", "free"], "it is a free joint on the root link already; leave out --base free"),
+    (["show", "free_body", "--lock", "root_joint=1"], "has 7 coordinates and is locked at its zero only"),
     (["show", "no_such_file.urdf"], "no_such_file.urdf"),
     (["show", ""], "give a built-in name or a path"),
     (["show", "/"], "/"),
@@ -328,6 +331,10 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (["inspect", "planar_arm", "M[0,1]", "--format", "latx"], "did you mean 'latex'?"),
     (["inspect", "planar_arm", "M[0,1]", "--method", "udtu"], "did you mean 'udut'?"),
     (["inspect", "planar_arm", "__import__('os')"], "no quantity"),
+    (["inspect", "free_body", "M", "--at", "q3=0,q4=0,q5=0,q6=0"], "q3 … q6 are a quaternion x y z w, and four zeros are none; "
+     "write 0, 0, 0, 1 where nothing is turned"),
+    (["inspect", "free_body", "M", "--at", "q3=0,q4=0,q5=0,q6=2"], "a quaternion x y z w whose length would not be 1"),
+    (["inspect", "free_body", "M", "--at", "root_joint=0"], "has 7 coordinates; name one of them: root_joint.px"),
     (["bench", "planar_arm", "-f", "mass_matirx"], "did you mean 'mass_matrix'?"),
     *((["generate", "planar_arm", "-f", word], f"'{word}' is called {meant} here (") for word, meant in (
         ("aba", "forward_dynamics"), ("FD", "forward_dynamics"), ("rnea", "inverse_dynamics"), ("id", "inverse_dynamics"),

@@ -33,7 +33,7 @@ _REFUSED = (
     "an argument is infinite or not a number; give finite ones",
     "an angle is beyond {farthest} rad, where the own sine and cosine are not proved; take whole turns off",
     "a divisor is too small at this state; look at the inertias, a payload among them",
-    "a quaternion is not of length 1; divide its four numbers by their root of the sum of squares; 0 0 0 1 is no turn",
+    "a quaternion is not of length 1; divide its four numbers by the root of the sum of their squares; 0 0 0 1 is no turn",
 )
 """Reasons by status."""
 

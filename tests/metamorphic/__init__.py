@@ -18,12 +18,12 @@ import numpy as np
 
 from symgen.errors import MethodRefusal, SymgenError
 from symgen.functions import FUNCTIONS
-from symgen.mechanism import Mechanism
+from symgen.mechanism import BASE, Mechanism
 from symgen.methods import find
 from symgen.programs.making import loss
 from symgen.reference.precision import Array, Scalars, TooFewDigits, arb
 from symgen.reference.states import draw_states
-from tests.metamorphic import described, loads, states, taken_apart, written
+from tests.metamorphic import afloat, described, loads, states, taken_apart, written
 from tests.metamorphic._core import Asked, Case, Change, Links, OfPrograms, OfReference, Setting
 
 Relation = Callable[[Setting], Case | None]
@@ -38,6 +38,7 @@ RELATIONS: dict[str, Relation] = {
         states.weight_has_a_potential, states.slopes_followed, states.answers_fit, loads.payload_declared,
         loads.wrench_by_jacobian, loads.weight_turned_round, loads.base_accelerated, taken_apart.screw_apart,
         taken_apart.without_axes_apart, taken_apart.chain_reversed, taken_apart.floating_reversed,
+        afloat.momentum_kept, afloat.one_body_more,
     )
 }
 TOLERANCE = Fraction(1, 10**40)
@@ -98,8 +99,12 @@ def _refused(case: Case, at: Setting, function: str, methods: Mapping[str, str |
         if any(singular):
             differ = isinstance(case, Change) and not all(singular)
             return "has a mass matrix that is singular on one side only" if differ else ""
+    if FUNCTIONS[function].needs_mass and any(
+            not m.mass and (told.payload is None or m.frame(told.payload).body == BASE) for m, told in sides):
+        return ""
     method = methods.get(function)
-    if method and function == "mass_matrix_determinant" and any(loss(mechanism, links.payload) for mechanism, links in sides):
+    anew = method or not isinstance(case, Change)
+    if anew and function == "mass_matrix_determinant" and any(loss(mechanism, links.payload) for mechanism, links in sides):
         return ""   # which methods divide by pivots there, and refuse, depends on how the problem is told
     return "" if method and any(find(method).refusal(mechanism) is not None for mechanism, _ in sides) else None
 

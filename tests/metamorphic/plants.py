@@ -22,6 +22,14 @@ from symgen.programs import deriving
 from symgen.reference import determinant, forces, mechanics, motion, whole
 from symgen.reference.precision import Array
 from tests.metamorphic._core import inverse, negated
+from tests.metamorphic.planted_afloat import (
+    along_the_base,
+    angular_first,
+    real_part_first,
+    rotation_transposed,
+    steps_along_the_base,
+    weight_on_the_first_root,
+)
 
 Patch = pytest.MonkeyPatch
 
@@ -167,47 +175,6 @@ def centres_at_the_joint(patch: Patch) -> None:
 def whole_kilograms(patch: Patch) -> None:
     """Masses are rounded up."""
     _misread(patch, _parts(lambda parts: tuple(replace(part, mass=Fraction(ceil(part.mass))) for part in parts)))
-
-
-# -- in the reference alone, of joints without an axis ---------------------------------------------------------------------
-
-def rotation_transposed(patch: Patch) -> None:
-    """A quaternion turns the other way."""
-    was = motion.quaternion
-    patch.setattr(motion, "quaternion", lambda q: np.swapaxes(was(q), -1, -2))
-
-
-def real_part_first(patch: Patch) -> None:
-    """A quaternion is read as w x y z."""
-    was = motion.quaternion
-    patch.setattr(motion, "quaternion", lambda q: was(q[..., [1, 2, 3, 0]]))
-
-
-def angular_first(patch: Patch) -> None:
-    """The velocities of a free joint are read as angular, then linear."""
-    was = motion.Motion.twists
-
-    def swapped(self: motion.Motion, index: int, turn: Array) -> list[tuple[Array, Array]]:
-        found = was(self, index, turn)
-        return found[3:] + found[:3]
-
-    patch.setattr(motion.Motion, "twists", swapped)
-
-
-def along_the_base(patch: Patch) -> None:
-    """A linear velocity is read along the axes of the base, and not along those of the body."""
-    was = motion.Motion.twists
-
-    def unturned(self: motion.Motion, index: int, turn: Array) -> list[tuple[Array, Array]]:
-        found = was(self, index, turn)
-        kind = self.mechanism.joints[index].type
-        if kind.along is None:
-            return found
-        still = self.scalars.array(np.eye(3))
-        return [(angular, np.broadcast_to(still[along], linear.shape) if velocity.unit == "m" else linear)
-                for (angular, linear), along, velocity in zip(found, kind.along, kind.velocities, strict=True)]
-
-    patch.setattr(motion.Motion, "twists", unturned)
 
 
 # -- in the reference alone, which everything else is judged by -------------------------------------------------------------
@@ -384,6 +351,11 @@ PLANTS: tuple[tuple[Plant, str, str, str], ...] = (
     (real_part_first, "floating", "without_axes_apart", "forward_kinematics"),
     (angular_first, "floating", "without_axes_apart", "mass_matrix"),
     (along_the_base, "floating", "set_down_elsewhere", "mass_matrix"),
+    (along_the_base, "floating", "without_axes_apart", "center_of_mass_jacobian"),
+    (momentum_about_the_origin, "floating", "set_down_elsewhere", "centroidal_momentum"),
+    (no_gyroscope, "floating", "momentum_kept", "centroidal_momentum"),
+    (steps_along_the_base, "floating", "momentum_kept", "center_of_mass"),
+    (weight_on_the_first_root, "floating", "one_body_more", "potential_energy"),
     (twice_the_gradient, "tree", "slopes_followed", "mass_matrix_log_determinant_gradient"),
     (half_an_acceleration, "tree", "slopes_followed", "link_accelerations"),
     (payload_about_its_centre, "tree", "payload_declared", "mass_matrix"),

@@ -9,8 +9,10 @@ import flint
 import numpy as np
 
 from symgen.mechanism import BASE
+from symgen.poses import Angle, Shift, Turn
 from symgen.reference.precision import Array
 from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, cross, moved, placed, times, with_
+from tests.metamorphic._maps import unchanged
 
 
 def turned_round(setting: Setting) -> Case | None:
@@ -55,43 +57,45 @@ def time_reversed(setting: Setting) -> Case:
     return Judged(setting.mechanism, setting.links, judge)
 
 
-TOLD_IN_THE_BASE = ("R", "p", "J", "Lambda_inv", "alpha", "alpha_tip", "F", "Jdot_v", "R_links", "p_links", "com", "Jcom", "U",
-                    "h", "A_G", "hdot")
-
-
 def set_down_elsewhere(setting: Setting) -> Case | None:
-    """What floats feels the same wherever it is, and whichever way it is turned about gravity. None where a root does not float.
-
-    The answers that are told in the axes of the base, or from its origin, are left out.
+    """What floats feels the same wherever it is, and whichever way it is turned about gravity; what is told in the axes of the
+    base, or from its origin, goes along. None where the one root does not float, and of a frame that stays behind.
     """
-    old = setting.mechanism
+    old, links = setting.mechanism, setting.links
     roots = old.children(BASE)
-    if len(roots) > 1 or old.joints[roots[0]].type.nv != 6:
+    if len(roots) > 1 or old.joints[roots[0]].type.nv != 6 or old.frame(links.frame).body == BASE:
         return None
     own, angle, to = old.q_slices[roots[0]], setting.fraction(-3, 3), setting.vector(1000)
+    about = old.gravity if any(old.gravity) else setting.vector(1)
+    told = unchanged(old, base=(Shift(to), Turn(about, Angle(angle))))
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         scalars = here.scalars
         with scalars.working():
-            turn, _ = placed(old.joints[roots[0]].pose, scalars)
-            pull = scalars.array(list(old.gravity)) @ turn if any(old.gravity) else scalars.array([1, 2, 3])
+            turn, shift = placed(old.joints[roots[0]].pose, scalars)
+            around, away = placed(told.base, scalars)
+            away = (around @ shift + away - shift) @ turn
+            axis = scalars.array(list(about)) @ turn
             half = scalars.constant(angle) / 2
-            axis, c = pull / np.sqrt((pull * pull).sum()) * half.sin(), half.cos()
+            axis, c = axis / np.sqrt((axis * axis).sum()) * half.sin(), half.cos()
 
             def elsewhere(q: Array) -> Array:
+                """Of the root's joint, as its own pose has it."""
                 at = np.array(q)
                 p, u, w = at[..., own][..., :3], at[..., own][..., 3:6], at[..., own][..., 6:]
-                p = p + 2 * (c * cross(axis[None], p) + cross(axis[None], cross(axis[None], p))) + scalars.array([to])
+                p = p + 2 * (c * cross(axis[None], p) + cross(axis[None], cross(axis[None], p))) + away
                 turned = [c * u + w * axis + cross(axis[None], u), w * c - (u * axis).sum(axis=-1, keepdims=True)]
                 at[..., own] = np.concatenate([p, *turned], axis=-1)
                 return at
 
-            away = with_(states, **{name: elsewhere(states[name]) for name in ("q", "q_next")})
-            wanted, found = here(function, states), there(function, away)
-            return {name: (elsewhere(values) if name == "q_next" else values, found[name]) for name, values in wanted.items()
-                    if name not in TOLD_IN_THE_BASE}
+            there_too = with_(states, **{name: elsewhere(states[name]) for name in ("q", "q_next")})
+            wanted, found = here(function, states), there(function, there_too)
+        if function == "integrate":
+            with scalars.working():
+                return {"q_next": (elsewhere(wanted["q_next"]), found["q_next"])}
+        return {name: (values, found[name]) for name, values in told.results(links, wanted, states, scalars).items()}
 
-    return Judged(old, setting.links, judge)
+    return Judged(old, links, judge)
 
 
 LINEAR = {"inverse_dynamics": "a", "forward_dynamics": "tau", "mass_matrix_solve": "b", "link_accelerations": "tau",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import flint
 import numpy as np
 
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism
@@ -89,6 +90,7 @@ def without_axes_apart(setting: Setting) -> Case | None:
         return None
     frames = tuple(replace(f, body=place[f.body]) for f in old.frames)
     new = replace(old, joints=tuple(joints), bodies=tuple(bodies), frames=frames)
+    kept = [place[i] for i in range(len(old.joints))]
     drawn = {i: [setting.fraction(-1, 1) for _ in made] for i, made in apart.items()}
     rates = [setting.fraction(-2, 2) for _ in range(old.nv)]
     gains = [setting.fraction(-2, 2) for _ in range(old.nv)]
@@ -128,25 +130,47 @@ def without_axes_apart(setting: Setting) -> Case | None:
                                 for i, own in enumerate(old.q_slices)], axis=-1)
             v, a = scalars.array([rates]), scalars.array([gains])
             h, T = scalars.constant(STEP), twists(q, scalars)
-            swung = times((twists(q + v * h, scalars) - twists(q - v * h, scalars)) / (2 * h), v)
+            near, wide = (twists(q + v * t, scalars) - twists(q - v * t, scalars) for t in (h, 2 * h))
+            swung = times((8 * near - wide) / (12 * h), v)   # misses by the fourth power of the step
             back = np.swapaxes(T, -1, -2)
             theirs = with_(states, q=q, q_next=q, v=v, a=a, tau=times(back, states["tau"]), b=times(back, states["b"]))
             ours = with_(states, q=coordinates(q, states), v=times(T, v), a=times(T, a) + swung)
             wanted, found = here(function, ours), there(function, theirs)
-            if function in ("forward_dynamics", "mass_matrix_solve"):
-                (name,) = found
-                return {name: (wanted[name], times(T, found[name]) + (swung if name == "a" else 0 * swung))}
-            if function in ("inverse_dynamics", "gravity_force"):
-                return {name: (times(back, values), found[name]) for name, values in wanted.items()}
-            if function == "mass_matrix":
-                return {"M": (back @ wanted["M"] @ T, found["M"])}
-            if function == "jacobian":
-                return {"J": (wanted["J"] @ T, found["J"])}
-            if function in ("forward_kinematics", "operational_inertia_inverse"):
-                return {name: (values, found[name]) for name, values in wanted.items()}
-            return {"alpha_tip": (wanted["alpha_tip"], found["alpha_tip"])} if function == "link_accelerations" else {}
+            def felt(values: Array) -> Array:
+                return times(back, values)
+
+            if function in ("bias_force", "mass_matrix_and_bias"):   # their joints at rest are ours accelerated
+                wanted = {**wanted, "c": here("inverse_dynamics", with_(ours, a=swung))["tau"]}
+            if function == "bias_acceleration":
+                wanted = {"Jdot_v": wanted["Jdot_v"] + times(here("jacobian", ours)["J"], swung)}
+            if function == "difference":   # the way back from there is another
+                return {}
+            if function == "integrate":   # a twist and rates that stay lead elsewhere, as the square of the time
+                short = {"dt": scalars.array([STEP * STEP])}
+                return {"q_next": (here(function, ours | short)["q_next"],
+                                   coordinates(there(function, theirs | short)["q_next"], ours))}
+            if function == "mass_matrix_log_determinant_gradient":
+                grown = [log_determinant(twists(q + v * t, scalars)) for t in (h, -h)]
+                along = (wanted["grad"] * ours["v"]).sum(axis=-1) + (grown[0] - grown[1]) / h
+                return {"grad": (along, (found["grad"] * v).sum(axis=-1))}
+            ours_as_theirs = {
+                **dict.fromkeys(("tau", "c", "g"), felt), "M": lambda x: back @ x @ T,
+                **dict.fromkeys(("J", "Jcom", "A_G"), lambda x: x @ T),
+                "det": lambda x: x * np.exp(2 * log_determinant(T)), "logdet": lambda x: x + 2 * log_determinant(T)}
+            theirs_as_ours = {
+                "a": lambda x: times(T, x) + swung, "x": lambda x: times(T, x), "Minv": lambda x: T @ x @ back,
+                **{name: lambda x, end=end: x[(slice(None), kept) + (slice(None),) * end]
+                   for name, end in (("alpha", 1), ("F", 1), ("R_links", 2), ("p_links", 1))}}
+            return {name: (ours_as_theirs.get(name, lambda x: x)(values), theirs_as_ours.get(name, lambda x: x)(found[name]))
+                    for name, values in wanted.items()}
 
     return Judged(new, setting.links, judge)
+
+
+def log_determinant(matrix: Array) -> Array:
+    """ln |det| of one state's (1, n, n)."""
+    found = flint.arb_mat([list(row) for row in matrix[0]]).det()
+    return np.array([abs(found).log()])
 
 
 def _turn(along: int, angle: Any) -> Array:

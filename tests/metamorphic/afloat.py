@@ -1,0 +1,131 @@
+"""What floats: momentum that only the outside changes, and one more body on the base, or beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import BASE, Body, Joint, Mechanism, Part
+from symgen.poses import Shift
+from symgen.programs.making import loss
+from symgen.reference.precision import Array
+from tests.metamorphic._core import Asked, Case, Judged, Links, Pairs, Setting, States, times, with_
+from tests.metamorphic.states import STEP
+from tests.metamorphic.taken_apart import log_determinant
+
+
+def only_root(mechanism: Mechanism) -> int | None:
+    """The joint of the one root, where that goes anywhere."""
+    roots = mechanism.children(BASE)
+    return roots[0] if len(roots) == 1 and mechanism.joints[roots[0]].type.nv == 6 else None
+
+
+def weight(mechanism: Mechanism, links: Links, states: States, here: Asked) -> tuple[Array, Array]:
+    """Mass of all that moves (1, 1), and the force of gravity on it (1, 3)."""
+    mass = here.scalars.array([[mechanism.mass]])
+    if links.payload is not None and mechanism.frame(links.payload).body != BASE:
+        mass = mass + states["payload"][..., :1]
+    return mass, mass * here.scalars.array([list(mechanism.gravity)])
+
+
+def momentum_kept(setting: Setting) -> Case | None:
+    """Forces of joints push both ways: only weight, which has no moment about the mass centre, changes the momentum.
+
+    None where no root floats, and where M is singular. A step of forward dynamics and `integrate` misses that by the square of
+    its time, as it does the way of the mass centre and the work of all forces. Its order over many steps stands in
+    `tests/test_momentum.py`.
+    """
+    old, links = setting.mechanism, replace(setting.links, wrench=None)
+    root = only_root(old)
+    if root is None or loss(old, links.payload) is not None:
+        return None
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        if function not in ("centroidal_momentum", "center_of_mass", "kinetic_energy", "potential_energy"):
+            return {}
+        with here.scalars.working():
+            dt, v, tau = here.scalars.array([STEP]), states["v"], np.array(states["tau"])
+            tau[..., old.v_slices[root]] *= 0
+            now = with_(states, tau=tau)
+            a = here("forward_dynamics", now)["a"]
+            after = with_(now, q=there("integrate", with_(now, dt=dt))["q_next"], v=v + a * dt)
+            mass, pull = weight(old, links, states, here)
+            (name,) = (result.name for result in FUNCTIONS[function].results)
+            was, found = here(function, now)[name], there(function, after)[name]
+            momentum = here("centroidal_momentum", now)["h"]
+            grown = {"h": lambda: np.concatenate([0 * pull, pull], axis=-1), "com": lambda: momentum[..., 3:] / mass,
+                     "T": lambda: (tau * v).sum(axis=-1) + (pull * momentum[..., 3:]).sum(axis=-1) / mass[..., 0],
+                     "U": lambda: -(pull * momentum[..., 3:]).sum(axis=-1) / mass[..., 0]}[name]()
+            return {name: (was + grown * dt, found)}
+
+    return Judged(old, links, judge, (old, links))
+
+
+def one_body_more(setting: Setting) -> Case | None:
+    """A body that is part of a floating root is one that floats beside it and moves as it does. None where no root floats.
+
+    G makes velocities of the two out of those of the one: M of the one is Gᵀ M G of the two, its forces are Gᵀ theirs, and what
+    is of the whole is the same. Two that float apart do not feel each other.
+    """
+    old, links, random = setting.mechanism, setting.links, setting.random
+    root = only_root(old)
+    if root is None:
+        return None
+    xx, yy, zz = (Fraction(random.randint(10, 200), 1000) for _ in range(3))
+    zero = Fraction(0)
+    more = Part("one_more", (Shift(setting.vector(1)),), setting.fraction(0.5, 5), (yy + zz, zero, zero, xx + zz, zero, xx + yy))
+    bodies = tuple(Body(b.name, (*b.parts, more)) if i == root else b for i, b in enumerate(old.bodies))
+    together = replace(old, bodies=bodies)
+    beside = Joint("one_more", "free", BASE, old.joints[root].pose, old.joints[root].axis)
+    apart = replace(old, joints=(*old.joints, beside), bodies=(*old.bodies, Body("one_more", (more,))))
+    own, count = old.v_slices[root], len(old.joints)
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        scalars = here.scalars
+        with scalars.working():
+            both = [*range(old.nv), *range(own.start, own.stop)]
+            G = scalars.array([[int(i == k) for k in range(old.nv)] for i in both])
+
+            def two(states: States) -> States:
+                at = {name: np.concatenate([states[name], states[name][..., old.q_slices[root]]], axis=-1)
+                      for name in ("q", "q_next")}
+                return with_(states, **at, **{name: states[name][..., both] for name in ("v", "a")})
+
+            wanted = here(function, states)
+            if function in ("forward_dynamics", "link_accelerations", "interbody_forces"):
+                a = here("forward_dynamics", states)["a"]   # of the one; each of the two takes what that takes of it
+                forces = there("inverse_dynamics", two(with_(states, a=a)))["tau"]
+                found = there(function, with_(two(states), tau=forces))
+                if function == "forward_dynamics":
+                    return {"a": (np.concatenate([wanted["a"][..., both], states["tau"]], axis=-1),
+                                  np.concatenate([found["a"], forces @ G], axis=-1))}
+                pairs = {"alpha": lambda x: x[..., :count, :], "a": lambda x: x[..., :old.nv],
+                         "F": lambda x: np.concatenate([x[..., :root, :], x[..., [root], :] + x[..., count:, :],
+                                                        x[..., root + 1:count, :]], axis=-2)}
+                return {name: (values, pairs.get(name, lambda x: x)(found[name])) for name, values in wanted.items()}
+            if function in ("mass_matrix_solve", "inverse_mass_matrix", "operational_inertia_inverse"):
+                M = G.T @ there("mass_matrix", two(states))["M"] @ G
+                (name, x), = wanted.items()
+                if name == "x":
+                    return {name: (states["b"], times(M, x))}
+                if name == "Minv":
+                    return {name: (scalars.array([np.eye(old.nv)]), M @ x)}
+                J = there("jacobian", two(states))["J"] @ G
+                solved = here("inverse_mass_matrix", states)["Minv"]
+                return {name: (x, J @ solved @ np.swapaxes(J, -1, -2))}
+            if function in ("mass_matrix_determinant", "mass_matrix_log_determinant"):
+                logarithm = log_determinant(G.T @ there("mass_matrix", two(states))["M"] @ G)
+                return {name: (values, np.exp(logarithm) if name == "det" else logarithm) for name, values in wanted.items()}
+            if function == "mass_matrix_log_determinant_gradient":
+                return {}   # no sum of theirs
+            goes = {**dict.fromkeys(("tau", "c", "g"), lambda x: x @ G), "M": lambda x: G.T @ x @ G,
+                    **dict.fromkeys(("J", "Jcom", "A_G"), lambda x: x @ G),
+                    "R_links": lambda x: x[..., :count, :, :], "p_links": lambda x: x[..., :count, :],
+                    "q_next": lambda x: x[..., :old.nq], "delta": lambda x: x[..., :old.nv]}
+            found = there(function, two(states))
+            return {name: (values, goes.get(name, lambda x: x)(found[name])) for name, values in wanted.items()}
+
+    return Judged(apart, links, judge, (together, links))
