@@ -290,7 +290,7 @@ def _error(case: Case, row: int) -> Claim:
 
 
 def _round_off(case: Case, port: Port, element: int) -> Claim:
-    """Of the compiled C, with the bound of `symgen prove`: over the ranges, or at each state."""
+    """Of the compiled C, with the bound of `symgen prove`: over the ranges, or at each state; an infinite one claims nothing."""
     row, arithmetic, ranges = port.rows[element], case.arithmetic, declared_ranges(case.mechanism)
     over = bounded(case.program, ranges, case.states(np.full((1, case.size), 0.5)), arithmetic)
 
@@ -302,9 +302,11 @@ def _round_off(case: Case, port: Port, element: int) -> Claim:
         return np.abs(case.closer(states)[row] - case.machine(states)[row]).astype(float) / np.maximum(bound(states), 1e-300)
 
     def exactly(states: States) -> float:
-        got = case.run(states)[port.name].reshape(-1)[element]
+        got, most = case.run(states)[port.name].reshape(-1)[element], float(bound(states)[0])
+        if math.isinf(most):
+            return 0.0
         with BALLS.working():
-            return _above(abs(case.exact(states)[row][0] - float(got)) / max(float(bound(states)[0]), 1e-300))
+            return _above(abs(case.exact(states)[row][0] - float(got)) / max(most, 1e-300))
 
     return Claim("round-off", f"{port.name}[{element}] is as near as {'everywhere' if over.everywhere else 'each state'} says",
                  share, exactly)
