@@ -1,8 +1,8 @@
 """The whole as one body: its mass, its mass centre, and where the links on the base stand to each other.
 
-All that speaks of the mass centre is taken from the origin of the first root, not of the base: a robot that is far from the
-base's origin, be it by its base or by a free joint, loses no digit of its momentum. A robot of one root is gathered in that
-root's own axes, and turned to those of the base at the end.
+All that speaks of the mass centre is taken from the origin of the first root that has mass behind it, not of the base: a robot
+that is far from the base's origin, be it by its base or by a free joint, loses no digit of its momentum. A robot of one root is
+gathered in that root's own axes, and turned to those of the base at the end.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def total_mass(linkage: Linkage) -> Scalar:
 
 @dataclass(frozen=True)
 class Root:
-    """A link on the base: the way from its axes to the common ones, and its origin from the first root's in those."""
+    """A link on the base: the way from its axes to the common ones, and its origin in those, from the first root with mass."""
 
     link: int
     turn: Rotation
@@ -86,7 +86,8 @@ class Root:
 class Stand:
     """All roots in common axes; `turn` leads from those to the base's.
 
-    The first root's origin is `reach` in the axes of the base from where its base frame stands, which is `place` (constant).
+    The origin of the first root with mass is `reach` in the axes of the base from where its base frame stands, which is `place`
+    (constant).
     """
 
     roots: tuple[Root, ...]
@@ -102,7 +103,8 @@ def stand(linkage: Linkage) -> Stand:
     turns = {i: linkage.constant_rotation(base[i].base_rotation) for i in roots}
     reach = {i: turns[i].outward(links[i].shift) for i in roots}
     whole = {i: Rotation([*turns[i].factors, *links[i].rotation.factors]) for i in roots}
-    first, place = roots[0], base[roots[0]].base_shift
+    first = _weighty(linkage)
+    place = base[first].base_shift
     if len(roots) == 1:
         only = Root(first, STILL, linkage.zeros)
         return Stand((only,), whole[first], reach[first], linkage.vector(place))
@@ -110,8 +112,16 @@ def stand(linkage: Linkage) -> Stand:
     return Stand(tuple(found), STILL, reach[first], linkage.vector(place))
 
 
+def _weighty(linkage: Linkage) -> int:
+    """The first root that has mass behind it, or the first."""
+    root_of: list[int] = []
+    for i, link in enumerate(linkage.links):
+        root_of.append(i if link.parent < 0 else root_of[link.parent])
+    return next((root for root, inertia in zip(root_of, linkage.inertia, strict=True) if not inertia.m.is_zero), root_of[0])
+
+
 def center(linkage: Linkage, stood: Stand, parts: list[Matter]) -> Vector:
-    """The mass centre from the first root's origin, in the common axes; `parts` are `shares`."""
+    """The mass centre from the origin of the first root with mass, in the common axes; `parts` are `shares`."""
     linkage.home.step("mass centre of the whole")
     total = linkage.zeros
     for root in stood.roots:
