@@ -86,7 +86,7 @@ def of_kind(joint: Joint, kind: str) -> Joint:
     return replace(joint, kind=kind, axis=axis, parameters=numbers)
 
 
-def point_mass_arm(*masses: int) -> Mechanism:
+def point_mass_arm(*masses: int | Fraction) -> Mechanism:
     """Revolute joints about z one metre apart, a point mass (0: nothing) one metre out on each body, gravity −10 along y."""
     out = pose(X_AXIS)
     joints = tuple(Joint(f"j{i}", "revolute", i - 1, out if i else (), Z_AXIS) for i in range(len(masses)))

@@ -23,6 +23,7 @@ from symgen.options import ProgramOptions, TextOptions
 from symgen.poses import X_AXIS, Shift
 from symgen.readback.rows import compare
 from tests.c_programs import DOUBLES, arm, gravity
+from tests.robots_for_tests import point_mass_arm
 from tests.test_c99 import WARNINGS
 
 
@@ -180,7 +181,18 @@ def test_payload_and_few_functions(tmp_path: Path) -> None:
     assert (tmp_path / "arm" / "my_arm.h").is_file()
     assert selftest(tmp_path / "arm").stdout.splitlines()[-1] == "1 passed, 0 failed"
     write(tmp_path / "none", mechanism(), programs)
-    assert selftest(tmp_path / "none").stdout == "0 passed, 0 failed\n"
+    unjudged = "gravity_force: not judged, at no state here has double a digit of it\n"
+    assert selftest(tmp_path / "none").stdout == unjudged + "0 passed, 0 failed\n"
+
+
+def test_a_logarithm_of_nothing_is_not_judged(tmp_path: Path) -> None:
+    """Half a ton at the end of an arm that weighs nothing to speak of: in float det M may be off by all that it is, and be
+    negative. What else there is, is judged."""
+    heavy = point_mass_arm(Fraction(1, 10**12), Fraction(1, 10**12), 500)
+    symgen.generate(heavy, tmp_path / "arm", ["mass_matrix", "mass_matrix_log_determinant"], real="float")
+    said = selftest(tmp_path / "arm").stdout.splitlines()
+    assert "mass_matrix_log_determinant: not judged, at no state here has float a digit of it" in said
+    assert said[-1] == "1 passed, 0 failed"
 
 
 @pytest.mark.parametrize("function", ["mass_matrix_solve", "mass_matrix"])

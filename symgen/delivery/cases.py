@@ -55,7 +55,9 @@ def filled(programs: Mapping[str, Program], target: Target, cases: list[SelfTest
              "zero": printer().literal(Fraction(0), real.name)}
     matrices = tables.printed(real.name)
     entrywise = any(result["judge"]["by"] == "wrong" for test in tests for result in test["results"])
-    return spelt | {"tests": tests, "total": len(tests), "matrices": matrices, "entrywise": entrywise}
+    judged = {case.function for case in cases}
+    left = [function for function in programs if function not in judged]
+    return spelt | {"tests": tests, "total": len(tests), "unjudged": left, "matrices": matrices, "entrywise": entrywise}
 
 
 class _Tables:

@@ -1,7 +1,8 @@
 """The whole as one body: its mass, its mass centre, and where the links on the base stand to each other.
 
-All that speaks of the mass centre is taken from the origin of the first root that has mass behind it, not of the base: a robot
-that is far from the base's origin, be it by its base or by a free joint, loses no digit of its momentum. A robot of one root is
+All that speaks of the mass centre is taken from the origin of the heaviest root, not of the base: a robot that is far from the
+base's origin, be it by its base or by a free joint, loses no digit of its momentum, and neither does one that something light
+is far from. A robot of one root is
 gathered in that root's own axes, and turned to those of the base at the end.
 """
 
@@ -75,7 +76,7 @@ def total_mass(linkage: Linkage) -> Scalar:
 
 @dataclass(frozen=True)
 class Root:
-    """A link on the base: the way from its axes to the common ones, and its origin in those, from the first root with mass."""
+    """A link on the base: the way from its axes to the common ones, and its origin in those, from the heaviest."""
 
     link: int
     turn: Rotation
@@ -86,7 +87,7 @@ class Root:
 class Stand:
     """All roots in common axes; `turn` leads from those to the base's.
 
-    The origin of the first root with mass is `reach` in the axes of the base from where its base frame stands, which is `place`
+    The origin of the heaviest root is `reach` in the axes of the base from where its base frame stands, which is `place`
     (constant).
     """
 
@@ -103,7 +104,7 @@ def stand(linkage: Linkage) -> Stand:
     turns = {i: linkage.constant_rotation(base[i].base_rotation) for i in roots}
     reach = {i: turns[i].outward(links[i].shift) for i in roots}
     whole = {i: Rotation([*turns[i].factors, *links[i].rotation.factors]) for i in roots}
-    first = _weighty(linkage)
+    first = _heaviest(linkage)
     place = base[first].base_shift
     if len(roots) == 1:
         only = Root(first, STILL, linkage.zeros)
@@ -112,16 +113,20 @@ def stand(linkage: Linkage) -> Stand:
     return Stand(tuple(found), STILL, reach[first], linkage.vector(place))
 
 
-def _weighty(linkage: Linkage) -> int:
-    """The first root that has mass behind it, or the first."""
+def _heaviest(linkage: Linkage) -> int:
+    """The root with the most mass behind it; a payload that comes at run time counts where nothing else weighs anything."""
     root_of: list[int] = []
     for i, link in enumerate(linkage.links):
         root_of.append(i if link.parent < 0 else root_of[link.parent])
-    return next((root for root, inertia in zip(root_of, linkage.inertia, strict=True) if not inertia.m.is_zero), root_of[0])
+    mass = dict.fromkeys(root_of, k.ZERO)
+    for root, declared in zip(root_of, linkage.model.links, strict=True):
+        mass[root] = k.settle(mass[root] + declared.inertia.m)
+    loaded = [root for root, inertia in zip(root_of, linkage.inertia, strict=True) if not inertia.m.is_zero]
+    return max(loaded or root_of, key=lambda root: k.as_float(mass[root]))
 
 
 def center(linkage: Linkage, stood: Stand, parts: list[Matter]) -> Vector:
-    """The mass centre from the origin of the first root with mass, in the common axes; `parts` are `shares`."""
+    """The mass centre from the origin of the heaviest root, in the common axes; `parts` are `shares`."""
     linkage.home.step("mass centre of the whole")
     total = linkage.zeros
     for root in stood.roots:

@@ -15,7 +15,7 @@ from symgen.methods.composite_body.mass_matrix import composite_inertias
 
 
 def center_of_mass(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """p (3) in the base. Where the first root's base frame stands is added last."""
+    """p (3) in the base. Where the base frame of the heaviest root stands is added last."""
     stood = stand(linkage)
     c = stood.turn.outward(center(linkage, stood, shares(linkage)))
     return (list(c + stood.reach + stood.place),)

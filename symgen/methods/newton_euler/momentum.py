@@ -1,7 +1,7 @@
 """Momentum and energy by the sweeps: velocities outward, then what they make of each link added inward.
 
 Momentum is SA (1)-(3) summed over the links; its rate is the wrench of RK (2.11), (2.12) at the base without gravity. Both are
-gathered about the origin of the first root with mass and moved to the mass centre there.
+gathered about the origin of the heaviest root and moved to the mass centre there.
 """
 
 from __future__ import annotations
