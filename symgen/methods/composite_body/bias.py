@@ -44,7 +44,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from symgen.derivation import constants as k
-from symgen.derivation.linkage import Linkage
+from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Matrix, RigidInertia, Vector, times, wrench_outward
 from symgen.methods._motion import Motion, acceleration_field, force_and_moment, origins_acceleration
@@ -121,13 +121,22 @@ def inward_sweep(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[l
         s = body.S.apply(mid.omega)
         changed[i] = s.cross(mid.r) + body.h.cross(mid.c), times(mid.Q, body.h) + mid.c * body.m                    # (2), (3)
         linkage.name("dw", i, Vector([*changed[i][0], *changed[i][1]]))
-        moment, force = force_and_moment(body, motions[i])                                                          # (5), (6)
-        if sum(not x.is_zero for x in mid.r) <= 1:
-            moment = body.moments().apply(mid.alpha) + s.cross(mid.omega) + body.h.cross(motions[i].accel)          # (7)
+        one_axis = sum(not x.is_zero for x in mid.r) <= 1
+        moved = None if one_axis else force_and_moment(body, motions[i])                                            # (5), (6)
         for dof in link.dofs:
-            bias[dof.index] = dof.project(moment, force) + dof.project(n, f) * four
+            own = dof.project(*moved) if moved else held_halfway(dof, body, motions[i], mid, s)
+            bias[dof.index] = own + dof.project(n, f) * four
             linkage.name("c", dof.index, bias[dof.index])
     return bias, received, changed
+
+
+def held_halfway(dof: Dof, body: RigidInertia, motion: Motion, mid: Halfway, s: Vector) -> Scalar:
+    """pᵀ (ñ, f̃) where all turning is about one axis e: (5), and (7) along it, e·(a × b) being a·(b × e)."""
+    e, along = dof.H_angular, dof.H_linear
+    turned = mid.alpha.dot(body.moments().apply(e)) + s.dot(mid.omega.cross(e)) + body.h.dot(motion.accel.cross(e))
+    if along.is_zero:
+        return turned
+    return turned + along.dot(motion.accel * body.m + times(motion.U, body.h))
 
 
 def bias_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
