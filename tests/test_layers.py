@@ -42,7 +42,7 @@ ROOMS: dict[str, str] = {
     # Mechanism → Program
     "derivation": "errors ir joints mechanism poses",
     "methods": "derivation errors mechanism names",
-    "passes": "ir",
+    "passes": "errors ir",
     "programs": "derivation description errors functions ir mechanism methods names options passes reals reference shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
     "readback": "errors functions ir reals",
