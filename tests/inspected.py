@@ -272,7 +272,7 @@ def _acceleration(seen: Seen, i: int) -> Array:
 
 
 def _moving(seen: Seen, k: int, rates: Array) -> Array:
-    """The wrench at O_k, in the axes of link k, that all it carries needs at these rates, no rate changing and without gravity."""
+    """The wrench at O_k, in the axes of link k, that moves all it carries at these rates, no rate changing, without gravity."""
     placed = seen.reference.placements(seen.state["q"], rates, 0 * rates)
     spread, force = 0 * seen.R[k], 0 * seen.o[k]
     for part in seen.reference.parts():
