@@ -14,39 +14,42 @@ from symgen.ir import Program
 
 TRIALS = 3
 """Points that are tried where one makes a divisor zero."""
-ANGLES = ("add", "sub", "neg")
+SUMS = ("add", "sub", "neg")
 """What makes an angle of angles."""
 Turn = tuple[int, int]
 """(cos, sin)."""
 
 
-def residues(program: Program, prime: int, seed: int) -> list[int] | None:
-    """The value of every row modulo `prime`, at a point that depends on `seed` alone.
+def residues(prime: int, seed: int, *programs: Program) -> list[list[int]] | None:
+    """The values of every row of each Program modulo `prime`, all at one point, which depends on `seed` alone.
 
     None where a divisor is zero at all of TRIALS points.
     """
     for trial in range(TRIALS):
+        point = _Point(prime, f"{seed}/{trial}")
         try:
-            return _Point(prime, f"{seed}/{trial}").values(program)
+            return [point.values(program) for program in programs]
         except ValueError:   # no inverse
             continue
     return None
 
 
 class _Point:
-    """A point: what is drawn for whatever a Program asks of it."""
+    """A point: what is drawn for whatever Programs ask of it. The same operation on the same operands is the same in all."""
 
     def __init__(self, prime: int, seed: str) -> None:
         self.prime, self.seed = prime, seed
         self._drawn: dict[tuple[object, ...], int] = {}
         self._inverses: dict[int, int] = {}
+        self._turns: dict[int, Turn] = {0: (1, 0)}
+        """By angle; of two that are opposite, by the smaller. As the first sum says of which it is the value."""
 
     def values(self, program: Program) -> list[int]:
         """Raises ValueError where a divisor is zero."""
-        p = self.prime
+        p, turn = self.prime, self._turn
         random = Random(self.seed)
         inputs = [[random.randrange(p) for _ in range(port.size)] for port in program.inputs]
-        angles, turns = _angles(program), dict[int, Turn]()
+        angles = _angles(program)
         values: list[int] = []
         put = values.append
         for i, (op, args, value, _, _) in enumerate(program.rows):
@@ -65,13 +68,13 @@ class _Point:
             elif op == "div":
                 put(values[args[0]] * self._inverse(values[args[1]]) % p)
             elif op == "cos":
-                put(turns[args[0]][0])
+                put(turn(values[args[0]])[0])
             elif op == "sin":
-                put(turns[args[0]][1])
+                put(turn(values[args[0]])[1])
             else:
                 put(self._drawn_for(op, *[values[a] for a in args]))
-            if i in angles:
-                turns[i] = self._sum(op, [turns[a] for a in args]) if op in ANGLES else self._turn(values[i])
+            if i in angles and op in ("add", "sub"):
+                self._know(values[i], values[args[0]], values[args[1]] if op == "add" else p - values[args[1]])
         return values
 
     def _inverse(self, number: int) -> int:
@@ -88,20 +91,21 @@ class _Point:
     def _turn(self, angle: int) -> Turn:
         """Of an angle; the sine of the opposite angle is the opposite."""
         p = self.prime
-        sign, angle = (-1, p - angle) if 2 * angle > p else (1, angle)
-        half = self._drawn_for("tangent", angle)
-        share = self._inverse(1 + half * half)
-        return (1 - half * half) * share % p, sign * 2 * half * share % p
+        key = min(angle, p - angle)
+        if key not in self._turns:
+            half = self._drawn_for("tangent", key)
+            share = self._inverse(1 + half * half)
+            self._turns[key] = (1 - half * half) * share % p, 2 * half * share % p
+        c, s = self._turns[key]
+        return (c, s) if key == angle else (c, -s % p)
 
-    def _sum(self, op: str, turns: list[Turn]) -> Turn:
-        """Of the sum or the difference of two angles, or of the opposite of one."""
+    def _know(self, angle: int, first: int, second: int) -> None:
+        """That an angle is the sum of two others, unless something is known of it."""
         p = self.prime
-        c, s = turns[0]
-        if op == "neg":
-            return c, -s % p
-        d, t = turns[1]
-        t = t if op == "add" else -t
-        return (c * d - s * t) % p, (s * d + c * t) % p
+        key = min(angle, p - angle)
+        if key not in self._turns:
+            (c, s), (d, t) = self._turn(first), self._turn(second)
+            self._turns[key] = (c * d - s * t) % p, (s * d + c * t) * (1 if key == angle else -1) % p
 
 
 def _angles(program: Program) -> set[int]:
@@ -111,7 +115,7 @@ def _angles(program: Program) -> set[int]:
     waiting = list(found)
     while waiting:
         row = rows[waiting.pop()]
-        if row.op in ANGLES:
+        if row.op in SUMS:
             waiting += [a for a in row.args if a not in found]
             found.update(row.args)
     return found

@@ -14,7 +14,7 @@ from symgen.passes._quantities import Quantities
 PRICES = {"input": 0, "mul": 1, "add": 1, "sub": 1, "div": 2}
 FUNCTION = 10
 """Of a sine, a root …: neither they nor a division are taken to save a multiplication."""
-WORSE = 2.0
+WORSE = 1.3
 """A way is left alone whose round-off may be so many times that of another."""
 SWEEPS = 4
 

@@ -31,9 +31,10 @@ Place = tuple[int, int]
 
 def recognize(program: Program) -> Program:
     """The same Program with each value computed once up to its sign; see the module docstring."""
-    values = residues(program, PRIME, SEED)
-    if values is None:   # it divides by zero
+    found = residues(PRIME, SEED, program)
+    if found is None:   # it divides by zero
         return program
+    values = found[0]
     quantities = Quantities(program, values, PRIME)
     if not quantities.repeated:
         return program
@@ -46,9 +47,9 @@ def recognize(program: Program) -> Program:
             break
         quantities = Quantities(program, values, PRIME, quantities.apart | ways.bad)
     writer = _Writer(program, quantities, chosen)
-    found = writer.written()
-    prove(program, found, writer.places)
-    return found
+    written = writer.written()
+    prove(program, written, writer.places)
+    return written
 
 
 def prove(before: Program, after: Program, places: list[Place]) -> None:
@@ -56,10 +57,11 @@ def prove(before: Program, after: Program, places: list[Place]) -> None:
 
     Raises ProgramError naming the first row that does not.
     """
-    old, new = (residues(program, PROOF_PRIME, PROOF_SEED) for program in (before, after))
     here = f"{before.function}/{before.method}"
-    if old is None or new is None:
+    values = residues(PROOF_PRIME, PROOF_SEED, before, after)
+    if values is None:
         raise ProgramError(f"{here}: what was recognized cannot be proved, for it divides by zero")
+    old, new = values
     for i, (row, sign) in enumerate(places):
         if (old[i] - sign * new[row]) % PROOF_PRIME:
             name = f" ('{before.rows[i].name}')" if before.rows[i].name else ""
