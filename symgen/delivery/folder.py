@@ -180,7 +180,7 @@ def _of_wrenches(mechanism: Mechanism, wrench: str | list[str] | None) -> list[s
 
 def _with_unfelt(mechanism: Mechanism, links: Sequence[str], spelt: Callable[[str], str]) -> list[str]:
     """Links that feel wrenches, by name; with those that none of the joints carries, what becomes of their numbers."""
-    return [spelt(link) + (" (on the base: not read)" if mechanism.frame(link).body == BASE else "") for link in links]
+    return [spelt(link) + (" (on the base: felt by nothing)" if mechanism.frame(link).body == BASE else "") for link in links]
 
 
 def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:
