@@ -24,8 +24,9 @@ from symgen.options import ProgramOptions
 from symgen.programs import deriving
 from symgen.programs.choosing import methods_for
 from symgen.proof import prove
+from symgen.reference.digits import _sharper
 from symgen.reference.mechanics import Reference
-from symgen.reference.precision import FLOAT, Array
+from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.truth import Truth
@@ -146,6 +147,13 @@ def test_states_and_references_of_one_in_a_list_are_those_of_one() -> None:
     at = {name: one[name].astype(float) for name in ("q", "v", "wrench")}
     found = [Reference(TREE, wrench=links).bias_force(at["q"], at["v"], wrench=at["wrench"]) for links in ("tool", ["tool"])]
     assert (found[0] == found[1]).all()
+
+
+def test_a_reference_of_more_digits_speaks_of_the_same_links() -> None:
+    asked = Reference(TREE, arb(40), frame=["tool", "link0"], payload="link2", wrench=FOUR)
+    found = _sharper(asked, 80)
+    assert (found.frames, found.payload, found.wrenches) == (asked.frames, asked.payload, asked.wrenches)
+    assert len(found.wrenches) == 4
 
 
 @pytest.mark.parametrize("wrench", [None, np.zeros(6), np.zeros((3, 6)), np.zeros((2, 5))])
