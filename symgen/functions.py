@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-Size = Literal["NQ", "NV", "NB", "NF"] | int
+Size = Literal["NQ", "NV", "NB", "NF", "NW"] | int
 
 
 class Sizes(NamedTuple):
-    """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named."""
+    """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
+    wrenches that are felt.
+    """
 
     NQ: int
     NV: int
     NB: int
     NF: int = 1
+    NW: int = 1
 
     def of(self, size: Size) -> int:
         return size if isinstance(size, int) else int(getattr(self, size))
@@ -40,42 +43,45 @@ USUAL = Convention()
 
 @dataclass(frozen=True)
 class Array:
-    """One argument or result; `shape` in NQ, NV, NB, NF and plain numbers, () for a scalar; stored row-major and full.
+    """One argument or result; `shape` in NQ, NV, NB, NF, NW and plain numbers, () for a scalar; stored row-major and full.
 
-    What is `framed` is there once for every frame that is named: of one frame in this shape, of several stacked behind NF. What
-    is a `twist` is stated by the Convention that is chosen, and `what` says it by the usual one.
+    `each` says what it is there once for: every frame that is named (NF), or every link that feels a wrench (NW). Of one it has
+    this shape, of several they are stacked behind that size. What is a `twist` is stated by the Convention that is chosen, and
+    `what` says it by the usual one.
     """
 
     name: str
     shape: tuple[Size, ...]
     what: str
-    framed: bool = False
+    each: Literal["NF", "NW"] | None = None
     twist: bool = False
 
     def sizes(self, known: Sizes) -> tuple[int, ...]:
         return tuple(known.of(size) for size in self.shape)
 
-    def of_frames(self, count: int) -> Array:
-        """The same where `count` frames are named."""
-        if not self.framed or count < 2:
+    def of_each(self, count: int) -> Array:
+        """The same where `count` frames, or links that feel a wrench, are named."""
+        if self.each is None or count < 2:
             return self
-        return replace(self, shape=("NF", *self.shape), what=f"of each frame in turn: {self.what}")
+        return replace(self, shape=(self.each, *self.shape), what=f"{_IN_TURN[self.each]}: {self.what}")
 
     def laid_out(self, shape: tuple[int, ...], convention: Convention = USUAL) -> Array:
-        """The same as a Program has it, in this `shape` and by this convention: of several frames, where the shape is longer."""
+        """The same as a Program has it, in this `shape` and by this convention: of several, where the shape is longer."""
         stated = self
         if self.twist and convention != USUAL:
             place = JACOBIAN_FRAMES[convention.frame]
             what = self.what.replace(JACOBIAN_FRAMES[USUAL.frame], place).replace(USUAL.order, convention.order)
             stated = replace(self, what=what)
-        return stated.of_frames(shape[0]) if len(shape) > len(self.shape) else stated
+        return stated.of_each(shape[0]) if len(shape) > len(self.shape) else stated
 
+
+_IN_TURN = {"NF": "of each frame in turn", "NW": "for each link in turn"}
 
 PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
 WRENCH = Array("wrench", (6,), "moment (3, N·m), then force (3, N), on the link from outside, at its frame's origin, in its "
-                               "axes; c includes -J^T wrench")
+                               "axes; c includes -J^T wrench", each="NW")
 AT_RUN_TIME = (PAYLOAD, WRENCH)
-"""Arguments that a user may ask for by naming a link. They follow the function's own in the C call, in this order."""
+"""Arguments that a user may ask for by naming links. They follow the function's own in the C call, in this order."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ class Function:
     @property
     def needs_frames(self) -> bool:
         """Whether it speaks of every frame that is named. What needs a frame and does not speaks of the first."""
-        return any(result.framed for result in self.results)
+        return any(result.each == "NF" for result in self.results)
 
 
 Q = Array("q", ("NQ",), "joint positions (rad, m)")
@@ -121,10 +127,10 @@ B = Array("b", ("NV",), "right-hand side")
 C = Array("c", ("NV",), "bias force C(q,v)v + g(q)")
 M = Array("M", ("NV", "NV"), "joint-space mass matrix")
 MINV = Array("Minv", ("NV", "NV"), "inverse of the mass matrix")
-R = Array("R", (3, 3), "axes of the frame in the base", framed=True)
-P = Array("p", (3,), "origin of the frame in the base (m)", framed=True)
-J = Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin", framed=True, twist=True)
-JDOT_V = Array("Jdot_v", (6,), "angular part first, axes of the base, at the frame's origin (rad/s², m/s²)", framed=True,
+R = Array("R", (3, 3), "axes of the frame in the base", each="NF")
+P = Array("p", (3,), "origin of the frame in the base (m)", each="NF")
+J = Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin", each="NF", twist=True)
+JDOT_V = Array("Jdot_v", (6,), "angular part first, axes of the base, at the frame's origin (rad/s², m/s²)", each="NF",
                twist=True)
 Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, m)")
 DT = Array("dt", (), "time step (s)")

@@ -17,24 +17,25 @@ TRIG = ("libm", "macro", "inline")
 """What computes sines and cosines: <math.h>, NAME_SIN and NAME_COS, or the text's own."""
 
 
-Frames = str | Sequence[str] | None
-"""A link's name, or those of several in their order; None for the default one."""
+Links = str | Sequence[str] | None
+"""A link's name, or those of several in their order; None for the default frame, or for no wrench."""
 
 
 @dataclass(frozen=True)
 class ProgramOptions:
     """What changes a Program: its real type, and the links that are meant.
 
-    `frame` is the one whose pose or Jacobian is asked for, or several in their order, a tuple then; `payload` and `wrench` carry
-    a load and feel an external wrench at run time, each one more argument. The real type changes no row, but which method is
-    taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated (`symgen.functions.Convention`).
+    `frame` is the one whose pose or Jacobian is asked for; `payload` and `wrench` carry a load and feel an external wrench at run
+    time, each one more argument. Frames and wrenches may be several in their order, a tuple then. The real type changes no row,
+    but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
+    (`symgen.functions.Convention`).
     """
 
     real: str = "double"
     _: KW_ONLY
-    frame: Frames = None
+    frame: Links = None
     payload: str | None = None
-    wrench: str | None = None
+    wrench: Links = None
     jacobian_frame: str = USUAL.frame
     jacobian_order: str = USUAL.order
 
@@ -42,14 +43,20 @@ class ProgramOptions:
         nearest(self.real, REALS, "real type")
         nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")
         nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
-        names = self.frames
-        if self.frame is not None and not names:
-            raise ArgumentError("no frame is named; name one or more links, or give None for the default one")
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ArgumentError(f"the frame '{twice}' is named twice; name every frame once")
-        if names:   # one is what it was before there could be several
-            object.__setattr__(self, "frame", names[0] if len(names) == 1 else names)
+        self._settle("frame", self.frames, "no frame is named; name one or more links, or give None for the default one",
+                     "the frame '{}' is named twice; name every frame once")
+        self._settle("wrench", self.wrenches, "no link of a wrench is named; name one or more, or give None for no wrench",
+                     "two wrenches are asked for on '{}'; name every link once")
+
+    def _settle(self, option: str, names: tuple[str, ...], nothing: str, twice: str) -> None:
+        """One link that is named is what it was before there could be several; of several, a tuple. ArgumentError for others."""
+        if getattr(self, option) is not None and not names:
+            raise ArgumentError(nothing)
+        again = next((name for name in names if names.count(name) > 1), None)
+        if again is not None:
+            raise ArgumentError(twice.format(again))
+        if names:
+            object.__setattr__(self, option, names[0] if len(names) == 1 else names)
 
     @property
     def convention(self) -> Convention:
@@ -59,13 +66,22 @@ class ProgramOptions:
     @property
     def frames(self) -> tuple[str, ...]:
         """The names of the frames in their order; none for the default one."""
-        return () if not self.frame else (self.frame,) if isinstance(self.frame, str) else tuple(self.frame)
+        return _names(self.frame)
 
     @property
-    def at_run_time(self) -> dict[str, str]:
-        """The link of every run-time argument that is asked for, by the argument's name."""
-        asked = ((argument.name, getattr(self, argument.name)) for argument in AT_RUN_TIME)
-        return {name: link for name, link in asked if link is not None}
+    def wrenches(self) -> tuple[str, ...]:
+        """The names of the links that feel a wrench, in their order."""
+        return _names(self.wrench)
+
+    @property
+    def at_run_time(self) -> dict[str, tuple[str, ...]]:
+        """The links of every run-time argument that is asked for, by the argument's name."""
+        asked = {argument.name: _names(getattr(self, argument.name)) for argument in AT_RUN_TIME}
+        return {name: links for name, links in asked.items() if links}
+
+
+def _names(links: Links) -> tuple[str, ...]:
+    return () if not links else (links,) if isinstance(links, str) else tuple(links)
 
 
 @dataclass(frozen=True)

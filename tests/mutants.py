@@ -75,11 +75,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "programs": ("tests/test_derived_once.py tests/test_variants.py", "tests/test_regularity.py tests/test_shelf.py"),
     "proof": ("tests/test_round_off.py", "tests/test_prove.py", "tests/test_eva.py"),
     "readback": ("tests/test_readback.py", "tests/test_checked.py"),
-    "reference": ("tests/test_reference.py", f"{FORTY}'", "tests/test_regularity.py", "tests/test_wrench.py"),
+    "reference": ("tests/test_reference.py", f"{FORTY}'", "tests/test_regularity.py",
+                  "tests/test_wrench.py tests/test_several_wrenches.py"),
     "report": ("tests/test_toml.py tests/test_report.py",),
     "reproduce": ("tests/test_reproduce.py tests/test_saha_counts.py",),
     "verification": ("tests/test_verdicts.py", "tests/test_verify.py -k 'not random'", "tests/test_planted_errors.py",
-                     "tests/test_log_determinant.py tests/test_place_of_base.py -k size",
+                     "tests/test_log_determinant.py tests/test_place_of_base.py tests/test_several_wrenches.py -k size",
                      "tests/test_readback.py -k differences"),
 }
 

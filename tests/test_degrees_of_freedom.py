@@ -44,7 +44,7 @@ def floats(mechanism: Mechanism, count: int) -> dict[str, Array]:
 
 def test_slices_are_consecutive_and_names_tell_the_entries_apart() -> None:
     made = tree(["free", "revolute", "cylindrical"], "slices")
-    assert (made.nq, made.nv, made.sizes) == (10, 9, (10, 9, 3, 1))
+    assert (made.nq, made.nv, made.sizes) == (10, 9, (10, 9, 3, 1, 1))
     assert [(s.start, s.stop) for s in made.q_slices] == [(0, 7), (7, 8), (8, 10)]
     assert [(s.start, s.stop) for s in made.v_slices] == [(0, 6), (6, 7), (7, 9)]
     assert made.dofs == (*((0, k) for k in range(6)), (1, 0), (2, 0), (2, 1))

@@ -46,7 +46,7 @@ def problem(name: str) -> tuple[Mechanism, Links]:
         found = typed(random_mechanism(3, 149, "tree"), "planar", "revolute", "cylindrical")
         for change in (laden, framed, slanted, far):
             found = change(found, random)
-        return found, Links("link2", "link1", "tool")
+        return found, Links("link2", "link1", ("tool", "link1"))
     if name == "chain":
         return typed(random_mechanism(2, 5, "chain"), "revolute", "helical"), Links("link1")
     if name == "floating":

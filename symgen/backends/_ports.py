@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 from symgen.errors import ArgumentError
@@ -29,19 +30,28 @@ def describe(program: Program | Outline) -> tuple[list[Array], list[Array]]:
     return plain[0], plain[1]
 
 
-def frames_of(programs: Iterable[Program]) -> int:
-    """Of how many frames they speak, where they speak of several; else 1. ArgumentError where they do not agree."""
-    ports = ((port, array) for program in programs for port, array in zip(program.outputs, describe(program)[1], strict=True))
-    counts = sorted({port.shape[0] for port, array in ports if "NF" in array.shape})
-    if len(counts) > 1:
-        raise ArgumentError(f"the functions mix {counts[0]} and {counts[1]} frames; one header declares one number of them")
-    return counts[0] if counts else 1
+def several(programs: Iterable[Program]) -> dict[str, int]:
+    """`nf` and `nw`: of how many frames they speak and how many wrenches they feel, where it is several; else 1.
+
+    ArgumentError where they do not agree.
+    """
+    found: dict[str, set[int]] = {"NF": set(), "NW": set()}
+    for program in programs:
+        ports = (*program.inputs, *program.outputs)
+        for port, array in zip(ports, itertools.chain(*describe(program)), strict=True):
+            if array.each in array.shape:
+                found[array.each].add(port.shape[0])
+    for size, what in (("NF", "frames"), ("NW", "wrenches")):
+        if len(found[size]) > 1:
+            first, second = sorted(found[size])[:2]
+            raise ArgumentError(f"the functions mix {first} and {second} {what}; one header declares one number of them")
+    return {size.lower(): max(counts, default=1) for size, counts in found.items()}
 
 
 def symbolic(array: Array, port: Port, sizes: Sizes) -> tuple[Size, ...] | None:
     """The shape of a port in the names of sizes; None where the table of functions does not know better than the numbers."""
     named = any(isinstance(size, str) for size in array.shape)
-    known = sizes._replace(NF=port.shape[0]) if "NF" in array.shape else sizes
+    known = sizes._replace(**{array.each: port.shape[0]}) if array.each in array.shape else sizes
     return array.shape if named and array.sizes(known) == port.shape else None
 
 

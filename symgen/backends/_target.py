@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from symgen.backends import _sincos
 from symgen.backends._c_text import identifier
-from symgen.functions import Function, Sizes
+from symgen.functions import Array, Function, Sizes
 from symgen.options import PLAIN, TextOptions
 from symgen.version import __version__
 
@@ -26,6 +27,8 @@ class Target:
     source_sha256: str = ""
     frames: tuple[str, ...] = ()
     """The links whose frames the functions speak of, in their order, where one of them does and they are known."""
+    wrenches: tuple[str, ...] = ()
+    """The links that feel wrenches, in their order, where they are several; what is said of one stands in brackets behind it."""
     told: tuple[str, ...] = ()
     """Lines of the header that say what the entries of q and v are, where joints have several. ASCII."""
 
@@ -40,6 +43,10 @@ class Target:
     def frames_of(self, function: Function | None) -> tuple[str, ...]:
         """The frames that one of them speaks of."""
         return () if function is None or not function.needs_frame else self.frames if function.needs_frames else self.frames[:1]
+
+    def wrenches_of(self, arguments: Iterable[Array]) -> tuple[str, ...]:
+        """The links whose wrenches a function with these arguments feels, where they are several."""
+        return self.wrenches if any("NW" in array.shape for array in arguments) else ()
 
     def symbol(self, function: str) -> str:
         """The C name of a function."""

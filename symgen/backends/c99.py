@@ -17,7 +17,7 @@ from symgen.backends import _checks, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._legend import legend
-from symgen.backends._ports import counts_bodies, describe, frames_of, meaning, operations_text, single_real, symbolic
+from symgen.backends._ports import counts_bodies, describe, meaning, operations_text, several, single_real, symbolic
 from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
 from symgen.errors import RequestError
@@ -58,7 +58,7 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     declarations = [_prototype(program, target) for program in programs.values()]
     trig = calls(real, Target(target.name, target.sizes))
     return render(NAME, "header.h.j2", **target.context, told=target.told, real=real, sin=trig["sin"], cos=trig["cos"],
-                  functions=declarations, bodies=counts_bodies(programs.values()), nf=frames_of(programs.values()),
+                  functions=declarations, bodies=counts_bodies(programs.values()), **several(programs.values()),
                   statuses=_checks.statuses(programs.values(), target), **legend(programs.values()))
 
 
@@ -96,6 +96,7 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
         "symbol": target.symbol(program.function),
         "what": C.comment(declared.what if declared else program.function),
         "frames": [C.comment(frame) for frame in target.frames_of(declared)],
+        "wrenches": [C.comment(link) for link in target.wrenches_of(arguments)],
         "method": C.comment(program.method),
         "operations": operations_text(program),
         "depth": program.depth,

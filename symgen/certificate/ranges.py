@@ -64,8 +64,8 @@ class Ranges:
         return {port.name: self.of[port.name] for port in program.inputs}
 
 
-def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION) -> Ranges:
-    """The box of `mechanism`; `acceleration` (rad/s², m/s²) bounds what no description does.
+def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION, *, wrenches: int = 1) -> Ranges:
+    """The box of `mechanism`; `acceleration` (rad/s², m/s²) bounds what no description does. `wrenches` are felt, each of six.
 
     RequestError for limits that are not in order, or an acceleration that is not positive.
     """
@@ -94,7 +94,7 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION)
     everywhere = f"all joints: accelerations within ±{float(acceleration):g} rad/s² or m/s² (no description limits them)"
     n = mechanism.nv
     return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
-                   "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH,
+                   "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH * wrenches,
                    "dt": _STEP, "q_next": tuple(positions)},
                   (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
 

@@ -57,8 +57,8 @@ class Samples:
     @classmethod
     def drawn(cls, mechanism: Mechanism, program: Program, options: ProgramOptions) -> Samples:
         scalars = arb(DIGITS + 5 * mechanism.longest // 4)   # an elimination over balls loses about a digit a joint
-        links = {"payload": options.payload, "wrench": options.wrench}
-        states = {name: scalars.array(x) for name, x in draw_states(mechanism, STATES, SEED, **links).items()}
+        states = {name: scalars.array(x)
+                  for name, x in draw_states(mechanism, STATES, SEED, options.payload, options.wrench).items()}
         reference = Reference(mechanism, scalars, payload=options.payload)
         with scalars.working():
             mass = reference.mass_matrix(states["q"], states.get("payload"))

@@ -19,7 +19,7 @@ from symgen.tables import table
 
 if TYPE_CHECKING:
     from symgen.mechanism import Mechanism
-    from symgen.options import Frames, ProgramOptions
+    from symgen.options import Links, ProgramOptions
 
 WARNED = ("warning", "mimic", "snap", "unapplied")
 """Kinds of notes that a user should see without asking."""
@@ -112,9 +112,10 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
                            "frames in one call (default: a link that is named as a tool, else the last before the fingers; a "
                            "note says which)")
     parser.add_argument("--payload", metavar="LINK", help="a run-time load on this link, as one more argument payload[10]")
-    parser.add_argument("--wrench", metavar="LINK",
+    parser.add_argument("--wrench", action="append", metavar="LINK",
                         help="what pushes this link from outside at run time, in its frame's axes, as one more argument "
-                             "wrench[6]: moment (N·m) about its frame's origin, then force (N)")
+                             "wrench[6]: moment (N·m) about its frame's origin, then force (N); repeatable, for a wrench on each "
+                             "of several links")
     parser.add_argument("--jacobian-frame", default="aligned", metavar="aligned|local|world",
                         help="how jacobian and bias_acceleration are stated: in the axes of the base at the frame's origin (the "
                              "default), in the frame's own axes there, or in those of the base at the base's origin")
@@ -174,7 +175,7 @@ def shortened(line: str, width: int = LINE) -> str:
     return f"{line[:end].rstrip(',;:')} …" if end > 0 else line
 
 
-def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: Frames = None,
+def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: Links = None,
                stated: tuple[str, str] | None = None) -> None:
     """A note on stderr that names the frame of the functions `asked` for (None: all), if one of them depends on a frame.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -85,7 +85,7 @@ def texts(
 
     options = options or ProgramOptions()
     target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frames,
-                    of_header(mechanism))
+                    tuple(_with_unfelt(mechanism, options.wrenches, str)), of_header(mechanism))
     described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
     described |= {"command": shlex.join(words), "not_modelled": omissions(mechanism, left_out)}
@@ -154,8 +154,9 @@ def _manifest(
 def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     """What was chosen, as the manifest holds it: what is not asked for is absent, but for a frame and a load."""
     stated = {"jacobian_frame": options.jacobian_frame, "jacobian_order": options.jacobian_order}
-    frame = list(options.frames) if len(options.frames) > 1 else options.frame
-    chosen: dict[str, Any] = {"frame": frame, "payload": options.payload, "trig": text.trig} | options.at_run_time
+    links = {"frame": options.frame, "payload": options.payload} | ({"wrench": options.wrench} if options.wrench else {})
+    named = {key: list(value) if isinstance(value, tuple) else value for key, value in links.items()}
+    chosen: dict[str, Any] = {"trig": text.trig} | named
     asked = {"checked": text.checked, "target": text.target, "wrap": list(text.wrap)}
     chosen |= {key: value for key, value in asked.items() if value}
     chosen |= stated if options.convention != USUAL else {}
@@ -170,6 +171,16 @@ def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Program]) -
     still = [name for name in framed if name != "forward_kinematics" and not FUNCTIONS[name].follows]
     return {"frames": [code(name) for name in names], "framed": [f"`{name}`" for name in framed if name not in first],
             "of_the_first": [f"`{name}`" for name in first], "not_following": [f"`{name}`" for name in still]}
+
+
+def _of_wrenches(mechanism: Mechanism, wrench: str | list[str] | None) -> list[str]:
+    """The links that feel wrenches, as the README names them."""
+    return _with_unfelt(mechanism, [wrench] if isinstance(wrench, str) else wrench or [], code)
+
+
+def _with_unfelt(mechanism: Mechanism, links: Sequence[str], spelt: Callable[[str], str]) -> list[str]:
+    """Links that feel wrenches, by name; with those that none of the joints carries, what becomes of their numbers."""
+    return [spelt(link) + (" (on the base: felt by nothing)" if mechanism.frame(link).body == BASE else "") for link in links]
 
 
 def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: dict[str, Any]) -> dict[str, Any]:
@@ -206,7 +217,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
         "functions": functions,
         "meanings": [{"name": meant, "what": what} for meant, what in meanings.items()],
         "options": [{"name": key, "value": value} for key, value in options.items()],
-        "wrench": options.get("wrench") if "wrench" in meanings else None,
+        "wrenches": _of_wrenches(mechanism, described["options"].get("wrench")) if "wrench" in meanings else [],
         "example": {
             "symbol": described["functions"][first.function]["symbol"],
             "function": first.function,

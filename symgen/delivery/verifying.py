@@ -12,7 +12,7 @@ from symgen.delivery.printed import check_printed
 from symgen.description.loading import is_text
 from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
-from symgen.options import Frames
+from symgen.options import Links
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.folder import read_folder
@@ -27,9 +27,9 @@ def verify(
     states: int = 16,
     *,
     real: str = "double",
-    frame: Frames = None,
+    frame: Links = None,
     payload: str | None = None,
-    wrench: str | None = None,
+    wrench: Links = None,
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
     trig: str = "libm",

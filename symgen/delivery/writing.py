@@ -18,7 +18,7 @@ from symgen.functions import FUNCTIONS, USUAL
 from symgen.machine import targets
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
-from symgen.options import Frames, ProgramOptions, TextOptions
+from symgen.options import Links, ProgramOptions, TextOptions
 from symgen.programs.making import INVERSE_ON_REQUEST_ABOVE, Progress, programs_and_refusals, refusal
 
 
@@ -42,8 +42,8 @@ def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = No
 
 
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
-             real: str | None = None, name: str | None = None, frame: Frames = None, payload: str | None = None,
-             trig: str = "libm", wrench: str | None = None, wrap: Iterable[str] = (),
+             real: str | None = None, name: str | None = None, frame: Links = None, payload: str | None = None,
+             trig: str = "libm", wrench: Links = None, wrap: Iterable[str] = (),
              target: str | None = None, checked: bool = False, evidence: bool = True,
              functions_only: bool = False, progress: Progress | None = None, jacobian_frame: str = USUAL.frame,
              jacobian_order: str = USUAL.order) -> dict[str, Any]:

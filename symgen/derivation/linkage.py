@@ -72,7 +72,7 @@ class Linkage:
 
     `links[i]`, `dofs[k]` (of entry k of v), `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in
     its base frame),
-    `loads[i]` (the run-time wrench on link i as (moment, force) at its origin in its axes, zeros elsewhere),
+    `loads[i]` (the run-time wrenches on link i summed, as (moment, force) at its origin in its axes, zeros elsewhere),
     `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1. `jacobian_frame` says how a Jacobian is stated
     (`symgen.functions.JACOBIAN_FRAMES`).
     """
@@ -80,7 +80,7 @@ class Linkage:
     jacobian_frame = "aligned"
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
-                 wrench: Frame | None = None) -> None:
+                 wrenches: Sequence[Frame] = ()) -> None:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
         self.inputs = home.inputs
         self.zero, self.one = home.zero, home.one
@@ -93,8 +93,12 @@ class Linkage:
         if payload is not None and payload.link >= 0:
             self.inertia[payload.link] = self.inertia[payload.link] + self._carried(payload, home.inputs["payload"])
         self.loads = [(self.zeros, self.zeros) for _ in model.links]
-        if wrench is not None and wrench.link >= 0:
-            self.loads[wrench.link] = self._exerted(wrench, home.inputs["wrench"])
+        for place, on in enumerate(wrenches):
+            if on.link >= 0:
+                n, f = self._exerted(on, home.inputs["wrench"][6 * place:6 * place + 6])
+                self.loads[on.link] = self.loads[on.link][0] + n, self.loads[on.link][1] + f
+        for i in dict.fromkeys(on.link for on in wrenches if on.link >= 0):
+            self.name("wrench", i, Vector([entry for part in self.loads[i] for entry in part]))
 
     def __len__(self) -> int:
         return len(self.links)
@@ -343,9 +347,7 @@ class Linkage:
         """A run-time wrench on a frame, (moment, force) in its axes at its origin, as seen from its link."""
         self.home.step(f"wrench on {frame.name}, in the axes of link {frame.link + 1}")
         n, f = Vector(wrench[:3]), Vector(wrench[3:])
-        n, f = wrench_outward(*self.mounted(frame), n, f)
-        self.name("wrench", frame.link, Vector([*n, *f]))
-        return n, f
+        return wrench_outward(*self.mounted(frame), n, f)
 
     def constant_rotation(self, rotation: Mat3) -> Rotation:
         """A constant rotation as its cheapest factors."""

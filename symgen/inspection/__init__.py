@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgen.description.loading import load
 from symgen.mechanism import Mechanism
-from symgen.options import Frames
+from symgen.options import Links
 
 if TYPE_CHECKING:
     from symgen.inspection.multiangle import MultiAngle
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | None = None, *, form: str = "closed",
-            at: Mapping[str, str | int | float | Fraction] | None = None, frame: Frames = None,
+            at: Mapping[str, str | int | float | Fraction] | None = None, frame: Links = None,
             symbols: str | Iterable[str] = "none") -> Any:
     """One quantity, SI units, as a SymPy expression, or a Matrix where it has more than one entry.
 

@@ -28,7 +28,7 @@ from symgen.inspection.request import frame as frame_named
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Block, Quantity
-from symgen.options import Frames, ProgramOptions
+from symgen.options import Links, ProgramOptions
 from symgen.programs.making import program
 
 FRAMES = "as declared (its named equations: turned so that z is the joint's axis)"
@@ -51,7 +51,7 @@ class Answer:
     symbols: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
 
-def answer(mechanism: Mechanism, choice: Choice, frame: Frames = None, keep: tuple[str, ...] = ()) -> Answer:
+def answer(mechanism: Mechanism, choice: Choice, frame: Links = None, keep: tuple[str, ...] = ()) -> Answer:
     """What a choice stands for. The kinds of numbers in `keep` stay symbols (see `parameters`)."""
     if isinstance(choice.found, Result):
         function = choice.found.function
@@ -92,7 +92,7 @@ SYMBOLS = (
 
 # -- results of functions -----------------------------------------------------------------------------------------------
 
-def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Program, frame: Frames = None) -> Answer:
+def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Program, frame: Links = None) -> Answer:
     """The entries of a function's result that are asked for."""
     words, shape, frames = choice.words, derived.outputs[result.place].shape, ProgramOptions(frame=frame).frames
     array = result.array.laid_out(shape)

@@ -24,7 +24,7 @@ from symgen.functions import FUNCTIONS, Array, Function
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import Frames, ProgramOptions
+from symgen.options import Links, ProgramOptions
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import frames, models
 from symgen.programs.making import refusal
@@ -148,7 +148,7 @@ def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iter
 
 
 def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "none", method: str | None = None,
-            frame: Frames = None) -> tuple[Program, tuple[Parameter, ...]]:
+            frame: Links = None) -> tuple[Program, tuple[Parameter, ...]]:
     """`symbolic` as the method writes it, before any pass."""
     what = FUNCTIONS[named(function)]
     method = chosen(mechanism, function) if method is None else method
@@ -167,7 +167,7 @@ def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "no
     return program, found
 
 
-def symbolic(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "all", frame: Frames = None,
+def symbolic(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "all", frame: Links = None,
              method: str | None = None) -> tuple[Program, tuple[Parameter, ...]]:
     """The Program of a function with the kinds in `keep` (see `kinds`) as its last argument, "parameters", and what they are.
 
@@ -187,6 +187,6 @@ def chosen(mechanism: Mechanism, function: str) -> str:
 def _named(what: Function, mechanism: Mechanism, results: Sequence[Sequence[Scalar]],
            frames: int) -> list[tuple[str, tuple[int, ...], Any]]:
     def shape(array: Array) -> tuple[int, ...]:
-        return array.of_frames(frames).sizes(mechanism.sizes._replace(NF=frames))
+        return array.of_each(frames).sizes(mechanism.sizes._replace(NF=frames))
 
     return [(array.name, shape(array), atoms) for array, atoms in zip(what.results, results, strict=True)]

@@ -19,7 +19,7 @@ from symgen.inspection.equations import needed
 from symgen.inspection.multiangle import DIGITS
 from symgen.ir import Numbers, Port, evaluate
 from symgen.mechanism import Mechanism
-from symgen.options import Frames, ProgramOptions
+from symgen.options import Links, ProgramOptions
 from symgen.poses import Angle
 from symgen.reference.states import draw_states
 
@@ -51,7 +51,7 @@ class Pattern:
     chosen: bool
 
 
-def pattern(mechanism: Mechanism, what: str, method: str | None = None, frame: Frames = None,
+def pattern(mechanism: Mechanism, what: str, method: str | None = None, frame: Links = None,
             at: Values | None = None) -> Pattern:
     """Of a quantity at a pose; inputs that `at` leaves out have drawn values, the same each time, within the joints' limits.
 

@@ -17,7 +17,7 @@ from symgen.inspection.printing import FORMATS, called, imports, listed, printed
 from symgen.inspection.request import counted, joint, refuse_several, several
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
-from symgen.options import Frames
+from symgen.options import Links
 
 FORMS = ("closed", "recursive", "multiangle")
 UNASKED = ("M", "c", "g")
@@ -65,7 +65,7 @@ class Reading:
 
 
 def read(mechanism: Mechanism, what: str, method: str | None = None, form: str | None = None, at: Values | None = None,
-         frame: Frames = None, keep: tuple[str, ...] = ()) -> Reading:
+         frame: Links = None, keep: tuple[str, ...] = ()) -> Reading:
     """The answer to a request; `form` None: closed up to CLOSED_UP_TO operations, and a note where it is not."""
     if form is not None:
         nearest(form, FORMS, "form")
@@ -127,7 +127,7 @@ def _shaped(found: Answer, entries: tuple[Any, ...]) -> Any:
 
 
 def render(mechanism: Mechanism, what: str, method: str | None = None, format: str = "text", form: str | None = None,
-           at: Values | None = None, frame: Frames = None, keep: tuple[str, ...] = (),
+           at: Values | None = None, frame: Links = None, keep: tuple[str, ...] = (),
            full: bool = False) -> tuple[str, tuple[str, ...]]:
     """(what `symgen inspect` prints, its notes). An entry of M, c or g is a multi-angle form unless asked otherwise."""
     nearest(format, FORMATS, "format")

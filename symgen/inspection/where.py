@@ -19,7 +19,7 @@ from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import Answer, answer, derived_layout, of_letter
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.options import Frames
+from symgen.options import Links
 from symgen.programs.deriving import models
 from symgen.programs.making import program
 
@@ -27,7 +27,7 @@ COUNTS = "these lines are the C's, whose names count links, rows and columns fro
 _STORE = re.compile(r"\s*(\w+\[\d+\]) = (.*);")
 
 
-def where(mechanism: Mechanism, what: str, method: str | None = None, frame: Frames = None) -> tuple[str, tuple[str, ...]]:
+def where(mechanism: Mechanism, what: str, method: str | None = None, frame: Links = None) -> tuple[str, tuple[str, ...]]:
     """(the lines with their file and numbers, notes); RequestError when the C has none of them."""
     choice = choose(mechanism, what, method)
     if isinstance(choice.found, Result):

@@ -116,7 +116,8 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
     if not machine.counter:
         counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
         raise RequestError(f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine")
-    drawn = draw_states(mechanism, states, SEED, **(options.at_run_time if options else {}))
+    options = options or ProgramOptions()
+    drawn = draw_states(mechanism, states, SEED, options.payload, options.wrench)
     own = Target(mechanism.name, mechanism.sizes, text)
 
     with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:

@@ -25,7 +25,7 @@ from symgen.machine.building import Build, depends, opened
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
 from symgen.names import nearest
-from symgen.options import PLAIN, Frames, ProgramOptions, TextOptions
+from symgen.options import PLAIN, Links, ProgramOptions, TextOptions
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -43,9 +43,9 @@ def compile(
     optimize: int = 2,
     native: bool = False,
     contract: bool = False,
-    frame: Frames = None,
+    frame: Links = None,
     payload: str | None = None,
-    wrench: str | None = None,
+    wrench: Links = None,
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
     trig: str = "libm",

@@ -17,7 +17,7 @@ from symgen.derivation.model import Model, reframe, regroup
 from symgen.derivation.scalars import Derivation, TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS, USUAL, Function
+from symgen.functions import FUNCTIONS, PAYLOAD, USUAL, WRENCH, Function
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
@@ -190,18 +190,20 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
     build = methods.derivation(method, function)
     model = _suited(mechanism, what, methods.find(method).regroups, where)
     with constants.precision():
-        loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
-        arguments = [*what.arguments, *loaded]
-        shapes = {a.name: a.sizes(mechanism.sizes) for a in arguments}
-        home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         meant = [model.frame(mechanism, name) for name in frames(mechanism, what, options)]
-        sizes, stated = mechanism.sizes._replace(NF=len(meant)), options.convention if what.follows else USUAL
+        loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
+        arguments = [*what.arguments, *(a.of_each(len(links)) for a, links in loaded.items())]
+        sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches))
+        shapes = {a.name: a.sizes(sizes) for a in arguments}
+        home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
+        stated = options.convention if what.follows else USUAL
         try:
-            links = {a.name: model.frame(mechanism, link) for a, link in loaded.items()}
-            linkage = Linkage(model, home, meant[0] if meant else None, **links)
+            at = {a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()}
+            carried = at[PAYLOAD][0] if PAYLOAD in at else None
+            linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()))
             linkage.jacobian_frame = stated.frame
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
-            laid = [result.of_frames(len(meant)) for result in what.results]
+            laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]
             found = home.freeze(function, method, named, shapes)
             return replace(found, quaternions=mechanism.quaternions, convention=stated)

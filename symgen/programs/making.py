@@ -21,7 +21,7 @@ from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import Frames, ProgramOptions, TextOptions
+from symgen.options import Links, ProgramOptions, TextOptions
 from symgen.programs import choosing, deriving
 from symgen.programs.deriving import felt, once
 from symgen.programs.plain import from_plain, to_plain
@@ -60,15 +60,15 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 
 
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
-            frame: Frames = None, payload: str | None = None, trig: str = "libm", wrench: str | None = None,
+            frame: Links = None, payload: str | None = None, trig: str = "libm", wrench: Links = None,
             jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order) -> Program:
     """One function of one robot as a Program.
 
     `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant, or several
-    in a list, of which the results are then stacked; `payload` and `wrench` name those that carry a load and feel an external
-    wrench, each one more argument (`symgen.functions`). J and J̇ v are stated in the axes of the base at the frame's origin, in
-    the frame's own axes there, or at the base's origin (`jacobian_frame` 'aligned', 'local', 'world'), with the angular or the
-    linear part first (`jacobian_order`).
+    in a list, of which the results are then stacked; `payload` names the link that carries a load, and `wrench` the one that
+    feels an external wrench, or several in a list: each is one more argument (`symgen.functions`). J and J̇ v are stated in the
+    axes of the base at the frame's origin, in the frame's own axes there, or at the base's origin (`jacobian_frame` 'aligned',
+    'local', 'world'), with the angular or the linear part first (`jacobian_order`).
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
@@ -79,8 +79,9 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
     """`program` of a mechanism, with all that changes it in one piece."""
-    for link in (*options.frames, *options.at_run_time.values()):
-        mechanism.frame(link)
+    for links in (options.frames, *options.at_run_time.values()):
+        for link in links:
+            mechanism.frame(link)
     found = _asked(mechanism, function, method, replace(felt(mechanism, function, options), real=options.real))
     if isinstance(found, str):
         raise OutOfReach(found)

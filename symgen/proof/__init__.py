@@ -81,7 +81,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
     """`prove` for given Programs. `sources` is their C where it is not the backend's, `name` the NAME in it."""
     if states < 1:
         raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")
-    ranges = declared_ranges(mechanism, acceleration)
+    ranges = declared_ranges(mechanism, acceleration, wrenches=len(options.wrenches) or 1)
     arithmetic = with_quaternions(arithmetic_of(options.real, text), mechanism)
     if trig_ulps is not None:
         arithmetic = replace(arithmetic, trig=trig_ulps)

@@ -44,7 +44,7 @@ def computed(program: Program) -> list[int]:
 
 
 def shapes(program: Program) -> list[tuple[Size, ...]]:
-    """The shape of every argument, then of every result, in NQ, NV, NB and NF where the table of functions has it so."""
+    """The shape of every argument, then of every result, in NQ, NV, NB, NF and NW where the table of functions has it so."""
     known = FUNCTIONS.get(program.function)
     named = {array.name: array for array in (*known.arguments, *known.results, *known.feels)} if known else {}
     return [named[port.name].laid_out(port.shape).shape if port.name in named else port.shape

@@ -37,10 +37,10 @@ def answers(reference: Reference, digits: int, function: str, arguments: Mapping
 
 
 def _sharper(reference: Reference, digits: int) -> Reference:
-    loaded = {"payload": reference.payload, "wrench": reference.wrench}
-    links = {what: None if frame is None else frame.name for what, frame in loaded.items()}
-    return Reference(reference.mechanism, arb(digits), frame=[frame.name for frame in reference.frames],
-                     convention=reference.convention, **links)
+    frame, wrench = ([one.name for one in links] for links in (reference.frames, reference.wrenches))
+    payload = None if reference.payload is None else reference.payload.name
+    return Reference(reference.mechanism, arb(digits), frame=frame, payload=payload, wrench=wrench,
+                     convention=reference.convention)
 
 
 def _knows(values: Array, digits: int) -> bool:

@@ -46,9 +46,7 @@ def interbody_forces(motion: Motion, q: Array, v: Array, a: Array, payload: Arra
         for i in motion.ways[part.body]:
             out[..., i, :3] += moment + cross(centre - placed[i].shift[0], force)
             out[..., i, 3:] += force
-    pushed = motion.outside(placed, wrench)
-    if pushed is not None:   # what the surroundings exert need not cross the joints
-        body, point, moment, force = pushed
+    for body, point, moment, force in motion.outside(placed, wrench):   # what these exert need not cross the joints
         for i in motion.ways[body]:
             out[..., i, :3] -= moment + cross(point - placed[i].shift[0], force)
             out[..., i, 3:] -= force

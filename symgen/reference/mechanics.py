@@ -47,8 +47,8 @@ class Reference(Motion):
     there for each frame, and everything else speaks of the first. `convention` says how `evaluate` states J and J̇ v.
     `payload` names the link that carries the run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy
     xz yy yz zz (kg·m², tensor entries, about the origin of the link's frame), all in the link's axes. `wrench` names the link
-    that the surroundings exert a wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; c
-    then includes −Jᵀ wrench.
+    that the surroundings exert a wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; or
+    several, with wrenches (..., NW, 6). c then includes −Jᵀ wrench of each.
     Raises RequestError for an unknown link or joint type.
     """
 
@@ -102,16 +102,15 @@ class Reference(Motion):
         return out - self._pushed(placed, wrench)
 
     def _pushed(self, placed: Sequence[Placement], wrench: Array | None) -> Array:
-        """Jᵀ wrench (..., NV): what the wrench, at its link, spares the joints."""
-        pushed = self.outside(placed, wrench)
-        if pushed is None:
-            return self.scalars.array([0] * self.mechanism.nv)
-        body, point, moment, force = pushed
-        angular, linear = self.columns(body, point, placed)
-        felt = times(transposed(angular), moment) + times(transposed(linear), force)
-        out = self.scalars.array(np.zeros((*felt.shape[:-1], self.mechanism.nv)))
-        out[..., self.supports[body]] = felt
-        return out
+        """Σ Jᵀ wrench (..., NV): what each wrench, at its link, spares the joints."""
+        total = self.scalars.array([0] * self.mechanism.nv)
+        for body, point, moment, force in self.outside(placed, wrench):
+            angular, linear = self.columns(body, point, placed)
+            felt = times(transposed(angular), moment) + times(transposed(linear), force)
+            out = self.scalars.array(np.zeros((*felt.shape[:-1], self.mechanism.nv)))
+            out[..., self.supports[body]] = felt
+            total = total + out
+        return total
 
     def bias_force(self, q: Array, v: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
         """c (..., NV) = C(q, v) v + g(q) − Jᵀ wrench: the force that leaves a = 0."""

@@ -57,16 +57,17 @@ def at_precision(method: Callable[Concatenate[_Motion, _P], _T]) -> Callable[Con
 class Motion:
     """The motion of `mechanism` over `scalars`, evaluated from its declaration.
 
-    `frame` (or several), `payload` and `wrench` name links, as `Reference` has them. Raises UnknownName for an unknown link.
+    `frame`, `payload` and `wrench` name links, as `Reference` has them. Raises UnknownName for an unknown link.
     """
 
     def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | Sequence[str] | None = None,
-                 payload: str | None = None, wrench: str | None = None, convention: Convention = USUAL) -> None:
+                 payload: str | None = None, wrench: str | Sequence[str] | None = None, convention: Convention = USUAL) -> None:
         self.mechanism, self.scalars, self.convention = mechanism, scalars, convention
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
-        self.frames = [mechanism.frame(one) for one in ([frame] if isinstance(frame, str) else frame or ())]
+        self.frames, self.wrenches = ([mechanism.frame(one) for one in ([links] if isinstance(links, str) else links or ())]
+                                      for links in (frame, wrench))
         self.frame = self.frames[0] if self.frames else None
-        self.payload, self.wrench = (None if link is None else mechanism.frame(link) for link in (payload, wrench))
+        self.payload = None if payload is None else mechanism.frame(payload)
         self.motions = [joint.motions for joint in mechanism.joints]
         with scalars.working():
             self.axes = [self._direction(joint.axis) for joint in mechanism.joints]
@@ -299,12 +300,19 @@ class Motion:
         return Placement(tuple(np.broadcast_to(r, (*q.shape[:-1], 3, 3)) for r in turns),
                          tuple(np.broadcast_to(p, (*q.shape[:-1], 3)) for p in shifts))
 
-    def outside(self, placed: Sequence[Placement], wrench: Array | None) -> tuple[int, Array, Array, Array] | None:
-        """The wrench on its body: (body, point, moment, force) in base axes; None where no joint carries it."""
-        if self.wrench is None or self.wrench.body == BASE:
-            return None
-        if wrench is None:
-            raise ArgumentError(f"this reference feels a wrench on '{self.wrench.name}'; pass its six numbers as `wrench`")
-        (turn, shift), at = self.pose(self.wrench.pose), placed[self.wrench.body]
-        moment, force = (times(at.turn[0] @ turn, part) for part in (wrench[..., :3], wrench[..., 3:]))
-        return self.wrench.body, at.shift[0] + times(at.turn[0], shift), moment, force
+    def outside(self, placed: Sequence[Placement], wrench: Array | None) -> list[tuple[int, Array, Array, Array]]:
+        """Every wrench that a joint carries, on its body: (body, point, moment, force) in base axes."""
+        carried = [(k, link) for k, link in enumerate(self.wrenches) if link.body != BASE]
+        if not carried:
+            return []
+        several = len(self.wrenches) > 1
+        if wrench is None or wrench.shape[-1 - several:] != ((len(self.wrenches), 6) if several else (6,)):
+            names = "', '".join(link.name for link in self.wrenches)
+            raise ArgumentError(f"this reference feels a wrench on '{names}'; pass six numbers of each as `wrench`")
+        found = []
+        for k, link in carried:
+            own = wrench[..., k, :] if several else wrench
+            (turn, shift), at = self.pose(link.pose), placed[link.body]
+            moment, force = (times(at.turn[0] @ turn, part) for part in (own[..., :3], own[..., 3:]))
+            found.append((link.body, at.shift[0] + times(at.turn[0], shift), moment, force))
+        return found

@@ -66,7 +66,7 @@ class Functions:
         return self._slopes(lambda q: {"J": self.jacobian(q)})["J"]
 
     def at_rest(self, *names: str) -> dict[str, Array]:
-        """Zeros for these arguments, and for a wrench if there is one. Only gravity is then left."""
+        """Zeros for these arguments, and for wrenches if there are any. Only gravity is then left."""
         return {name: 0 * self.states[name] for name in (*names, "wrench") if name in self.states}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, USUAL, Convention
 from symgen.mechanism import Mechanism
-from symgen.options import Frames
+from symgen.options import Links
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
@@ -30,11 +30,11 @@ class ExactAnswers:
     """Reference answers of `mechanism` at `count` seeded states, over balls.
 
     `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
-    `frame` (or several), `payload` or `wrench` (links' names).
+    `frame`, `payload` or `wrench` (links' names; of frames and wrenches there may be several).
     """
 
-    def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Frames = None,
-                 payload: str | None = None, wrench: str | None = None, convention: Convention = USUAL,
+    def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Links = None,
+                 payload: str | None = None, wrench: Links = None, convention: Convention = USUAL,
                  working: int | None = None) -> None:
         self.mechanism, self.count, self.seed = mechanism, count, seed
         self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench}

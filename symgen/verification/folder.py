@@ -12,7 +12,7 @@ from symgen.errors import ArgumentError, DescriptionError, SymgenError
 from symgen.functions import FUNCTIONS, USUAL
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
-from symgen.options import Frames, ProgramOptions, TextOptions
+from symgen.options import Links, ProgramOptions, TextOptions
 
 LARGEST_FILE = 50_000_000
 """Bytes of a file that is read at all."""
@@ -45,7 +45,7 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         name, made, chosen = str(manifest["robot"]), _table(manifest["functions"]), _table(manifest["options"])
         stated = [_word(chosen.get(key)) or usual for key, usual in zip(("jacobian_frame", "jacobian_order"), USUAL, strict=True)]
         options = ProgramOptions(str(manifest["real"]), frame=_words(chosen.get("frame")), payload=_word(chosen.get("payload")),
-                                 wrench=_word(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1])
+                                 wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1])
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")))
         methods = {nearest(function, FUNCTIONS, "function"): str(entry["method"]) for function, entry in made.items()}
@@ -77,7 +77,7 @@ def _word(value: object) -> str | None:
     raise TypeError
 
 
-def _words(value: object) -> Frames:
+def _words(value: object) -> Links:
     """One name, or a list of several."""
     return [str(_word(name)) for name in value] if isinstance(value, list) and None not in value else _word(value)
 

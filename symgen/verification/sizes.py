@@ -22,7 +22,7 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.joints import Sliding, Turning
-from symgen.mechanism import BASE, Mechanism
+from symgen.mechanism import BASE, Frame, Mechanism
 from symgen.reference.precision import Array
 from symgen.verification import log_sizes, step_sizes
 from symgen.verification.exact import ExactAnswers
@@ -61,10 +61,11 @@ class Sizes:
             self.parts.append(Resisting(support, turns, turns * arms + slides, part.mass, inertia))
 
     def exerted(self) -> Iterator[tuple[int, Array, Array]]:
-        """(body, moment, force) of every body that the wrench is carried by, (count,) each: about its joint, and as it is."""
-        on = self.truth.rough.wrench
-        if on is not None and on.body != BASE:
-            at, wrench = self.placed[on.body], self.truth.floats["wrench"]
+        """(body, moment, force) of every body that carries a wrench, (count,) each: about its joint, and as it is. What several
+        wrenches exert on a body comes as often.
+        """
+        for on, wrench in self._wrenches():
+            at = self.placed[on.body]
             point = at.shift[0] + at.turn[0] @ self.truth.rough.pose(on.pose)[1]
             moment, force = np.linalg.norm(wrench[:, :3], axis=-1), np.linalg.norm(wrench[:, 3:], axis=-1)
             arm = np.zeros(self.truth.count)
@@ -72,13 +73,20 @@ class Sizes:
                 arm = np.maximum(arm, np.linalg.norm(point - self.placed[body].shift[0], axis=-1))
                 yield body, moment + force * arm, force
 
+    def _wrenches(self) -> list[tuple[Frame, Array]]:
+        """Every wrench that a joint carries, (count, 6), and its frame."""
+        if not (links := self.truth.rough.wrenches):
+            return []
+        each = self.truth.floats["wrench"].reshape(self.truth.count, len(links), 6)
+        return [(on, each[:, k]) for k, on in enumerate(links) if on.body != BASE]
+
     def pushed(self) -> Array:
-        """Size of Jᵀ wrench (count, NV): its moment, and its force at the distance from the joint."""
+        """Size of Σ Jᵀ wrench (count, NV): each one's moment, and its force at the distance from the joint."""
         total = np.zeros(self.truth.floats["v"].shape)
         for body, moment, force in self.exerted():
             for k in range(self.truth.mechanism.nv)[self.truth.mechanism.v_slices[body]]:
                 turning, sliding = self.rates[k]
-                total[:, k] = turning * moment + sliding * force
+                total[:, k] += turning * moment + sliding * force
         return total
 
     def forces(self, v: Array, a: Array, wrench: bool = True) -> Array:
@@ -90,8 +98,9 @@ class Sizes:
 
     def wrenches(self, v: Array, a: Array) -> Array:
         """Size of the wrenches across the joints at (q, v, a) (count, NB): of a moment or a force, whichever is larger."""
-        outside, mechanism = self.truth.floats.get("wrench"), self.truth.mechanism
-        total = np.zeros((self.truth.count, len(mechanism.bodies))) + (0 if outside is None else largest(outside)[:, None])
+        total = np.zeros((self.truth.count, len(self.truth.mechanism.bodies)))
+        for _, wrench in self._wrenches():
+            total += largest(wrench)[:, None]
         for body, moment, force in self.exerted():
             total[:, body] += np.maximum(moment, force)
         loads = zip(self.truth.rough.parts(self.truth.load), self.arms, self._resistance(v, a), strict=True)

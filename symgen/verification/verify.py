@@ -25,7 +25,7 @@ from symgen.errors import ArgumentError, BuildError
 from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.options import PLAIN, Frames, ProgramOptions, TextOptions
+from symgen.options import PLAIN, Links, ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.algebra import check_algebra
@@ -48,9 +48,9 @@ def verify(
     states: int = 16,
     *,
     real: str = "double",
-    frame: Frames = None,
+    frame: Links = None,
     payload: str | None = None,
-    wrench: str | None = None,
+    wrench: Links = None,
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
     trig: str = "libm",

@@ -149,10 +149,11 @@ class Recursion:
     """The mechanism at one state: arguments of a function by name, flat. Inside a context of as many digits as are wanted."""
 
     def __init__(self, mechanism: Mechanism, state: State, frame: str | None = None, payload: str | None = None,
-                 wrench: str | None = None) -> None:
+                 wrench: str | Sequence[str] | None = None) -> None:
         self.mechanism = mechanism
         self.state = {name: vector(list(np.ravel(np.asarray(x, dtype=object)))) for name, x in state.items()}
-        self.links = {"frame": frame, "payload": payload, "wrench": wrench}
+        self.links = {"frame": frame, "payload": payload}
+        self.pushing = [mechanism.frame(link) for link in ([wrench] if isinstance(wrench, str) else wrench or ())]
         self.n = mechanism.nv
         self.axes = [unit(vector(joint.axis)) for joint in mechanism.joints]
         self.poses = [placed(joint.pose) for joint in mechanism.joints]
@@ -243,9 +244,8 @@ class Recursion:
         return moved
 
     def inward(self, moved: Sequence[Moved], pushed: bool) -> list[tuple[Vector, Vector]]:
-        """(moment, force) on every body from its parent, at its origin in its axes; `pushed`: with the wrench from outside."""
+        """(moment, force) on every body from its parent, at its origin in its axes; `pushed`: with the wrenches from outside."""
         borne = [(vector((0, 0, 0)), vector((0, 0, 0))) for _ in moved]
-        on = self.links["wrench"]
         for i in reversed(range(len(moved))):
             here, (moment, force) = moved[i], borne[i]
             for one in self.matter[i]:
@@ -253,9 +253,11 @@ class Recursion:
                 F = scaled(one.mass, plus(here.pull, cross(here.spinning, c), cross(here.spin, cross(here.spin, c))))
                 N = plus(out(one.moments, here.spinning), cross(here.spin, out(one.moments, here.spin)))
                 moment, force = plus(moment, N, cross(c, F)), plus(force, F)
-            if pushed and on is not None and self.mechanism.frame(on).body == i:
-                R, p = placed(self.mechanism.frame(on).pose)
-                n, f = out(R, self.state["wrench"][:3]), out(R, self.state["wrench"][3:])
+            for k, on in enumerate(self.pushing):
+                if not pushed or on.body != i:
+                    continue
+                (R, p), own = placed(on.pose), self.state["wrench"][6 * k:]
+                n, f = out(R, own[:3]), out(R, own[3:6])
                 moment, force = plus(moment, scaled(ball(-1), plus(n, cross(p, f)))), plus(force, scaled(ball(-1), f))
             borne[i] = moment, force
             parent = self.mechanism.joints[i].parent
@@ -455,7 +457,7 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
 
 
 def answers(mechanism: Mechanism, function: str, states: Mapping[str, Array], digits: int, shapes: Mapping[str, tuple[int, ...]],
-            **links: str | None) -> dict[str, Array]:
+            **links: str | Sequence[str] | None) -> dict[str, Array]:
     """Results by name, (count, …) balls each, of states (count, …) by argument name; `shapes` are those of the results."""
     count = len(states["q"])
     found: dict[str, list[Any]] = {name: [] for name in shapes}

@@ -143,6 +143,8 @@ def options(random: Random, made: Mechanism) -> tuple[ProgramOptions, TextOption
 
     frames = random.sample(links, 1 if random.random() < 0.7 else 2)
     asked = {"real": random.choice([*REALS]), "frame": frames, "payload": link(0.35), "wrench": link(0.35)}
+    if asked["wrench"] is not None and random.random() < 0.5:
+        asked["wrench"] = random.sample(links, random.randint(1, min(3, len(links))))
     stated = {"jacobian_frame": random.choice([*JACOBIAN_FRAMES]), "jacobian_order": random.choice(JACOBIAN_ORDERS)}
     return (ProgramOptions(**asked, **(stated if random.random() < 0.3 else {})),   # type: ignore[arg-type]
             TextOptions(random.choice(TRIG), checked=random.random() < 0.4))

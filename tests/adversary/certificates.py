@@ -24,7 +24,7 @@ from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.certificate.boxes import boxes
 from symgen.certificate.divisors import Floor, arithmetic_of, floors, with_quaternions
-from symgen.certificate.ranges import declared_ranges
+from symgen.certificate.ranges import Ranges, declared_ranges
 from symgen.certificate.recognition import Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.description.loading import load
@@ -73,14 +73,17 @@ class Case:
     text: TextOptions
 
     @cached_property
+    def ranges(self) -> Ranges:
+        return declared_ranges(self.mechanism, wrenches=len(self.options.wrenches) or 1)
+
+    @cached_property
     def floors(self) -> list[Floor]:
         return floors(self.mechanism, self.program, self.options, self.text)
 
     @cached_property
     def enclosed(self) -> dict[int, Rounded]:
         """Every row over the whole box."""
-        ranges = declared_ranges(self.mechanism)
-        return propagate(self.program, boxes(self.program, ranges, 64), self.arithmetic)
+        return propagate(self.program, boxes(self.program, self.ranges, 64), self.arithmetic)
 
     @property
     def arithmetic(self) -> Arithmetic:
@@ -90,7 +93,7 @@ class Case:
     def multipliers(self) -> dict[int, Fraction]:
         known = {floor.row: floor.floor for floor in self.floors if floor.floor is not None}
         recognised = Recognition(self.mechanism, self.program, self.options)
-        return multiplier_sizes(recognised, declared_ranges(self.mechanism).of, known, self.options.payload)
+        return multiplier_sizes(recognised, self.ranges.of, known, self.options.payload)
 
     @cached_property
     def run(self) -> Runner:
@@ -106,7 +109,7 @@ class Case:
     def box(self) -> dict[str, tuple[Array, Array]]:
         """The ends of every argument, numbers of the real type that lie within."""
         real, found = np.dtype(REALS[self.program.real].numpy).type, {}
-        for name, elements in declared_ranges(self.mechanism).for_program(self.program).items():
+        for name, elements in self.ranges.for_program(self.program).items():
             low = [_inside(real, Fraction(one[0]), np.inf) for one in elements]
             high = [_inside(real, Fraction(one[1]), -np.inf) for one in elements]
             found[name] = np.array(low), np.array(high)
@@ -291,7 +294,7 @@ def _error(case: Case, row: int) -> Claim:
 
 def _round_off(case: Case, port: Port, element: int) -> Claim:
     """Of the compiled C, with the bound of `symgen prove`: over the ranges, or at each state; an infinite one claims nothing."""
-    row, arithmetic, ranges = port.rows[element], case.arithmetic, declared_ranges(case.mechanism)
+    row, arithmetic, ranges = port.rows[element], case.arithmetic, case.ranges
     over = bounded(case.program, ranges, case.states(np.full((1, case.size), 0.5)), arithmetic)
 
     def bound(states: States) -> Array:

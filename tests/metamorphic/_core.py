@@ -28,11 +28,11 @@ Pairs = Mapping[str, tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Links:
-    """The links that are meant: the frame, and those that carry a load and feel a wrench at run time."""
+    """The links that are meant: the frame (or several), and those that carry a load and feel wrenches at run time."""
 
-    frame: str
+    frame: str | tuple[str, ...]
     payload: str | None = None
-    wrench: str | None = None
+    wrench: str | tuple[str, ...] | None = None
 
     @property
     def options(self) -> ProgramOptions:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.mechanism import BASE, Body, Frame, Joint, Part
+from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, ZERO3, Shift, compose
 from tests.metamorphic._core import Asked, Case, Judged, Links, Pairs, Setting, States, negated, times, with_
 
@@ -36,23 +36,21 @@ def _alike(mechanism: Any, links: Links) -> Case:
 
 
 def wrench_by_jacobian(setting: Setting) -> Case | None:
-    """A wrench on a link is Jᵀ of it at the joints, and what it exerts does not cross them. None without a wrench."""
+    """A wrench on a link is Jᵀ of it at the joints, and what it exerts does not cross them; of several, the sum. None without."""
     old, links = setting.mechanism, setting.links
-    if links.wrench is None or old.frame(links.wrench).body == BASE:
+    paths = [_carriers(old, name) for name in links.options.wrenches]
+    if not any(paths):
         return None
-    carries = old.frame(links.wrench).body
-    path = []
-    while carries != BASE:
-        path.append(carries)
-        carries = old.joints[carries].parent
-    # The frame of the Jacobian is the link that feels the wrench, and the tip is that too, on both sides.
+    # The frames of the Jacobian are the links that feel wrenches, and the tip is the first of them, on both sides.
     both = replace(links, frame=links.wrench, wrench=None)
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         with here.scalars.working():
-            turn = there("forward_kinematics", states)["R"]
-            moment, force = (times(turn, part) for part in (states["wrench"][..., :3], states["wrench"][..., 3:]))
-            felt = times(np.swapaxes(there("jacobian", states)["J"], -1, -2), np.concatenate([moment, force], axis=-1))
+            wrench, turn, J = states["wrench"], there("forward_kinematics", states)["R"], there("jacobian", states)["J"]
+            if len(paths) == 1:
+                wrench, turn, J = wrench[..., None, :], turn[..., None, :, :], J[..., None, :, :]
+            moment, force = (times(turn, part) for part in (wrench[..., :3], wrench[..., 3:]))
+            felt = times(np.swapaxes(J, -1, -2), np.concatenate([moment, force], axis=-1)).sum(axis=-2)
             if function in ("inverse_dynamics", "bias_force", "mass_matrix_and_bias"):
                 found = there(function, states)
                 return {name: (values, found[name] - felt if name in ("tau", "c") else found[name])
@@ -65,12 +63,22 @@ def wrench_by_jacobian(setting: Setting) -> Case | None:
             if function == "forward_dynamics":
                 return {"a": (wanted["a"], found["a"])}
             across = np.array(found["F"])
-            across[..., path, 3:] -= force[..., None, :]
-            off = [i for i in range(len(old.joints)) if i not in path]
+            for k, path in enumerate(paths):
+                across[..., path, 3:] -= force[..., k, None, :]
+            off = [i for i in range(len(old.joints)) if not any(i in path for path in paths)]
             pairs = {"a": (wanted["a"], found["a"]), "F": (wanted["F"][..., 3:], across[..., 3:])}
             return pairs | ({"F off the path": (wanted["F"][..., off, :], across[..., off, :])} if off else {})
 
     return Judged(old, both, judge)
+
+
+def _carriers(mechanism: Mechanism, link: str) -> list[int]:
+    """The bodies between a link and the base, its own first; none for a link of the base."""
+    body, path = mechanism.frame(link).body, []
+    while body != BASE:
+        path.append(body)
+        body = mechanism.joints[body].parent
+    return path
 
 
 def weight_turned_round(setting: Setting) -> Case:

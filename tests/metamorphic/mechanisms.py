@@ -35,9 +35,12 @@ def anything(seed: int) -> tuple[Mechanism, Links]:
 
 
 def some_links(mechanism: Mechanism, random: Random) -> Links:
-    """The frame is any, and so are the links that carry a load and feel a wrench, where there are any."""
+    """The frame is any, and so are the links that carry a load and feel wrenches, where there are any."""
     names = [frame.name for frame in mechanism.frames]
-    return Links(random.choice(names), *(random.choice(names) if random.random() < 0.4 else None for _ in range(2)))
+    found = Links(random.choice(names), *(random.choice(names) if random.random() < 0.4 else None for _ in range(2)))
+    if found.wrench is None or random.random() < 0.5:
+        return found
+    return replace(found, wrench=tuple(random.sample(names, random.randint(1, min(3, len(names))))))
 
 
 def _fraction(random: Random, low: float, high: float) -> Fraction:

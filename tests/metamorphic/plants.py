@@ -253,9 +253,22 @@ def wrench_in_the_base(patch: Patch) -> None:
 
     def outside(self: motion.Motion, placed: object, wrench: object) -> object:
         found = was(self, placed, wrench)
-        return found if found is None else (*found[:2], wrench[..., :3], wrench[..., 3:])
+        return [(body, point, wrench[..., k, :3], wrench[..., k, 3:]) for k, (body, point, _, _) in enumerate(found)]
 
     patch.setattr(motion.Motion, "outside", outside)
+
+
+def wrenches_confused(patch: Patch) -> None:
+    """The first link feels the second one's wrench, and the other way about."""
+    was = motion.Motion.outside
+    patch.setattr(motion.Motion, "outside", lambda self, placed, wrench: was(
+        self, placed, None if wrench is None else wrench[..., ::-1, :]))
+
+
+def last_wrench_alone(patch: Patch) -> None:
+    """Of several wrenches one is felt."""
+    was = motion.Motion.outside
+    patch.setattr(motion.Motion, "outside", lambda self, placed, wrench: was(self, placed, wrench)[-1:])
 
 
 def moments_about_the_origin(patch: Patch) -> None:
@@ -360,6 +373,8 @@ PLANTS: tuple[tuple[Plant, str, str, str], ...] = (
     (half_an_acceleration, "tree", "slopes_followed", "link_accelerations"),
     (payload_about_its_centre, "tree", "payload_declared", "mass_matrix"),
     (wrench_in_the_base, "tree", "wrench_by_jacobian", "bias_force"),
+    (wrenches_confused, "tree", "wrench_by_jacobian", "forward_dynamics"),
+    (last_wrench_alone, "tree", "wrench_by_jacobian", "interbody_forces"),
     (moments_about_the_origin, "tree", "everything_at_once", "interbody_forces"),
     (momentum_about_the_origin, "tree", "base_moved", "centroidal_momentum"),
     (centre_without_the_load, "tree", "payload_declared", "center_of_mass"),
