@@ -157,9 +157,11 @@ class _Limb:
 # -- what may be changed ---------------------------------------------------------------------------------------------------
 
 def _moves(plain: Model, found: Layout, links: tuple[int, ...], alike: list[tuple[int, ...]]) -> Iterator[Layout]:
-    """The layouts that differ in the axes of these links, or in where they start, in one of the two."""
-    groups = members(plain)
-    first = links[0]
+    """The layouts that differ in the axes of these links, or in where they start, in one of the two. A joint without an axis
+    has its motion in the axes of its own link."""
+    groups, first = members(plain), links[0]
+    if not plain.links[first].directed:
+        return
     same = [i for i, member in enumerate(groups) if member.group == groups[first].group and i != first]
     for chosen in (None, GROUND, *same):
         axes = {i: _corresponding(chosen, [j for j, m in enumerate(groups) if m.group == groups[i].group], alike) for i in links}

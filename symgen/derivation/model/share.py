@@ -50,7 +50,10 @@ def members(model: Model) -> list[Member]:
 
 
 def share(model: Model, axes: Mapping[int, int]) -> Model:
-    """The same mechanism, with link i of `axes` written in the axes of link `axes[i]` of its group, or of GROUND."""
+    """The same mechanism, with link i of `axes` written in the axes of link `axes[i]` of its group, or of GROUND.
+
+    Joint i must have an axis.
+    """
     own = members(model)
     links = list(model.links)
     for i, chosen in axes.items():
