@@ -225,7 +225,7 @@ def test_better_ways_are_told_by_bounds_that_hold() -> None:
     """The first-order bound of every row of a mass matrix is above the error that a double makes there."""
     made = program("ur5", "mass_matrix")
     whole = made.with_rows(made.rows, [Port("y", (len(made.rows),), tuple(range(len(made.rows))))])
-    for shift, errors in zip(_round_offs.STATES, _round_offs.round_offs(made), strict=True):
+    for shift, errors in zip(_round_offs.STATES, _round_offs.round_offs(made, range(len(made.rows))), strict=True):
         given = dict(zip([p.name for p in made.inputs], _round_offs._arguments(made, shift), strict=True))
         numbers = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
         rounded = evaluate(whole, given, numbers)["y"]

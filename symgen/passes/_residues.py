@@ -55,10 +55,12 @@ class _Point:
         for i, (op, args, value, _, _) in enumerate(program.rows):
             if op == "mul":
                 put(values[args[0]] * values[args[1]] % p)
-            elif op == "add":
-                put((values[args[0]] + values[args[1]]) % p)
-            elif op == "sub":
-                put((values[args[0]] - values[args[1]]) % p)
+            elif op == "add" or op == "sub":
+                a, b = values[args[0]], values[args[1]]
+                b = b if op == "add" else p - b
+                put((a + b) % p)
+                if i in angles:
+                    self._know(values[i], a, b)
             elif op == "const":
                 put(value.numerator * self._inverse(value.denominator) % p)
             elif op == "input":
@@ -73,8 +75,6 @@ class _Point:
                 put(turn(values[args[0]])[1])
             else:
                 put(self._drawn_for(op, *[values[a] for a in args]))
-            if i in angles and op in ("add", "sub"):
-                self._know(values[i], values[args[0]], values[args[1]] if op == "add" else p - values[args[1]])
         return values
 
     def _inverse(self, number: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import count
 
@@ -15,15 +16,22 @@ difference such as 1 − s² cancels."""
 NEAR = 0.04
 
 Errors = list[float]
-"""Of every row, in units of the round-off; not finite where a double does not hold it."""
+"""Of every row, in units of the round-off; not finite where a double does not hold it, or nobody asks."""
 
 
-def round_offs(program: Program) -> list[Errors]:
-    """The bound of every row at each of the STATES that tells something."""
+def round_offs(program: Program, asked: Iterable[int]) -> list[Errors]:
+    """The bounds of the rows that are `asked` for, and of what they are made of, at each of the STATES that tells something."""
+    needed = [False] * len(program.rows)
+    for row in asked:
+        needed[row] = True
+    for i in reversed(range(len(needed))):
+        if needed[i]:
+            for a in program.rows[i][1]:
+                needed[a] = True
     found = []
     for state in STATES:
         with suppress(ArithmeticError, ValueError):   # a division by zero, say
-            found.append(_errors(program, _arguments(program, state)))
+            found.append(_errors(program, _arguments(program, state), needed))
     return found
 
 
@@ -41,10 +49,14 @@ def _arguments(program: Program, shift: float | None) -> list[list[float]]:
     return values
 
 
-def _errors(program: Program, arguments: list[list[float]]) -> Errors:
+def _errors(program: Program, arguments: list[list[float]], needed: list[bool]) -> Errors:
     values: list[float] = []
     errors: Errors = []
-    for op, args, value, _, _ in program.rows:
+    for i, (op, args, value, _, _) in enumerate(program.rows):
+        if not needed[i]:
+            values.append(math.nan)
+            errors.append(math.nan)
+            continue
         if op == "mul":
             a, b = args
             x = values[a] * values[b]

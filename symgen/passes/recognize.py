@@ -9,6 +9,8 @@ holds only for the numbers behind them is not recognized.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from symgen.errors import ProgramError
 from symgen.ir import Port, Program, Row
 from symgen.passes._quantities import Quantities
@@ -39,7 +41,7 @@ def recognize(program: Program) -> Program:
     if not quantities.repeated:
         return program
     chosen: dict[int, int] = {}
-    errors = round_offs(program) if quantities.ways else []
+    errors = round_offs(program, chain.from_iterable(quantities.ways.values())) if quantities.ways else []
     while quantities.ways:
         ways = Ways(quantities, [quantities.of[r] for port in program.outputs for r in port.rows], errors)
         chosen = ways.chosen
