@@ -172,6 +172,12 @@ def test_an_error_between_parts_is_found(planted: str) -> None:
     assert compare(forward_dynamics(), TEXT.replace(old, new)) != []
 
 
+def test_an_array_that_is_too_short_is_found() -> None:
+    """By the reader itself: the answers are the same while what stands behind the array is nothing of anybody's."""
+    found = compare(forward_dynamics(), TEXT.replace("work[5]", "work[4]"))
+    assert [sentence for sentence in found if "work[4] is beyond the 4 numbers of that array" in sentence] == found != []
+
+
 def test_a_result_stored_before_an_argument_is_read_is_found() -> None:
     text = c99.source(mass_matrix(), ARM, part=3)
     early, late = "    M[0] = M_1_1;\n", "    const double c_2 = cos(q[1]);\n"
