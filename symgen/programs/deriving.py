@@ -22,8 +22,10 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 
-ROW_BUDGET = 50_000
-"""Most rows of a Program. A C compiler takes a minute and more beyond. A derivation may have four times as many."""
+ROW_BUDGET = 100_000
+"""Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
+four times as many, which is a gigabyte of memory.
+"""
 
 
 def models(mechanism: Mechanism) -> tuple[Model, Model]:
