@@ -64,7 +64,8 @@ def errors(text: str) -> list[Error]:
     found = []
     locals_ = [(match.end(), match[1]) for match in _LOCAL.finditer(text)]
     for statement in _STATEMENT.finditer(text):
-        before = [name for at, name in locals_ if at < statement.start()]
+        begun = text.rfind("\n{\n", 0, statement.start())   # of this function, or of this part of it
+        before = [name for at, name in locals_ if begun < at < statement.start()]
         for token in _TOKEN.finditer(text, statement.start(1), statement.end(1)):
             for new in _others(text, token, before):
                 found.append(Error(text.count("\n", 0, token.start()) + 1, token.start(), token.end(), new))

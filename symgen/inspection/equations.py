@@ -122,7 +122,8 @@ def _angle(angle: Angle) -> Any:
 
 def _is_angle(value: Any) -> bool:
     """Whether it is a rational and a rational times π, as sums of given angles are: their sines and cosines may be exact."""
-    return bool(value.is_number and value.has(sp.pi) and not value.has(sp.Float) and (value - value.coeff(sp.pi) * sp.pi).is_Rational)
+    exactly = value.is_number and value.has(sp.pi) and not value.has(sp.Float)
+    return bool(exactly and (value - value.coeff(sp.pi) * sp.pi).is_Rational)
 
 
 def _settled(value: Any) -> Any:

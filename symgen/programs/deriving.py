@@ -24,8 +24,11 @@ from symgen.options import ProgramOptions
 from symgen.programs.layout import PLAIN, Layout, layout
 
 CLOSE = 1.05
-ROW_BUDGET = 50_000
-"""Most rows of a Program. A C compiler takes a minute and more beyond. A derivation may have four times as many."""
+"""Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
+ROW_BUDGET = 100_000
+"""Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
+four times as many, which is a gigabyte of memory.
+"""
 
 
 def models(mechanism: Mechanism) -> tuple[Model, Model]:
