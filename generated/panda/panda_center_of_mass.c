@@ -32,15 +32,16 @@ void panda_center_of_mass(const double q[panda_NQ], double com[3])
     const double t1 = q[6] + 0.6689225306301614;
     const double c_7 = cos(t1);
     const double s_7 = sin(t1);
+    const double h_7_1 = 0.00019501738897146427*c_7;
+    const double h_7_2 = 0.00019501738897146427*s_7;
 
     /* link 6 (panda_link6): composite mass and first moment, SA (15a), (15c) */
-    const double h_6_3 = 0.00019501738897146427*s_7;
-    const double h_6_1 = 0.013782293034854322 + (0.00019501738897146427*c_7);
+    const double h_6_1 = 0.013782293034854322 + h_7_1;
 
     /* link 5 (panda_link5): composite mass and first moment, SA (15a), (15c) */
     const double h_5_3 = (s_6*h_6_1) - (0.010331907130974836*c_6);
     const double h_5_1 = (c_6*h_6_1) + (0.010331907130974836*s_6) - 0.0008710984159439482;
-    const double h_5_2 = 0.004034603427496586 - h_6_3;
+    const double h_5_2 = 0.004034603427496586 - h_7_2;
 
     /* link 4 (panda_link4): composite mass and first moment, SA (15a), (15c) */
     const double neg_h_4_3 = (s_5*h_5_1) + (c_5*h_5_2);

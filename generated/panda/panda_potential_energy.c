@@ -30,15 +30,16 @@ void panda_potential_energy(const double q[panda_NQ], double U[1])
     const double t1 = q[6] + 0.6689225306301614;
     const double c_7 = cos(t1);
     const double s_7 = sin(t1);
+    const double h_7_1 = 0.0032806082595733164*c_7;
+    const double h_7_2 = 0.0032806082595733164*s_7;
 
     /* link 6 (panda_link6): composite mass and first moment, SA (15a), (15c) */
-    const double h_6_3 = 0.0032806082595733164*s_7;
-    const double h_6_1 = 0.231847552695 + (0.0032806082595733164*c_7);
+    const double h_6_1 = 0.231847552695 + h_7_1;
 
     /* link 5 (panda_link5): composite mass and first moment, SA (15a), (15c) */
     const double h_5_3 = (s_6*h_6_1) - (0.173804705569*c_6);
     const double h_5_1 = (c_6*h_6_1) + (0.173804705569*s_6) - 0.014653732538;
-    const double h_5_2 = 0.067870631425 - h_6_3;
+    const double h_5_2 = 0.067870631425 - h_7_2;
 
     /* link 4 (panda_link4): composite mass and first moment, SA (15a), (15c) */
     const double neg_h_4_3 = (s_5*h_5_1) + (c_5*h_5_2);

@@ -45,7 +45,7 @@ void scara_mass_matrix_and_bias(const double q[scara_NQ], const double v[scara_N
     /* link 2 (link2): row of the mass matrix, SA (16) */
     const double M_2_1 = 0.3151875 + (0.325*t1);
 
-    /* link 4 (link4): row of the mass matrix, SA (16) */
+    /* link 1 (link1): bias of the composite body, and what its joint changes */
     const double out_c_0 = -neg_c_1;
 
     M[0] = M_1_1;
