@@ -68,8 +68,10 @@ void scara_centroidal_momentum_matrix(const double q[scara_NQ], double A_G[6*sca
     const double out_A_G_0_2 = (R_2_11*t7) + (neg_R_2_12*t8);
     const double out_A_G_1_2 = (neg_R_2_12*t7) - (R_2_11*t8);
 
-    /* link 4 (link4): columns of the momentum matrix, SA (16) */
+    /* link 1 (link1): columns of the momentum matrix, SA (16) */
     const double out_A_G_3_0 = -((c_1*h_1_2) + (s_1*h_1_1));
+
+    /* link 2 (link2): columns of the momentum matrix, SA (16) */
     const double out_A_G_3_1 = -(1.375*neg_R_2_12);
 
     A_G[0] = out_A_G_0_0;

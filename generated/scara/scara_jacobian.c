@@ -34,9 +34,9 @@ void scara_jacobian(const double q[scara_NQ], double J[6*scara_NV])
     /* link 2 (link2): column of the Jacobian, RK (3.13) */
     const double l_1_1 = (0.325*c_1) + l_2_1;
     const double l_1_2 = (0.325*s_1) + l_2_2;
-
-    /* link 1 (link1): column of the Jacobian, RK (3.13) */
     const double out_J_3_0 = -l_1_2;
+
+    /* link 3 (link3): pose in the base */
     const double out_J_3_1 = -l_2_2;
 
     J[0] = 0.0;

@@ -39,10 +39,14 @@ void scara_link_poses(const double q[scara_NQ], double R_links[scara_NB*3*3], do
     const double out_p_links_2_1 = out_p_links_1_1 + (0.275*neg_R_2_12);
     const double out_p_links_2_2 = 0.387 - q[2];
 
-    /* link 4 (link4): declared frame in the base */
+    /* joint angles: sines and cosines */
     const double out_R_links_1 = -s_1;
+
+    /* link 2 (link2): pose in the base */
     const double out_R_links_10 = -neg_R_2_12;
     const double out_R_links_22 = -R_2_11;
+
+    /* link 4 (link4): pose in the base */
     const double out_R_links_31 = -R_4_11;
 
     R_links[0] = c_1;
