@@ -23,7 +23,9 @@ from symgen.poses import Z_AXIS
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
+from symgen.verification.floating import check_floating
 from symgen.verification.text import check_text
+from symgen.verification.truth import Truth
 from tests.robots_for_tests import random_mechanism
 
 SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nv > 1)
@@ -124,6 +126,28 @@ def test_a_determinant_that_is_nothing_in_float_is_refused_or_not_judged() -> No
     (check,) = report.of("floating")
     assert (check.verdict, check.lost) == ("not judged", True)
     assert check.unjudged == "det is below the smallest number that a float holds with all its digits"
+
+
+def heavy(made: Mechanism) -> Mechanism:
+    """The same with links of some hundred thousand tons."""
+    return replace(made, bodies=tuple(replace(body, parts=tuple(
+        replace(part, mass=part.mass * 10**8, moments=tuple(x * 10**8 for x in part.moments)) for part in body.parts))
+        for body in made.bodies))
+
+
+def test_a_determinant_that_is_too_large_for_float_is_not_judged() -> None:
+    """An overflow of what does not fit is no error, and neither is an identity of it. One of the wrong sign is, and so is one of
+    what would fit."""
+    made = heavy(random_mechanism(5, 3))
+    report = symgen.verify(made, ["mass_matrix", "mass_matrix_determinant"], states=1, real="float", compiled=False)
+    check = next(one for one in report.of("floating") if one.subject.startswith("mass_matrix_determinant"))
+    assert check.unjudged == "det is above the largest number that a float holds"
+    assert not report.failures
+    truth, program = Truth(made, 1), symgen.program(made, "mass_matrix_determinant", real="float")
+    for found, verdict in ((np.inf, "not judged"), (-np.inf, "failed"), (np.nan, "failed")):
+        assert check_floating(program, lambda _, x=found: {"det": np.array([x])}, truth, "det").verdict == verdict
+    fits = Truth(random_mechanism(5, 3), 1)
+    assert check_floating(program, lambda _: {"det": np.array([np.inf])}, fits, "det").verdict == "failed"
 
 
 def test_a_quaternion_and_its_negative_are_one_state() -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import flint
 import numpy as np
 
 from symgen import methods
@@ -51,13 +52,17 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
 
     An answer that loses its digits is not judged. There are three cases. The bound is more than `symgen.reals.LOST` of the terms,
     and bounds nothing. Or it is more than that share of the answer that the terms leave over, and the answer was seen to be off
-    by as much. Or all terms of a result are below the smallest normal number of the type.
+    by as much. Or all terms of a result are below the smallest normal number of the type. Nor is an answer judged that is above
+    its largest number, where the C says infinity.
     """
     results = run(truth.arguments(program.function, truth.floats))
     units, where, allowed = 0.0, "", allowance(program, truth, text)
     none = loses(allowed, program.real)
     lost = allowed if none else 0.0
     broken = next((name for name, values in results.items() if not np.isfinite(values).all()), None)
+    if broken is not None and _too_large(truth.results(program.function)[broken], results[broken], program.real):
+        large = f"{broken} is above the largest number that a {program.real} holds"
+        return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", large, True)
     if broken is not None:   # a ball made of NaN or infinity would hide which result it came from
         lost = lost or _singular(program, truth, results[broken], allowed)
         why = lost_digits(lost) if lost else ""
@@ -76,6 +81,15 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
     if lost and (none or units <= allowed):
         return Check("floating", label, units, allowed, " eps", where, lost_digits(lost), True)
     return Check("floating", label, units, allowed, " eps", where)
+
+
+def _too_large(exact: Array, found: Array, real: str) -> bool:
+    """Whether all that is not finite is as large in truth, and infinite of the same sign."""
+    at = ~np.isfinite(found)
+    largest = REALS[real].largest
+    within = flint.arb(flint.fmpq(largest.numerator, largest.denominator))
+    return all(ball > within if sign > 0 else ball < -within if sign < 0 else False
+               for ball, sign in zip(exact[at], found[at], strict=True))
 
 
 def _singular(program: Program, truth: Truth, result: Array, allowed: float) -> float:
