@@ -13,8 +13,9 @@ from symgen.functions import AT_RUN_TIME, JACOBIAN_FRAMES, JACOBIAN_ORDERS, USUA
 from symgen.names import nearest
 from symgen.reals import REALS
 
-TRIG = ("libm", "macro", "inline")
-"""What computes sines and cosines: <math.h>, NAME_SIN and NAME_COS, or the text's own."""
+TRIG = ("libm", "macro", "inline", "auto")
+"""What computes sines and cosines: <math.h>, NAME_SIN and NAME_COS, the text's own, or angle by angle the text's own within the
+range that these are proved for and <math.h> beyond it."""
 
 
 Frames = str | Sequence[str] | None

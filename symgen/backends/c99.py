@@ -72,12 +72,12 @@ def headers(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
 
 def sincos(real: str, target: Target) -> str:
     """The text of NAME_sincos.h."""
-    return render(NAME, "sincos.h.j2", **target.context, real=real, **_sincos.context(real))
+    return render(NAME, "sincos.h.j2", **target.context, real=real, loop=target.text.trig == "auto", **_sincos.context(real))
 
 
 def turns(program: Program, target: Target) -> bool:
     """Whether a function includes NAME_sincos.h."""
-    return target.text.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
+    return target.text.trig in ("inline", "auto") and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
 
 
 def _size(array: Array, port: Port, target: Target) -> str:
@@ -115,7 +115,7 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
 def _macros(target: Target) -> set[str]:
     """What the header may define, or a user: no local and no parameter is called so."""
     statuses = _checks.STATUSES if target.checked else ()
-    return {f"{target.name}_{macro}" for macro in (*Sizes._fields, "SIN", "COS", "UNVERIFIED", *statuses)}
+    return {f"{target.name}_{macro}" for macro in (*Sizes._fields, "SIN", "COS", "ANGLES", "UNVERIFIED", *statuses)}
 
 
 def _refuse_nothing(program: Program) -> None:
@@ -128,24 +128,47 @@ def _refuse_nothing(program: Program) -> None:
                                "other units or --real double")
 
 
+def _at_once(program: Program) -> list[int]:
+    """The rows whose sines and cosines are taken together: all that need no other sine or cosine before."""
+    rows = program.rows
+    return [row for row in _checks.angles(program, live_rows(program))
+            if all(rows[i].op not in ("sin", "cos") for i in _checks.ancestors(program, [row]))]
+
+
+def _turn(program: Program, target: Target) -> Turn | None:
+    """What gives sines and cosines, where the text has its own."""
+    if not turns(program, target):
+        return None
+    function = f"{target.name}_sincos"
+    if target.text.trig == "inline":
+        return Turn(f"{target.name}_pair", function)
+    rows = program.rows
+    count = len({rows[row].value if rows[row].op == "input" else row for row in _at_once(program)})
+    return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", _sincos.lanes(count, program.real))
+
+
 def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) -> dict[str, Any]:
     names = parameters(program, target)
     _refuse_nothing(program)
     inputs = [names[port.name] for port in program.inputs]
     live = live_rows(program)
-    turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if turns(program, target) else None
+    turn = _turn(program, target)
     guards = _checks.guards(program, live, floors) if target.checked else []
-    angles = _checks.angles(program, live) if target.checked and turn else []
+    angles = _checks.angles(program, live) if target.checked and turn and not turn.lanes else []
     taken = _macros(target) | {target.symbol(program.function), *names.values(), *(turn or ())}
     writer = Writer(program, C, inputs, calls(program.real, target), taken, turn,
                     forced={*angles, *(guard.row for guard in guards)}, indent=4*target.checked)
     own = {name: writer.local(name) for name in ("status", "none")} if target.checked else {}
     read = {program.rows[i].value[0] for i in live if program.rows[i].op == "input"}
     before = writer.statements(_checks.ancestors(program, angles))   # what is checked first of all
+    if turn and turn.lanes:
+        together = _at_once(program)
+        writer.turned(together, _checks.ancestors(program, together))
     groups = writer.statements()
     return _prototype(program, target) | {
         "real": program.real,
         "turns": turn is not None,
+        "angles": turn.lanes if turn else 0,
         "unread": [name for i, name in enumerate(inputs) if i not in read and not target.checked],
         "before": before,
         "groups": groups,
@@ -160,5 +183,5 @@ def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) 
 
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
-    ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
+    ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
 )

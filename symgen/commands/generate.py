@@ -38,7 +38,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write, replaced whole (default: ./NAME)")
     program_arguments(parser, on_a_target=True)
     parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
-    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline",
+    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline|auto",
                         help="call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch")
     parser.add_argument("--checked", action="store_true",
                         help="functions return a status, and leave their results alone when an argument or a divisor is bad")

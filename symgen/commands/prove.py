@@ -34,7 +34,7 @@ def arguments(parser: Parser) -> None:
     """The robot or folder, and over what to prove it."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(parser)
-    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline", help="what computes sines and cosines")
+    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline|auto", help="what computes sines and cosines")
     parser.add_argument("--ulps", metavar="N", help="error of sines and cosines in units in the last place (default 1; inline 2)")
     parser.add_argument("--acceleration", default="10", metavar="A", help="range of accelerations, rad/s² and m/s² (default 10)")
     parser.add_argument("--eva", action="store_true", help="run Frama-C too: nothing beyond an array, every number finite")
