@@ -223,7 +223,8 @@ EITHER = [(robot, REALS[i % 2]) for i, robot in enumerate(ROBOTS)]
 
 @pytest.mark.parametrize(("robot", "real"), EITHER if REQUIRED else [("scara", "double")])
 def test_the_deviations_from_misra_are_those_listed(generated: Path, robot: str, real: str) -> None:
-    assert misra(*sorted((generated / real / robot).glob("*.c"))) == set(deviations("Reported by cppcheck"))
+    listed = set(deviations("Reported by cppcheck")) - {"Rule 9.3"}   # that is seen in test_auto_trig
+    assert misra(*sorted((generated / real / robot).glob("*.c"))) == listed
 
 
 def test_the_functions_alone_deviate_from_no_rule_that_is_checked(generated: Path) -> None:

@@ -109,19 +109,36 @@ def test_panda_in_float_takes_one_multiplier_on_trust_besides_the_divisors() -> 
     assert [re.findall(r"[a-z]\w+", line) for line in admitted if not line.startswith("D_")] == [["alpha_1_2"]]
 
 
-def test_an_own_sine_is_admitted_to_be_one_and_looked_through_for_the_rest() -> None:
+@pytest.mark.parametrize(("trig", "admitted"), [("inline", eva.TURNS), ("auto", eva.ALL_TURNS)], ids=["inline", "auto"])
+def test_an_own_sine_is_admitted_to_be_one_and_looked_through_for_the_rest(trig: str, admitted: str) -> None:
     tool("frama-c")
     mechanism, programs, spans = load("scara"), made("scara", "double"), ranges(load("scara"))
-    target = c99.Target("scara", mechanism.sizes, TextOptions("inline"))
+    programs = programs if trig == "inline" else {f: programs[f] for f in SOME}
+    target = c99.Target("scara", mechanism.sizes, TextOptions(trig))
     lowest = {f: floors(program, mechanism) for f, program in programs.items()}
     found = eva.prove(programs, target, spans, lowest)
     assert all(proof.proved for proof in found.values())
-    assert all((eva.TURNS in proof.admitted) == bool(programs[f].operations["sin"] + programs[f].operations["cos"])
+    assert all((admitted in proof.admitted) == bool(programs[f].operations["sin"] + programs[f].operations["cos"])
                for f, proof in found.items())
     texts, _ = eva.sources(programs, target, lowest, {})
-    assert texts["scara_sincos.h"].count(f"//@ admit {eva.TURNS};") == 1
-    texts["scara_sincos.h"] = texts["scara_sincos.h"].replace("fabs(m)", "sqrt(m)")
-    assert any(alarm.file == "scara_sincos.h" for alarm in eva.analyse(texts, programs, target, spans)["mass_matrix"])
+    assert texts["scara_sincos.h"].count(f"//@ admit {admitted};") == 1
+    one = {"mass_matrix": programs["mass_matrix"]}
+    for old, new in (("fabs(m)", "sqrt(m)"), *([("x = angle[i]", "x = angle[i + 1]")] if trig == "auto" else [])):
+        assert texts["scara_sincos.h"].count(old) == 1
+        broken = texts | {"scara_sincos.h": texts["scara_sincos.h"].replace(old, new)}
+        assert any(alarm.file == "scara_sincos.h" for alarm in eva.analyse(broken, one, target, spans)["mass_matrix"])
+
+
+def test_angles_beyond_an_own_sine_are_proved_as_well() -> None:
+    tool("frama-c")
+    mechanism, programs, spans = load("scara"), {"mass_matrix": made("scara", "double")["mass_matrix"]}, ranges(load("scara"))
+    target = c99.Target("scara", mechanism.sizes, TextOptions("auto"))
+    far = spans | {"q": [(-10**6, 10**6)]*len(spans["q"])}
+    assert eva.prove(programs, target, far)["mass_matrix"].proved
+    texts, _ = eva.sources(programs, target, {}, {})
+    broken = texts | {"scara_sincos.h": texts["scara_sincos.h"].replace("cos(angle[i])", "sqrt(angle[i])")}
+    assert eva.analyse(broken, programs, target, spans)["mass_matrix"] == ()   # within the range nobody takes it
+    assert any(alarm.file == "scara_sincos.h" for alarm in eva.analyse(broken, programs, target, far)["mass_matrix"])
 
 
 def test_every_admitted_line_is_printed() -> None:

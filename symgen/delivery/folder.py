@@ -105,7 +105,7 @@ def texts(
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known
     said = _readme(mechanism, programs, described) | {"machine": text.target, "command": again.lines(words)}
-    said |= legend(programs.values()) | context(known)
+    said |= legend(programs.values()) | context(known) | {"own_sines": target.sincos in files}
     files["README.md"] = render(backend.name, "README.md.j2", **common, **said)
     if text.target is not None:
         files |= firmware.texts(target, text.target, programs)
