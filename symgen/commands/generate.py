@@ -39,7 +39,8 @@ def arguments(parser: Parser) -> None:
     program_arguments(parser, on_a_target=True)
     parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
     parser.add_argument("--trig", default="libm", metavar="libm|macro|inline|auto",
-                        help="call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch")
+                        help="call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch; "
+                             "auto: those of all angles in one loop, libm's beyond their range")
     parser.add_argument("--checked", action="store_true",
                         help="functions return a status, and leave their results alone when an argument or a divisor is bad")
     parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")

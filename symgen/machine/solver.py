@@ -56,8 +56,8 @@ def compile(
     `robot` is a Mechanism, a built-in name or a path; `functions` are names, or 'name=method' (None: every function).
     `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
     leave to contract a*b + c. `frame`, `payload` and `wrench` name links, and `jacobian_frame` and `jacobian_order` say how J and
-    J̇ v are stated, as in `symgen.program`; `trig` is 'libm', 'macro' or
-    'inline'. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without a C
+    J̇ v are stated, as in `symgen.program`; `trig` is 'libm', 'macro', 'inline' or
+    'auto'. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without a C
     compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
     several; of what they are given to write to, they have then written the states before it.
     """
