@@ -76,9 +76,9 @@ def context(real: str) -> dict[str, Any]:
 
 
 def lanes(angles: int, real: str) -> int:
-    """How often the loop over that many angles runs: once for one, else a whole number of vectors of 16 bytes."""
+    """How often the loop over that many angles runs: a whole number of vectors of 16 bytes."""
     together = 16 // REALS[real].size
-    return angles if angles < 2 else -(-angles // together) * together
+    return -(-angles // together) * together
 
 
 def _horner(letter: str, coefficients: tuple[str, ...]) -> list[dict[str, str]]:

@@ -83,16 +83,15 @@ class Writer:
         """Write `rows`, which hold the rows `angles` and all that these need, then the sines and cosines of all of them."""
         assert self.turn is not None
         self._rows(rows)
-        taken = {self._angle(row): row for row in reversed(angles)}   # of one angle in several rows the first
         step = next((row.step for row in self.rows if row.op in _PARTS and row.args[0] in angles), -1)
         zero = self.language.literal(Fraction(0), self.real)
         given, found = self.local("angle"), self.local("turn")
-        values = [self.text[row] for row in reversed(taken.values())]
+        values = [self.text[row] for row in angles]
         values += [zero]*(self.turn.lanes - len(values))
         self._statement(self.real.name, f"{given}[{self.turn.size}]", self._listed(values), step)
         self._statement(self.turn.kind, found, f"{self.turn.function}({given})", step)
-        for place, key in enumerate(reversed(taken)):
-            self.pairs[key] = {op: f"{found}.{part}[{place}]" for op, part in _PARTS.items()}
+        for place, row in enumerate(angles):
+            self.pairs[self._angle(row)] = {op: f"{found}.{part}[{place}]" for op, part in _PARTS.items()}
 
     def _rows(self, rows: Collection[int] | None) -> None:
         for i in self.live:

@@ -77,7 +77,9 @@ def sincos(real: str, target: Target) -> str:
 
 def turns(program: Program, target: Target) -> bool:
     """Whether a function includes NAME_sincos.h."""
-    return target.text.trig in ("inline", "auto") and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
+    if target.text.trig == "auto":
+        return bool(_together(program))
+    return target.text.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
 
 
 def _size(array: Array, port: Port, target: Target) -> str:
@@ -128,11 +130,17 @@ def _refuse_nothing(program: Program) -> None:
                                "other units or --real double")
 
 
-def _at_once(program: Program) -> list[int]:
-    """The rows whose sines and cosines are taken together: all that need no other sine or cosine before."""
+def _together(program: Program) -> list[list[int]]:
+    """The angles whose sines and cosines are taken together, the rows of each: all that need no other sine or cosine before.
+
+    None where there is but one, which <math.h> serves as well.
+    """
     rows = program.rows
-    return [row for row in _checks.angles(program, live_rows(program))
-            if all(rows[i].op not in ("sin", "cos") for i in _checks.ancestors(program, [row]))]
+    found: dict[Any, list[int]] = {}
+    for row in _checks.angles(program, live_rows(program)):
+        if all(rows[i].op not in ("sin", "cos") for i in _checks.ancestors(program, [row])):
+            found.setdefault(rows[row].value if rows[row].op == "input" else row, []).append(row)
+    return list(found.values()) if len(found) > 1 else []
 
 
 def _turn(program: Program, target: Target) -> Turn | None:
@@ -142,9 +150,8 @@ def _turn(program: Program, target: Target) -> Turn | None:
     function = f"{target.name}_sincos"
     if target.text.trig == "inline":
         return Turn(f"{target.name}_pair", function)
-    rows = program.rows
-    count = len({rows[row].value if rows[row].op == "input" else row for row in _at_once(program)})
-    return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", _sincos.lanes(count, program.real))
+    count = _sincos.lanes(len(_together(program)), program.real)
+    return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
 
 
 def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) -> dict[str, Any]:
@@ -162,8 +169,8 @@ def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) 
     read = {program.rows[i].value[0] for i in live if program.rows[i].op == "input"}
     before = writer.statements(_checks.ancestors(program, angles))   # what is checked first of all
     if turn and turn.lanes:
-        together = _at_once(program)
-        writer.turned(together, _checks.ancestors(program, together))
+        together = _together(program)
+        writer.turned([rows[0] for rows in together], _checks.ancestors(program, [row for rows in together for row in rows]))
     groups = writer.statements()
     return _prototype(program, target) | {
         "real": program.real,
