@@ -16,6 +16,8 @@ from symgen.reals import REALS
 TRIG = ("libm", "macro", "inline", "auto")
 """What computes sines and cosines: <math.h>, NAME_SIN and NAME_COS, the text's own, or angle by angle the text's own within the
 range that these are proved for and <math.h> beyond it."""
+HOST = "auto"
+"""Where sines and cosines come from unless told, on a machine like this one. On a target it is "libm"."""
 
 
 Frames = str | Sequence[str] | None
