@@ -43,8 +43,8 @@ FAR = 10
 EACH = 14
 """Errors planted in a function, unless told."""
 FLAGS = ("-std=c99", "-O0", "-ffp-contract=off", "-fPIC", "-w")
-_TOKEN = re.compile(r"(?<![\w.])(?:\d+\.?\d*(?:e[-+]?\d+)?f?|[A-Za-z_]\w*)|[-+*/]")
-_STATEMENT = re.compile(r"^ +(?:const \w+ \w+|\w+\[\d+\]) = ([^;]+);", re.MULTILINE)
+_TOKEN = re.compile(r"(?<=\.)(?:co)?sine\b|(?<![\w.])(?:\d+\.?\d*(?:e[-+]?\d+)?f?|[A-Za-z_]\w*)|[-+*/]")
+_STATEMENT = re.compile(r"^ +(?:const \w+ \w+(?:\[\w+\])?|\w+\[\d+\]) = ([^;]+);", re.MULTILINE)
 _LOCAL = re.compile(r"^    const (?:double|float) (\w+) = ", re.MULTILINE)
 
 
@@ -89,6 +89,8 @@ def _others(text: str, token: re.Match[str], before: Sequence[str]) -> Iterator[
         yield f"(-{word})"
     elif word.rstrip("f") in ("sin", "cos"):
         yield {"sin": "cos", "cos": "sin"}[word.rstrip("f")] + word[3:]
+    elif word in ("sine", "cosine"):
+        yield {"sine": "cosine", "cosine": "sine"}[word]
     elif word in before:
         yield f"(-{word})"
         other = before[(before.index(word) + 1) % len(before)]

@@ -56,8 +56,8 @@ ROOMS: dict[str, str] = {
              "reference tables verification",
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "
                   "programs reference tables",
-    "measuring": "backends description errors functions ir joints machine mechanism methods names programs reals reference "
-                 "tables verification version",
+    "measuring": "backends description errors functions ir joints machine mechanism methods names options programs reals "
+                 "reference tables verification version",
     "pictures": "disk errors inspection measuring",
     "report": "backends derivation disk errors functions joints mechanism methods poses programs reference tables verification "
               "version",

@@ -34,10 +34,11 @@ FEW = 7
 """Statements of a part."""
 ARM = c99.Target("arm", Sizes(2, 2, 2))
 WAYS = {"plain": TextOptions(), "inline": TextOptions("inline"), "macro": TextOptions("macro", checked=True),
-        "checked": TextOptions("inline", checked=True)}
+        "checked": TextOptions("inline", checked=True), "loop": TextOptions("auto"), "looped": TextOptions("auto", checked=True)}
 CASES = [("scara", "forward_dynamics", "double", "plain"), ("scara", "forward_dynamics", "float", "checked"),
          ("puma560", "mass_matrix", "double", "inline"), ("puma560", "inverse_dynamics", "float", "macro"),
          ("scara", "mass_matrix_log_determinant", "double", "checked"), ("scara", "jacobian", "double", "macro"),
+         ("puma560", "forward_dynamics", "double", "loop"), ("scara", "mass_matrix", "float", "looped"),
          ("turning", "integrate", "double", "inline"), ("turning", "bias_force", "float", "checked")]
 
 
@@ -226,7 +227,7 @@ def cutting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("cutting")
-@pytest.mark.parametrize("way", ["plain", "checked"])
+@pytest.mark.parametrize("way", ["plain", "checked", "loop"])
 def test_a_folder_in_parts_is_verified_and_printed_anew(tmp_path: Path, way: str) -> None:
     text = WAYS[way]
     symgen.generate("scara", tmp_path / "out", ["forward_dynamics", "jacobian"], trig=text.trig, checked=text.checked)

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "puma560.h"
+#define puma560_ANGLES 4
+#define puma560_sincos puma560_mass_matrix_solve_sincos /* what is static has a name of its own in every file */
+#include "puma560_sincos.h"
 #ifndef puma560_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error puma560 is verified as it is written: leave out -ffast-math and -Ofast, or define puma560_UNVERIFIED
@@ -18,16 +21,18 @@ void puma560_mass_matrix_solve(const double q[puma560_NQ], const double b[puma56
 {
     /* joint angles: sines and cosines */
     const double t1 = q[1] + q[2];
-    const double c_2p3 = cos(t1);
-    const double s_2p3 = sin(t1);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
+    const double angle[puma560_ANGLES] = {t1, q[1], q[3], q[4]};
+    const puma560_turns turn = puma560_sincos(angle);
+    const double c_2p3 = turn.cosine[0];
+    const double s_2p3 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
     const double t2 = 0.4318*c_2;
     const double t3 = 0.4318*s_2;
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
+    const double c_4 = turn.cosine[2];
+    const double s_4 = turn.sine[2];
+    const double c_5 = turn.cosine[3];
+    const double s_5 = turn.sine[3];
     const double t4 = s_2*((1.601861202*s_2) + (0.0141984*c_2));
 
     /* link 4 (link4): composite body, SA (15a-c) */

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 4
+#define ur5_sincos ur5_center_of_mass_jacobian_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -17,16 +20,18 @@
 void ur5_center_of_mass_jacobian(const double q[ur5_NQ], double Jcom[3*ur5_NV])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
     const double t1 = q[1] + q[2];
     const double t2 = t1 + q[3];
-    const double c_2p3p4 = cos(t2);
-    const double s_2p3p4 = sin(t2);
-    const double c_2p3 = cos(t1);
-    const double s_2p3 = sin(t1);
+    const double angle[ur5_ANGLES] = {q[0], q[1], t2, t1};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double c_2p3p4 = turn.cosine[2];
+    const double s_2p3p4 = turn.sine[2];
+    const double c_2p3 = turn.cosine[3];
+    const double s_2p3 = turn.sine[3];
 
     /* link 3 (forearm_link): composite mass and first moment, SA (15a), (15c) */
     const double out_Jcom_2_3 = 0.0010465364042391682*s_2p3p4;

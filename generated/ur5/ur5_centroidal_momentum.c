@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 6
+#define ur5_sincos ur5_centroidal_momentum_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -17,22 +20,24 @@
 void ur5_centroidal_momentum(const double q[ur5_NQ], const double v[ur5_NV], double h[6])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double t1 = 0.425*c_2;
-    const double t2 = 0.425*s_2;
-    const double t3 = q[1] + q[2];
-    const double t4 = t3 + q[3];
-    const double c_2p3p4 = cos(t4);
-    const double s_2p3p4 = sin(t4);
-    const double c_2p3 = cos(t3);
-    const double s_2p3 = sin(t3);
+    const double t1 = q[1] + q[2];
+    const double t2 = t1 + q[3];
+    const double angle[ur5_ANGLES] = {q[0], q[1], t2, t1, q[4], q[5]};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double t3 = 0.425*c_2;
+    const double t4 = 0.425*s_2;
+    const double c_2p3p4 = turn.cosine[2];
+    const double s_2p3p4 = turn.sine[2];
+    const double c_2p3 = turn.cosine[3];
+    const double s_2p3 = turn.sine[3];
     const double t5 = 0.39225*c_2p3;
     const double t6 = 0.39225*s_2p3;
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
+    const double c_5 = turn.cosine[4];
+    const double s_5 = turn.sine[4];
     const double t7 = 4.4329225*c_2;
     const double t8 = 4.4329225*s_2;
     const double t9 = 1.75501953841*s_2;
@@ -41,16 +46,16 @@ void ur5_centroidal_momentum(const double q[ur5_NQ], const double v[ur5_NV], dou
     const double t12 = 1.598759275*s_2p3;
     const double t13 = 0.59155695167475*s_2p3;
     const double t14 = 0.09736195575*s_2p3;
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double c_6 = turn.cosine[5];
+    const double s_6 = turn.sine[5];
     const double t15 = 0.0166855268546*s_6;
     const double t16 = s_6*t15;
     const double t17 = c_6*t15;
 
     /* link 3 (forearm_link): velocity, RK (2.2), (2.3) */
-    const double v_3_1 = (0.10915*v[0]) + (v[1]*t2);
-    const double neg_v_3_2 = v[1]*t1;
-    const double v_3_3 = v[0]*t1;
+    const double v_3_1 = (0.10915*v[0]) + (v[1]*t4);
+    const double neg_v_3_2 = v[1]*t3;
+    const double v_3_3 = v[0]*t3;
     const double omega_3_3 = v[1] + v[2];
 
     /* link 4 (wrist_1_link): velocity, RK (2.2), (2.3) */
@@ -104,14 +109,14 @@ void ur5_centroidal_momentum(const double q[ur5_NQ], const double v[ur5_NV], dou
     /* about the mass centre, in the base */
     const double t32 = (0.408499208875*c_2*v[1]) - (v[0]*((c_2*t9) + (c_2p3*t13))) + (c_2p3p4*t22);
     const double t33 = t32 - (s_2p3p4*t24) + (t6*t21) - (0.09736195575*c_2p3*omega_3_3) - (t12*v_3_3);
-    const double t34 = t33 - (t2*t29) - (0.10915*t28) + (0.07945087855053873*out_h_5) + (neg_h_2_2*t30);
+    const double t34 = t33 - (t4*t29) - (0.10915*t28) + (0.07945087855053873*out_h_5) + (neg_h_2_2*t30);
     const double t35 = (neg_h_2_2*t31) + (h_2_1*out_h_5) + (v[0]*(t14 - t10)) - (1.77012693841*v[1]);
     const double t36 = t35 - (0.59565195167475*omega_3_3) - (t11*neg_v_3_2) - (t12*v_3_1);
     const double t37 = t36 - (0.11431883622975*omega_4_3) - (0.017784735*v_4_1) - (s_5*t18) + (c_5*t19);
-    const double t38 = t37 - (t6*t25) + (t5*t26) - (t2*t27) + (t1*t28);
+    const double t38 = t37 - (t6*t25) + (t5*t26) - (t4*t27) + (t3*t28);
     const double t39 = 0.29853861244275 + (1.76257323841 - (s_2*t9)) + (0.59360445167475 - (s_2p3*t13));
     const double t40 = (v[0]*t39) + (t10*v[1]) - (t14*omega_3_3) + (t11*v_3_3) + (s_2p3p4*t22);
-    const double t41 = t40 + (c_2p3p4*t24) - (t5*t21) + (0.10915*t27) + (t1*t29);
+    const double t41 = t40 + (c_2p3p4*t24) - (t5*t21) + (0.10915*t27) + (t3*t29);
     const double out_h_2 = t41 - (0.07945087855053873*t31) + (h_2_1*t30);
     const double out_h_0 = -((c_1*t34) - (s_1*t38));
     const double out_h_1 = -((s_1*t34) + (c_1*t38));

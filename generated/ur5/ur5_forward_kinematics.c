@@ -9,6 +9,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 6
+#define ur5_sincos ur5_forward_kinematics_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -18,27 +21,29 @@
 void ur5_forward_kinematics(const double q[ur5_NQ], double R[9], double p[3])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double t1 = 0.425*c_2;
+    const double t1 = q[1] + q[2];
+    const double t2 = t1 + q[3];
+    const double angle[ur5_ANGLES] = {q[0], q[1], t2, t1, q[4], q[5]};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double t3 = 0.425*c_2;
     const double neg_p_3_3 = 0.425*s_2;
-    const double t2 = q[1] + q[2];
-    const double t3 = t2 + q[3];
-    const double c_2p3p4 = cos(t3);
-    const double s_2p3p4 = sin(t3);
-    const double c_2p3 = cos(t2);
-    const double s_2p3 = sin(t2);
+    const double c_2p3p4 = turn.cosine[2];
+    const double s_2p3p4 = turn.sine[2];
+    const double c_2p3 = turn.cosine[3];
+    const double s_2p3 = turn.sine[3];
     const double t4 = 0.39225*c_2p3;
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double c_5 = turn.cosine[4];
+    const double s_5 = turn.sine[4];
+    const double c_6 = turn.cosine[5];
+    const double s_6 = turn.sine[5];
 
     /* link 3 (forearm_link): pose in the base */
-    const double p_3_1 = (c_1*t1) - (0.10915*s_1);
-    const double p_3_2 = (s_1*t1) + (0.10915*c_1);
+    const double p_3_1 = (c_1*t3) - (0.10915*s_1);
+    const double p_3_2 = (s_1*t3) + (0.10915*c_1);
 
     /* link 4 (wrist_1_link): pose in the base */
     const double neg_R_4_11 = c_2p3p4*c_1;

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 4
+#define ur5_sincos ur5_gravity_force_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -17,10 +20,12 @@
 void ur5_gravity_force(const double q[ur5_NQ], double g[ur5_NV])
 {
     /* joint angles: sines and cosines */
-    const double c_2 = cos(q[1]);
     const double t1 = q[1] + q[2];
-    const double s_2p3p4 = sin(t1 + q[3]);
-    const double c_2p3 = cos(t1);
+    const double angle[ur5_ANGLES] = {q[1], t1 + q[3], t1, 0.0};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double c_2 = turn.cosine[0];
+    const double s_2p3p4 = turn.sine[1];
+    const double c_2p3 = turn.cosine[2];
 
     /* link 4 (wrist_1_link): velocity and acceleration, RK (2.2)-(2.5) */
     const double vdot_4_1 = 9.81*s_2p3p4;

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 6
+#define ur5_sincos ur5_interbody_forces_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -16,21 +19,22 @@
 
 void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double F_[ur5_NB*6], double a[ur5_NV])
 {
-    const double out_F_0_2 = tau[0];
-
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double c_3 = cos(q[2]);
-    const double s_3 = sin(q[2]);
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double angle[ur5_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5]};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double out_F_0_2 = tau[0];
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double c_3 = turn.cosine[2];
+    const double s_3 = turn.sine[2];
+    const double c_4 = turn.cosine[3];
+    const double s_4 = turn.sine[3];
+    const double c_5 = turn.cosine[4];
+    const double s_5 = turn.sine[4];
+    const double c_6 = turn.cosine[5];
+    const double s_6 = turn.sine[5];
 
     /* link 2 (upper_arm_link): angular velocity, RK (2.2), (5.13) */
     const double neg_omega_2_1 = s_2*v[0];

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 6
+#define ur5_sincos ur5_inverse_dynamics_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -17,20 +20,22 @@
 void ur5_inverse_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const double a[ur5_NV], double tau[ur5_NV])
 {
     /* joint angles: sines and cosines */
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double t1 = 0.425*c_2;
-    const double t2 = 0.425*s_2;
-    const double t3 = q[1] + q[2];
-    const double t4 = t3 + q[3];
-    const double c_2p3p4 = cos(t4);
-    const double s_2p3p4 = sin(t4);
-    const double c_2p3 = cos(t3);
-    const double s_2p3 = sin(t3);
+    const double t1 = q[1] + q[2];
+    const double t2 = t1 + q[3];
+    const double angle[ur5_ANGLES] = {q[1], t2, t1, q[4], q[5], 0.0};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double c_2 = turn.cosine[0];
+    const double s_2 = turn.sine[0];
+    const double t3 = 0.425*c_2;
+    const double t4 = 0.425*s_2;
+    const double c_2p3p4 = turn.cosine[1];
+    const double s_2p3p4 = turn.sine[1];
+    const double c_2p3 = turn.cosine[2];
+    const double s_2p3 = turn.sine[2];
     const double t5 = 0.39225*c_2p3;
     const double t6 = 0.39225*s_2p3;
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
+    const double c_5 = turn.cosine[3];
+    const double s_5 = turn.sine[3];
     const double t7 = 1.75501953841*s_2;
     const double t8 = s_2*t7;
     const double t9 = c_2*t7;
@@ -43,8 +48,8 @@ void ur5_inverse_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double t16 = c_2p3*t14;
     const double t17 = 0.59360445167475 - t15;
     const double t18 = 0.09736195575*s_2p3;
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double c_6 = turn.cosine[4];
+    const double s_6 = turn.sine[4];
     const double t19 = 0.0166855268546*s_6;
     const double t20 = s_6*t19;
     const double t21 = c_6*t19;
@@ -65,9 +70,9 @@ void ur5_inverse_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double omegadot_3_1 = v[0]*omega_3_3;
     const double neg_U_3_11 = neg_U_2_33 + neg_U_3_22;
     const double U_3_32 = omegadot_3_1 + omegadot_3_1;
-    const double vdot_3_1 = (neg_U_2_11*t1) + (a[1]*t2) + (0.10915*a[0]);
-    const double vdot_3_3 = (a[0]*t1) - (U_2_32*t2) - (0.10915*neg_U_2_33);
-    const double vdot_3_2 = 9.81 + ((neg_U_2_22*t2) - (a[1]*t1));
+    const double vdot_3_1 = (neg_U_2_11*t3) + (a[1]*t4) + (0.10915*a[0]);
+    const double vdot_3_3 = (a[0]*t3) - (U_2_32*t4) - (0.10915*neg_U_2_33);
+    const double vdot_3_2 = 9.81 + ((neg_U_2_22*t4) - (a[1]*t3));
 
     /* link 4 (wrist_1_link): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_4_1 = s_2p3p4*v[0];
@@ -144,9 +149,9 @@ void ur5_inverse_dynamics(const double q[ur5_NQ], const double v[ur5_NV], const 
 
     /* link 2 (upper_arm_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double t35 = (a[1]*t11) - (U_2_32*t9) + (neg_U_2_22*(0.408499208875*c_2)) + (a[0]*t10);
-    const double N_2_2 = t35 + (N_3_2 + ((0.10915*F_3_1) + (t1*F_3_3)));
+    const double N_2_2 = t35 + (N_3_2 + ((0.10915*F_3_1) + (t3*F_3_3)));
     const double t36 = (a[0]*t11) + (neg_U_2_33*t9) + (a[1]*(t10 + (0.0075537 + t8)));
-    const double N_2_3 = t36 - (43.486969725*c_2) + N_3_3 + (t2*F_3_1) - (t1*F_3_2);
+    const double N_2_3 = t36 - (43.486969725*c_2) + N_3_3 + (t4*F_3_1) - (t3*F_3_2);
 
     /* link 1 (shoulder_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_1_3 = (a[0]*0.29853861244275) + N_2_2;

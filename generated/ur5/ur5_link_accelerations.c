@@ -9,6 +9,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 6
+#define ur5_sincos ur5_link_accelerations_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -18,22 +21,24 @@
 void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], const double tau[ur5_NV], double alpha[ur5_NB*6], double alpha_tip[6])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double t1 = 0.425*c_2;
-    const double t2 = 0.425*s_2;
-    const double t3 = q[1] + q[2];
-    const double t4 = t3 + q[3];
-    const double c_2p3p4 = cos(t4);
-    const double s_2p3p4 = sin(t4);
-    const double c_2p3 = cos(t3);
-    const double s_2p3 = sin(t3);
+    const double t1 = q[1] + q[2];
+    const double t2 = t1 + q[3];
+    const double angle[ur5_ANGLES] = {q[0], q[1], t2, t1, q[4], q[5]};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double t3 = 0.425*c_2;
+    const double t4 = 0.425*s_2;
+    const double c_2p3p4 = turn.cosine[2];
+    const double s_2p3p4 = turn.sine[2];
+    const double c_2p3 = turn.cosine[3];
+    const double s_2p3 = turn.sine[3];
     const double t5 = 0.39225*c_2p3;
     const double t6 = 0.39225*s_2p3;
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
+    const double c_5 = turn.cosine[4];
+    const double s_5 = turn.sine[4];
     const double t7 = 1.75501953841*s_2;
     const double t8 = c_2*t7;
     const double t9 = 0.408499208875*c_2;
@@ -42,8 +47,8 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double t12 = 0.59155695167475*s_2p3;
     const double t13 = c_2p3*t12;
     const double t14 = 0.09736195575*c_2p3;
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double c_6 = turn.cosine[5];
+    const double s_6 = turn.sine[5];
     const double t15 = 0.0166855268546*s_6;
     const double t16 = s_6*t15;
     const double neg_P_6_12 = c_6*t15;
@@ -72,9 +77,9 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
 
     /* link 3 (forearm_link): bias acceleration and bias force, RK (2.19), (2.23), (3.21) */
     const double a_3_1 = v[0]*v[2];
-    const double t18 = (0.10915*v[0]) + (v[1]*t2);
+    const double t18 = (0.10915*v[0]) + (v[1]*t4);
     const double t19 = v[0]*v[0];
-    const double a_3_4 = t1*(t19 + (v[1]*v[1]));
+    const double a_3_4 = t3*(t19 + (v[1]*v[1]));
     const double a_3_5 = v[1]*t18;
     const double neg_a_3_6 = v[0]*t18;
     const double t20 = (t13*v[0]) + (t14*omega_3_3);
@@ -125,7 +130,7 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     /* link 3 (forearm_link): accelerations without those of the joints, RK (5.8) */
     const double zeta_3_1 = a_2_1 + a_3_1;
     const double zeta_3_5 = 9.81 - (0.10915*a_2_1) + a_3_5;
-    const double neg_zeta_3_6 = (a_2_1*t2) + neg_a_3_6;
+    const double neg_zeta_3_6 = (a_2_1*t4) + neg_a_3_6;
 
     /* link 4 (wrist_1_link): accelerations without those of the joints, RK (5.8) */
     const double zeta_4_1 = (c_2p3p4*zeta_3_1) + a_4_1;
@@ -179,8 +184,8 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double Tprime_3 = tau[2] - f_3_3;
 
     /* link 2 (upper_arm_link): bias-free joint moment, RK (4.17) */
-    const double f_2_2 = f_3_2 + ((0.10915*f_3_4) - (t1*neg_f_3_6)) + ((v[1]*t17) - (t8*a_2_1));
-    const double f_2_3 = f_3_3 + ((t2*f_3_4) - (t1*f_3_5)) + ((t9*a_2_1) - (43.486969725*c_2) - (v[0]*t17));
+    const double f_2_2 = f_3_2 + ((0.10915*f_3_4) - (t3*neg_f_3_6)) + ((v[1]*t17) - (t8*a_2_1));
+    const double f_2_3 = f_3_3 + ((t4*f_3_4) - (t3*f_3_5)) + ((t9*a_2_1) - (43.486969725*c_2) - (v[0]*t17));
     const double Tprime_2 = tau[1] - f_2_3;
 
     /* link 1 (shoulder_link): bias-free joint moment, RK (4.17) */
@@ -235,12 +240,12 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     /* link 2 (upper_arm_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double PB_2_21 = (0.10915*PC_2_11) - t61;
     const double neg_PB_2_22 = neg_PB_3_22 + (PB_3_32*G_3_2) + (0.10915*neg_PC_2_12);
-    const double t62 = PB_3_23*t1;
-    const double t63 = ((neg_PC_2_22*t1) - (neg_PC_2_12*t2))*t1;
+    const double t62 = PB_3_23*t3;
+    const double t63 = ((neg_PC_2_22*t3) - (neg_PC_2_12*t4))*t3;
     const double t64 = 1.76257323841 - (s_2*t7) + P_3_22 - (P_3_23*G_3_2) + t62;
     const double P_2_22 = t64 + (0.10915*(PB_2_21 - t61)) + t62;
-    const double P_2_23 = (0.408499208875*s_2) + ((neg_PB_2_22*t1) + (PB_2_21*t2));
-    const double P_2_33 = 1.77012693841 + ((((neg_PC_2_12*t1) + (PC_2_11*t2))*t2) - t63);
+    const double P_2_23 = (0.408499208875*s_2) + ((neg_PB_2_22*t3) + (PB_2_21*t4));
+    const double P_2_33 = 1.77012693841 + ((((neg_PC_2_12*t3) + (PC_2_11*t4))*t4) - t63);
     const double invD_2 = 1.0/P_2_33;
     const double G_2_2 = P_2_23*invD_2;
 
@@ -268,7 +273,7 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double t70 = t67 + (G_3_4*epsilon_3);
 
     /* link 2 (upper_arm_link): filtered joint moments, RK (4.20) */
-    const double epsilon_2 = Tprime_2 - (Tprime_3 + ((t2*t70) - (t1*(t68 + (G_3_5*epsilon_3)))));
+    const double epsilon_2 = Tprime_2 - (Tprime_3 + ((t4*t70) - (t3*(t68 + (G_3_5*epsilon_3)))));
     const double nu_2 = invD_2*epsilon_2;
 
     /* link 1 (shoulder_link): filtered joint moments, RK (4.20) */
@@ -279,9 +284,9 @@ void ur5_link_accelerations(const double q[ur5_NQ], const double v[ur5_NV], cons
     const double thetaddot_2 = nu_2 - (G_2_2*nu_1);
 
     /* link 3 (forearm_link): smoothed joint accelerations, RK (4.22) */
-    const double lambda_3_4 = (0.10915*nu_1) + (thetaddot_2*t2);
-    const double neg_lambda_3_5 = thetaddot_2*t1;
-    const double lambda_3_6 = nu_1*t1;
+    const double lambda_3_4 = (0.10915*nu_1) + (thetaddot_2*t4);
+    const double neg_lambda_3_5 = thetaddot_2*t3;
+    const double lambda_3_6 = nu_1*t3;
     const double t71 = (G_3_2*nu_1) + thetaddot_2 + ((G_3_4*lambda_3_4) - (G_3_5*neg_lambda_3_5));
     const double thetaddot_3 = nu_3 - t71;
     const double lambda_3_3 = thetaddot_2 + thetaddot_3;

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 6
+#define ur5_sincos ur5_mass_matrix_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -17,24 +20,26 @@
 void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV])
 {
     /* joint angles: sines and cosines */
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double t1 = 0.425*c_2;
-    const double t2 = 0.425*s_2;
-    const double t3 = q[1] + q[2];
-    const double t4 = t3 + q[3];
-    const double c_2p3p4 = cos(t4);
-    const double s_2p3p4 = sin(t4);
-    const double c_2p3 = cos(t3);
-    const double s_2p3 = sin(t3);
+    const double t1 = q[1] + q[2];
+    const double t2 = t1 + q[3];
+    const double angle[ur5_ANGLES] = {q[1], t2, t1, q[4], q[5], 0.0};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double c_2 = turn.cosine[0];
+    const double s_2 = turn.sine[0];
+    const double t3 = 0.425*c_2;
+    const double t4 = 0.425*s_2;
+    const double c_2p3p4 = turn.cosine[1];
+    const double s_2p3p4 = turn.sine[1];
+    const double c_2p3 = turn.cosine[2];
+    const double s_2p3 = turn.sine[2];
     const double t5 = 0.39225*c_2p3;
     const double t6 = 0.39225*s_2p3;
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
+    const double c_5 = turn.cosine[3];
+    const double s_5 = turn.sine[3];
     const double t7 = s_2*(1.75501953841*s_2);
     const double t8 = s_2p3*(0.59155695167475*s_2p3);
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double c_6 = turn.cosine[4];
+    const double s_6 = turn.sine[4];
     const double t9 = 0.0166855268546*s_6;
     const double t10 = s_6*t9;
     const double Sigma_6_12 = c_6*t9;
@@ -68,8 +73,8 @@ void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV])
 
     /* link 2 (upper_arm_link): composite body, SA (15a-c) */
     const double M_3_1 = (0.10915*neg_h_3_2) - Sigma_3_23;
-    const double Sigma_2_11 = 1.76257323841 - t7 + (Sigma_3_11 - (h_3_1*(t1 + t1)));
-    const double Sigma_2_22 = 0.0075537 + t7 + (Sigma_3_22 + (neg_h_3_2*(t2 + t2)));
+    const double Sigma_2_11 = 1.76257323841 - t7 + (Sigma_3_11 - (h_3_1*(t3 + t3)));
+    const double Sigma_2_22 = 0.0075537 + t7 + (Sigma_3_22 + (neg_h_3_2*(t4 + t4)));
     const double neg_Sigma_2_23 = M_3_1 + (0.408499208875*s_2);
 
     /* link 1 (shoulder_link): composite body, SA (15a-c) */
@@ -84,13 +89,13 @@ void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV])
 
     /* link 3 (forearm_link): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + ((t2*neg_h_3_2) - (t1*h_3_1));
+    const double M_3_2 = M_3_3 + ((t4*neg_h_3_2) - (t3*h_3_1));
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
     const double M_4_3 = M_4_4 + ((t6*t14) - (t5*t13));
     const double M_4_1 = (0.10915*t14) - t17;
-    const double M_4_2 = M_4_3 + ((t2*t14) - (t1*t13));
+    const double M_4_2 = M_4_3 + ((t4*t14) - (t3*t13));
 
     /* link 5 (wrist_2_link): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + 0.126621;

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 6
+#define ur5_sincos ur5_mass_matrix_log_determinant_gradient_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -17,26 +20,28 @@
 void ur5_mass_matrix_log_determinant_gradient(const double q[ur5_NQ], double grad[ur5_NV])
 {
     /* joint angles: sines and cosines */
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double t1 = 0.425*c_2;
-    const double t2 = 0.425*s_2;
-    const double t3 = q[1] + q[2];
-    const double t4 = t3 + q[3];
-    const double c_2p3p4 = cos(t4);
-    const double s_2p3p4 = sin(t4);
-    const double c_2p3 = cos(t3);
-    const double s_2p3 = sin(t3);
+    const double t1 = q[1] + q[2];
+    const double t2 = t1 + q[3];
+    const double angle[ur5_ANGLES] = {q[1], t2, t1, q[4], q[5], 0.0};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double c_2 = turn.cosine[0];
+    const double s_2 = turn.sine[0];
+    const double t3 = 0.425*c_2;
+    const double t4 = 0.425*s_2;
+    const double c_2p3p4 = turn.cosine[1];
+    const double s_2p3p4 = turn.sine[1];
+    const double c_2p3 = turn.cosine[2];
+    const double s_2p3 = turn.sine[2];
     const double t5 = 0.39225*c_2p3;
     const double t6 = 0.39225*s_2p3;
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
+    const double c_5 = turn.cosine[3];
+    const double s_5 = turn.sine[3];
     const double t7 = 1.75501953841*s_2;
     const double t8 = 1.598759275*c_2p3;
     const double t9 = 1.598759275*s_2p3;
     const double t10 = 0.59155695167475*s_2p3;
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double c_6 = turn.cosine[4];
+    const double s_6 = turn.sine[4];
     const double t11 = 0.0166855268546*s_6;
     const double t12 = s_6*t11;
     const double neg_P_6_12 = c_6*t11;
@@ -108,14 +113,14 @@ void ur5_mass_matrix_log_determinant_gradient(const double q[ur5_NQ], double gra
     const double PB_2_12 = (0.10915*neg_PC_2_22) - t30;
     const double PB_2_21 = (0.10915*PC_2_11) - t31;
     const double neg_PB_2_22 = t32 + t33;
-    const double t34 = PB_3_23*t1;
-    const double t35 = ((neg_PC_2_22*t1) - (neg_PC_2_12*t2))*t1;
-    const double P_2_12 = t28 + (0.10915*(t32 + PB_2_11)) - (PB_3_23*t2) - (neg_PB_3_13*t1) - (c_2*t7);
-    const double P_2_13 = (0.408499208875*c_2) + ((PB_2_11*t2) - (PB_2_12*t1));
+    const double t34 = PB_3_23*t3;
+    const double t35 = ((neg_PC_2_22*t3) - (neg_PC_2_12*t4))*t3;
+    const double P_2_12 = t28 + (0.10915*(t32 + PB_2_11)) - (PB_3_23*t4) - (neg_PB_3_13*t3) - (c_2*t7);
+    const double P_2_13 = (0.408499208875*c_2) + ((PB_2_11*t4) - (PB_2_12*t3));
     const double t36 = 1.76257323841 - (s_2*t7) + P_3_22 - (P_3_23*G_3_2) + t34;
     const double P_2_22 = t36 + (0.10915*(PB_2_21 - t31)) + t34;
-    const double P_2_23 = (0.408499208875*s_2) + ((neg_PB_2_22*t1) + (PB_2_21*t2));
-    const double P_2_33 = 1.77012693841 + ((((neg_PC_2_12*t1) + (PC_2_11*t2))*t2) - t35);
+    const double P_2_23 = (0.408499208875*s_2) + ((neg_PB_2_22*t3) + (PB_2_21*t4));
+    const double P_2_33 = 1.77012693841 + ((((neg_PC_2_12*t3) + (PC_2_11*t4))*t4) - t35);
     const double invD_2 = 1.0/P_2_33;
     const double G_2_1 = P_2_13*invD_2;
     const double G_2_2 = P_2_23*invD_2;
@@ -132,13 +137,13 @@ void ur5_mass_matrix_log_determinant_gradient(const double q[ur5_NQ], double gra
     const double Omega_2_33 = invD_2 + (G_2_2*neg_Omega_2_23);
 
     /* link 3 (forearm_link): what a wrench on the link moves, and the slope of ln det M, from RK (4.5), (4.11), (4.16), (5.4) */
-    const double OmegaB_3_21 = (0.10915*invD_1) - (neg_Omega_2_23*t2);
-    const double t38 = (Omega_2_33*t2) - (0.10915*neg_Omega_2_23);
-    const double OmegaB_3_22 = neg_Omega_2_23*t1;
-    const double OmegaB_3_23 = invD_1*t1;
-    const double OmegaC_3_11 = (t38*t2) + (0.10915*OmegaB_3_21);
-    const double neg_OmegaC_3_12 = t38*t1;
-    const double OmegaC_3_22 = Omega_2_33*t1*t1;
+    const double OmegaB_3_21 = (0.10915*invD_1) - (neg_Omega_2_23*t4);
+    const double t38 = (Omega_2_33*t4) - (0.10915*neg_Omega_2_23);
+    const double OmegaB_3_22 = neg_Omega_2_23*t3;
+    const double OmegaB_3_23 = invD_1*t3;
+    const double OmegaC_3_11 = (t38*t4) + (0.10915*OmegaB_3_21);
+    const double neg_OmegaC_3_12 = t38*t3;
+    const double OmegaC_3_22 = Omega_2_33*t3*t3;
     const double t39 = (t28*invD_1) + (OmegaB_3_21*(t29 + t32)) - (OmegaB_3_22*(t30 + t31));
     const double t40 = t39 - (neg_PB_3_13*OmegaB_3_23) - (neg_OmegaC_3_12*(PC_2_11 + neg_PC_2_22));
     const double t41 = t40 + (neg_PC_2_12*(OmegaC_3_11 - OmegaC_3_22));

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 6
+#define ur5_sincos ur5_mass_matrix_solve_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -17,23 +20,25 @@
 void ur5_mass_matrix_solve(const double q[ur5_NQ], const double b[ur5_NV], double x[ur5_NV])
 {
     /* joint angles: sines and cosines */
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double t1 = 0.425*c_2;
-    const double t2 = 0.425*s_2;
-    const double t3 = q[1] + q[2];
-    const double t4 = t3 + q[3];
-    const double c_2p3p4 = cos(t4);
-    const double s_2p3p4 = sin(t4);
-    const double c_2p3 = cos(t3);
-    const double s_2p3 = sin(t3);
+    const double t1 = q[1] + q[2];
+    const double t2 = t1 + q[3];
+    const double angle[ur5_ANGLES] = {q[1], t2, t1, q[4], q[5], 0.0};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double c_2 = turn.cosine[0];
+    const double s_2 = turn.sine[0];
+    const double t3 = 0.425*c_2;
+    const double t4 = 0.425*s_2;
+    const double c_2p3p4 = turn.cosine[1];
+    const double s_2p3p4 = turn.sine[1];
+    const double c_2p3 = turn.cosine[2];
+    const double s_2p3 = turn.sine[2];
     const double t5 = 0.39225*c_2p3;
     const double t6 = 0.39225*s_2p3;
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
+    const double c_5 = turn.cosine[3];
+    const double s_5 = turn.sine[3];
     const double t7 = 1.598759275*c_2p3;
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double c_6 = turn.cosine[4];
+    const double s_6 = turn.sine[4];
     const double t8 = 0.0166855268546*s_6;
     const double t9 = s_6*t8;
     const double neg_P_6_12 = c_6*t8;
@@ -89,12 +94,12 @@ void ur5_mass_matrix_solve(const double q[ur5_NQ], const double b[ur5_NV], doubl
     /* link 2 (upper_arm_link): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double PB_2_21 = (0.10915*PC_2_11) - t21;
     const double neg_PB_2_22 = neg_PB_3_22 + (PB_3_32*G_3_2) + (0.10915*neg_PC_2_12);
-    const double t22 = PB_3_23*t1;
-    const double t23 = ((neg_PC_2_22*t1) - (neg_PC_2_12*t2))*t1;
+    const double t22 = PB_3_23*t3;
+    const double t23 = ((neg_PC_2_22*t3) - (neg_PC_2_12*t4))*t3;
     const double t24 = 1.76257323841 - (s_2*(1.75501953841*s_2)) + P_3_22 - (P_3_23*G_3_2) + t22;
     const double P_2_22 = t24 + (0.10915*(PB_2_21 - t21)) + t22;
-    const double P_2_23 = (0.408499208875*s_2) + ((neg_PB_2_22*t1) + (PB_2_21*t2));
-    const double P_2_33 = 1.77012693841 + ((((neg_PC_2_12*t1) + (PC_2_11*t2))*t2) - t23);
+    const double P_2_23 = (0.408499208875*s_2) + ((neg_PB_2_22*t3) + (PB_2_21*t4));
+    const double P_2_33 = 1.77012693841 + ((((neg_PC_2_12*t3) + (PC_2_11*t4))*t4) - t23);
     const double invD_2 = 1.0/P_2_33;
     const double G_2_2 = P_2_23*invD_2;
 
@@ -122,7 +127,7 @@ void ur5_mass_matrix_solve(const double q[ur5_NQ], const double b[ur5_NV], doubl
     const double t30 = t27 + (G_3_4*epsilon_3);
 
     /* link 2 (upper_arm_link): filtered joint moments, RK (4.20) */
-    const double epsilon_2 = b[1] - (b[2] + ((t2*t30) - (t1*(t28 + (G_3_5*epsilon_3)))));
+    const double epsilon_2 = b[1] - (b[2] + ((t4*t30) - (t3*(t28 + (G_3_5*epsilon_3)))));
     const double nu_2 = invD_2*epsilon_2;
 
     /* link 1 (shoulder_link): filtered joint moments, RK (4.20) */
@@ -133,8 +138,8 @@ void ur5_mass_matrix_solve(const double q[ur5_NQ], const double b[ur5_NV], doubl
     const double thetaddot_2 = nu_2 - (G_2_2*nu_1);
 
     /* link 3 (forearm_link): smoothed joint accelerations, RK (4.22) */
-    const double lambda_3_4 = (0.10915*nu_1) + (thetaddot_2*t2);
-    const double neg_lambda_3_5 = thetaddot_2*t1;
+    const double lambda_3_4 = (0.10915*nu_1) + (thetaddot_2*t4);
+    const double neg_lambda_3_5 = thetaddot_2*t3;
     const double t31 = (G_3_2*nu_1) + thetaddot_2 + ((G_3_4*lambda_3_4) - (G_3_5*neg_lambda_3_5));
     const double thetaddot_3 = nu_3 - t31;
     const double lambda_3_3 = thetaddot_2 + thetaddot_3;

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "ur5.h"
+#define ur5_ANGLES 4
+#define ur5_sincos ur5_potential_energy_sincos /* what is static has a name of its own in every file */
+#include "ur5_sincos.h"
 #ifndef ur5_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error ur5 is verified as it is written: leave out -ffast-math and -Ofast, or define ur5_UNVERIFIED
@@ -17,10 +20,12 @@
 void ur5_potential_energy(const double q[ur5_NQ], double U[1])
 {
     /* joint angles: sines and cosines */
-    const double s_2 = sin(q[1]);
     const double t1 = q[1] + q[2];
-    const double c_2p3p4 = cos(t1 + q[3]);
-    const double s_2p3 = sin(t1);
+    const double angle[ur5_ANGLES] = {q[1], t1 + q[3], t1, 0.0};
+    const ur5_turns turn = ur5_sincos(angle);
+    const double s_2 = turn.sine[0];
+    const double c_2p3p4 = turn.cosine[1];
+    const double s_2p3 = turn.sine[2];
 
     /* link 3 (forearm_link): composite mass and first moment, SA (15a), (15c) */
     const double neg_h_3_2 = (1.598759275*s_2p3) + (0.017784735*c_2p3p4);

@@ -64,7 +64,7 @@ def cut(blocks: Sequence[Groups], length: int, arguments: Collection[str], store
     """Parts of about `length` statements. No part holds statements of two `blocks`.
 
     `arguments` are the names of the arguments. `kept` are locals that the caller reads, each after the parts of so many blocks.
-    `pair` is the type of a local that does not go across.
+    `pair` is the type of a local that does not go across, as an array does not.
     """
     pieces: list[list[tuple[str, Mapping[str, str]]]] = []
     ends = [0]
@@ -147,8 +147,9 @@ def _pieces(lines: list[tuple[str, Mapping[str, str]]], length: int, pair: str) 
 
 
 def _across(lines: Sequence[tuple[str, Mapping[str, str]]], pair: str) -> tuple[list[int], list[int]]:
-    """How many values, and how many pairs, go across the place before each line."""
-    begins = {line["name"]: n for n, (_, line) in enumerate(lines)}
+    """How many values, and how many pairs and arrays, go across the place before each line."""
+    names = [line["name"].partition("[")[0] for _, line in lines]
+    begins = {name: n for n, name in enumerate(names)}
     ends = dict(begins)
     for n, (_, line) in enumerate(lines):
         for word in _WORD.findall(line["value"]):
@@ -158,8 +159,8 @@ def _across(lines: Sequence[tuple[str, Mapping[str, str]]], pair: str) -> tuple[
     for pairs in (False, True):
         steps = [0] * (len(lines) + 2)
         for n, (_, line) in enumerate(lines):
-            if (line["kind"] == pair) is pairs:
+            if (line["kind"] == pair or line["name"] != names[n]) is pairs:
                 steps[n + 1] += 1
-                steps[ends[line["name"]] + 1] -= 1
+                steps[ends[names[n]] + 1] -= 1
         found.append(list(accumulate(steps)))
     return found[0], found[1]

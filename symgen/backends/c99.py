@@ -87,11 +87,13 @@ def headers(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
 
 def sincos(real: str, target: Target) -> str:
     """The text of NAME_sincos.h."""
-    return render(NAME, "sincos.h.j2", **target.context, real=real, **_sincos.context(real))
+    return render(NAME, "sincos.h.j2", **target.context, real=real, loop=target.text.trig == "auto", **_sincos.context(real))
 
 
 def turns(program: Program, target: Target) -> bool:
     """Whether a function includes NAME_sincos.h."""
+    if target.text.trig == "auto":
+        return bool(_together(program))
     return target.text.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
 
 
@@ -131,7 +133,7 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
 def _macros(target: Target) -> set[str]:
     """What the header may define, or a user: no local and no parameter is called so."""
     statuses = _checks.STATUSES if target.checked else ()
-    return {f"{target.name}_{macro}" for macro in (*Sizes._fields, "SIN", "COS", "UNVERIFIED", *statuses)}
+    return {f"{target.name}_{macro}" for macro in (*Sizes._fields, "SIN", "COS", "ANGLES", "UNVERIFIED", *statuses)}
 
 
 def _refuse_nothing(program: Program) -> None:
@@ -144,14 +146,38 @@ def _refuse_nothing(program: Program) -> None:
                                "other units or --real double")
 
 
+def _together(program: Program) -> list[list[int]]:
+    """The angles whose sines and cosines are taken together, the rows of each: all that need no other sine or cosine before.
+
+    None where there is but one, which <math.h> serves as well.
+    """
+    rows = program.rows
+    found: dict[Any, list[int]] = {}
+    for row in _checks.angles(program, live_rows(program)):
+        if all(rows[i].op not in ("sin", "cos") for i in _checks.ancestors(program, [row])):
+            found.setdefault(rows[row].value if rows[row].op == "input" else row, []).append(row)
+    return list(found.values()) if len(found) > 1 else []
+
+
+def _turn(program: Program, target: Target) -> Turn | None:
+    """What gives sines and cosines, where the text has its own."""
+    if not turns(program, target):
+        return None
+    function = f"{target.name}_sincos"
+    if target.text.trig == "inline":
+        return Turn(f"{target.name}_pair", function)
+    count = _sincos.lanes(len(_together(program)), program.real)
+    return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
+
+
 def _function(program: Program, target: Target, floors: Mapping[int, Fraction], part: int | None) -> dict[str, Any]:
     names = parameters(program, target)
     _refuse_nothing(program)
     inputs = [names[port.name] for port in program.inputs]
     live = live_rows(program)
-    turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if turns(program, target) else None
+    turn = _turn(program, target)
     guards = _checks.guards(program, live, floors) if target.checked else []
-    angles = _checks.angles(program, live) if target.checked and turn else []
+    angles = _checks.angles(program, live) if target.checked and turn and not turn.lanes else []
     taken = _macros(target) | {target.symbol(program.function), *names.values(), *(turn or ())}
     # What goes from part to part is a local: a turn's sine and its cosine go by themselves, and are read off it in one block.
     sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
@@ -163,11 +189,16 @@ def _function(program: Program, target: Target, floors: Mapping[int, Fraction], 
     own = {name: writer.local(name) for name in ("status", "none")} if target.checked else {}
     read = {program.rows[i].value[0] for i in live if program.rows[i].op == "input"}
     before = writer.statements(first)   # what is checked first of all
-    early = writer.statements(_checks.ancestors(program, sines))   # so that the angles are not read late
+    if turn and turn.lanes:
+        together = _together(program)
+        writer.turned([rows[0] for rows in together], _checks.ancestors(program, [row for rows in together for row in rows]))
+    # In parts, what takes sines of arguments stands first, so that the angles are not read late.
+    early = [] if part is None else writer.statements(_checks.ancestors(program, sines))
     groups = writer.statements()
     function = _prototype(program, target) | {
         "real": program.real,
         "turns": turn is not None,
+        "angles": turn.lanes if turn else 0,
         "unread": [name for i, name in enumerate(inputs) if i not in read and not target.checked],
         "before": before,
         "groups": groups,
@@ -231,5 +262,5 @@ def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: i
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
     parts=parts,
-    ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
+    ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
 )

@@ -109,7 +109,7 @@ def texts(
     cuts = {target.symbol(function): backend.parts(program, target) for function, program in programs.items()}
     said["parted"] = [{"symbol": symbol, "parts": count, "bytes": shared * REALS[described["real"]].size}
                       for symbol, (count, shared) in cuts.items() if count]
-    said |= legend(programs.values()) | context(known)
+    said |= legend(programs.values()) | context(known) | {"own_sines": target.sincos in files}
     files["README.md"] = render(backend.name, "README.md.j2", **common, **said)
     if text.target is not None:
         files |= firmware.texts(target, text.target, programs)

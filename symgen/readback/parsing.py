@@ -20,8 +20,8 @@ INDEX = re.compile(r"0|[1-9]\d*")  # 010 is eight
 
 
 class Statement(NamedTuple):
-    """One statement of the body: kind is 'local', 'store', 'unread', 'work' or 'part'; `target` what it defines, stores to, casts
-    or calls. `element` is also the size of a work array, `expression` also the (parameters, statements) of a part.
+    """One statement of the body: kind is 'local', 'array', 'store', 'unread', 'work' or 'part'; `target` what it defines, stores
+    to, casts or calls. `element` is also the size of a work array, `expression` also the (parameters, statements) of a part.
     """
 
     kind: str
@@ -57,8 +57,9 @@ def parse(text: str, seen: str = "") -> Text:
     """
     # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
     plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
-    # What the includes would declare, on the text's first line: the type of a sine with its cosine.
-    names = "".join(f"typedef int {name};" for name in sorted(set(re.findall(r"^ +const (\w+_pair) ", plain, re.MULTILINE))))
+    # What the includes would declare, on the text's first line: the type of a sine with its cosine, or of those of all angles.
+    types = sorted(set(re.findall(r"^ +const (\w+_(?:pair|turns)) ", plain, re.MULTILINE)))
+    names = "".join(f"typedef int {name};" for name in types)
     try:
         units = list(c_parser.CParser().parse(seen or names + plain).ext)
     except c_parser.ParseError as error:
@@ -106,6 +107,10 @@ def _statement(node: Any, parts: dict[str, Statement]) -> Statement:
     if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.TypeDecl) and not node.storage and node.init is not None:
         kind = " ".join([*node.quals, *getattr(node.type.type, "names", ["?"])])
         return Statement("local", node.name, 0, (kind, node.init), line)
+    if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.ArrayDecl) and isinstance(node.type.type, c_ast.TypeDecl) \
+            and not node.storage and isinstance(node.init, c_ast.InitList):
+        kind = " ".join([*node.type.type.quals, *getattr(node.type.type.type, "names", ["?"])])
+        return Statement("array", node.name, 0, (kind, node.type.dim, node.init.exprs), line)
     if isinstance(node, c_ast.Assignment) and node.op == "=" and isinstance(node.lvalue, c_ast.ArrayRef):
         target, index = node.lvalue.name, node.lvalue.subscript
         if isinstance(target, c_ast.ID) and isinstance(index, c_ast.Constant) and INDEX.fullmatch(index.value):

@@ -58,19 +58,20 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
     if (checked is None) != (parsed.checks is None):
         returned = "nothing" if parsed.checks is None else "a status"
         return [*found, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
-    matcher = _Matcher(program, parsed, name)
+    together = directives.together(text, name)
+    matcher = _Matcher(program, parsed, name, together)
     found += matcher.differences()
     if checked is not None:
-        inline = f'#include "{name}_sincos.h"' in text
-        found += matcher.checks(checked, inline)
+        bounded = f'#include "{name}_sincos.h"' in text and not together   # a loop leaves what is far to <math.h>
+        found += matcher.checks(checked, bounded)
     return found
 
 
 class _Matcher:
     """Gives every row, and then every expression of the text, the number of its structure."""
 
-    def __init__(self, program: Program, text: Text, name: str) -> None:
-        self.program, self.text = program, text
+    def __init__(self, program: Program, text: Text, name: str, together: int) -> None:
+        self.program, self.text, self.together = program, text, together
         self.real = REALS[program.real]
         self.calls = {self.real.libm(op): op for op in ("sin", "cos", "sqrt", "log", "atan2")}
         self.calls |= {f"{name}_SIN": "sin", f"{name}_COS": "cos"}
@@ -80,7 +81,9 @@ class _Matcher:
         self.constants: dict[int, Number] = {}
         self.found: list[str] = []
         self.values: dict[str, int] = {}
-        self.turns: dict[str, int] = {}
+        self.turns: dict[str, list[int | None]] = {}
+        self.angles: dict[str, list[int | None]] = {}
+        self.looped = False
         self.inputs: dict[str, int] = {}
         self.outputs: dict[str, Port] = {}
         self.read: set[str] = set()
@@ -107,6 +110,8 @@ class _Matcher:
         if self.text.checks is not None:
             self.zeros, statements = self._zeros(statements), statements[1:]
         self._statements(statements)
+        if bool(self.together) != self.looped:
+            self.found.append(f"{self.name}_ANGLES are counted, and no array of angles is there")
         for port in self.program.outputs:
             for k, row in enumerate(port.rows):
                 value = self.stored.get((port.name, k))
@@ -191,11 +196,10 @@ class _Matcher:
                     self.found.append(f"line {line}: {target} is cast to {expression}")
             elif kind == "local":
                 declared, init = expression
-                if declared == f"const {self.name}_pair":
+                if declared == f"const {self.name}_{'turns' if self.together else 'pair'}":
                     self._turn(target, init, line, late)
                     continue
-                taken = target in self.values or target in self.turns or target in self.inputs
-                if late or declared != f"const {self.program.real}" or taken:
+                if late or declared != f"const {self.program.real}" or self._taken(target):
                     self.found.append(f"line {line}: {target} is declared as {declared}, twice, or behind a store")
                 value = self._value(init, line, target)
                 row = named.get(target)
@@ -203,6 +207,8 @@ class _Matcher:
                     self.found.append(f"line {line}: {target} is not the Program's row {row} of that name")
                 # What hangs on a wrong row of known name is compared as if it were right: one error, one sentence.
                 self.values[target] = self.of_row[row] if row is not None else value
+            elif kind == "array":
+                self._array(target, expression, line, late)
             elif kind == "store":
                 late = True
                 self._store(target, element, expression, line)
@@ -214,7 +220,8 @@ class _Matcher:
             self.before.append(self.work)
         for name in sorted(unread & self.read) + sorted(unread - set(self.inputs)):
             self.found.append(f"(void){name} although {name} is read or is no argument")
-        self.found += [f"{turn} is never used" for turn in self.turns if turn not in self.read]
+        self.found += [f"{turn} is never used" for turn, angles in self.turns.items() for place, angle in enumerate(angles)
+                       if angle is not None and f"{turn}[{place}]" not in self.read]
 
     def _store(self, target: str, element: int, expression: Any, line: int) -> None:
         """A store to an element of a result, or of the work array, where it may be done again."""
@@ -242,11 +249,11 @@ class _Matcher:
                 self.found.append(f"line {array.line}: {array.target} is no array of {self.program.real} of its own")
         if not set(parameters) <= known:
             self.found.append(f"line {line}: the parameters of {target} are not all those of {self.text.symbol}")
-        apart = self.values, self.turns
-        self.values, self.turns, self.part = {}, {}, {name for _, _, name, _ in parameters}
+        apart = self.values, self.turns, self.angles
+        self.values, self.turns, self.angles, self.part = {}, {}, {}, {name for _, _, name, _ in parameters}
         self.work = dict(self.work)
         self._statements(inner)
-        (self.values, self.turns), self.part = apart, None
+        (self.values, self.turns, self.angles), self.part = apart, None
 
     def _given(self, name: str) -> bool:
         """Whether an array of the function's can be seen here."""
@@ -255,16 +262,40 @@ class _Matcher:
     def _is_work(self, name: str) -> bool:
         return self.text.work is not None and name == self.text.work.target and self._given(name)
 
+    def _taken(self, target: str) -> bool:
+        return any(target in names for names in (self.values, self.turns, self.angles, self.inputs))
+
+    def _array(self, target: str, declared: tuple[str, Any, Sequence[Any]], line: int, late: bool) -> None:
+        """The angles whose sines and cosines are taken together, and zeros behind them up to the loop's end."""
+        kind, size, elements = declared
+        sizes = (f"{self.name}_ANGLES", str(self.together))
+        right = kind == f"const {self.program.real}" and str(getattr(size, "value", name_of(size))) in sizes
+        if late or self.looped or not right or len(elements) != self.together or self._taken(target):
+            self.found.append(f"line {line}: {target} is no array of {self.together} angles, is a second one, or behind a store")
+        angles: list[int | None] = [None if self._zero(element) else self._value(element, line, target) for element in elements]
+        known = [angle for angle in angles if angle is not None]
+        given = [angle for angle, element in zip(angles, elements, strict=True) if isinstance(element, c_ast.ArrayRef)]
+        if angles[:len(known)] != known or len(set(given)) != len(given):
+            self.found.append(f"line {line}: {target} has an argument twice, or an angle behind a zero")
+        self.angles[target], self.looped = angles, True
+
+    def _zero(self, node: Any) -> bool:
+        return isinstance(node, c_ast.Constant) and literal(node.value, self.real) == nearest(Fraction(0), self.real)
+
     def _turn(self, target: str, init: Any, line: int, late: bool) -> None:
-        """A local that holds the sine and the cosine of an angle, `NAME_sincos(angle)`; one an argument."""
+        """A local that holds sines and cosines: of an angle, `NAME_sincos(angle)`, one an argument, or of all in an array."""
         own = (f"{self.name}_sincos", f"{self.text.symbol}_sincos")   # the second is what the text's own macro makes of it
-        called = isinstance(init, c_ast.FuncCall) and name_of(init.name) in own
-        angle = self._value(init.args.exprs[0], line, target) if called and init.args and len(init.args.exprs) == 1 else None
-        if late or angle is None or target in self.values or target in self.turns or target in self.inputs:
+        called = isinstance(init, c_ast.FuncCall) and name_of(init.name) in own and init.args and len(init.args.exprs) == 1
+        given = init.args.exprs[0] if called else None
+        if self.together:
+            angles = self.angles.get(name_of(given), []) if not self.turns else []
+        else:
+            angles = [] if given is None else [self._value(given, line, target)]
+        if late or not angles or self._taken(target):
             self.found.append(f"line {line}: {target} is no sine and cosine of an angle, is declared twice, or behind a store")
-        elif isinstance(init.args.exprs[0], c_ast.ArrayRef) and angle in self.turns.values():
+        elif isinstance(given, c_ast.ArrayRef) and any(angles == other for other in self.turns.values()):
             self.found.append(f"line {line}: {target} takes the sine and cosine of an angle that has them already")
-        self.turns[target] = _UNKNOWN if angle is None else angle
+        self.turns[target] = angles
 
     def _value(self, node: Any, line: int, target: str) -> int:
         try:
@@ -291,11 +322,10 @@ class _Matcher:
             key = ("neg", inner)
         elif isinstance(node, c_ast.Constant):
             return self._look_up(("const", self._literal(node.value)), f"the literal {node.value}")
+        elif (pair := self._pair(node)) is not None:
+            key = pair
         elif isinstance(node, c_ast.ArrayRef):
             return self._element(node)
-        elif isinstance(node, c_ast.StructRef) and (turn := name_of(node.name)) in self.turns and node.field.name in _PAIR:
-            self.read.add(turn)
-            key = (_PAIR[node.field.name], self.turns[turn])
         elif isinstance(node, c_ast.FuncCall) and (op := self.calls.get(name_of(node.name))) and node.args \
                 and len(node.args.exprs) == ARITY[op]:
             key = (op, *map(self._number, node.args.exprs))
@@ -305,6 +335,20 @@ class _Matcher:
         if _UNKNOWN in key[1:]:
             return _UNKNOWN
         return self._look_up(key, f"this {key[0]} of these operands")
+
+    def _pair(self, node: Any) -> Key | None:
+        """The sine or cosine that turn.sine is, or turn.sine[place]; None where it is none."""
+        place, of = "0", node
+        if self.together:
+            place, of = (getattr(node.subscript, "value", ""), node.name) if isinstance(node, c_ast.ArrayRef) else ("", None)
+        if not isinstance(of, c_ast.StructRef) or of.type != "." or of.field.name not in _PAIR or not INDEX.fullmatch(place):
+            return None
+        turn, at = name_of(of.name), int(place)
+        angles = self.turns.get(turn, [])
+        if at >= len(angles) or angles[at] is None:
+            return None
+        self.read.add(f"{turn}[{at}]")
+        return _PAIR[of.field.name], angles[at]
 
     def _look_up(self, key: Key, what: str) -> int:
         if key not in self.number:
