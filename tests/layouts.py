@@ -14,13 +14,11 @@ COMMITTED = Path(layout.__file__).with_suffix(".json")
 
 
 def text() -> str:
-    """A line a robot, but for those that are laid out plainly."""
+    """A line a robot."""
     found = {}
     for name in builtin_robots():
         mechanism = symgen.load(name)
-        best = layout.search(mechanism)
-        if best != layout.PLAIN:
-            found[mechanism.content] = layout.written(best)
+        found[mechanism.content] = layout.written(layout.search(mechanism))
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(found.items())]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

@@ -90,6 +90,7 @@ def test_what_forgets_that_axes_are_turned_is_seen(function: str, monkeypatch: p
         check(5, function)
 
 
+@pytest.mark.usefixtures("full_search")
 def test_what_is_committed_is_what_is_found() -> None:
     """So that a built-in robot gets the same bytes whichever way it comes, as does any other: the search knows no clock."""
     assert layouts.COMMITTED.read_text(encoding="utf-8") == layouts.text()

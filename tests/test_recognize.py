@@ -21,6 +21,7 @@ from symgen.passes import _quantities, _residues, _round_offs, eliminate, fold, 
 from symgen.passes import recognize as recognized
 from symgen.programs import deriving
 from symgen.programs.choosing import methods_for
+from symgen.programs.layout import PLAIN
 from tests.robots_for_tests import BALLS, largest, program, robot, run, states
 from tests.test_passes import by_hand, meant, ops
 
@@ -190,7 +191,7 @@ def test_robots_keep_their_answers(name: str) -> None:
     """At 60 digits, and modulo a third prime."""
     for function in ("forward_dynamics", "integrate"):
         made = program(name, function)
-        frozen = deriving._derivation(robot(name), function, made.method, ProgramOptions(), 100_000)
+        frozen = deriving._derivation(robot(name), function, made.method, ProgramOptions(), PLAIN, 100_000)
         before = fold(passes.begin(frozen))
         after = recognized(before)
         old, new = _residues.residues(2**63 - 25, 11, before, after) or ([], [])
@@ -209,7 +210,7 @@ def test_no_function_by_any_method_costs_more_than_without(name: str) -> None:
     for function in FUNCTIONS:
         for method in methods_for(robot(name), function):
             options = deriving.felt(robot(name), function, ProgramOptions())
-            begun = passes.begin(deriving._derivation(robot(name), function, method, options, 100_000))
+            begun = passes.begin(deriving._derivation(robot(name), function, method, options, PLAIN, 100_000))
             without = begun
             for one in WITHOUT[len(passes.FIRST):]:
                 without = one(without)
@@ -239,7 +240,8 @@ def test_better_ways_are_told_by_bounds_that_hold() -> None:
 def test_residues_that_collide_do_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Modulo 101 most rows of a mass matrix meet another by chance."""
     monkeypatch.setitem(RECOGNIZE, "PRIME", 101)
-    begun = fold(passes.begin(deriving._derivation(robot("ur5"), "mass_matrix", "composite_body", ProgramOptions(), 100_000)))
+    frozen = deriving._derivation(robot("ur5"), "mass_matrix", "composite_body", ProgramOptions(), PLAIN, 100_000)
+    begun = fold(passes.begin(frozen))
     with pytest.raises(ProgramError, match=r"mass_matrix/composite_body: row \d+.* was recognized as what it does not equal"):
         recognized(begun)
 

@@ -32,6 +32,10 @@ MEASURED = (("inverse_dynamics", "newton_euler"), ("mass_matrix", "composite_bod
 MOST_JOINTS = 40
 """Of a robot that is searched: a count of every choice of a longer one takes minutes."""
 SWEEPS = 3
+EFFORT = 30
+"""Times the rows of the plain layout that a search may record."""
+MOST_ROWS = 200_000
+"""Of a search: a few seconds."""
 _KNOWN = Path(__file__).with_suffix(".json")
 
 Pairs = tuple[tuple[int, int], ...]
@@ -62,7 +66,7 @@ class Layout:
 PLAIN = Layout()
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
 def layout(mechanism: Mechanism) -> Layout:
     """The layout of a robot: one that is known, or found and kept."""
     if len(mechanism.joints) > MOST_JOINTS:
@@ -103,55 +107,88 @@ def _descent(mechanism: Mechanism) -> Layout:
     with k.precision():
         plain = reframe(mechanism)
         alike = _alike(plain, regroup(plain))
+        count = _Counting(plain)
         found = PLAIN
         for _ in range(SWEEPS):
             before = found
             for links in dict.fromkeys(alike):
-                limb = _Limb(plain, links[0])
-                least = limb.count(found)
+                least = count(links[0], found)
                 for candidate in _moves(plain, found, links, alike):
-                    count = limb.count(candidate)
-                    if count < least:
-                        found, least = candidate, count
+                    if count.rows > count.most:
+                        return found
+                    operations = count(links[0], candidate)
+                    if operations < least:
+                        found, least = candidate, operations
             if found == before:
                 break
     return found
 
 
-class _Limb:
-    """A link, what carries it and what it carries: all that a choice for this link changes the count of."""
+class _Counting:
+    """Counts what a choice for one link changes, once each; `rows` have been recorded, `most` are granted."""
 
-    def __init__(self, plain: Model, i: int) -> None:
-        kept = {i, *plain.ancestors(i)}
-        for c, link in enumerate(plain.links):
+    def __init__(self, plain: Model) -> None:
+        self.plain = plain
+        self.limbs: dict[tuple[int, ...], _Limb] = {}
+        self.known: dict[tuple[tuple[int, ...], Layout], int] = {}
+        whole = _Limb(plain, tuple(range(len(plain.links))))
+        self.most = min(EFFORT * whole.count(PLAIN)[1], MOST_ROWS)
+        self.rows = 0
+
+    def __call__(self, i: int, found: Layout) -> int:
+        """Operations of the limb of link i."""
+        kept = self._limb(i)
+        if kept not in self.limbs:
+            self.limbs[kept] = _Limb(self.plain, kept)
+        limb = self.limbs[kept]
+        key = kept, limb.own(found)
+        if key not in self.known:
+            self.known[key], rows = limb.count(key[1])
+            self.rows += rows
+        return self.known[key]
+
+    def _limb(self, i: int) -> tuple[int, ...]:
+        """A link, what carries it and what it carries: all that a choice for this link changes the count of."""
+        kept = {i, *self.plain.ancestors(i)}
+        for c, link in enumerate(self.plain.links):
             if link.parent >= i and link.parent in kept:
                 kept.add(c)
-        self.place = {old: new for new, old in enumerate(sorted(kept))}
+        return tuple(sorted(kept))
+
+
+class _Limb:
+    """Some links of a model as a model of its own."""
+
+    def __init__(self, plain: Model, kept: tuple[int, ...]) -> None:
+        self.place = {old: new for new, old in enumerate(kept)}
         links: list[Link] = []
         nq = nv = 0
-        for old in sorted(kept):
+        for old in kept:
             link = plain.links[old]
             q, v = (own.stop - own.start for own in (link.q, link.v))
             links.append(replace(link, parent=self.place.get(link.parent, -1), q=slice(nq, nq + q), v=slice(nv, nv + v)))
             nq, nv = nq + q, nv + v
         self.model, self.sizes = replace(plain, links=tuple(links)), Sizes(nq, nv, len(links))
 
-    def count(self, found: Layout) -> int:
-        """Operations of what is MEASURED once nothing is repeated."""
-        model, total = Layout(self._own(found.slides), self._own(found.axes)).lay(self.model), 0
-        model = regroup(model)
+    def own(self, found: Layout) -> Layout:
+        """A layout of the whole, as far as it is of these links."""
+        place = {GROUND: GROUND, **self.place}
+        slides, axes = (tuple((place[a], place[b]) for a, b in pairs if a in place and b in place)
+                        for pairs in (found.slides, found.axes))
+        return Layout(slides, axes)
+
+    def count(self, own: Layout) -> tuple[int, int]:
+        """(operations of what is MEASURED once nothing is repeated, rows that were recorded)."""
+        model, total, rows = regroup(own.lay(self.model)), 0, 0
         for function, method in MEASURED:
             what = FUNCTIONS[function]
             shapes = {a.name: a.sizes(self.sizes) for a in what.arguments}
             home = Derivation({name: prod(shape) for name, shape in shapes.items()})
             results = methods.derivation(method, function)(Linkage(model, home))
             named = [(r.name, r.sizes(self.sizes), atoms) for r, atoms in zip(what.results, results, strict=True)]
-            total += passes.begin(home.freeze(function, method, named, shapes)).cost
-        return total
-
-    def _own(self, pairs: Pairs) -> Pairs:
-        place = {GROUND: GROUND, **self.place}
-        return tuple((place[a], place[b]) for a, b in pairs if a in place and b in place)
+            frozen = home.freeze(function, method, named, shapes)
+            total, rows = total + passes.begin(frozen).cost, rows + len(frozen.rows)
+        return total, rows
 
 
 # -- what may be changed ---------------------------------------------------------------------------------------------------
@@ -162,7 +199,8 @@ def _moves(plain: Model, found: Layout, links: tuple[int, ...], alike: list[tupl
     groups, first = members(plain), links[0]
     if not plain.links[first].directed:
         return
-    same = [i for i, member in enumerate(groups) if member.group == groups[first].group and i != first]
+    near = (plain.links[first].parent, *plain.children(first))
+    same = [i for i in near if i >= 0 and groups[i].group == groups[first].group]
     for chosen in (None, GROUND, *same):
         axes = {i: _corresponding(chosen, [j for j, m in enumerate(groups) if m.group == groups[i].group], alike) for i in links}
         yield replace(found, axes=_changed(found.axes, axes))

@@ -169,9 +169,9 @@ def _dw(linkage: Linkage) -> Entries:
 
 
 QUANTITIES = {
-    "dw": Quantity(("k",), "6x1", "a quarter of the wrench on what joint k carries, frozen beyond it, that its moving adds", _dw,
-                   ("q", "v"), whole=False, variant="bias"),
-    "Gamma": Quantity(("k",), "6x1", "the sum of dw over the joints beyond link k", _Gamma, ("q", "v"), whole=False,
+    "dw": Quantity(("k",), "6x1", "a quarter of the wrench on what joint k carries, frozen beyond it, that its moving adds, "
+                   "(2) and (3)", _dw, ("q", "v"), whole=False, variant="bias"),
+    "Gamma": Quantity(("k",), "6x1", "the sum of dw over the joints beyond link k, (4)", _Gamma, ("q", "v"), whole=False,
                       variant="bias"),
 }
 """Without a run-time wrench, which no letter knows of."""

@@ -27,8 +27,9 @@ def composite_inertias(linkage: Linkage) -> list[RigidInertia]:
     return composite
 
 
-def lower_triangle(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[dict[int, Scalar]]:
+def lower_triangle(linkage: Linkage, composite: Sequence[RigidInertia] | None = None) -> list[dict[int, Scalar]]:
     """Row i of the GIM as {j: i_ij} for j = i and what carries it (SA 16), i and j being degrees of freedom."""
+    composite = composite or composite_inertias(linkage)
     rows: list[dict[int, Scalar]] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "row of the mass matrix, SA (16)")
@@ -48,7 +49,7 @@ def lower_triangle(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[
 
 def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """M, row-major and full."""
-    return (full(linkage, lower_triangle(linkage, composite_inertias(linkage))),)
+    return (full(linkage, lower_triangle(linkage)),)
 
 
 def full(linkage: Linkage, rows: list[dict[int, Scalar]]) -> list[Scalar]:
@@ -99,7 +100,7 @@ class Elimination(Factor):
 
     def __init__(self, linkage: Linkage, composite: Sequence[RigidInertia] | None = None) -> None:
         super().__init__(linkage)
-        rows = lower_triangle(linkage, composite or composite_inertias(linkage))
+        rows = lower_triangle(linkage, composite)
         self.alpha, self.masses, self.inverses = eliminate(linkage, rows)
 
     @property
