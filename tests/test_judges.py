@@ -184,6 +184,7 @@ COUNTS = {
 """Multiplications, additions and divisions on a free base, Panda without its fingers. They may only fall."""
 
 
+@pytest.mark.usefixtures("full_search")
 @pytest.mark.parametrize(("path", "function"), COUNTS)
 def test_operations_on_a_free_base_only_fall(path: str, function: str) -> None:
     fingers = ("panda_finger_joint1", "panda_finger_joint2") if path.startswith("panda") else ()
