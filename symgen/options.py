@@ -13,8 +13,11 @@ from symgen.functions import AT_RUN_TIME, JACOBIAN_FRAMES, JACOBIAN_ORDERS, USUA
 from symgen.names import nearest
 from symgen.reals import REALS
 
-TRIG = ("libm", "macro", "inline")
-"""What computes sines and cosines: <math.h>, NAME_SIN and NAME_COS, or the text's own."""
+TRIG = ("libm", "macro", "inline", "auto")
+"""What computes sines and cosines: <math.h>, NAME_SIN and NAME_COS, the text's own, or angle by angle the text's own within the
+range that these are proved for and <math.h> beyond it."""
+HOST = "auto"
+"""Where sines and cosines come from unless told, on a machine like this one. On a target it is "libm"."""
 
 
 Links = str | Sequence[str] | None

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from symgen import methods
+from symgen.programs import deriving, layout, making
 from tests.oracles import CLOSED_FORMS
 from tests.robots_for_tests import MOVING, ROBOTS, robot
 
@@ -18,6 +19,11 @@ gc.set_threshold(200_000, 100, 1000)
 
 # What a test finds out, it finds out itself: no Program of an earlier run, and none of a test that has planted an error.
 os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
+
+# Frames are laid out by the first choices of a search alone. Any layout gives the same answers (test_layout.py), a long search of
+# every robot here takes a quarter of an hour.
+FULL = layout.EFFORT
+layout.EFFORT = 3
 
 
 def _refused(item: pytest.Item) -> bool:
@@ -54,3 +60,18 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYMGEN_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture
+def full_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Frames are laid out as a user's are."""
+    monkeypatch.setattr(layout, "EFFORT", FULL)
+    _forget()
+    yield
+    _forget()
+
+
+def _forget() -> None:
+    """What was derived in one layout is not taken for another's."""
+    for kept in (layout.layout, deriving._attempt, making._asked):
+        kept.cache_clear()

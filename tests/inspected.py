@@ -271,7 +271,37 @@ def _acceleration(seen: Seen, i: int) -> Array:
     return (seen.R[i].T @ (2 * seen.placed[i].shift[2] - seen.reference.gravity))[:, None]
 
 
+def _moving(seen: Seen, k: int, rates: Array) -> Array:
+    """The wrench at O_k, in the axes of link k, that moves all it carries at these rates, no rate changing, without gravity."""
+    placed = seen.reference.placements(seen.state["q"], rates, 0 * rates)
+    spread, force = 0 * seen.R[k], 0 * seen.o[k]
+    for part in seen.reference.parts():
+        if seen.carries(k, part.body):
+            at = placed[part.body]
+            R, faster = at.turn[0], 2 * at.turn[2]
+            x, xdd = at.shift[0] + R @ part.centre - seen.o[k], 2 * at.shift[2] + faster @ part.centre
+            second = np.trace(part.inertia) / 2 * np.array(np.eye(3, dtype=int), dtype=object) - part.inertia
+            force = force + part.mass * xdd
+            spread = spread + part.mass * np.outer(xdd, x) + faster @ second @ R.T      # sum of accelerations by places
+    moment = axial(spread - spread.T)
+    return np.concatenate([seen.R[k].T @ moment, seen.R[k].T @ force])[:, None]
+
+
+def _change(seen: Seen, k: int) -> Array:
+    """A quarter of what joint k adds to that, all beyond it frozen, when it moves."""
+    beyond = [j == k or j in seen.joints_beyond(k) for j in range(seen.n)]
+    frozen = np.where(beyond, 0 * seen.state["v"], seen.state["v"])
+    moving = np.where(np.arange(seen.n) == k, seen.state["v"], frozen)
+    return (_moving(seen, k, moving) - _moving(seen, k, frozen)) / 4
+
+
+def _changes_beyond(seen: Seen, i: int) -> Array:
+    return sum((seen.phi(i, k) @ _change(seen, k) for k in seen.joints_beyond(i)), 0 * seen.one[:, :1])
+
+
 EXPECTED: dict[tuple[str, str], Expected] = {
+    ("composite_body", "dw"): each(_change),
+    ("composite_body", "Gamma"): each(_changes_beyond),
     ("riccati", "P"): each(lambda seen, i: seen.articulated(i)),
     ("riccati", "D"): each(_pivot),
     ("riccati", "G"): each(lambda seen, i: seen.gain(i)),

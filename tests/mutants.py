@@ -41,6 +41,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "": ("tests/test_reals.py tests/test_ir.py tests/test_toml.py tests/test_lumping.py", "tests/test_passes.py -k pipeline",
          "tests/test_shelf.py", "tests/test_cli.py"),
     "backends": ("tests/test_golden.py tests/test_c99.py", "tests/test_checked.py", "tests/test_inline_trig.py -k 'not proved'",
+                 "tests/test_auto_trig.py",
                  "tests/test_cpp17.py", "tests/test_dropped_in.py -k 'ascii or markdown or signs'"),
     "certificate": ("tests/test_certificate.py", "tests/test_recognition.py tests/test_regularity.py", "tests/test_round_off.py"),
     "commands": ("tests/test_cli.py", "tests/test_prove.py -k 'not every'", "tests/test_inspection_requests.py -k listed"),
@@ -62,7 +63,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "measuring": ("tests/test_bench.py", "tests/test_compare.py"),
     "methods": (f"{FORTY}'", "tests/test_variants.py", "tests/test_inspection_quantities.py"),
     **{f"methods/{name}": (f"{FORTY} and {name}'", *more, f"tests/test_inspection_quantities.py -k {name}") for name, more in {
-        "composite_body": (), "newton_euler": (), "riccati": (),
+        "composite_body": ("tests/test_degrees_of_freedom.py -k composite_body", "tests/test_wrench.py -k 'feel or undo'"),
+        "newton_euler": (), "riccati": (),
         "constraint_force": ("tests/test_constraint_force.py", "tests/test_cut_joints_of_several.py"),
         "fixman": ("tests/test_fixman.py", "tests/test_cut_joints_of_several.py", "tests/test_variants.py",
                    "tests/test_inspection_quantities.py -k chirikjian"),

@@ -43,8 +43,8 @@ FAR = 10
 EACH = 14
 """Errors planted in a function, unless told."""
 FLAGS = ("-std=c99", "-O0", "-ffp-contract=off", "-fPIC", "-w")
-_TOKEN = re.compile(r"(?<![\w.])(?:\d+\.?\d*(?:e[-+]?\d+)?f?|[A-Za-z_]\w*)|[-+*/]")
-_STATEMENT = re.compile(r"^ +(?:const \w+ \w+|\w+\[\d+\]) = ([^;]+);", re.MULTILINE)
+_TOKEN = re.compile(r"(?<=\.)(?:co)?sine\b|(?<![\w.])(?:\d+\.?\d*(?:e[-+]?\d+)?f?|[A-Za-z_]\w*)|[-+*/]")
+_STATEMENT = re.compile(r"^ +(?:const \w+ \w+(?:\[\w+\])?|\w+\[\d+\]) = ([^;]+);", re.MULTILINE)
 _LOCAL = re.compile(r"^    const (?:double|float) (\w+) = ", re.MULTILINE)
 
 
@@ -64,7 +64,8 @@ def errors(text: str) -> list[Error]:
     found = []
     locals_ = [(match.end(), match[1]) for match in _LOCAL.finditer(text)]
     for statement in _STATEMENT.finditer(text):
-        before = [name for at, name in locals_ if at < statement.start()]
+        begun = text.rfind("\n{\n", 0, statement.start())   # of this function, or of this part of it
+        before = [name for at, name in locals_ if begun < at < statement.start()]
         for token in _TOKEN.finditer(text, statement.start(1), statement.end(1)):
             for new in _others(text, token, before):
                 found.append(Error(text.count("\n", 0, token.start()) + 1, token.start(), token.end(), new))
@@ -88,6 +89,8 @@ def _others(text: str, token: re.Match[str], before: Sequence[str]) -> Iterator[
         yield f"(-{word})"
     elif word.rstrip("f") in ("sin", "cos"):
         yield {"sin": "cos", "cos": "sin"}[word.rstrip("f")] + word[3:]
+    elif word in ("sine", "cosine"):
+        yield {"sine": "cosine", "cosine": "sine"}[word]
     elif word in before:
         yield f"(-{word})"
         other = before[(before.index(word) + 1) % len(before)]

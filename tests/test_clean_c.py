@@ -223,12 +223,14 @@ EITHER = [(robot, REALS[i % 2]) for i, robot in enumerate(ROBOTS)]
 
 @pytest.mark.parametrize(("robot", "real"), EITHER if REQUIRED else [("scara", "double")])
 def test_the_deviations_from_misra_are_those_listed(generated: Path, robot: str, real: str) -> None:
-    assert misra(*sorted((generated / real / robot).glob("*.c"))) == set(deviations("Reported by cppcheck"))
+    files = sorted((generated / real / robot).glob("*.c"))
+    loops = any("_turns turn" in file.read_text() for file in files)
+    assert misra(*files) == set(deviations("Reported by cppcheck")) - (set() if loops else {"Rule 9.3"})
 
 
 def test_the_functions_alone_deviate_from_no_rule_that_is_checked(generated: Path) -> None:
-    for files in (FOLDER / "panda").glob("*_forward_dynamics.c"), (generated / "float" / "planar_arm").glob("*_[b-l]*.c"):
-        assert misra(*files) == set()
+    assert misra(*(generated / "float" / "planar_arm").glob("*_[b-l]*.c")) == set()
+    assert misra(*(FOLDER / "panda").glob("*_forward_dynamics.c")) == {"Rule 9.3"}   # a misreading: see the list
 
 
 def test_the_deviations_that_cppcheck_does_not_see_are_there(generated: Path) -> None:

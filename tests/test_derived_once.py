@@ -14,8 +14,9 @@ from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS
 from symgen.options import ProgramOptions
 from symgen.programs import choosing, deriving, making
+from symgen.programs.layout import Layout
 
-Derived = list[tuple[str, str, ProgramOptions]]
+Derived = list[tuple[str, str, ProgramOptions, Layout]]
 
 
 @pytest.fixture
@@ -24,9 +25,9 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
     begun: Derived = []
     derivation = deriving._derivation
 
-    def watched(mechanism: Any, function: str, method: str, options: ProgramOptions, longest: int) -> Any:
-        begun.append((function, method, options))
-        return derivation(mechanism, function, method, options, longest)
+    def watched(mechanism: Any, function: str, method: str, options: ProgramOptions, where: Layout, longest: int) -> Any:
+        begun.append((function, method, options, where))
+        return derivation(mechanism, function, method, options, where, longest)
 
     monkeypatch.setattr(deriving, "_derivation", watched)
     deriving._attempt.cache_clear()
@@ -38,7 +39,7 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
 
 def test_a_checked_folder_derives_each_program_once(derived: Derived, tmp_path: Path) -> None:
     assert cli.main(["generate", "scara", "--checked", "-o", str(tmp_path / "c")]) == 0
-    assert {function for function, _, _ in derived} == set(FUNCTIONS)
+    assert {function for function, _, _, _ in derived} == set(FUNCTIONS)
     assert len(derived) == len(set(derived))
 
 
@@ -58,7 +59,7 @@ def test_a_candidate_is_not_derived_again_when_it_is_asked_for(derived: Derived)
     symgen.program(scara, "forward_dynamics", "composite_body")
     symgen.program(scara, "forward_dynamics")
     symgen.program(scara, "forward_dynamics", "riccati")
-    assert sorted(method for _, method, _ in derived) == sorted({method for _, method, _ in derived})
+    assert len(derived) == len({(method, where) for _, method, _, where in derived})
 
 
 def test_the_choice_does_not_depend_on_what_was_asked_before(derived: Derived) -> None:

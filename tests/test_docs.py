@@ -53,6 +53,7 @@ def test_nothing_stands_in_a_fence_that_is_not_run(page: Path) -> None:
     assert set(found) <= {*RUN, *NOT_RUN}
 
 
+@pytest.mark.usefixtures("full_search")
 @pytest.mark.parametrize("page", [page for page in PAGES if runnable(page)], ids=name)
 def test_the_samples_run_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

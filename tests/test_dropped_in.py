@@ -33,6 +33,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "wrapped": {"wrap": ("cpp17",)},
     "checked": {"checked": True, "target": "rv32imafc"},
     "own sine": {"trig": "inline"},
+    "own sines": {"trig": "auto"},
     "macros": {"trig": "macro"},
 }
 """ProgramOptions of a folder, one at a time."""

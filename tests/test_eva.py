@@ -124,6 +124,33 @@ def test_an_own_sine_is_admitted_to_be_one_and_looked_through_for_the_rest() -> 
     assert any(alarm.file == "scara_sincos.h" for alarm in eva.analyse(texts, programs, target, spans)["mass_matrix"])
 
 
+def test_own_sines_in_a_loop_are_looked_at_angle_by_angle() -> None:
+    """The mass matrix has one angle, and no loop. Beyond the range of the own sines it is libm's that count."""
+    tool("frama-c")
+    mechanism, spans = load("planar_arm"), ranges(load("planar_arm"))
+    programs = {f: made("planar_arm", "double")[f] for f in ("inverse_dynamics", "forward_dynamics", "mass_matrix")}
+    target = c99.Target("planar_arm", mechanism.sizes, TextOptions("auto"))
+    lowest = {f: floors(program, mechanism) for f, program in programs.items()}
+    found = eva.prove(programs, target, spans, lowest)
+    assert all(proof.proved for proof in found.values())
+    assert [f for f, proof in found.items() if eva.ALL_TURNS in proof.admitted] == ["inverse_dynamics", "forward_dynamics"]
+
+    one, far = {"inverse_dynamics": programs["inverse_dynamics"]}, spans | {"q": [(-10**6, 10**6)]*2}
+    texts, _ = eva.sources(one, target, {}, {})
+
+    def seen(old: str, new: str, given: dict[str, list[tuple[float, float]]]) -> bool:
+        assert texts["planar_arm_sincos.h"].count(old) == 1
+        broken = texts | {"planar_arm_sincos.h": texts["planar_arm_sincos.h"].replace(old, new)}
+        alarms = eva.analyse(broken, one, target, given)["inverse_dynamics"]
+        return any(alarm.file == "planar_arm_sincos.h" for alarm in alarms)
+
+    assert not seen("fabs(m)", "fabs(m)", far)
+    assert seen("fabs(m)", "sqrt(m)", spans)
+    assert seen("x = angle[i]", "x = angle[i + 1]", spans)
+    assert seen(" cos(angle[i])", " sqrt(angle[i])", far)
+    assert not seen(" cos(angle[i])", " sqrt(angle[i])", spans)
+
+
 def test_every_admitted_line_is_printed() -> None:
     found = proofs("scara", "double")
     printed = eva.lines(found)

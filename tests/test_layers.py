@@ -42,7 +42,7 @@ ROOMS: dict[str, str] = {
     # Mechanism → Program
     "derivation": "errors ir joints mechanism poses",
     "methods": "derivation errors mechanism names",
-    "passes": "ir",
+    "passes": "errors ir",
     "programs": "derivation description errors functions ir mechanism methods names options passes reals reference shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
     "readback": "errors functions ir reals",
@@ -56,8 +56,8 @@ ROOMS: dict[str, str] = {
              "reference tables verification",
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "
                   "programs reference tables",
-    "measuring": "backends description errors functions ir joints machine mechanism methods names programs reals reference "
-                 "tables verification version",
+    "measuring": "backends description errors functions ir joints machine mechanism methods names options programs reals "
+                 "reference tables verification version",
     "pictures": "disk errors inspection measuring",
     "report": "backends derivation disk errors functions joints mechanism methods poses programs reference tables verification "
               "version",

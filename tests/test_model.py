@@ -14,6 +14,7 @@ from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.model.links import aligned, body_inertia
+from symgen.derivation.model.spin import Spin
 from symgen.derivation.scalars import Derivation
 from symgen.functions import FUNCTIONS, Sizes
 from symgen.joints import Sliding
@@ -244,6 +245,6 @@ def test_a_quarter_turn_in_a_joints_angle_is_left_to_its_sine_and_cosine() -> No
         linkage = Linkage(declared(random_mechanism(1)), home)
         (q,) = home.inputs["q"]
         turns = [(k.rational(Fraction(c)), k.rational(Fraction(s))) for c, s in ((1, 0), (0, 1), (-1, 0), (0, -1))]
-        assert [linkage._angle(q, turn) for turn in turns] == [(q, quarter) for quarter in range(4)]
-        moved, quarter = linkage._angle(q, (k.rational(Fraction(3, 5)), k.rational(Fraction(4, 5))))
+        assert [linkage._angle(Spin(((0, 1),), turn)) for turn in turns] == [(q, quarter) for quarter in range(4)]
+        moved, quarter = linkage._angle(Spin(((0, 1),), (k.rational(Fraction(3, 5)), k.rational(Fraction(4, 5)))))
         assert (moved != q, quarter) == (True, 0)

@@ -34,4 +34,8 @@ def test_every_kind_of_error_is_planted() -> None:
     assert planted_ >= {"const double s_1 = cos(q[0]);", "const double s_1 = sin(q[1]);", "const double y = s_1 - (1.5*s_1);",
                         "const double y = s_1 + (2.5*s_1);", "const double y = s_1 + (1.5/s_1);",
                         "const double y = s_1 + ((-1.5)*s_1);", "tau[0] = s_1 - (s_1/2.0);", "tau[0] = y - (s_1*2.0);"}
+    text = "    const double angle[arm_ANGLES] = {q[0], t1};\n    const double c_2 = turn.cosine[1];\n"
+    planted_ |= {error.applied(text).splitlines()[error.line - 1].strip() for error in errors(text)}
+    assert planted_ >= {"const double angle[arm_ANGLES] = {q[1], t1};", "const double c_2 = turn.sine[1];",
+                        "const double c_2 = turn.cosine[0];"}
     assert all(line.startswith(("const double", "tau[0] = ")) for line in planted_)

@@ -93,6 +93,11 @@ def values(derived: Program, at: list[Fraction]) -> list[Fraction]:
     return evaluate(whole, {"x": at}, EXACT)["y"]
 
 
+def meant(meaning: dict[str, Fraction], name: str) -> Fraction:
+    """What a name said before: of `neg_x`, where there was no such name, the opposite of x."""
+    return meaning[name] if name in meaning else -meaning[name.removeprefix("neg_")]
+
+
 @ANY
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(derived=dags() | sums())
@@ -110,7 +115,7 @@ def test_a_pass_keeps_results_names_and_the_interface_and_costs_no_more(one: Pas
         assert [now[r] for r in after.outputs[0].rows] == [before[r] for r in derived.outputs[0].rows]
         meaning = {row.name: value for row, value in zip(derived.rows, before, strict=True) if row.name}
         for row, value in zip(after.rows, now, strict=True):
-            assert not row.name or meaning[row.name] == value, row.name
+            assert not row.name or meant(meaning, row.name) == value, row.name
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
@@ -232,5 +237,5 @@ def test_names_of_the_derivation_reach_the_program() -> None:
         return {row.name.removeprefix("neg_") for row in program("panda", function, method).rows}
 
     assert {"s_2", "omega_3_1", "vdot_5_1", "U_6_12", "F_6_3", "N_1_3"} <= names("inverse_dynamics", "newton_euler")
-    assert {"P_4_12", "G_3_3", "epsilon_2", "nu_3", "lambda_4_1", "thetaddot_6"} <= names("mass_matrix_solve", "riccati")
-    assert {"M_1_1", "M_7_1", "h_3_1", "Sigma_2_12"} <= names("mass_matrix", "composite_body")
+    assert {"P_4_12", "G_4_4", "epsilon_2", "nu_3", "lambda_4_1", "thetaddot_6"} <= names("mass_matrix_solve", "riccati")
+    assert {"M_1_1", "M_7_1", "h_4_1", "Sigma_2_12"} <= names("mass_matrix", "composite_body")

@@ -11,7 +11,7 @@ import pytest
 
 from symgen import generate
 from symgen.cli import main
-from symgen.options import ProgramOptions
+from symgen.options import HOST, ProgramOptions, TextOptions
 from symgen.programs.making import programs, refusal
 from symgen.proof import FUNCTIONS, divisor_floors, prove, prove_programs
 from tests.robots_for_tests import robot
@@ -35,7 +35,7 @@ def test_facts_are_what_the_library_gives(capsys: pytest.CaptureFixture[str]) ->
     found = json.loads(capsys.readouterr().out)
     options = ProgramOptions("float", frame=None)
     made = programs(robot("ur5"), ["forward_dynamics"], options)
-    floors = divisor_floors(robot("ur5"), made["forward_dynamics"], options)
+    floors = divisor_floors(robot("ur5"), made["forward_dynamics"], options, TextOptions(HOST))
     divisors = found["functions"]["forward_dynamics"]["divisors"]
     assert {d["row"]: d["certified"] for d in divisors} == {row: float(floor) for row, floor in floors.items()}
     assert all(d["exact"] >= d["certified"] > 0 and d["least_seen"] >= d["certified"] for d in divisors)

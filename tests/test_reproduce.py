@@ -75,6 +75,7 @@ def test_a_result_is_a_picture_a_table_and_a_page(name: str, tmp_path: Path) -> 
     assert all(0 <= done <= total for _, done, total in told)
 
 
+@pytest.mark.usefixtures("full_search")
 @pytest.mark.parametrize("name", sorted(COUNTED))
 def test_the_committed_counts_are_those_of_today(name: str) -> None:
     whole = reproduce.module(name).reproduce

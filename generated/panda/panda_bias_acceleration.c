@@ -9,6 +9,9 @@
  */
 #include <math.h>
 #include "panda.h"
+#define panda_ANGLES 6
+#define panda_sincos panda_bias_acceleration_sincos /* what is static has a name of its own in every file */
+#include "panda_sincos.h"
 #ifndef panda_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error panda is verified as it is written: leave out -ffast-math and -Ofast, or define panda_UNVERIFIED
@@ -18,18 +21,20 @@
 void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV], double Jdot_v[6])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double c_3 = cos(q[2]);
-    const double s_3 = sin(q[2]);
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double angle[panda_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5]};
+    const panda_turns turn = panda_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double c_3 = turn.cosine[2];
+    const double s_3 = turn.sine[2];
+    const double c_4 = turn.cosine[3];
+    const double s_4 = turn.sine[3];
+    const double c_5 = turn.cosine[4];
+    const double s_5 = turn.sine[4];
+    const double c_6 = turn.cosine[5];
+    const double s_6 = turn.sine[5];
 
     /* link 6 (panda_link6): motion of panda_hand_tcp against its parent, RK (2.2)-(2.7) */
     const double t1 = 0.2104*v[5];
@@ -38,7 +43,6 @@ void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV],
     const double t4 = v[5]*t2;
     const double t5 = v[5]*t1;
     const double l_6_1 = (0.088*c_6) + (0.2104*s_6);
-    const double l_6_3 = (0.088*s_6) - (0.2104*c_6);
     const double w_6_1 = s_6*v[6];
     const double neg_w_6_3 = c_6*v[6];
     const double u_6_1 = (c_6*t1) - (s_6*t2);
@@ -47,6 +51,7 @@ void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV],
     const double b_6_3 = s_6*t3;
     const double neg_s_6_1 = (c_6*t4) + (s_6*t5);
     const double s_6_3 = (c_6*t5) - (s_6*t4);
+    const double l_6_3 = (0.088*s_6) - (0.2104*c_6) + 0.384;
 
     /* link 5 (panda_link5): motion of panda_hand_tcp against its parent, RK (2.2)-(2.7) */
     const double t6 = v[4]*l_6_1;
@@ -55,7 +60,6 @@ void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV],
     const double t9 = v[4]*(u_6_1 + u_6_1);
     const double t10 = neg_s_6_1 + (v[4]*t6);
     const double neg_w_5_2 = v[4] - neg_w_6_3;
-    const double neg_l_5_2 = l_6_3 + 0.384;
     const double neg_l_5_3 = s_5*l_6_1;
     const double neg_w_5_1 = (c_5*w_6_1) + (s_5*v[5]);
     const double w_5_3 = (c_5*v[5]) - (s_5*w_6_1);
@@ -68,14 +72,13 @@ void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV],
     const double l_5_1 = 0.0825 - (c_5*l_6_1);
 
     /* link 4 (panda_link4): motion of panda_hand_tcp against its parent, RK (2.2)-(2.7) */
-    const double t11 = u_5_1 + (v[3]*neg_l_5_2);
+    const double t11 = u_5_1 + (v[3]*l_6_3);
     const double t12 = (v[3]*l_5_1) - u_6_3;
     const double t13 = b_5_1 + (v[3]*neg_w_5_2);
     const double t14 = b_6_3 + (v[3]*neg_w_5_1);
     const double t15 = s_5_1 - (v[3]*(t12 - u_6_3));
     const double t16 = (v[3]*(u_5_1 + t11)) - s_6_3;
     const double neg_w_4_2 = w_5_3 + v[3];
-    const double l_4_3 = (c_4*neg_l_5_2) - (s_4*l_5_1);
     const double w_4_1 = (c_4*neg_w_5_1) - (s_4*neg_w_5_2);
     const double w_4_3 = (s_4*neg_w_5_1) + (c_4*neg_w_5_2);
     const double u_4_1 = (s_4*t12) - (c_4*t11);
@@ -84,7 +87,8 @@ void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV],
     const double b_4_3 = (c_4*t14) - (s_4*t13);
     const double s_4_1 = (s_4*t16) - (c_4*t15);
     const double neg_s_4_3 = (s_4*t15) + (c_4*t16);
-    const double l_4_1 = 0.0825 - ((c_4*l_5_1) + (s_4*neg_l_5_2));
+    const double l_4_1 = 0.0825 - ((c_4*l_5_1) + (s_4*l_6_3));
+    const double l_4_3 = (c_4*l_6_3) - (s_4*l_5_1) + 0.316;
 
     /* link 3 (panda_link3): motion of panda_hand_tcp against its parent, RK (2.2)-(2.7) */
     const double t17 = u_4_1 - (v[2]*neg_l_5_3);
@@ -94,7 +98,6 @@ void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV],
     const double t21 = s_4_1 - (v[2]*(neg_u_5_3 + t18));
     const double t22 = (v[2]*(u_4_1 + t17)) - s_5_3;
     const double neg_w_3_2 = w_4_3 + v[2];
-    const double neg_l_3_2 = l_4_3 + 0.316;
     const double l_3_1 = (c_3*l_4_1) - (s_3*neg_l_5_3);
     const double l_3_3 = (s_3*l_4_1) + (c_3*neg_l_5_3);
     const double w_3_1 = (c_3*w_4_1) + (s_3*neg_w_4_2);
@@ -107,14 +110,14 @@ void panda_bias_acceleration(const double q[panda_NQ], const double v[panda_NV],
     const double s_3_3 = (s_3*t21) + (c_3*t22);
 
     /* link 2 (panda_link2): motion of panda_hand_tcp against its parent, RK (2.2)-(2.7) */
-    const double t23 = u_3_1 + (v[1]*neg_l_3_2);
+    const double t23 = u_3_1 + (v[1]*l_4_3);
     const double t24 = neg_u_4_3 + (v[1]*l_3_1);
     const double t25 = b_3_1 + (v[1]*neg_w_3_2);
     const double t26 = (v[1]*w_3_1) - b_4_3;
     const double t27 = s_3_1 - (v[1]*(neg_u_4_3 + t24));
     const double t28 = neg_s_4_3 + (v[1]*(u_3_1 + t23));
     const double neg_w_2_2 = w_3_3 + v[1];
-    const double neg_l_2_1 = (c_2*l_3_1) + (s_2*neg_l_3_2);
+    const double neg_l_2_1 = (c_2*l_3_1) + (s_2*l_4_3);
     const double neg_w_2_1 = (c_2*w_3_1) + (s_2*neg_w_3_2);
     const double u_2_1 = (s_2*t24) - (c_2*t23);
     const double b_2_1 = (s_2*t26) - (c_2*t25);

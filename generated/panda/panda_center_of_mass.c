@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "panda.h"
+#define panda_ANGLES 8
+#define panda_sincos panda_center_of_mass_sincos /* what is static has a name of its own in every file */
+#include "panda_sincos.h"
 #ifndef panda_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error panda is verified as it is written: leave out -ffast-math and -Ofast, or define panda_UNVERIFIED
@@ -17,30 +20,33 @@
 void panda_center_of_mass(const double q[panda_NQ], double com[3])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double c_3 = cos(q[2]);
-    const double s_3 = sin(q[2]);
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
     const double t1 = q[6] + 0.6689225306301614;
-    const double c_7 = cos(t1);
-    const double s_7 = sin(t1);
+    const double angle[panda_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5], t1, 0.0};
+    const panda_turns turn = panda_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double c_3 = turn.cosine[2];
+    const double s_3 = turn.sine[2];
+    const double c_4 = turn.cosine[3];
+    const double s_4 = turn.sine[3];
+    const double c_5 = turn.cosine[4];
+    const double s_5 = turn.sine[4];
+    const double c_6 = turn.cosine[5];
+    const double s_6 = turn.sine[5];
+    const double c_7 = turn.cosine[6];
+    const double s_7 = turn.sine[6];
+    const double h_7_1 = 0.00019501738897146427*c_7;
+    const double h_7_2 = 0.00019501738897146427*s_7;
 
     /* link 6 (panda_link6): composite mass and first moment, SA (15a), (15c) */
-    const double h_6_3 = 0.00019501738897146427*s_7;
-    const double h_6_1 = 0.013782293034854322 + (0.00019501738897146427*c_7);
+    const double h_6_1 = 0.013782293034854322 + h_7_1;
 
     /* link 5 (panda_link5): composite mass and first moment, SA (15a), (15c) */
     const double h_5_3 = (s_6*h_6_1) - (0.010331907130974836*c_6);
     const double h_5_1 = (c_6*h_6_1) + (0.010331907130974836*s_6) - 0.0008710984159439482;
-    const double h_5_2 = 0.004034603427496586 - h_6_3;
+    const double h_5_2 = 0.004034603427496586 - h_7_2;
 
     /* link 4 (panda_link4): composite mass and first moment, SA (15a), (15c) */
     const double neg_h_4_3 = (s_5*h_5_1) + (c_5*h_5_2);

@@ -9,6 +9,9 @@
  */
 #include <math.h>
 #include "panda.h"
+#define panda_ANGLES 8
+#define panda_sincos panda_forward_kinematics_sincos /* what is static has a name of its own in every file */
+#include "panda_sincos.h"
 #ifndef panda_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error panda is verified as it is written: leave out -ffast-math and -Ofast, or define panda_UNVERIFIED
@@ -17,22 +20,24 @@
 
 void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3])
 {
-    /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double c_3 = cos(q[2]);
-    const double s_3 = sin(q[2]);
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    /* frame panda_hand_tcp */
     const double t1 = q[6] + 0.6689225306301614;
-    const double c_7 = cos(t1);
-    const double s_7 = sin(t1);
+
+    /* joint angles: sines and cosines */
+    const double angle[panda_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5], t1, 0.0};
+    const panda_turns turn = panda_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double c_3 = turn.cosine[2];
+    const double s_3 = turn.sine[2];
+    const double c_4 = turn.cosine[3];
+    const double s_4 = turn.sine[3];
+    const double c_5 = turn.cosine[4];
+    const double s_5 = turn.sine[4];
+    const double c_6 = turn.cosine[5];
+    const double s_6 = turn.sine[5];
 
     /* link 2 (panda_link2): pose in the base */
     const double R_2_11 = c_2*c_1;
@@ -41,9 +46,6 @@ void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]
     const double neg_R_2_22 = s_2*s_1;
 
     /* link 3 (panda_link3): pose in the base */
-    const double p_3_1 = 0.316*neg_R_2_12;
-    const double p_3_2 = 0.316*neg_R_2_22;
-    const double p_3_3 = 0.316*c_2;
     const double R_3_11 = (c_3*R_2_11) - (s_3*s_1);
     const double neg_R_3_12 = (s_3*R_2_11) + (c_3*s_1);
     const double R_3_21 = (c_3*R_2_21) + (s_3*c_1);
@@ -52,6 +54,9 @@ void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]
     const double R_3_32 = s_3*s_2;
 
     /* link 4 (panda_link4): pose in the base */
+    const double p_4_1 = (0.0825*R_3_11) + (0.316*neg_R_2_12);
+    const double p_4_2 = (0.0825*R_3_21) + (0.316*neg_R_2_22);
+    const double p_4_3 = (0.316*c_2) - (0.0825*neg_R_3_31);
     const double neg_R_4_11 = (c_4*R_3_11) + (s_4*neg_R_2_12);
     const double R_4_12 = (s_4*R_3_11) - (c_4*neg_R_2_12);
     const double neg_R_4_21 = (c_4*R_3_21) + (s_4*neg_R_2_22);
@@ -75,30 +80,30 @@ void panda_forward_kinematics(const double q[panda_NQ], double R[9], double p[3]
     const double R_6_31 = (c_6*R_5_31) + (s_6*neg_R_4_32);
     const double R_6_32 = (c_6*neg_R_4_32) - (s_6*R_5_31);
 
-    /* link 7 (panda_link7): pose in the base */
-    const double R_7_11 = (c_7*R_6_11) + (s_7*neg_R_5_12);
-    const double R_7_12 = (c_7*neg_R_5_12) - (s_7*R_6_11);
-    const double R_7_21 = (c_7*R_6_21) - (s_7*R_5_22);
-    const double neg_R_7_22 = (s_7*R_6_21) + (c_7*R_5_22);
-    const double R_7_31 = (c_7*R_6_31) - (s_7*R_5_32);
-    const double neg_R_7_32 = (s_7*R_6_31) + (c_7*R_5_32);
-
     /* frame panda_hand_tcp */
-    const double out_R_0_0 = (0.11621244882627836*R_7_11) - (0.9932243788479014*R_7_12);
-    const double out_R_0_1 = (0.9932243788479014*R_7_11) + (0.11621244882627836*R_7_12);
-    const double out_R_1_0 = (0.11621244882627836*R_7_21) + (0.9932243788479014*neg_R_7_22);
-    const double out_R_1_1 = (0.9932243788479014*R_7_21) - (0.11621244882627836*neg_R_7_22);
-    const double out_R_2_0 = (0.11621244882627836*R_7_31) + (0.9932243788479014*neg_R_7_32);
-    const double out_R_2_1 = (0.9932243788479014*R_7_31) - (0.11621244882627836*neg_R_7_32);
-    const double p_4_1 = p_3_1 + (0.0825*R_3_11);
-    const double p_4_2 = p_3_2 + (0.0825*R_3_21);
-    const double p_4_3 = p_3_3 - (0.0825*neg_R_3_31);
-    const double p_5_1 = p_4_1 - ((0.0825*neg_R_4_11) + (0.384*R_4_12));
-    const double p_5_2 = p_4_2 - ((0.0825*neg_R_4_21) + (0.384*R_4_22));
-    const double p_5_3 = p_4_3 + ((0.0825*R_4_31) + (0.384*neg_R_4_32));
-    const double p_7_1 = p_5_1 + (0.088*R_6_11);
-    const double p_7_2 = p_5_2 + (0.088*R_6_21);
-    const double p_7_3 = p_5_3 + (0.088*R_6_31);
+    const double t2 = turn.cosine[6];
+    const double t3 = turn.sine[6];
+    const double t4 = (t2*R_6_11) + (t3*neg_R_5_12);
+    const double t5 = (t2*neg_R_5_12) - (t3*R_6_11);
+    const double t6 = (t2*R_6_21) - (t3*R_5_22);
+    const double t7 = (t3*R_6_21) + (t2*R_5_22);
+    const double t8 = (t2*R_6_31) - (t3*R_5_32);
+    const double t9 = (t3*R_6_31) + (t2*R_5_32);
+    const double out_R_0_0 = (0.11621244882627836*t4) - (0.9932243788479014*t5);
+    const double out_R_0_1 = (0.9932243788479014*t4) + (0.11621244882627836*t5);
+    const double out_R_1_0 = (0.11621244882627836*t6) + (0.9932243788479014*t7);
+    const double out_R_1_1 = (0.9932243788479014*t6) - (0.11621244882627836*t7);
+    const double out_R_2_0 = (0.11621244882627836*t8) + (0.9932243788479014*t9);
+    const double out_R_2_1 = (0.9932243788479014*t8) - (0.11621244882627836*t9);
+    const double p_5_1 = p_4_1 - (0.0825*neg_R_4_11);
+    const double p_5_2 = p_4_2 - (0.0825*neg_R_4_21);
+    const double p_5_3 = p_4_3 + (0.0825*R_4_31);
+    const double p_6_1 = p_5_1 - (0.384*R_4_12);
+    const double p_6_2 = p_5_2 - (0.384*R_4_22);
+    const double p_6_3 = p_5_3 + (0.384*neg_R_4_32);
+    const double p_7_1 = p_6_1 + (0.088*R_6_11);
+    const double p_7_2 = p_6_2 + (0.088*R_6_21);
+    const double p_7_3 = p_6_3 + (0.088*R_6_31);
     const double out_p_0 = p_7_1 + (0.2104*neg_R_6_12);
     const double out_p_1 = p_7_2 + (0.2104*neg_R_6_22);
     const double out_p_2 = p_7_3 - (0.2104*R_6_32) + 0.333;

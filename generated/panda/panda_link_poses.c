@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "panda.h"
+#define panda_ANGLES 8
+#define panda_sincos panda_link_poses_sincos /* what is static has a name of its own in every file */
+#include "panda_sincos.h"
 #ifndef panda_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error panda is verified as it is written: leave out -ffast-math and -Ofast, or define panda_UNVERIFIED
@@ -16,22 +19,24 @@
 
 void panda_link_poses(const double q[panda_NQ], double R_links[panda_NB*3*3], double p_links[panda_NB*3])
 {
-    /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double c_3 = cos(q[2]);
-    const double s_3 = sin(q[2]);
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    /* link 7 (panda_link7): declared frame in the base */
     const double t1 = q[6] + 0.6689225306301614;
-    const double c_7 = cos(t1);
-    const double s_7 = sin(t1);
+
+    /* joint angles: sines and cosines */
+    const double angle[panda_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5], t1, 0.0};
+    const panda_turns turn = panda_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double c_3 = turn.cosine[2];
+    const double s_3 = turn.sine[2];
+    const double c_4 = turn.cosine[3];
+    const double s_4 = turn.sine[3];
+    const double c_5 = turn.cosine[4];
+    const double s_5 = turn.sine[4];
+    const double c_6 = turn.cosine[5];
+    const double s_6 = turn.sine[5];
 
     /* link 2 (panda_link2): pose in the base */
     const double R_2_11 = c_2*c_1;
@@ -40,9 +45,6 @@ void panda_link_poses(const double q[panda_NQ], double R_links[panda_NB*3*3], do
     const double neg_R_2_22 = s_2*s_1;
 
     /* link 3 (panda_link3): pose in the base */
-    const double out_p_links_2_0 = 0.316*neg_R_2_12;
-    const double out_p_links_2_1 = 0.316*neg_R_2_22;
-    const double t2 = 0.316*c_2;
     const double R_3_11 = (c_3*R_2_11) - (s_3*s_1);
     const double neg_R_3_12 = (s_3*R_2_11) + (c_3*s_1);
     const double R_3_21 = (c_3*R_2_21) + (s_3*c_1);
@@ -51,6 +53,12 @@ void panda_link_poses(const double q[panda_NQ], double R_links[panda_NB*3*3], do
     const double R_3_32 = s_3*s_2;
 
     /* link 4 (panda_link4): pose in the base */
+    const double out_p_links_2_0 = 0.316*neg_R_2_12;
+    const double out_p_links_3_0 = (0.0825*R_3_11) + out_p_links_2_0;
+    const double out_p_links_2_1 = 0.316*neg_R_2_22;
+    const double out_p_links_3_1 = (0.0825*R_3_21) + out_p_links_2_1;
+    const double t2 = 0.316*c_2;
+    const double t3 = t2 - (0.0825*neg_R_3_31);
     const double neg_R_4_11 = (c_4*R_3_11) + (s_4*neg_R_2_12);
     const double R_4_12 = (s_4*R_3_11) - (c_4*neg_R_2_12);
     const double neg_R_4_21 = (c_4*R_3_21) + (s_4*neg_R_2_22);
@@ -74,38 +82,35 @@ void panda_link_poses(const double q[panda_NQ], double R_links[panda_NB*3*3], do
     const double R_6_31 = (c_6*R_5_31) + (s_6*neg_R_4_32);
     const double R_6_32 = (c_6*neg_R_4_32) - (s_6*R_5_31);
 
-    /* link 7 (panda_link7): pose in the base */
-    const double R_7_11 = (c_7*R_6_11) + (s_7*neg_R_5_12);
-    const double R_7_12 = (c_7*neg_R_5_12) - (s_7*R_6_11);
-    const double R_7_21 = (c_7*R_6_21) - (s_7*R_5_22);
-    const double neg_R_7_22 = (s_7*R_6_21) + (c_7*R_5_22);
-    const double R_7_31 = (c_7*R_6_31) - (s_7*R_5_32);
-    const double neg_R_7_32 = (s_7*R_6_31) + (c_7*R_5_32);
-
     /* link 3 (panda_link3): declared frame in the base */
     const double out_p_links_2_2 = t2 + 0.333;
 
     /* link 4 (panda_link4): declared frame in the base */
-    const double out_p_links_3_0 = out_p_links_2_0 + (0.0825*R_3_11);
-    const double out_p_links_3_1 = out_p_links_2_1 + (0.0825*R_3_21);
-    const double t3 = t2 - (0.0825*neg_R_3_31);
     const double out_p_links_3_2 = t3 + 0.333;
 
     /* link 5 (panda_link5): declared frame in the base */
-    const double out_p_links_4_0 = out_p_links_3_0 - ((0.0825*neg_R_4_11) + (0.384*R_4_12));
-    const double out_p_links_4_1 = out_p_links_3_1 - ((0.0825*neg_R_4_21) + (0.384*R_4_22));
-    const double t4 = t3 + ((0.0825*R_4_31) + (0.384*neg_R_4_32));
+    const double out_p_links_4_0 = out_p_links_3_0 - (0.0825*neg_R_4_11) - (0.384*R_4_12);
+    const double out_p_links_4_1 = out_p_links_3_1 - (0.0825*neg_R_4_21) - (0.384*R_4_22);
+    const double t4 = t3 + (0.0825*R_4_31) + (0.384*neg_R_4_32);
     const double out_p_links_4_2 = t4 + 0.333;
 
     /* link 7 (panda_link7): declared frame in the base */
     const double out_p_links_6_0 = out_p_links_4_0 + (0.088*R_6_11);
     const double out_p_links_6_1 = out_p_links_4_1 + (0.088*R_6_21);
-    const double out_R_links_54 = (0.7844903041465037*R_7_11) - (0.6201410828997915*R_7_12);
-    const double out_R_links_55 = (0.6201410828997915*R_7_11) + (0.7844903041465037*R_7_12);
-    const double out_R_links_57 = (0.7844903041465037*R_7_21) + (0.6201410828997915*neg_R_7_22);
-    const double out_R_links_58 = (0.6201410828997915*R_7_21) - (0.7844903041465037*neg_R_7_22);
-    const double out_R_links_60 = (0.7844903041465037*R_7_31) + (0.6201410828997915*neg_R_7_32);
-    const double out_R_links_61 = (0.6201410828997915*R_7_31) - (0.7844903041465037*neg_R_7_32);
+    const double t5 = turn.cosine[6];
+    const double t6 = turn.sine[6];
+    const double t7 = (t5*R_6_11) + (t6*neg_R_5_12);
+    const double t8 = (t5*neg_R_5_12) - (t6*R_6_11);
+    const double t9 = (t5*R_6_21) - (t6*R_5_22);
+    const double t10 = (t6*R_6_21) + (t5*R_5_22);
+    const double t11 = (t5*R_6_31) - (t6*R_5_32);
+    const double t12 = (t6*R_6_31) + (t5*R_5_32);
+    const double out_R_links_54 = (0.7844903041465037*t7) - (0.6201410828997915*t8);
+    const double out_R_links_55 = (0.6201410828997915*t7) + (0.7844903041465037*t8);
+    const double out_R_links_57 = (0.7844903041465037*t9) + (0.6201410828997915*t10);
+    const double out_R_links_58 = (0.6201410828997915*t9) - (0.7844903041465037*t10);
+    const double out_R_links_60 = (0.7844903041465037*t11) + (0.6201410828997915*t12);
+    const double out_R_links_61 = (0.6201410828997915*t11) - (0.7844903041465037*t12);
     const double out_p_links_6_2 = t4 + (0.088*R_6_31) + 0.333;
     const double out_R_links_1 = -s_1;
     const double out_R_links_10 = -neg_R_2_12;

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "panda.h"
+#define panda_ANGLES 6
+#define panda_sincos panda_mass_matrix_determinant_sincos /* what is static has a name of its own in every file */
+#include "panda_sincos.h"
 #ifndef panda_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error panda is verified as it is written: leave out -ffast-math and -Ofast, or define panda_UNVERIFIED
@@ -17,19 +20,21 @@
 void panda_mass_matrix_determinant(const double q[panda_NQ], double det[1])
 {
     /* joint angles: sines and cosines */
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double c_3 = cos(q[2]);
-    const double s_3 = sin(q[2]);
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
     const double t1 = q[6] + 0.6689225306301614;
-    const double c_7 = cos(t1);
-    const double s_7 = sin(t1);
+    const double angle[panda_ANGLES] = {q[1], q[2], q[3], q[4], q[5], t1};
+    const panda_turns turn = panda_sincos(angle);
+    const double c_2 = turn.cosine[0];
+    const double s_2 = turn.sine[0];
+    const double c_3 = turn.cosine[1];
+    const double s_3 = turn.sine[1];
+    const double c_4 = turn.cosine[2];
+    const double s_4 = turn.sine[2];
+    const double c_5 = turn.cosine[3];
+    const double s_5 = turn.sine[3];
+    const double c_6 = turn.cosine[4];
+    const double s_6 = turn.sine[4];
+    const double c_7 = turn.cosine[5];
+    const double s_7 = turn.sine[5];
 
     /* link 6 (panda_link6): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */
     const double t2 = (0.0009899287291486856*s_7) - (0.002352389047204787*c_7);

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "planar_arm.h"
+#define planar_arm_ANGLES 2
+#define planar_arm_sincos planar_arm_inverse_dynamics_sincos /* what is static has a name of its own in every file */
+#include "planar_arm_sincos.h"
 #ifndef planar_arm_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error planar_arm is verified as it is written: leave out -ffast-math and -Ofast, or define planar_arm_UNVERIFIED
@@ -17,10 +20,12 @@
 void planar_arm_inverse_dynamics(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double a[planar_arm_NV], double tau[planar_arm_NV])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
+    const double angle[planar_arm_ANGLES] = {q[0], q[1]};
+    const planar_arm_turns turn = planar_arm_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
 
     /* link 1 (link1): velocity and acceleration, RK (2.2)-(2.5) */
     const double neg_U_1_11 = v[0]*v[0];

@@ -9,6 +9,9 @@
  */
 #include <math.h>
 #include "planar_arm.h"
+#define planar_arm_ANGLES 2
+#define planar_arm_sincos planar_arm_jacobian_sincos /* what is static has a name of its own in every file */
+#include "planar_arm_sincos.h"
 #ifndef planar_arm_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error planar_arm is verified as it is written: leave out -ffast-math and -Ofast, or define planar_arm_UNVERIFIED
@@ -18,10 +21,12 @@
 void planar_arm_jacobian(const double q[planar_arm_NQ], double J[6*planar_arm_NV])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
+    const double angle[planar_arm_ANGLES] = {q[0], q[1]};
+    const planar_arm_turns turn = planar_arm_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
 
     /* link 2 (link2): pose in the base */
     const double R_2_11 = (c_2*c_1) - (s_2*s_1);

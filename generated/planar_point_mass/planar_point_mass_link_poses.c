@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "planar_point_mass.h"
+#define planar_point_mass_ANGLES 6
+#define planar_point_mass_sincos planar_point_mass_link_poses_sincos /* what is static has a name of its own in every file */
+#include "planar_point_mass_sincos.h"
 #ifndef planar_point_mass_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error planar_point_mass is verified as it is written: leave out -ffast-math and -Ofast, or define planar_point_mass_UNVERIFIED
@@ -17,18 +20,20 @@
 void planar_point_mass_link_poses(const double q[planar_point_mass_NQ], double R_links[planar_point_mass_NB*3*3], double p_links[planar_point_mass_NB*3])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double c_3 = cos(q[2]);
-    const double s_3 = sin(q[2]);
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double angle[planar_point_mass_ANGLES] = {q[0], q[1], q[2], q[3], q[4], q[5]};
+    const planar_point_mass_turns turn = planar_point_mass_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double c_3 = turn.cosine[2];
+    const double s_3 = turn.sine[2];
+    const double c_4 = turn.cosine[3];
+    const double s_4 = turn.sine[3];
+    const double c_5 = turn.cosine[4];
+    const double s_5 = turn.sine[4];
+    const double c_6 = turn.cosine[5];
+    const double s_6 = turn.sine[5];
 
     /* link 2 (link2): pose in the base */
     const double R_2_11 = (c_2*c_1) - (s_2*s_1);

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "planar_point_mass.h"
+#define planar_point_mass_ANGLES 6
+#define planar_point_mass_sincos planar_point_mass_mass_matrix_log_determinant_gradient_sincos /* what is static has a name of its own in every file */
+#include "planar_point_mass_sincos.h"
 #ifndef planar_point_mass_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error planar_point_mass is verified as it is written: leave out -ffast-math and -Ofast, or define planar_point_mass_UNVERIFIED
@@ -17,16 +20,18 @@
 void planar_point_mass_mass_matrix_log_determinant_gradient(const double q[planar_point_mass_NQ], double grad[planar_point_mass_NV])
 {
     /* joint angles: sines and cosines */
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double c_3 = cos(q[2]);
-    const double s_3 = sin(q[2]);
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
-    const double c_6 = cos(q[5]);
-    const double s_6 = sin(q[5]);
+    const double angle[planar_point_mass_ANGLES] = {q[1], q[2], q[3], q[4], q[5], 0.0};
+    const planar_point_mass_turns turn = planar_point_mass_sincos(angle);
+    const double c_2 = turn.cosine[0];
+    const double s_2 = turn.sine[0];
+    const double c_3 = turn.cosine[1];
+    const double s_3 = turn.sine[1];
+    const double c_4 = turn.cosine[2];
+    const double s_4 = turn.sine[2];
+    const double c_5 = turn.cosine[3];
+    const double s_5 = turn.sine[3];
+    const double c_6 = turn.cosine[4];
+    const double s_6 = turn.sine[4];
 
     /* link 6 (link6): hard block eliminated, LC (13) */
     const double t1 = 0.5*c_6;

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "puma560.h"
+#define puma560_ANGLES 6
+#define puma560_sincos puma560_center_of_mass_sincos /* what is static has a name of its own in every file */
+#include "puma560_sincos.h"
 #ifndef puma560_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error puma560 is verified as it is written: leave out -ffast-math and -Ofast, or define puma560_UNVERIFIED
@@ -17,16 +20,18 @@
 void puma560_center_of_mass(const double q[puma560_NQ], double com[3])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double c_3 = cos(q[2]);
-    const double s_3 = sin(q[2]);
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
-    const double c_5 = cos(q[4]);
-    const double s_5 = sin(q[4]);
+    const double angle[puma560_ANGLES] = {q[0], q[1], q[2], q[3], q[4], 0.0};
+    const puma560_turns turn = puma560_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double c_3 = turn.cosine[2];
+    const double s_3 = turn.sine[2];
+    const double c_4 = turn.cosine[3];
+    const double s_4 = turn.sine[3];
+    const double c_5 = turn.cosine[4];
+    const double s_5 = turn.sine[4];
 
     /* link 4 (link4): composite mass and first moment, SA (15a), (15c) */
     const double neg_h_4_1 = 0.00012281449893390193*s_5;

@@ -9,6 +9,9 @@
  */
 #include <math.h>
 #include "scara.h"
+#define scara_ANGLES 2
+#define scara_sincos scara_bias_acceleration_sincos /* what is static has a name of its own in every file */
+#include "scara_sincos.h"
 #ifndef scara_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error scara is verified as it is written: leave out -ffast-math and -Ofast, or define scara_UNVERIFIED
@@ -18,10 +21,12 @@
 void scara_bias_acceleration(const double q[scara_NQ], const double v[scara_NV], double Jdot_v[6])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
+    const double angle[scara_ANGLES] = {q[0], q[1]};
+    const scara_turns turn = scara_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
 
     /* link 2 (link2): motion of link4 against its parent, RK (2.2)-(2.7) */
     const double t1 = 0.275*v[1];

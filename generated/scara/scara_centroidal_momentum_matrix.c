@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "scara.h"
+#define scara_ANGLES 2
+#define scara_sincos scara_centroidal_momentum_matrix_sincos /* what is static has a name of its own in every file */
+#include "scara_sincos.h"
 #ifndef scara_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error scara is verified as it is written: leave out -ffast-math and -Ofast, or define scara_UNVERIFIED
@@ -17,10 +20,12 @@
 void scara_centroidal_momentum_matrix(const double q[scara_NQ], double A_G[6*scara_NV])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
+    const double angle[scara_ANGLES] = {q[0], q[1]};
+    const scara_turns turn = scara_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
 
     /* link 2 (link2): composite body, SA (15a-c) */
     const double neg_h_2_3 = (2.0*q[2]) - 0.14;
@@ -68,8 +73,10 @@ void scara_centroidal_momentum_matrix(const double q[scara_NQ], double A_G[6*sca
     const double out_A_G_0_2 = (R_2_11*t7) + (neg_R_2_12*t8);
     const double out_A_G_1_2 = (neg_R_2_12*t7) - (R_2_11*t8);
 
-    /* link 4 (link4): columns of the momentum matrix, SA (16) */
+    /* link 1 (link1): columns of the momentum matrix, SA (16) */
     const double out_A_G_3_0 = -((c_1*h_1_2) + (s_1*h_1_1));
+
+    /* link 2 (link2): columns of the momentum matrix, SA (16) */
     const double out_A_G_3_1 = -(1.375*neg_R_2_12);
 
     A_G[0] = out_A_G_0_0;

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "scara.h"
+#define scara_ANGLES 2
+#define scara_sincos scara_centroidal_momentum_rate_sincos /* what is static has a name of its own in every file */
+#include "scara_sincos.h"
 #ifndef scara_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error scara is verified as it is written: leave out -ffast-math and -Ofast, or define scara_UNVERIFIED
@@ -17,10 +20,12 @@
 void scara_centroidal_momentum_rate(const double q[scara_NQ], const double v[scara_NV], const double a[scara_NV], double hdot[6])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
+    const double angle[scara_ANGLES] = {q[0], q[1]};
+    const scara_turns turn = scara_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
 
     /* link 1 (link1): velocity and acceleration, RK (2.2)-(2.5) */
     const double neg_U_1_11 = v[0]*v[0];

@@ -8,6 +8,9 @@
  */
 #include <math.h>
 #include "scara.h"
+#define scara_ANGLES 4
+#define scara_sincos scara_link_poses_sincos /* what is static has a name of its own in every file */
+#include "scara_sincos.h"
 #ifndef scara_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error scara is verified as it is written: leave out -ffast-math and -Ofast, or define scara_UNVERIFIED
@@ -17,12 +20,14 @@
 void scara_link_poses(const double q[scara_NQ], double R_links[scara_NB*3*3], double p_links[scara_NB*3])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
-    const double c_4 = cos(q[3]);
-    const double s_4 = sin(q[3]);
+    const double angle[scara_ANGLES] = {q[0], q[1], q[3], 0.0};
+    const scara_turns turn = scara_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
+    const double c_4 = turn.cosine[2];
+    const double s_4 = turn.sine[2];
 
     /* link 2 (link2): pose in the base */
     const double out_p_links_1_0 = 0.325*c_1;
@@ -39,10 +44,14 @@ void scara_link_poses(const double q[scara_NQ], double R_links[scara_NB*3*3], do
     const double out_p_links_2_1 = out_p_links_1_1 + (0.275*neg_R_2_12);
     const double out_p_links_2_2 = 0.387 - q[2];
 
-    /* link 4 (link4): declared frame in the base */
+    /* joint angles: sines and cosines */
     const double out_R_links_1 = -s_1;
+
+    /* link 2 (link2): pose in the base */
     const double out_R_links_10 = -neg_R_2_12;
     const double out_R_links_22 = -R_2_11;
+
+    /* link 4 (link4): pose in the base */
     const double out_R_links_31 = -R_4_11;
 
     R_links[0] = c_1;

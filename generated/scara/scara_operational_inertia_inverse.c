@@ -9,6 +9,9 @@
  */
 #include <math.h>
 #include "scara.h"
+#define scara_ANGLES 2
+#define scara_sincos scara_operational_inertia_inverse_sincos /* what is static has a name of its own in every file */
+#include "scara_sincos.h"
 #ifndef scara_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error scara is verified as it is written: leave out -ffast-math and -Ofast, or define scara_UNVERIFIED
@@ -18,10 +21,12 @@
 void scara_operational_inertia_inverse(const double q[scara_NQ], double Lambda_inv[36])
 {
     /* joint angles: sines and cosines */
-    const double c_1 = cos(q[0]);
-    const double s_1 = sin(q[0]);
-    const double c_2 = cos(q[1]);
-    const double s_2 = sin(q[1]);
+    const double angle[scara_ANGLES] = {q[0], q[1]};
+    const scara_turns turn = scara_sincos(angle);
+    const double c_1 = turn.cosine[0];
+    const double s_1 = turn.sine[0];
+    const double c_2 = turn.cosine[1];
+    const double s_2 = turn.sine[1];
 
     /* link 2 (link2): pose in the base */
     const double R_2_11 = (c_2*c_1) - (s_2*s_1);

@@ -25,7 +25,8 @@ class Printer:
 
     `name` is also that of its folder of templates. `headers` are the files that the functions include, by name; `sincos` is the
     text of that with a sine and cosine of one's own. `parameters` gives the parameter of each argument and result of a Program,
-    `calls` the names of the functions that it may call. `ulps` says by `TextOptions.trig` how many units in the last place sines
+    `calls` the names of the functions that it may call, `parts` into how many it is cut, where it is long, and how many numbers
+    these share on the stack. `ulps` says by `TextOptions.trig` how many units in the last place sines
     and cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for; `statuses` are what a
     checked function returns, from 0 on, with their meaning.
     """
@@ -37,6 +38,7 @@ class Printer:
     sincos: Callable[[str, Target], str]
     parameters: Callable[[Program, Target], dict[str, str]]
     calls: Callable[[str, Target], dict[str, str]]
+    parts: Callable[[Program, Target], tuple[int, int]]
     ulps: Mapping[str, int]
     farthest: int
     statuses: Mapping[str, str]

@@ -18,10 +18,13 @@ PAPERS = {
 }
 """In ASCII; docs/mathematics.md has them in full."""
 _CITED = re.compile(rf"\b({'|'.join(PAPERS)})\b")
+_SUM = re.compile(r"c_\d+([pm]\d+)+")
+"""A cosine of several joints' angles, as `symgen.derivation.linkage` names it."""
 
 
 def legend(programs: Iterable[Program]) -> dict[str, Any]:
-    """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these `at_the_centre` of mass.
+    """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these `at_the_centre` of mass;
+    `sums`, the first name of the cosine of a sum of angles.
 
     What is stated by another convention is no part of `six` but of `otherwise`, and `stated` says how.
     """
@@ -31,6 +34,7 @@ def legend(programs: Iterable[Program]) -> dict[str, Any]:
     ports = (port for program in programs if program not in other for port in (*program.inputs, *program.outputs))
     six = dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)
     return {"papers": [f"{paper}: {PAPERS[paper]}" for paper in PAPERS if paper in cited], "six": [*six],
+            "sums": next((row.name for program in programs for row in program.rows if _SUM.fullmatch(row.name)), ""),
             "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL],
             "otherwise": [port.name for program in other for port in program.outputs],
             "stated": other and in_words(other[0].convention)}

@@ -1,8 +1,13 @@
-"""A sine and cosine of our own: NAME_sincos.h, text without a branch, a table, a call or an integer.
+"""A sine and cosine of our own: NAME_sincos.h, text without a branch, a table, a call or an integer; and the same in a loop.
 
 x is brought to r = x - k·pi/2 in [-pi/4, pi/4] (Cody and Waite): pi/2 is a sum of short parts, whose products with k are
 exact, and one long part. Polynomials in y = r² give the sine and the cosine of r, and k modulo 4 says by products with
 0, 1 and -1 which of the two goes where. Sine and cosine of one angle share all of this.
+
+The loop is over all angles of a call at once (`--trig auto`): how often it runs is known to the compiler, and a whole number of
+vectors of 16 bytes, so that gcc vectorises it at -O2 for any x86-64 and AArch64. Each operation is the same, and so are the bits.
+Angles beyond the range are then given to <math.h>, each for itself. That one is among them shows in the sum of their sizes, which
+is no less than any of them: rounding keeps the order, and nothing negative is added.
 
 `python -m tests.sincos_constants` computes what stands in `CONSTANTS`. `tests/sincos_proof.py` proves the bound `ULPS` from
 the printed text.
@@ -62,11 +67,18 @@ def context(real: str) -> dict[str, Any]:
     numbers = {name: literal(Fraction(value), REALS[real]) for name, value in
                (("zero", "0"), ("one", "1"), ("four", "4"), ("half", "1/2"), ("quarter", "1/4"))}
     return numbers | known._asdict() | {
-        "fabs": REALS[real].libm("fabs"),
+        "farthest": literal(Fraction(RANGE), REALS[real]),
+        **{name: REALS[real].libm(name) for name in ("fabs", "sin", "cos")},
         "short": len(known.parts) > 3,
         "sine": _horner("s", known.sine),
         "cosine": _horner("c", known.cosine),
     }
+
+
+def lanes(angles: int, real: str) -> int:
+    """How often the loop over that many angles runs: a whole number of vectors of 16 bytes."""
+    together = 16 // REALS[real].size
+    return -(-angles // together) * together
 
 
 def _horner(letter: str, coefficients: tuple[str, ...]) -> list[dict[str, str]]:

@@ -76,6 +76,7 @@ class Target:
             "nb": self.sizes.NB,
             "macro_trig": self.text.trig == "macro",
             "inline_trig": self.text.trig == "inline",
+            "auto_trig": self.text.trig == "auto",
             "ulps": _sincos.ULPS,
             "range": _sincos.RANGE,
             "returns": "int" if self.checked else "void",

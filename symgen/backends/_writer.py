@@ -7,6 +7,7 @@ Parentheses are written where the grammar would group otherwise, and where the l
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from symgen.backends._language import ATOM, UNARY, Language
@@ -20,10 +21,15 @@ _PARTS = {"sin": "sine", "cos": "cosine"}
 
 
 class Turn(NamedTuple):
-    """What gives the sine and the cosine of an angle at once: the type that holds both, and the function."""
+    """What gives the sine and the cosine of an angle at once, or of several: the type that holds both, and the function.
+
+    Of several it takes an array of `lanes` angles, whose size is spelt `size`.
+    """
 
     kind: str
     function: str
+    size: str = ""
+    lanes: int = 0
 
 
 def live_rows(program: Program) -> list[int]:
@@ -54,7 +60,7 @@ class Writer:
         self.text: dict[int, str] = {}
         self.rank: dict[int, int] = {}
         self.steps: list[tuple[str, list[dict[str, str]]]] = []
-        self.pairs: dict[str | int, str] = {}
+        self.pairs: dict[str | int, dict[str, str]] = {}
         self.step = -1
         self.temporaries = 0
         self.taken = {*taken, *inputs}
@@ -68,12 +74,40 @@ class Writer:
 
     def statements(self, rows: Collection[int] | None = None) -> list[dict[str, Any]]:
         """Those of `rows` (None: of all) that are not written yet, in order and grouped under the comment of their step."""
-        for i in self.live:
-            if i not in self.text and (rows is None or i in rows):
-                self._write(i)
+        self._rows(rows)
         found = [{"comment": title, "locals": lines} for title, lines in self.steps if lines]
         self.steps, self.step = [], -1
         return found
+
+    def turned(self, angles: Sequence[int], rows: Collection[int]) -> None:
+        """Write `rows`, which hold the rows `angles` and all that these need, then the sines and cosines of all of them."""
+        assert self.turn is not None
+        self._rows(rows)
+        step = next((row.step for row in self.rows if row.op in _PARTS and row.args[0] in angles), -1)
+        zero = self.language.literal(Fraction(0), self.real)
+        given, found = self.local("angle"), self.local("turn")
+        values = [self.text[row] for row in angles]
+        values += [zero]*(self.turn.lanes - len(values))
+        self._statement(self.real.name, f"{given}[{self.turn.size}]", self._listed(values), step)
+        self._statement(self.turn.kind, found, f"{self.turn.function}({given})", step)
+        for place, row in enumerate(angles):
+            self.pairs[self._angle(row)] = {op: f"{found}.{part}[{place}]" for op, part in _PARTS.items()}
+
+    def _rows(self, rows: Collection[int] | None) -> None:
+        for i in self.live:
+            if i not in self.text and (rows is None or i in rows):
+                self._write(i)
+
+    def _listed(self, values: Sequence[str]) -> str:
+        """The elements of an array, on a line of their own each where they are long together."""
+        if sum(len(value) + 2 for value in values) <= self.language.inline:
+            return f"{{{', '.join(values)}}}"
+        margin = " "*(self.indent + 8)
+        return "{\n" + ",\n".join(f"{margin}{value}" for value in values) + f"\n{margin[4:]}}}"
+
+    def _angle(self, row: int) -> str | int:
+        """What tells an angle from others: an argument may stand in several rows, and is one angle all the same."""
+        return self.text[row] if self.rows[row].op == "input" else row
 
     def _names(self) -> dict[int, str]:
         """Names of the rows that become locals for a reason known beforehand: named by the derivation, or a result."""
@@ -114,16 +148,16 @@ class Writer:
         self._statement(self.real.name, name, self.text[i], step)
         self.text[i], self.rank[i] = name, ATOM
 
-    def _turn(self, turn: Turn, angle: int, step: int) -> str:
-        """The local that holds sine and cosine of row `angle`, declared when it is first asked for.
-
-        An argument may stand in several rows, and is one angle all the same.
+    def _turn(self, angle: int, step: int) -> dict[str, str]:
+        """Sine and cosine of row `angle`. Where they are given one angle at a time, their local is declared when first asked for;
+        of an angle that is not among those given at once there is none.
         """
-        key = self.text[angle] if self.rows[angle].op == "input" else angle
-        if key not in self.pairs:
-            self.pairs[key] = self.local(f"turn_{len(self.pairs) + 1}")
-            self._statement(turn.kind, self.pairs[key], f"{turn.function}({self.text[angle]})", step)
-        return self.pairs[key]
+        key, turn = self._angle(angle), self.turn
+        if key not in self.pairs and turn is not None and not turn.lanes:
+            found = self.local(f"turn_{len(self.pairs) + 1}")
+            self.pairs[key] = {op: f"{found}.{part}" for op, part in _PARTS.items()}
+            self._statement(turn.kind, found, f"{turn.function}({self.text[angle]})", step)
+        return self.pairs.get(key, {})
 
     def _statement(self, kind: str, name: str, value: str, step: int) -> None:
         if not self.steps or (step != self.step and step >= 0):
@@ -138,8 +172,8 @@ class Writer:
             return text, UNARY if text.startswith("-") else ATOM
         if op == "input":
             return self.language.at(self.inputs[value[0]], value[1]), ATOM
-        if self.turn is not None and op in _PARTS:
-            return f"{self._turn(self.turn, args[0], self.rows[i].step)}.{_PARTS[op]}", ATOM
+        if op in _PARTS and (pair := self._turn(args[0], self.rows[i].step)):
+            return pair[op], ATOM
         if op in self.calls:
             return f"{self.calls[op]}({', '.join(self.text[a] for a in args)})", ATOM
         if op == "neg":

@@ -1,5 +1,7 @@
 """C99: one function a file, a header for all; includes nothing but <math.h> and headers of its own, and allocates nothing.
 
+A long function calls static parts of its own, one after the other (`_parts`).
+
 How C spells a row stands in `C`; which rows become locals is decided by `_writer`, and `templates/c99/` holds the layout.
 Parentheses are written where C's grammar would group otherwise, and around a product in a sum, as MISRA C:2012 asks (rule 12.1).
 
@@ -9,11 +11,11 @@ before that as well, and returns how it went: one way out, no store but in the i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgen.backends import _checks, _sincos, render
+from symgen.backends import _checks, _parts, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._legend import legend
@@ -43,13 +45,26 @@ def parameters(program: Program, target: Target) -> dict[str, str]:
     return found
 
 
-def source(program: Program, target: Target, floors: Mapping[int, Fraction] | None = None) -> str:
+def source(program: Program, target: Target, floors: Mapping[int, Fraction] | None = None, part: int | None = None) -> str:
     """The text of NAME_<function>.c; RequestError when a constant does not fit into the real type.
 
-    `floors` are certified lower bounds of rows that are divisors, for a checked function.
+    `floors` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
+    has, about; None: a short function stays in one piece, and a long one is cut as `_parts` says.
     """
-    function = _function(program, target, floors or {})
+    function = _function(program, target, floors or {}, part or _length(program))
     return render(NAME, "function.c.j2", **target.context, **function)
+
+
+def parts(program: Program, target: Target) -> tuple[int, int]:
+    """Into how many parts a function is cut, and how many numbers they share on the stack; (0, 0) for one in a piece."""
+    part = _length(program)
+    function = {} if part is None else _function(program, target, {}, part)
+    return (len(function["parts"]), function["work"]["size"]) if function else (0, 0)
+
+
+def _length(program: Program) -> int | None:
+    """Of a part, in statements; None for a function that is not cut."""
+    return _parts.LINES if len(program.rows) > _parts.LONGEST else None
 
 
 def header(programs: Mapping[str, Program], target: Target) -> str:
@@ -72,11 +87,13 @@ def headers(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
 
 def sincos(real: str, target: Target) -> str:
     """The text of NAME_sincos.h."""
-    return render(NAME, "sincos.h.j2", **target.context, real=real, **_sincos.context(real))
+    return render(NAME, "sincos.h.j2", **target.context, real=real, loop=target.text.trig == "auto", **_sincos.context(real))
 
 
 def turns(program: Program, target: Target) -> bool:
     """Whether a function includes NAME_sincos.h."""
+    if target.text.trig == "auto":
+        return bool(_together(program))
     return target.text.trig == "inline" and any(program.rows[i].op in ("sin", "cos") for i in live_rows(program))
 
 
@@ -116,7 +133,7 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
 def _macros(target: Target) -> set[str]:
     """What the header may define, or a user: no local and no parameter is called so."""
     statuses = _checks.STATUSES if target.checked else ()
-    return {f"{target.name}_{macro}" for macro in (*Sizes._fields, "SIN", "COS", "UNVERIFIED", *statuses)}
+    return {f"{target.name}_{macro}" for macro in (*Sizes._fields, "SIN", "COS", "ANGLES", "UNVERIFIED", *statuses)}
 
 
 def _refuse_nothing(program: Program) -> None:
@@ -129,37 +146,121 @@ def _refuse_nothing(program: Program) -> None:
                                "other units or --real double")
 
 
-def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) -> dict[str, Any]:
+def _together(program: Program) -> list[list[int]]:
+    """The angles whose sines and cosines are taken together, the rows of each: all that need no other sine or cosine before.
+
+    None where there is but one, which <math.h> serves as well.
+    """
+    rows = program.rows
+    found: dict[Any, list[int]] = {}
+    for row in _checks.angles(program, live_rows(program)):
+        if all(rows[i].op not in ("sin", "cos") for i in _checks.ancestors(program, [row])):
+            found.setdefault(rows[row].value if rows[row].op == "input" else row, []).append(row)
+    return list(found.values()) if len(found) > 1 else []
+
+
+def _turn(program: Program, target: Target) -> Turn | None:
+    """What gives sines and cosines, where the text has its own."""
+    if not turns(program, target):
+        return None
+    function = f"{target.name}_sincos"
+    if target.text.trig == "inline":
+        return Turn(f"{target.name}_pair", function)
+    count = _sincos.lanes(len(_together(program)), program.real)
+    return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
+
+
+def _function(program: Program, target: Target, floors: Mapping[int, Fraction], part: int | None) -> dict[str, Any]:
     names = parameters(program, target)
     _refuse_nothing(program)
     inputs = [names[port.name] for port in program.inputs]
     live = live_rows(program)
-    turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if turns(program, target) else None
+    turn = _turn(program, target)
     guards = _checks.guards(program, live, floors) if target.checked else []
-    angles = _checks.angles(program, live) if target.checked and turn else []
+    angles = _checks.angles(program, live) if target.checked and turn and not turn.lanes else []
     taken = _macros(target) | {target.symbol(program.function), *names.values(), *(turn or ())}
+    # What goes from part to part is a local: a turn's sine and its cosine go by themselves, and are read off it in one block.
+    sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
+    first = _checks.ancestors(program, angles)
+    met = {_angle(program, i) for i in first.intersection(sines)}
+    first |= {i for i in sines if _angle(program, i) in met}
     writer = Writer(program, C, inputs, calls(program.real, target), taken, turn,
-                    forced={*angles, *(guard.row for guard in guards)}, indent=4*target.checked)
+                    forced={*angles, *sines, *(guard.row for guard in guards)}, indent=4*(target.checked and part is None))
     own = {name: writer.local(name) for name in ("status", "none")} if target.checked else {}
     read = {program.rows[i].value[0] for i in live if program.rows[i].op == "input"}
-    before = writer.statements(_checks.ancestors(program, angles))   # what is checked first of all
+    before = writer.statements(first)   # what is checked first of all
+    if turn and turn.lanes:
+        together = _together(program)
+        writer.turned([rows[0] for rows in together], _checks.ancestors(program, [row for rows in together for row in rows]))
+    # In parts, what takes sines of arguments stands first, so that the angles are not read late.
+    early = [] if part is None else writer.statements(_checks.ancestors(program, sines))
     groups = writer.statements()
-    return _prototype(program, target) | {
+    function = _prototype(program, target) | {
         "real": program.real,
         "turns": turn is not None,
+        "angles": turn.lanes if turn else 0,
         "unread": [name for i, name in enumerate(inputs) if i not in read and not target.checked],
         "before": before,
         "groups": groups,
-        "checks": own and own | _checks.conditions(program, C, inputs, writer.text, angles, guards),
+        "parts": [],
         "stores": [
             {"name": names[port.name], "element": k, "value": writer.text[row]}
             for port in program.outputs
             for k, row in enumerate(port.rows)
         ],
     }
+    text = writer.text
+    if part is not None:
+        found, text = _cut(function, [before, early, groups], part, writer, inputs, [*angles], [g.row for g in guards],
+                           turn.kind if turn else "", target.checked)
+        function |= found
+    return function | {"checks": own and own | _checks.conditions(program, C, inputs, text, angles, guards)}
+
+
+def _angle(program: Program, i: int) -> Any:
+    """What tells the angle of a sine or a cosine from other angles. An argument may stand in several rows."""
+    angle = program.rows[i].args[0]
+    return program.rows[angle].value if program.rows[angle].op == "input" else angle
+
+
+def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: int, writer: Writer, inputs: Sequence[str],
+         angles: Sequence[int], guarded: Sequence[int], pair: str, checked: bool) -> tuple[dict[str, Any], dict[int, str]]:
+    """What the template says of a function in parts, and how its rows are written in the function that calls them.
+
+    A checked one stores by itself, behind its last check.
+    """
+    symbol, work, text = function["symbol"], writer.local("work"), writer.text
+    stores = [_parts.Store(**store) for store in function["stores"]]
+    kept = {text[row]: 1 for row in angles} | {text[row]: len(blocks) for row in guarded}
+    kept |= {store.value: len(blocks) for store in stores} if checked else {}
+    made = _parts.cut(blocks, length, inputs, () if checked else stores, kept, pair)
+    given = {p["name"]: p for p in function["parameters"]}
+    array = {"real": writer.program.real, "name": work, "size": made.size}
+    parts = []
+    for number, one in enumerate(made.parts, 1):
+        results = dict.fromkeys(store.name for store in one.stores)
+        shared = [array | {"qualifier": "" if one.puts else "const "}] if one.takes or one.puts else []
+        taken = [given[name] for name in inputs if name in one.reads] + shared + [given[name] for name in results]
+        parts.append({
+            "symbol": f"{symbol}_part_{number}",
+            "parameters": taken,
+            "groups": one.groups,
+            "takes": [{"name": name, "place": C.at(work, place)} for name, place in one.takes],
+            "puts": [{"name": name, "place": C.at(work, place)} for place, name in one.puts],
+            "stores": one.stores,
+            "call": f"{symbol}_part_{number}({', '.join(p['name'] for p in taken)})",
+        })
+    there = {name: C.at(work, place) for name, place in made.places.items()}
+    called = [part["call"] for part in parts]
+    stores = [store._replace(value=there.get(store.value, store.value)) for store in stores] if checked else []
+    return {
+        "parts": parts, "work": array, "first_calls": called[:made.ends[1]], "calls": called[made.ends[1]:], "before": [],
+        "groups": [], "stores": stores,
+    }, {row: there.get(name, name) for row, name in text.items()}
 
 
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
-    ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
+    parts=parts,
+    ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
 )

@@ -12,8 +12,9 @@ A Program computes it as a sum in any order. The reading starts at the pivots, w
     a product's row  → the rows of R_ik, of which α_ik is made, and of R_jk   (`_Reader.product_at`)
 
 until every entry that a pivot depends on is read. Where a row stands proposes what it may be; its values at random states
-decide (`samples`). Two things differ where a pivot is constant, as nothing divides by it then:
+decide (`samples`). Three things differ where a pivot is constant, as nothing divides by it then:
 
+    multiples        R_ik may be made of α_ik, with as many roundings, where α_ik was there before, a cosine, say;
     exact entries    R_ik and D_k are constants, and the product has a constant for α_ik;
     merged joints    no sum has products over joint k, since they are part of the leaves. What is eliminated is then M less
                      these products, which must be so in every entry.
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from symgen.certificate.recognition import Recognition
@@ -182,9 +184,20 @@ class _Reader:
                         yield Product(k, (a, k), numerator, (b, k), entry)
 
     def _numerator(self, factor: int, pair: Pair) -> int | None:
-        """The row of R_ik that α_ik is made of; None where it is made otherwise."""
-        of = (one for one in self._scaled(factor, pair[1]) if self.sign(one, self.reduced[pair]))
-        return next((self.bare(one) for one in of), None)
+        """The row of R_ik that α_ik is made of, or that is made of α_ik by a constant D_k; None where it is made otherwise."""
+        of = chain(self._scaled(factor, pair[1]), self._multiples.get(factor, ()) if pair[1] not in self.pivots else ())
+        return next((self.bare(one) for one in of if self.sign(one, self.reduced[pair])), None)
+
+    @cached_property
+    def _multiples(self) -> dict[int, list[int]]:
+        """The rows that are a constant times another row, by that row."""
+        found: dict[int, list[int]] = {}
+        for i, row in enumerate(self.rows):
+            if row.op == "mul":
+                for a, b in (row.args, row.args[::-1]):
+                    if self.rows[b].op == "const":
+                        found.setdefault(a, []).append(i)
+        return found
 
     def _scaled(self, factor: int, k: int) -> Iterator[int]:
         """x, where a row is x/D_k or x·(1/D_k) by the pivot's own row; where D_k is a constant, x·constant, or x for D_k = 1."""

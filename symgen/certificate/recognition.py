@@ -14,10 +14,12 @@ from functools import cached_property
 from typing import TypeVar
 
 from symgen.certificate.samples import Samples, Values
+from symgen.derivation.model import Model
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.programs import deriving
+from symgen.programs.layout import PLAIN, layout
 
 POSITIVE = ("div", "log", "sqrt")
 """Operations whose last operand must not vanish, or change its sign."""
@@ -42,7 +44,7 @@ class Multiplier:
 
 @dataclass(frozen=True)
 class Gain:
-    """One of the six elements of G_k (RK 5.12), moment first, in the frame that derivations choose for the link of `joint` k."""
+    """One of the six elements of G_k (RK 5.12), moment first, in a frame that derivations choose for the link of `joint` k."""
 
     joint: int
     element: int
@@ -78,24 +80,38 @@ class Recognition:
         return next((what for what in proposed if self._holds(row, what)), None)
 
     def _holds(self, row: int, what: Pivot | Multiplier | Gain) -> bool:
+        if isinstance(what, Gain):
+            return any(self.samples.same(self.samples.rows[row], values) for values in self._elements(what))
         values = self._values(what)
         sign = 0 if values is None else self.samples.same(self.samples.rows[row], values)
         return sign == 1 if isinstance(what, Pivot) else sign != 0
 
-    def _values(self, what: Pivot | Multiplier | Gain) -> Values | None:
+    def _values(self, what: Pivot | Multiplier) -> Values | None:
         """What the quantity is at the states, by the reference; None where the mechanism has no such quantity."""
         found = self.samples.elimination
         if isinstance(what, Pivot):
             return found.reduced.get((what.joint, what.joint))
-        if isinstance(what, Multiplier):
-            return found.factors.get((what.joint, what.over))
-        return self._gains[what.joint][what.element] if what.joint in self.samples.joints and what.element < 6 else None
+        return found.factors.get((what.joint, what.over))
+
+    def _elements(self, what: Gain) -> list[Values]:
+        """What an element of a gain is at the states, in each of the frames that it may be written in."""
+        known = what.joint in self.samples.joints and what.element < 6
+        return [gain[what.element] for gain in self._gains[what.joint]] if known else []
 
     @cached_property
-    def _gains(self) -> dict[int, list[Values]]:
-        """Of every degree of freedom, in the frames that derivations choose."""
-        links = deriving.models(self.mechanism)[0].links
-        return {k: self.samples.gain(k, links[body].placement) for k, (body, _) in enumerate(self.mechanism.dofs)}
+    def models(self) -> tuple[Model, ...]:
+        """The frames that derivations choose."""
+        return tuple(deriving.laid(self.mechanism, where) for where in dict.fromkeys((layout(self.mechanism), PLAIN)))
+
+    @cached_property
+    def _gains(self) -> dict[int, list[list[Values]]]:
+        """Of every degree of freedom, in each of those frames of its link that differ."""
+        found = {}
+        for k, (body, _) in enumerate(self.mechanism.dofs):
+            *others, plain = (model.links[body] for model in self.models)
+            links = [plain, *(one for one in others if one.placement is not plain.placement or not one.slack.is_still)]
+            found[k] = [self.samples.gain(k, one.placement, one.slack) for one in links]
+        return found
 
 
 def proposal(name: str) -> Multiplier | Gain | None:

@@ -14,7 +14,9 @@ from typing import Any
 import flint
 import numpy as np
 
-from symgen.derivation.constants import Mat3, Vec3
+from symgen.derivation.closed_forms import joint_form
+from symgen.derivation.constants import Mat3, Vec3, angle_of
+from symgen.derivation.model.spin import STILL, Spin
 from symgen.ir import Numbers, Port, Program, evaluate
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
@@ -97,8 +99,9 @@ class Samples:
         with self.scalars.working():
             return tuple(x * y for x, y in zip(a, b, strict=True))
 
-    def gain(self, k: int, placement: tuple[Mat3, Vec3]) -> list[Values]:
-        """G_k = P_k H_kᵀ D_k⁻¹ (RK 5.12), moment and force in axes and about an origin at `placement` on the body of k.
+    def gain(self, k: int, placement: tuple[Mat3, Vec3], slack: Spin = STILL) -> list[Values]:
+        """G_k = P_k H_kᵀ D_k⁻¹ (RK 5.12), moment and force about an origin and in axes at `placement` on the body of k, these
+        turned back by `slack` about their z axis.
 
         P_k H_kᵀ is the momentum of all that joint k carries when k moves at rate 1, those inward are locked and those further
         out are free. Of a joint's several degrees of freedom, the later ones count as further out.
@@ -107,6 +110,7 @@ class Samples:
         with self.scalars.working():
             placed, rates = self.reference.placements(self.states["q"]), self._free_rates(k)
             axes, origin = (self.scalars.array(np.array(x, dtype=object)) for x in placement)
+            axes = axes if slack.is_still else axes @ transposed(self._spun(slack))
             body = placed[self.reference.mechanism.dofs[k][0]]
             turn = body.turn[0]
             about = body.shift[0] + times(turn, origin)
@@ -123,6 +127,17 @@ class Samples:
                     moment, force = moment + spin + cross(centre - about, push), force + push
             back, pivot = transposed(turn @ axes), np.array(self.elimination.reduced[k, k], dtype=object)[:, None]
             return [tuple(column) for vector in (moment, force) for column in (times(back, vector) / pivot).T]
+
+    def _spun(self, spin: Spin) -> Array:
+        """A turn about z (STATES, 3, 3), the angle summed up from the joints'."""
+        mechanism = self.reference.mechanism
+        angle = self.scalars.array([0] * STATES) + self.scalars.array([angle_of(*spin.constant)])
+        for i, sign in spin.terms:
+            own = joint_form(mechanism.joints[i].kind).angle
+            assert own is not None
+            angle = angle + sign * self.states["q"][:, mechanism.q_slices[i]][:, own]
+        c, s, zero, one = np.cos(angle), np.sin(angle), 0 * angle, 0 * angle + 1
+        return np.stack([np.stack(row, axis=-1) for row in ((c, -s, zero), (s, c, zero), (zero, zero, one))], axis=-2)
 
     def _free_rates(self, k: int) -> dict[int, Array]:
         """By entry of v, the rates of what k carries: 1 for k itself, and x_j = −Σ α_ij x_i, which leaves no momentum along j."""

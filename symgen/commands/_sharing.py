@@ -15,6 +15,7 @@ from symgen.commands import Parser
 from symgen.commands._progress import Progress as Progress
 from symgen.commands._progress import log
 from symgen.errors import RequestError
+from symgen.options import HOST
 from symgen.tables import table
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ WARNED = ("warning", "mimic", "snap", "unapplied")
 
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": "independent", "base": "fixed", "strict": False, "real": "double",
-    "trig": "libm", "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
+    "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular",
 }
 """Options that a generated folder has already decided, with their defaults."""

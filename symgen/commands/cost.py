@@ -29,7 +29,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--target", required=True, metavar="TARGET", help=f"what runs the C: {measured}")
     parser.add_argument("--clock", metavar="HZ", help="the target's clock, as 168e6: adds the control rate that it allows")
     program_arguments(parser, on_a_target=True)
-    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline", help="where sine and cosine come from")
+    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline|auto", help="where sine and cosine come from")
     parser.add_argument("--checked", action="store_true", help="the functions as they are with their checks")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 

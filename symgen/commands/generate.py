@@ -38,8 +38,9 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write, replaced whole (default: ./NAME)")
     program_arguments(parser, on_a_target=True)
     parser.add_argument("--name", metavar="NAME", help="prefix of every C name and file (default: the robot's name)")
-    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline",
-                        help="call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch")
+    parser.add_argument("--trig", metavar="libm|macro|inline|auto",
+                        help="call sin and cos (default with --target), or NAME_SIN and NAME_COS; inline: bring an own sine "
+                             "and cosine without a branch; auto (default): own ones of all angles in a loop, libm's beyond")
     parser.add_argument("--checked", action="store_true",
                         help="functions return a status, and leave their results alone when an argument or a divisor is bad")
     parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")
@@ -60,7 +61,7 @@ def run(options: Namespace) -> int:
         raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
     wrap = tuple(wrappers(options.wrap))
     chosen = program_options(options, targets.real(options.target))
-    text = TextOptions(options.trig, checked=options.checked, wrap=wrap, target=options.target)
+    text = TextOptions(options.trig or targets.trig(options.target), checked=options.checked, wrap=wrap, target=options.target)
     slow = None if options.target is None else targets.slow(options.target, chosen.real)
     why = targets.why(options.target, options.real)
     mechanism = read(options)

@@ -20,6 +20,7 @@ from symgen.commands._sharing import (
     warn,
 )
 from symgen.errors import DescriptionError, RequestError
+from symgen.options import HOST
 
 SUMMARY = "divisors that cannot vanish and bounds of the round-off, over the joint ranges"
 EPILOG = """Without -f: inverse_dynamics, mass_matrix and forward_dynamics, or what the folder holds.
@@ -34,8 +35,10 @@ def arguments(parser: Parser) -> None:
     """The robot or folder, and over what to prove it."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(parser)
-    parser.add_argument("--trig", default="libm", metavar="libm|macro|inline", help="what computes sines and cosines")
-    parser.add_argument("--ulps", metavar="N", help="error of sines and cosines in units in the last place (default 1; inline 2)")
+    parser.add_argument("--trig", default=HOST, metavar="libm|macro|inline|auto",
+                        help="what computes sines and cosines (default auto)")
+    parser.add_argument("--ulps", metavar="N",
+                        help="error of sines and cosines in units in the last place (default 2; libm and macro 1)")
     parser.add_argument("--acceleration", default="10", metavar="A", help="range of accelerations, rad/s² and m/s² (default 10)")
     parser.add_argument("--eva", action="store_true", help="run Frama-C too: nothing beyond an array, every number finite")
     parser.add_argument("--states", type=int, default=10_000, metavar="N", help="how many random states (default 10000)")

@@ -31,6 +31,7 @@ from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
 from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.reals import REALS
 from symgen.version import __version__
 
 
@@ -105,7 +106,10 @@ def texts(
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known
     said = _readme(mechanism, programs, described) | {"machine": text.target, "command": again.lines(words)}
-    said |= legend(programs.values()) | context(known)
+    cuts = {target.symbol(function): backend.parts(program, target) for function, program in programs.items()}
+    said["parted"] = [{"symbol": symbol, "parts": count, "bytes": shared * REALS[described["real"]].size}
+                      for symbol, (count, shared) in cuts.items() if count]
+    said |= legend(programs.values()) | context(known) | {"own_sines": target.sincos in files}
     files["README.md"] = render(backend.name, "README.md.j2", **common, **said)
     if text.target is not None:
         files |= firmware.texts(target, text.target, programs)

@@ -12,7 +12,7 @@ from symgen.delivery.printed import check_printed
 from symgen.description.loading import is_text
 from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
-from symgen.options import Links
+from symgen.options import HOST, Links
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.folder import read_folder
@@ -32,7 +32,7 @@ def verify(
     wrench: Links = None,
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
-    trig: str = "libm",
+    trig: str = HOST,
     checked: bool = False,
     seed: int = 0,
     compiled: bool = True,

@@ -43,7 +43,7 @@ def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = No
 
 def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], functions: Iterable[str] | None = None,
              real: str | None = None, name: str | None = None, frame: Links = None, payload: str | None = None,
-             trig: str = "libm", wrench: Links = None, wrap: Iterable[str] = (),
+             trig: str | None = None, wrench: Links = None, wrap: Iterable[str] = (),
              target: str | None = None, checked: bool = False, evidence: bool = True,
              functions_only: bool = False, progress: Progress | None = None, jacobian_frame: str = USUAL.frame,
              jacobian_order: str = USUAL.order) -> dict[str, Any]:
@@ -51,9 +51,10 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
 
     `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
     else double. `frame`, `payload`, `wrench`, `jacobian_frame` and `jacobian_order` as in `symgen.program`. `name` prefixes
-    every C name. `wrap` names the wrappers of the C that are wanted too ('cpp17'). `target` (`symgen.machine.targets`) adds
-    the folder firmware/ for it and, unless `evidence` is False, what a call costs there (`cost_sheet`) and what is proved
-    (`proof_sheet`). `checked` functions return a status, and do not touch their results when it is not OK. With
+    every C name. `trig` None is 'libm' on a target, else 'auto' (`symgen.options.TRIG`). `wrap` names the wrappers of the C that
+    are wanted too ('cpp17'). `target` (`symgen.machine.targets`) adds the folder firmware/ for it and, unless `evidence` is
+    False, what a call costs there (`cost_sheet`) and what is proved (`proof_sheet`). `checked` functions return a status, and do
+    not touch their results when it is not OK. With
     `functions_only` the folder holds the functions and their headers and nothing else: no self-test, description or manifest,
     nothing for the target. Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
     """
@@ -62,7 +63,7 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     machine = None if target is None else nearest(target, targets.names(), "target")
     options = ProgramOptions(real or targets.real(machine), frame=frame, payload=payload, wrench=wrench,
                              jacobian_frame=jacobian_frame, jacobian_order=jacobian_order)
-    text = TextOptions(trig, checked=checked, wrap=wraps, target=machine)
+    text = TextOptions(trig or targets.trig(machine), checked=checked, wrap=wraps, target=machine)
     return deliver(mechanism, out, functions, options, text, name=name, evidence=evidence, functions_only=functions_only,
                    progress=progress)
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from symgen.derivation import constants as k
-from symgen.derivation.closed_forms import joint_form
+from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.model import Frame, Link, Model
+from symgen.derivation.model.spin import STILL, Spin
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector, wrench_outward
 
@@ -83,6 +84,7 @@ class Linkage:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
         self.inputs = home.inputs
         self.zero, self.one = home.zero, home.one
+        self._sums: dict[tuple[tuple[int, int], ...], Scalar] = {}
         home.step("joint angles: sines and cosines")
         self.links = [self._geometry(i) for i in range(len(model.links))]
         self.dofs = [dof for link in self.links for dof in link.dofs]
@@ -172,15 +174,33 @@ class Linkage:
 
     def center(self, i: int) -> Vector:
         """The mass centre of link i in its frame."""
-        return self.vector(self.model.links[i].center)
+        return self._slack(i).outward(self.vector(self.model.links[i].center))
 
     def _offset(self, i: int) -> Vector:
         """Where joint i's frame stands in its parent's, before the joint slides."""
-        return self.vector(self.model.links[i].shift)
+        link = self.model.links[i]
+        return self._slack(link.parent).outward(self.vector(link.shift))
 
     def _inertia(self, i: int) -> RigidInertia:
         inertia = self.model.links[i].inertia
-        return RigidInertia.of(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
+        own = RigidInertia.of(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
+        return own.outward(self._slack(i), self.zeros)
+
+    def _slack(self, i: int) -> Rotation:
+        """From the axes of link i, in which it is constant, to those that its vectors are written in; of the base none."""
+        slack = STILL if i < 0 else self.model.links[i].slack
+        return Rotation([] if slack.is_still else [self._spun(slack)])
+
+    def mounted(self, frame: Frame) -> tuple[Rotation, Vector]:
+        """Where a frame sits on its link: its axes and its origin, as the vectors of the link are written."""
+        slack, own = self._slack(frame.link), self.constant_rotation(frame.rotation)
+        return Rotation([*slack.factors, *own.factors]), slack.outward(self.vector(frame.shift))
+
+    def declared_frame(self, i: int) -> tuple[Rotation, Vector]:
+        """Where the declared frame of link i sits on it, likewise."""
+        axes, origin = self.model.links[i].placement
+        back = k.transpose(axes)
+        return self.mounted(Frame(self.model.links[i].name, i, back, k.scale(-k.ONE, k.apply(back, origin))))
 
     # -- naming ---------------------------------------------------------------------------------------------------
 
@@ -210,28 +230,48 @@ class Linkage:
         link = self.model.links[i]
         form = joint_form(link.kind)
         q = self.inputs["q"][link.q]
-        gamma, alpha, beta = k.zxz(link.rotation)
-        constants = [_about(2, gamma), _about(0, alpha)]
         bindings: dict[object, Scalar] = {**self.declared(i), **dict(zip(form.q, q, strict=True))}
-        if form.angle is not None and link.directed:
-            bindings |= self._sine_cosine(i, form.q[form.angle], self._angle(q[form.angle], beta))
-            factors = [self.matrix(m) for m in constants]
-        else:
-            factors = [self.matrix(m) for m in (*constants, _about(2, beta))]
-        for symbol, expression in form.steps:
-            bindings[symbol] = lower(expression, bindings, self.home)
-            self.name(str(symbol), i, bindings[symbol])
-        turning = Rotation([*factors, _lowered(form.rotation, bindings, self.home)])
-        constant = Rotation(factors)
+        constant, turning = self._turns(i, form, bindings)
         slide = Vector(lower(x, bindings, self.home) for x in form.shift)
         dofs = []
         for column, index in enumerate(range(link.v.start, link.v.stop)):
             H = [lower(form.motion_subspace[r, column], bindings, self.home) for r in range(6)]
             dofs.append(Dof(index, i, column, Vector(H[:3]), Vector(H[3:])))
-        shift = self._shift(link, self._offset(i) + constant.outward(slide), slide)
+        whole = self._offset(i) + constant.outward(slide)
+        shift = self._shift(link, whole, slide) if turning.factors else whole
         limb = link.parent >= 0 and not self.model.links[link.parent].directed
         arm = Vector(shift) if limb else shift
         return LinkGeometry(link.parent, self.model.children(i), turning, shift, arm, tuple(dofs), link.name)
+
+    def _turns(self, i: int, form: JointForm, bindings: dict[object, Scalar]) -> tuple[Rotation, Rotation]:
+        """(without the joint's own turn, whole): from link i's axes to its parent's, Rz(γ) Rx(α) Rz(β + q).
+
+        γ and β take up how far the axes of either link are turned against it. The symbols of the joint's closed form are bound.
+        """
+        link = self.model.links[i]
+        gamma, alpha, beta = (Spin((), turning) for turning in k.zxz(link.rotation))
+        if link.parent >= 0:
+            gamma = self.model.links[link.parent].slack + gamma
+        beta = beta - link.slack
+        if form.angle is not None and link.directed:
+            beta = beta + Spin(((i, 1),))
+        if not gamma.is_constant and k.is_zero(alpha.constant[1]):   # parallel axes add up
+            gamma, beta = STILL, beta + gamma if alpha.is_still else beta - gamma
+        outer = [self._spun(gamma), self.matrix(_about(0, alpha.constant))]
+        if not link.directed:
+            for symbol, expression in form.steps:
+                bindings[symbol] = lower(expression, bindings, self.home)
+                self.name(str(symbol), i, bindings[symbol])
+            outer.append(self._spun(beta))
+            return Rotation(outer), Rotation([*outer, _lowered(form.rotation, bindings, self.home)])
+        return Rotation(outer), Rotation([*outer, self._spun(beta)])
+
+    def _spun(self, spin: Spin) -> Matrix:
+        """A turn about z, by the closed form of a joint that turns."""
+        if spin.is_constant:
+            return self.matrix(_about(2, spin.constant))
+        form = joint_form("revolute")
+        return _lowered(form.rotation, self._sine_cosine(form.q[0], spin), self.home)
 
     def declared(self, i: int) -> dict[object, Scalar]:
         """What the symbols of joint i's parameters stand for, in the closed forms of its type."""
@@ -251,31 +291,47 @@ class Linkage:
         axis = k.transpose(link.rotation)[2]
         along = k.settle(k.dot(axis, link.shift))
         outer = self.vector([k.settle(x) for x in k.sub(link.shift, k.scale(along, axis))])
+        outer = self._slack(link.parent).outward(outer)
         inner = slide + self.vector((k.ZERO, k.ZERO, along))
         beside = not (slide[0].is_zero and slide[1].is_zero)
         parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
         return whole if beside or not link.directed or inner.is_zero or parts > components else SplitShift(whole, inner, outer)
 
-    def _angle(self, q: Scalar, beta: tuple[Constant, Constant]) -> tuple[Scalar, int]:
-        """(atom, quarter turns) of q + β: a multiple of π/2 is left to `_sine_cosine`, any other β is added."""
-        cosine, sine = beta
-        for quarter, (c, s) in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
-            if cosine == c and sine == s:
-                return q, quarter
-        return q + self.home.constant(k.angle_of(cosine, sine)), 0
+    def _angle(self, spin: Spin) -> tuple[Scalar, int]:
+        """(atom, quarter turns) of a turn: a multiple of π/2 is left to `_sine_cosine`, any other constant is added."""
+        total = self._sum_of_angles(spin.terms)
+        for quarter, turning in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
+            if spin.constant == turning:
+                return total, quarter
+        return total + self.home.constant(k.angle_of(*spin.constant)), 0
+
+    def _sum_of_angles(self, terms: tuple[tuple[int, int], ...]) -> Scalar:
+        """Σ sign · the angle of a link's joint, each sum once."""
+        if terms not in self._sums:
+            *rest, (i, sign) = terms
+            link = self.model.links[i]
+            angle = joint_form(link.kind).angle
+            assert angle is not None
+            own = self.inputs["q"][link.q][angle] * sign
+            self._sums[terms] = self._sum_of_angles(tuple(rest)) + own if rest else own
+        return self._sums[terms]
 
     def measure(self, i: int) -> Scalar:
         """det HᵀH of joint i: what a volume of its velocities is, squared, of one of the twists that it allows. Most have 1."""
         H = joint_form(self.model.links[i].kind).motion_subspace
         return lower((H.T * H).det(), self.declared(i), self.home)
 
-    def _sine_cosine(self, i: int, q: object, angle: tuple[Scalar, int]) -> dict[object, Scalar]:
+    def _sine_cosine(self, q: object, spin: Spin) -> dict[object, Scalar]:
         import sympy as sp
 
-        atom, quarter = angle
+        if spin.terms[0][1] < 0:   # the same sine and cosine serve both ways
+            there = self._sine_cosine(q, -spin)
+            return there | {sp.sin(q): -there[sp.sin(q)]}
+        atom, quarter = self._angle(spin)
         c, s = self.home.cos(atom), self.home.sin(atom)
-        self.home.name(f"c_{i + 1}", c)
-        self.home.name(f"s_{i + 1}", s)
+        name = "".join(f"{'' if k == 0 else 'p' if sign > 0 else 'm'}{i + 1}" for k, (i, sign) in enumerate(spin.terms))
+        self.home.name(f"c_{name}", c)
+        self.home.name(f"s_{name}", s)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
         return {sp.cos(q): c, sp.sin(q): s}
 
@@ -285,13 +341,13 @@ class Linkage:
         self.home.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
         half = (xx + yy + zz) * self.home.constant(k.rational(1) / 2)
         own = RigidInertia.of(m, center * m, Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
-        return own.outward(self.constant_rotation(frame.rotation), self.vector(frame.shift))
+        return own.outward(*self.mounted(frame))
 
     def _exerted(self, frame: Frame, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
         """A run-time wrench on a frame, (moment, force) in its axes at its origin, as seen from its link."""
         self.home.step(f"wrench on {frame.name}, in the axes of link {frame.link + 1}")
         n, f = Vector(wrench[:3]), Vector(wrench[3:])
-        return wrench_outward(self.constant_rotation(frame.rotation), self.vector(frame.shift), n, f)
+        return wrench_outward(*self.mounted(frame), n, f)
 
     def constant_rotation(self, rotation: Mat3) -> Rotation:
         """A constant rotation as its cheapest factors."""

@@ -82,7 +82,9 @@ def equations(derived: Program, targets: Sequence[int], at: Values | None = None
             place = _place(derived, row)
             value = _angle(given[place]) if place in given else sp.Symbol(called.get(place, f"{place[0]}{place[1]}"), real=True)
         else:
-            value = _settled(_ACT[row.op](*(values[a] for a in row.args)))
+            value = _ACT[row.op](*(values[a] for a in row.args))
+            if r in aims or not _is_angle(value):
+                value = _settled(value)
             if named and row.name and r not in aims:
                 name, sign = _unsigned(row.name, taken)
                 found.append((sp.Symbol(shown(name), real=True), _shown(sign * value)))
@@ -116,6 +118,12 @@ def exact(x: Fraction) -> Any:
 
 def _angle(angle: Angle) -> Any:
     return exact(angle.radians) + exact(angle.pi) * sp.pi
+
+
+def _is_angle(value: Any) -> bool:
+    """Whether it is a rational and a rational times π, as sums of given angles are: their sines and cosines may be exact."""
+    exactly = value.is_number and value.has(sp.pi) and not value.has(sp.Float)
+    return bool(exactly and (value - value.coeff(sp.pi) * sp.pi).is_Rational)
 
 
 def _settled(value: Any) -> Any:

@@ -19,7 +19,7 @@ from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import Answer, answer, derived_layout, of_letter
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.options import Links
+from symgen.options import HOST, Links, TextOptions
 from symgen.programs.deriving import models
 from symgen.programs.making import program
 
@@ -69,7 +69,7 @@ def _stored(mechanism: Mechanism, found: Answer, result: Result) -> set[str]:
 
 
 def _target(mechanism: Mechanism) -> Target:
-    return Target(mechanism.name, mechanism.sizes, source_sha256=mechanism.source_sha256)
+    return Target(mechanism.name, mechanism.sizes, TextOptions(HOST), source_sha256=mechanism.source_sha256)
 
 
 def _lines(mechanism: Mechanism, made: Program, found: set[str]) -> str:

@@ -26,7 +26,7 @@ from symgen.backends import printer, render
 from symgen.backends._target import Target
 from symgen.errors import RequestError
 from symgen.ir import ARITY, Program
-from symgen.machine import targets
+from symgen.machine import frames, targets
 from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, TEMPLATES
@@ -56,9 +56,9 @@ class Cost:
     """One function: instructions of a call, least and most over the states; bytes.
 
     `alone` is without what libm executes, the calls of it included. `flash` holds code and constants, `ram` what is kept between
-    calls, `stack` the function's own frame without that of what it calls; `undefined` is what the linker must bring, and
-    `..._with_libm` is with all that it brings (None: its stack cannot be read off). `cycles` and `cycles_alone` are estimates,
-    least and most, None where nothing is published of the core or of so much of it (`symgen.machine.cycles`).
+    calls, `stack` the function's own frame (and that of its parts) without that of what it calls; `undefined` is what the linker
+    must bring, and `..._with_libm` is with all that it brings (None: its stack cannot be read off). `cycles` and `cycles_alone`
+    are estimates, least and most, None where nothing is published of the core or of so much of it (`symgen.machine.cycles`).
     """
 
     function: str
@@ -160,8 +160,7 @@ def _cost(program: Program, source: str, target: Target, drawn: Mapping[str, Any
     for name, text in texts.items():
         (tools.folder / name).write_text(text, encoding="utf-8")
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE, "-fstack-usage")
-    # An own sine and cosine that the compiler did not put in place is called from the function: both frames stand at once.
-    stack = sum(int(line.split("\t")[1]) for line in (tools.folder / "one.su").read_text(encoding="utf-8").splitlines())
+    stack = frames.stack((tools.folder / "one.su").read_text(encoding="utf-8"), symbol) or 0
     if stack > tools.machine.stack:
         raise RequestError(f"{program.function} of '{target.name}' takes {_size(stack)} of stack, and the firmware/ of "
                            f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints")

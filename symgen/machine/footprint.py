@@ -13,6 +13,7 @@ from symgen.errors import BuildError
 from symgen.ir import Program
 from symgen.machine.building import Build
 from symgen.machine.compilers import find_compiler
+from symgen.machine.frames import stack
 
 CODE = (".text", ".rodata", ".literal")
 """Sections that go to flash: instructions, and the constants that they load."""
@@ -38,26 +39,21 @@ def footprint(program: Program, target: Target, build: Build) -> Footprint:
             (folder / name_of_text).write_text(text, encoding="utf-8")
         flags = [flag for flag in build.flags if flag not in ("-fPIC", "-fvisibility=hidden")]
         command = [*find_compiler(), "-std=c99", *flags, "-c", file, "-o", "one.o"]
-        stack = None
+        taken = None
         if not _run([*command, "-fstack-usage"], folder).returncode:
-            stack = _stack(folder)
+            said = "\n".join(file.read_text(encoding="utf-8") for file in folder.glob("*.su"))
+            taken = stack(said, target.symbol(program.function))
         else:
             refused = _run(command, folder)
             if refused.returncode:
                 first = next((line.strip() for line in refused.stderr.splitlines() if "error" in line), "no reason given")
                 raise BuildError(f"the C compiler {command[0]} refused the generated text: {first}")
-        if stack is None:
+        if taken is None:
             missing["stack"] = f"the compiler {command[0]} does not state what a function takes (-fstack-usage)"
         code = _code(folder)
         if code is None:
             missing["code"] = "the program 'size' of binutils, which reads object files, is not there"
-    return Footprint(code, stack, missing)
-
-
-def _stack(folder: Path) -> int | None:
-    """The figure in the .su file: `place:function TAB bytes TAB kind`."""
-    found = [line.split("\t") for file in folder.glob("*.su") for line in file.read_text(encoding="utf-8").splitlines()]
-    return max((int(fields[1]) for fields in found if len(fields) > 1 and fields[1].isdigit()), default=None)
+    return Footprint(code, taken, missing)
 
 
 def _code(folder: Path) -> int | None:

@@ -25,7 +25,7 @@ from symgen.machine.building import Build, depends, opened
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
 from symgen.names import nearest
-from symgen.options import PLAIN, Links, ProgramOptions, TextOptions
+from symgen.options import HOST, PLAIN, Links, ProgramOptions, TextOptions
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -48,7 +48,7 @@ def compile(
     wrench: Links = None,
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
-    trig: str = "libm",
+    trig: str = HOST,
     checked: bool = False,
 ) -> Solver:
     """Derive, print and compile functions of a robot.
@@ -56,9 +56,9 @@ def compile(
     `robot` is a Mechanism, a built-in name or a path; `functions` are names, or 'name=method' (None: every function).
     `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
     leave to contract a*b + c. `frame`, `payload` and `wrench` name links, and `jacobian_frame` and `jacobian_order` say how J and
-    J̇ v are stated, as in `symgen.program`; `trig` is 'libm', 'macro' or
-    'inline'. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without a C
-    compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
+    J̇ v are stated, as in `symgen.program`; `trig` is one of
+    `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without
+    a C compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
     several; of what they are given to write to, they have then written the states before it.
     """
     from symgen.description.loading import load
@@ -197,7 +197,7 @@ class Solver:
         optimize: int = 2,
         native: bool = False,
         contract: bool = False,
-        trig: str = "libm",
+        trig: str = HOST,
         sources: Mapping[str, str] | None = None,
         checked: bool = False,
     ) -> Solver:

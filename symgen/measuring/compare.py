@@ -28,6 +28,7 @@ from symgen.machine.solver import Solver
 from symgen.measuring.bench import ROUNDS, STATES, machine_facts, race
 from symgen.mechanism import Mechanism
 from symgen.names import named
+from symgen.options import HOST, TextOptions
 from symgen.programs import making
 from symgen.reals import DOUBLE, REALS
 from symgen.reference.precision import Array
@@ -326,7 +327,7 @@ def _one(mechanism: Mechanism, program: Program, build: Build) -> Row:
     if len(program.rows) > COMPILED_ROWS:
         why = f"not compiled, since {len(program.rows)} rows are more than a C compiler takes at ease"
         return Row(program.method, figures, dict.fromkeys(MEASURED, why))
-    size = footprint(program, Target(mechanism.name, mechanism.sizes), build)
+    size = footprint(program, Target(mechanism.name, mechanism.sizes, TextOptions(HOST)), build)
     missing = {f"{key}_bytes": why for key, why in size.missing.items()}
     figures |= {f"{key}_bytes": value for key, value in (("code", size.code), ("stack", size.stack)) if value is not None}
     return Row(program.method, figures, missing)
@@ -364,7 +365,7 @@ def _round_off(program: Program, solver: Solver, truth: Truth) -> Check:
         found = getattr(solver, _name(program))(*(arguments[port.name].astype(real) for port in program.inputs))
         return dict(zip((port.name for port in program.outputs), found if isinstance(found, tuple) else (found,), strict=True))
 
-    return check_floating(program, run, truth, program.function)
+    return check_floating(program, run, truth, program.function, TextOptions(HOST))
 
 
 def _times(programs: Mapping[str, Program], solver: Solver, mechanism: Mechanism) -> dict[str, float]:

@@ -9,12 +9,13 @@ from symgen.passes.eliminate import eliminate
 from symgen.passes.factor import factor
 from symgen.passes.fold import fold
 from symgen.passes.gather import gather
+from symgen.passes.recognize import recognize
 from symgen.passes.value_number import value_number
 
 FIRST = (eliminate, value_number)
 """After these, no row is idle or repeated: what is left over changes the count by a few per cent."""
 PIPELINE = (
-    *FIRST, fold, value_number, eliminate, gather, factor, value_number, fold, eliminate, divide, balance, eliminate,
+    *FIRST, fold, recognize, fold, eliminate, gather, factor, value_number, fold, eliminate, divide, balance, eliminate,
 )
 
 

@@ -21,9 +21,14 @@ from symgen.functions import FUNCTIONS, PAYLOAD, USUAL, WRENCH, Function
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
+from symgen.programs.layout import PLAIN, Layout, layout
 
-ROW_BUDGET = 50_000
-"""Most rows of a Program. A C compiler takes a minute and more beyond. A derivation may have four times as many."""
+CLOSE = 1.05
+"""Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
+ROW_BUDGET = 100_000
+"""Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
+four times as many, which is a gigabyte of memory.
+"""
 
 
 def models(mechanism: Mechanism) -> tuple[Model, Model]:
@@ -39,16 +44,22 @@ def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
         return plain, regroup(plain)
 
 
-def weighing(mechanism: Mechanism) -> Model:
-    """In the chosen frames, with inertia moved to the parents and none forgotten: for what counts the mass of the whole."""
-    return _weighing(mechanism, constants.digits())
+def laid(mechanism: Mechanism, where: Layout) -> Model:
+    """In the chosen frames, placed by a layout."""
+    with constants.precision():
+        return where.lay(models(mechanism)[0])
 
 
-@lru_cache(maxsize=16)
-def _weighing(mechanism: Mechanism, digits: int) -> Model:
+def regrouped(mechanism: Mechanism, where: Layout, forget: bool = True) -> Model:
+    """The same with inertia moved to the parents; unless `forget`, none is forgotten: for what counts the mass of all."""
+    return _regrouped(mechanism, where, forget, constants.digits())
+
+
+@lru_cache(maxsize=32)
+def _regrouped(mechanism: Mechanism, where: Layout, forget: bool, digits: int) -> Model:
     """At the working precision that `digits` names."""
     with constants.precision():
-        return regroup(reframe(mechanism), forget=False)
+        return regroup(laid(mechanism, where), forget)
 
 
 def derive(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, budget: int = ROW_BUDGET,
@@ -100,16 +111,34 @@ class Attempt:
 
     def _begin(self, longest: int) -> None:
         try:
-            frozen = _derivation(self.mechanism, self.function, self.method, self.options, longest)
+            self.length, self.begun = self._shorter(longest)
         except TooManyRows:
             self.length = longest + 1
             raise
         except SymgenError as error:
             self.refused = copy(error)   # without its traceback
             raise
-        self.length = len(frozen.rows)
-        self.begun = passes.begin(frozen)
         self.cost = self.begun.cost
+
+    def _shorter(self, longest: int) -> tuple[int, Program]:
+        """(rows as recorded, the Program of the first passes), in the robot's layout or the plain one, whichever is less.
+
+        The passes behind the first change a count by a few per cent, so that they are asked where it is close.
+        """
+        found: list[tuple[int, Program]] = []
+        for where in self._layouts():
+            frozen = _derivation(self.mechanism, self.function, self.method, self.options, where, longest)
+            found.append((len(frozen.rows), passes.begin(frozen)))
+        least = min(one.cost for _, one in found)
+        close = [one for one in found if one[1].cost <= CLOSE * least]
+        return min(close, key=lambda one: passes.finish(one[1]).cost) if len(close) > 1 else close[0]
+
+    def _layouts(self) -> tuple[Layout, ...]:
+        """A method that takes the inertia of every link apart, or bears its weight, has it in the link's own axes."""
+        what = FUNCTIONS[self.function]
+        if what.own_inertia or not methods.find(self.method).regroups:
+            return (PLAIN,)
+        return tuple(dict.fromkeys((layout(self.mechanism), PLAIN)))
 
 
 @contextmanager
@@ -153,15 +182,16 @@ def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptio
     return replace(made.program(longest=longest, dearest=dearest), method=method, real=options.real)
 
 
-def _derivation(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int) -> Program:
+def _derivation(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout,
+                longest: int) -> Program:
     """The rows of one method, as it records them. The constants have as many digits as they need."""
-    return constants.sharpened(lambda: _recorded(mechanism, function, method, options, longest))
+    return constants.sharpened(lambda: _recorded(mechanism, function, method, options, where, longest))
 
 
-def _recorded(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int) -> Program:
+def _recorded(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout, longest: int) -> Program:
     what = FUNCTIONS[function]
     build = methods.derivation(method, function)
-    model = _suited(mechanism, what, methods.find(method).regroups)
+    model = _suited(mechanism, what, methods.find(method).regroups, where)
     with constants.precision():
         meant = [model.frame(mechanism, name) for name in frames(mechanism, what, options)]
         loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
@@ -184,15 +214,14 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
 
 
-def _suited(mechanism: Mechanism, what: Function, regroups: bool) -> Model:
+def _suited(mechanism: Mechanism, what: Function, regroups: bool, where: Layout) -> Model:
     """With as little inertia as the answer allows.
 
     Regrouping changes nothing that a joint feels, but it changes the wrench across it, which bears the link's own weight.
     """
-    plain, regrouped = models(mechanism)
     if what.own_inertia or not regroups:
-        return plain
-    return weighing(mechanism) if what.keeps_mass else regrouped
+        return models(mechanism)[0]
+    return regrouped(mechanism, where, forget=not what.keeps_mass)
 
 
 def _size(shape: Sequence[int]) -> int:

@@ -21,7 +21,7 @@ from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import Links, ProgramOptions, TextOptions
+from symgen.options import HOST, Links, ProgramOptions, TextOptions
 from symgen.programs import choosing, deriving
 from symgen.programs.deriving import felt, once
 from symgen.programs.plain import from_plain, to_plain
@@ -60,7 +60,7 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 
 
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
-            frame: Links = None, payload: str | None = None, trig: str = "libm", wrench: Links = None,
+            frame: Links = None, payload: str | None = None, trig: str = HOST, wrench: Links = None,
             jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order) -> Program:
     """One function of one robot as a Program.
 

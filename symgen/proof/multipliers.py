@@ -20,7 +20,6 @@ from symgen.certificate.recognition import Multiplier, Recognition
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model
 from symgen.mechanism import Mechanism
-from symgen.programs import deriving
 
 ROUND_OFF = 2
 """Times the exact bound: as much again is left to what rounding adds, which is a few units of it."""
@@ -47,10 +46,11 @@ def multiplier_sizes(recognised: Recognition, ranges: Ranges, floors: Mapping[in
     Of `ranges`, the travel of sliding joints counts, and the load on the link `payload`; `floors` are the least of divisors by
     row, of which those that are pivots count.
     """
-    model = deriving.models(recognised.mechanism)[0]
-    load = None if payload is None else heaviest(recognised.mechanism, model, payload, ranges)
-    mechanism = recognised.mechanism
-    most = carried(model, travels(mechanism, ranges), load)
+    mechanism, of_each = recognised.mechanism, []
+    for model in recognised.models:
+        load = None if payload is None else heaviest(mechanism, model, payload, ranges)
+        of_each.append(carried(model, travels(mechanism, ranges), load))
+    most = [(max(moments), max(masses)) for moments, masses in (zip(*links, strict=True) for links in zip(*of_each, strict=True))]
     of = [columns(joint) for joint in mechanism.joints]
     pivots = recognised.divisors
     least = {joint: floor for row, floor in floors.items() if floor > 0 and (joint := pivots.get(row)) is not None}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 from pycparser import c_ast
@@ -54,11 +55,12 @@ def unfold(items: list[Any]) -> tuple[list[Any], Checks]:
 
 
 def differences(checks: Checks, program: Program, name: str, inline: bool, floors: Mapping[int, Fraction], first_store: int,
-                zeros: str, number: Callable[[Any], int], of_row: Mapping[int, int],
+                zeros: str, number: Callable[[int, Any], int], of_row: Mapping[int, int],
                 literal: Callable[[str], Number], places: Mapping[str, int]) -> list[str]:
     """What the conditions lack; `zeros` is the local that is zero when all arguments are finite, `places` those of arguments.
 
-    `number` is that of an expression's structure, `of_row` that of a row, `literal` the value of a literal.
+    `number` is that of an expression's structure behind so many plain statements, `of_row` that of a row, `literal` the value of
+    a literal.
     """
     rows, real = computed(program), REALS[program.real]
     wanted: list[tuple[str, set[Any]]] = [("OK", set()), ("NOT_FINITE", set())]
@@ -77,7 +79,7 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
         found.append(f"the status does not begin as {name}_OK")
     if checks.conditions[-1][2] > first_store:
         found.append("a result is stored before the last check")
-    for (_, condition, _), (status, asked) in zip(checks.conditions[1:], wanted[1:], strict=True):
+    for (_, condition, at), (status, asked) in zip(checks.conditions[1:], wanted[1:], strict=True):
         sign = "<=" if status == "OUT_OF_RANGE" else ">="
         if status == "NOT_UNIT":
             squares = [_unit(part, real.libm("fabs"), places, literal) for part in _conjunction(condition)]
@@ -88,7 +90,8 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
             right = isinstance(condition, c_ast.BinaryOp) and condition.op == ">=" and _name(condition.left) == zeros \
                 and isinstance(condition.right, c_ast.Constant) and literal(condition.right.value)[1] == 0
         else:
-            read = [_condition(part, sign, real.libm("fabs"), number, literal) for part in _conjunction(condition)]
+            there = partial(number, at)
+            read = [_condition(part, sign, real.libm("fabs"), there, literal) for part in _conjunction(condition)]
             right = len(read) == len(asked) and set(read) == asked
         if not right:
             found.append(f"the condition of {name}_{status} is not the one that the Program asks for")

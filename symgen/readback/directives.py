@@ -21,22 +21,32 @@ _FINITE = """\
 #error NAME looks for what is not finite: leave out -ffinite-math-only, or define NAME_UNVERIFIED
 #endif
 """
+_COUNTED = r"#define NAME_ANGLES ([1-9]\d*)"
+"""Of the loop in NAME_sincos.h over all angles of a call: how many they are."""
 _REFUSALS = tuple(f"{_AS_WRITTEN}{more}#endif\n" for more in ("", _FINITE))
 """What stands in every function's text, of a checked one the longer: nothing but these lines between their #ifndef and #endif."""
 
 
 def directives(text: str, name: str, symbol: str) -> list[str]:
-    """Every preprocessor line but the includes, the own name of an own sine and the refusal of compilers that change sums: a
-    macro could change what the text means.
+    """Every preprocessor line but the includes, the own name of an own sine, the number of angles that it takes at once and the
+    refusal of compilers that change sums: a macro could change what the text means.
     """
     blocks = [block for refusal in _REFUSALS if (block := refusal.replace("NAME", name)) in text]
     text = text.replace(blocks[0], "\n", 1) if blocks else text
     missing = [] if blocks else ["the text does not refuse -ffast-math"]
     lines = [line.strip() for line in without_comments(text).splitlines() if line.lstrip().startswith("#")]
     own = f"#define {name}_sincos {symbol}_sincos"
-    found = [f"the directive '{line}' does not belong into generated code" for line in lines if line not in
-             ("#include <math.h>", f'#include "{name}.h"', f'#include "{name}_sincos.h"', own)]
+    counted = [line for line in lines if re.fullmatch(_COUNTED.replace("NAME", name), line)]
+    found = ["the angles of the loop are counted twice"] if len(counted) > 1 else []
+    found += [f"the directive '{line}' does not belong into generated code" for line in lines if line not in
+             ("#include <math.h>", f'#include "{name}.h"', f'#include "{name}_sincos.h"', own, *counted)]
     return missing + found + disguises(text)
+
+
+def together(text: str, name: str) -> int:
+    """How many angles the text gives to a loop over all of them; 0 where it has none."""
+    found = re.search(f"^{_COUNTED.replace('NAME', name)}[ \t]*$", without_comments(text), re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def macros(program: Program, header: str, name: str, checked: bool) -> list[str]:

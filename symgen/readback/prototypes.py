@@ -42,7 +42,7 @@ def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
 def parameters(declaration: Any) -> tuple[Parameter, ...]:
     """Those of a function's declaration; ProgramError where one is not an array of known size."""
     declared = declaration.type
-    return tuple(_parameter(node) for node in (declared.args.params if declared.args else []))
+    return tuple(parameter(node) for node in (declared.args.params if declared.args else []))
 
 
 def differences(found: Sequence[Prototype], symbol: str, defined: tuple[Parameter, ...], checked: bool) -> list[str]:
@@ -54,7 +54,8 @@ def differences(found: Sequence[Prototype], symbol: str, defined: tuple[Paramete
     return [] if own[0] == wanted else [f"the header declares {symbol} with other parameters, or another result, than it has"]
 
 
-def _parameter(node: Any) -> Parameter:
+def parameter(node: Any) -> Parameter:
+    """An array that is declared; ProgramError where it is not one of known size."""
     array = getattr(node, "type", None)
     if not isinstance(array, c_ast.ArrayDecl) or not isinstance(array.type, c_ast.TypeDecl) or array.dim is None:
         line = node.coord.line if getattr(node, "coord", None) else 0

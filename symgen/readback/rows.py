@@ -4,56 +4,34 @@
 operands in the same order, each literal equal to its constant rounded once to the real type. Rows are matched by
 structure from the leaves up, so the names of locals prove nothing and only help to say where a difference lies.
 Nothing else may stand in the text: no other statement, no other directive, no store but each result's own.
+
+A long function calls static parts of its own, each once. They are gone through where they are called. What one of them puts into
+the work array stands there until something else is put in its place, and no argument is read once a result is stored.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-from pycparser import c_ast, c_parser
+from pycparser import c_ast
 
 from symgen.errors import ProgramError
 from symgen.ir import ARITY, Port, Program
 from symgen.readback import directives, prototypes
-from symgen.readback.checks import Checks, differences, unfold, zeros
-from symgen.readback.disguise import without_comments
+from symgen.readback.checks import differences, zeros
 from symgen.readback.literals import Number, literal, nearest, opposite
 from symgen.readback.owed import computed, shapes
-from symgen.readback.prototypes import Parameter, Prototype
+from symgen.readback.parsing import INDEX, Statement, Text, name_of, parse
 from symgen.reals import REALS
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 _PAIR = {"sine": "sin", "cosine": "cos"}
-_INDEX = re.compile(r"0|[1-9]\d*")  # 010 is eight
 _UNKNOWN = -1
 """The value of an expression that was already reported, so that what depends on it is not reported again."""
 
 Key = tuple[Any, ...]
-
-
-class Statement(NamedTuple):
-    """One statement of the body: kind is 'local', 'store' or 'unread'; `target` what it defines, stores to or casts."""
-
-    kind: str
-    target: str
-    element: int
-    expression: Any
-    line: int
-
-
-class Text(NamedTuple):
-    """A generated file, parsed: the function's name, its parameters and its statements."""
-
-    symbol: str
-    parameters: tuple[Parameter, ...]
-    statements: tuple[Statement, ...]
-    checks: Checks | None = None
-    """Of a function that returns a status."""
-    declared: tuple[Prototype, ...] | None = None
-    """What its header declares, where the text is what a preprocessor made of it."""
 
 
 def compare(program: Program, text: str, header: str = "", checked: Mapping[int, Fraction] | None = None,
@@ -80,74 +58,20 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
     if (checked is None) != (parsed.checks is None):
         returned = "nothing" if parsed.checks is None else "a status"
         return [*found, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
-    matcher = _Matcher(program, parsed, name)
+    together = directives.together(text, name)
+    matcher = _Matcher(program, parsed, name, together)
     found += matcher.differences()
     if checked is not None:
-        inline = f'#include "{name}_sincos.h"' in text
-        found += matcher.checks(checked, inline)
+        bounded = f'#include "{name}_sincos.h"' in text and not together   # a loop leaves what is far to <math.h>
+        found += matcher.checks(checked, bounded)
     return found
-
-
-def parse(text: str, seen: str = "") -> Text:
-    """The one function of a generated file; ProgramError when the text is not one function of the generated shape.
-
-    `seen` is the same file as the compiler's preprocessor leaves it, with its headers, each part under the name of its file.
-    """
-    # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
-    plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
-    # What the includes would declare, on the text's first line: the type of a sine with its cosine.
-    names = "".join(f"typedef int {name};" for name in sorted(set(re.findall(r"^ +const (\w+_pair) ", plain, re.MULTILINE))))
-    try:
-        units = list(c_parser.CParser().parse(seen or names + plain).ext)
-    except c_parser.ParseError as error:
-        raise ProgramError(f"the C does not parse: {error}") from None
-    except RecursionError:
-        raise ProgramError("the C is nested more deeply than generated code ever is") from None
-    alone = plain.lstrip().startswith(("void ", "int ")) and plain.rstrip().endswith("}")
-    own = prototypes.file(units[-1]) if seen and units else ""
-    before = [unit for unit in units if prototypes.file(unit) != own] if seen else []
-    held = [unit for unit in units if prototypes.file(unit) == own] if seen else units[names.count(";"):]
-    if len(held) != 1 or not isinstance(held[0], c_ast.FuncDef) or not alone:
-        raise ProgramError(f"the C holds {len(held)} declarations; one function is expected")
-    function = held[0]
-    result = function.decl.type.type
-    returned = getattr(result.type, "names", []) if isinstance(result, c_ast.TypeDecl) else []
-    if returned not in (["void"], ["int"]) or function.decl.storage or function.decl.funcspec:
-        raise ProgramError(f"{function.decl.name} is not a plain function that returns void, or the status of its checks")
-    items, checks = function.body.block_items or [], None
-    if returned == ["int"]:
-        items, checks = unfold(items)
-    declared = prototypes.read(before) if seen else None
-    return Text(function.decl.name, prototypes.parameters(function.decl), tuple(_statement(s) for s in items), checks, declared)
-
-
-def _statement(node: Any) -> Statement:
-    line = _line(node)
-    if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.TypeDecl) and not node.storage and node.init is not None:
-        kind = " ".join([*node.quals, *getattr(node.type.type, "names", ["?"])])
-        return Statement("local", node.name, 0, (kind, node.init), line)
-    if isinstance(node, c_ast.Assignment) and node.op == "=" and isinstance(node.lvalue, c_ast.ArrayRef):
-        target, index = node.lvalue.name, node.lvalue.subscript
-        if isinstance(target, c_ast.ID) and isinstance(index, c_ast.Constant) and _INDEX.fullmatch(index.value):
-            return Statement("store", target.name, int(index.value), node.rvalue, line)
-    if isinstance(node, c_ast.Cast) and isinstance(node.to_type.type, c_ast.TypeDecl) and _name(node.expr):
-        return Statement("unread", node.expr.name, 0, " ".join(getattr(node.to_type.type.type, "names", ["?"])), line)
-    raise ProgramError(f"line {line}: a statement ({type(node).__name__}) that generated code never holds")
-
-
-def _name(node: Any) -> str:
-    return str(node.name) if isinstance(node, c_ast.ID) else ""
-
-
-def _line(node: Any) -> int:
-    return int(node.coord.line) if getattr(node, "coord", None) else 0
 
 
 class _Matcher:
     """Gives every row, and then every expression of the text, the number of its structure."""
 
-    def __init__(self, program: Program, text: Text, name: str) -> None:
-        self.program, self.text = program, text
+    def __init__(self, program: Program, text: Text, name: str, together: int) -> None:
+        self.program, self.text, self.together = program, text, together
         self.real = REALS[program.real]
         self.calls = {self.real.libm(op): op for op in ("sin", "cos", "sqrt", "log", "atan2")}
         self.calls |= {f"{name}_SIN": "sin", f"{name}_COS": "cos"}
@@ -157,12 +81,21 @@ class _Matcher:
         self.constants: dict[int, Number] = {}
         self.found: list[str] = []
         self.values: dict[str, int] = {}
-        self.turns: dict[str, int] = {}
+        self.turns: dict[str, list[int | None]] = {}
+        self.angles: dict[str, list[int | None]] = {}
+        self.looped = False
         self.inputs: dict[str, int] = {}
         self.outputs: dict[str, Port] = {}
         self.read: set[str] = set()
         self.zeros = ""
         self.done = 0
+        self.stored: dict[tuple[str, int], int] = {}
+        self.size = text.work.element if text.work is not None else 0
+        self.work: dict[int, int] = {}
+        self.before: list[dict[int, int]] = []
+        """What stood in the work array before each statement of the function, and after the last."""
+        self.part: set[str] | None = None
+        """The parameters of the part that is gone through."""
 
     def differences(self) -> list[str]:
         expected = 0
@@ -176,10 +109,12 @@ class _Matcher:
         statements = self.text.statements
         if self.text.checks is not None:
             self.zeros, statements = self._zeros(statements), statements[1:]
-        stored = self._statements(statements)
+        self._statements(statements)
+        if bool(self.together) != self.looped:
+            self.found.append(f"{self.name}_ANGLES are counted, and no array of angles is there")
         for port in self.program.outputs:
             for k, row in enumerate(port.rows):
-                value = stored.get((port.name, k))
+                value = self.stored.get((port.name, k))
                 if value is None:
                     self.found.append(f"{port.name}[{k}] is never stored")
                 elif value not in (_UNKNOWN, self.of_row[row]):
@@ -191,10 +126,16 @@ class _Matcher:
     def checks(self, floors: Mapping[int, Fraction], inline: bool) -> list[str]:
         """What the checks lack, once the statements are known."""
         assert self.text.checks is not None
-        stores = [i for i, statement in enumerate(self.text.statements) if statement.kind == "store"]
+        stores = [i for i, statement in enumerate(self.text.statements)
+                  if any(inner.target in self.outputs for inner in (statement, *statement.inner) if inner.kind == "store")]
+
+        def number(at: int, node: Any) -> int:
+            self.work = self.before[max(0, at - 1)]   # the first statement is the sum of zeros
+            return self._number(node)
+
         try:
             return differences(
-                self.text.checks, self.program, self.name, inline, floors, min(stores, default=0), self.zeros, self._number,
+                self.text.checks, self.program, self.name, inline, floors, min(stores, default=0), self.zeros, number,
                 self.of_row, self._literal, self.inputs)
         except _Difference as difference:
             return [f"a check: {difference}"]
@@ -240,22 +181,25 @@ class _Matcher:
             else:
                 self.outputs[name] = port
 
-    def _statements(self, statements: Sequence[Statement]) -> dict[tuple[str, int], int]:
+    def _statements(self, statements: Sequence[Statement]) -> None:
+        """Those of the function, or of one of its parts."""
         named = {row.name: i for i, row in enumerate(self.program.rows) if row.name and i in self.of_row}
-        stored: dict[tuple[str, int], int] = {}
         unread: set[str] = set()
-        for kind, target, element, expression, line in statements:
-            if kind == "unread":
+        late = False
+        for statement in statements:
+            kind, target, element, expression, line = statement
+            if self.part is None:
+                self.before.append(self.work)
+            if kind == "unread" and self.part is None:
                 unread.add(target)
                 if expression != "void":
                     self.found.append(f"line {line}: {target} is cast to {expression}")
             elif kind == "local":
                 declared, init = expression
-                if declared == f"const {self.name}_pair":
-                    self._turn(target, init, line, bool(stored))
+                if declared == f"const {self.name}_{'turns' if self.together else 'pair'}":
+                    self._turn(target, init, line, late)
                     continue
-                taken = target in self.values or target in self.turns or target in self.inputs
-                if stored or declared != f"const {self.program.real}" or taken:
+                if late or declared != f"const {self.program.real}" or self._taken(target):
                     self.found.append(f"line {line}: {target} is declared as {declared}, twice, or behind a store")
                 value = self._value(init, line, target)
                 row = named.get(target)
@@ -263,29 +207,95 @@ class _Matcher:
                     self.found.append(f"line {line}: {target} is not the Program's row {row} of that name")
                 # What hangs on a wrong row of known name is compared as if it were right: one error, one sentence.
                 self.values[target] = self.of_row[row] if row is not None else value
+            elif kind == "array":
+                self._array(target, expression, line, late)
+            elif kind == "store":
+                late = True
+                self._store(target, element, expression, line)
+            elif kind == "part":
+                self._part(statement)
             else:
-                port = self.outputs.get(target)
-                if port is None or element >= port.size or (port.name, element) in stored:
-                    self.found.append(f"line {line}: a store to {target}[{element}], which the Program does not have or has once")
-                    continue
-                if isinstance(expression, c_ast.ArrayRef):
-                    self.found.append(f"line {line}: {target}[{element}] is stored from an argument that a result may alias")
-                stored[port.name, element] = self._value(expression, line, f"{target}[{element}]")
+                self.found.append(f"line {line}: {target} does not stand where generated code has it")
+        if self.part is None:
+            self.before.append(self.work)
         for name in sorted(unread & self.read) + sorted(unread - set(self.inputs)):
             self.found.append(f"(void){name} although {name} is read or is no argument")
-        self.found += [f"{turn} is never used" for turn in self.turns if turn not in self.read]
-        return stored
+        self.found += [f"{turn} is never used" for turn, angles in self.turns.items() for place, angle in enumerate(angles)
+                       if angle is not None and f"{turn}[{place}]" not in self.read]
+
+    def _store(self, target: str, element: int, expression: Any, line: int) -> None:
+        """A store to an element of a result, or of the work array, where it may be done again."""
+        if self._is_work(target) and self.part is not None:
+            self.work[element] = self._value(expression, line, f"{target}[{element}]")
+            if element >= self.size:
+                self.found.append(f"line {line}: {target}[{element}] is beyond the {self.size} numbers of that array")
+            return
+        port = self.outputs.get(target) if self._given(target) else None
+        if port is None or element >= port.size or (port.name, element) in self.stored:
+            self.found.append(f"line {line}: a store to {target}[{element}], which the Program does not have or has once")
+            return
+        if isinstance(expression, c_ast.ArrayRef) and not self._is_work(name_of(expression.name)):
+            self.found.append(f"line {line}: {target}[{element}] is stored from an argument that a result may alias")
+        self.stored[port.name, element] = self._value(expression, line, f"{target}[{element}]")
+
+    def _part(self, statement: Statement) -> None:
+        """A part, where it is called: with locals of its own, and with arrays of the function."""
+        target, (parameters, inner), line = statement.target, statement.expression, statement.line
+        array = self.text.work
+        known = {*self.text.parameters}
+        if array is not None:
+            known |= {(const, array.expression, array.target, str(array.element)) for const in (False, True)}
+            if array.expression != self.program.real or array.target in {*self.inputs, *self.outputs}:
+                self.found.append(f"line {array.line}: {array.target} is no array of {self.program.real} of its own")
+        if not set(parameters) <= known:
+            self.found.append(f"line {line}: the parameters of {target} are not all those of {self.text.symbol}")
+        apart = self.values, self.turns, self.angles
+        self.values, self.turns, self.angles, self.part = {}, {}, {}, {name for _, _, name, _ in parameters}
+        self.work = dict(self.work)
+        self._statements(inner)
+        (self.values, self.turns, self.angles), self.part = apart, None
+
+    def _given(self, name: str) -> bool:
+        """Whether an array of the function's can be seen here."""
+        return self.part is None or name in self.part
+
+    def _is_work(self, name: str) -> bool:
+        return self.text.work is not None and name == self.text.work.target and self._given(name)
+
+    def _taken(self, target: str) -> bool:
+        return any(target in names for names in (self.values, self.turns, self.angles, self.inputs))
+
+    def _array(self, target: str, declared: tuple[str, Any, Sequence[Any]], line: int, late: bool) -> None:
+        """The angles whose sines and cosines are taken together, and zeros behind them up to the loop's end."""
+        kind, size, elements = declared
+        sizes = (f"{self.name}_ANGLES", str(self.together))
+        right = kind == f"const {self.program.real}" and str(getattr(size, "value", name_of(size))) in sizes
+        if late or self.looped or not right or len(elements) != self.together or self._taken(target):
+            self.found.append(f"line {line}: {target} is no array of {self.together} angles, is a second one, or behind a store")
+        angles: list[int | None] = [None if self._zero(element) else self._value(element, line, target) for element in elements]
+        known = [angle for angle in angles if angle is not None]
+        given = [angle for angle, element in zip(angles, elements, strict=True) if isinstance(element, c_ast.ArrayRef)]
+        if angles[:len(known)] != known or len(set(given)) != len(given):
+            self.found.append(f"line {line}: {target} has an argument twice, or an angle behind a zero")
+        self.angles[target], self.looped = angles, True
+
+    def _zero(self, node: Any) -> bool:
+        return isinstance(node, c_ast.Constant) and literal(node.value, self.real) == nearest(Fraction(0), self.real)
 
     def _turn(self, target: str, init: Any, line: int, late: bool) -> None:
-        """A local that holds the sine and the cosine of an angle, `NAME_sincos(angle)`; one an argument."""
+        """A local that holds sines and cosines: of an angle, `NAME_sincos(angle)`, one an argument, or of all in an array."""
         own = (f"{self.name}_sincos", f"{self.text.symbol}_sincos")   # the second is what the text's own macro makes of it
-        called = isinstance(init, c_ast.FuncCall) and _name(init.name) in own
-        angle = self._value(init.args.exprs[0], line, target) if called and init.args and len(init.args.exprs) == 1 else None
-        if late or angle is None or target in self.values or target in self.turns or target in self.inputs:
+        called = isinstance(init, c_ast.FuncCall) and name_of(init.name) in own and init.args and len(init.args.exprs) == 1
+        given = init.args.exprs[0] if called else None
+        if self.together:
+            angles = self.angles.get(name_of(given), []) if not self.turns else []
+        else:
+            angles = [] if given is None else [self._value(given, line, target)]
+        if late or not angles or self._taken(target):
             self.found.append(f"line {line}: {target} is no sine and cosine of an angle, is declared twice, or behind a store")
-        elif isinstance(init.args.exprs[0], c_ast.ArrayRef) and angle in self.turns.values():
+        elif isinstance(given, c_ast.ArrayRef) and any(angles == other for other in self.turns.values()):
             self.found.append(f"line {line}: {target} takes the sine and cosine of an angle that has them already")
-        self.turns[target] = _UNKNOWN if angle is None else angle
+        self.turns[target] = angles
 
     def _value(self, node: Any, line: int, target: str) -> int:
         try:
@@ -312,12 +322,11 @@ class _Matcher:
             key = ("neg", inner)
         elif isinstance(node, c_ast.Constant):
             return self._look_up(("const", self._literal(node.value)), f"the literal {node.value}")
+        elif (pair := self._pair(node)) is not None:
+            key = pair
         elif isinstance(node, c_ast.ArrayRef):
             return self._element(node)
-        elif isinstance(node, c_ast.StructRef) and (turn := _name(node.name)) in self.turns and node.field.name in _PAIR:
-            self.read.add(turn)
-            key = (_PAIR[node.field.name], self.turns[turn])
-        elif isinstance(node, c_ast.FuncCall) and (op := self.calls.get(_name(node.name))) and node.args \
+        elif isinstance(node, c_ast.FuncCall) and (op := self.calls.get(name_of(node.name))) and node.args \
                 and len(node.args.exprs) == ARITY[op]:
             key = (op, *map(self._number, node.args.exprs))
         else:
@@ -327,6 +336,20 @@ class _Matcher:
             return _UNKNOWN
         return self._look_up(key, f"this {key[0]} of these operands")
 
+    def _pair(self, node: Any) -> Key | None:
+        """The sine or cosine that turn.sine is, or turn.sine[place]; None where it is none."""
+        place, of = "0", node
+        if self.together:
+            place, of = (getattr(node.subscript, "value", ""), node.name) if isinstance(node, c_ast.ArrayRef) else ("", None)
+        if not isinstance(of, c_ast.StructRef) or of.type != "." or of.field.name not in _PAIR or not INDEX.fullmatch(place):
+            return None
+        turn, at = name_of(of.name), int(place)
+        angles = self.turns.get(turn, [])
+        if at >= len(angles) or angles[at] is None:
+            return None
+        self.read.add(f"{turn}[{at}]")
+        return _PAIR[of.field.name], angles[at]
+
     def _look_up(self, key: Key, what: str) -> int:
         if key not in self.number:
             kind = "constant" if key[0] == "const" else "row"
@@ -334,9 +357,15 @@ class _Matcher:
         return self.number[key]
 
     def _element(self, node: Any) -> int:
-        index, name = getattr(node.subscript, "value", ""), _name(node.name)
-        if name not in self.inputs or not _INDEX.fullmatch(index):
+        index, name = getattr(node.subscript, "value", ""), name_of(node.name)
+        if self._is_work(name) and INDEX.fullmatch(index):
+            if int(index) not in self.work:
+                raise _Difference(f"{name}[{index}] is read before anything is put there")
+            return self.work[int(index)]
+        if name not in self.inputs or not self._given(name) or not INDEX.fullmatch(index):
             raise _Difference(f"{name or '?'}[{index or '?'}] is not an element of an argument")
+        if self.stored and self.part is not None:
+            raise _Difference(f"{name}[{index}] is read although a result is stored before, which may alias it")
         self.read.add(name)
         return self._look_up(("input", self.inputs[name], int(index)), f"{name}[{index}]")
 

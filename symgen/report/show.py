@@ -7,10 +7,13 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from symgen.derivation.constants import sharpened
 from symgen.derivation.model import record
 from symgen.errors import MechanismError
 from symgen.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Shift, Slide, Vector3
+from symgen.programs import deriving
+from symgen.programs.layout import layout
 from symgen.tables import table
 
 WIDTH = 100
@@ -38,7 +41,7 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     lines = [*_wrapped(head, whole), *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []), ""]
     names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
     room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
-    table = (*_tree(mechanism, whole), "", *_inertias(mechanism, room), "", *_frames(mechanism))
+    table = (*_tree(mechanism, whole), "", *_inertias(mechanism, room), "", *_frames(mechanism, whole))
     lines += table if whole else [_cut(line, WIDTH) for line in table]
     for kind, title in _TITLES.items():
         texts = [note.text for note in mechanism.notes if note.kind == kind]
@@ -60,17 +63,23 @@ def counted(mechanism: Mechanism) -> str:
 
 
 def _recorded(mechanism: Mechanism) -> list[dict[str, Any]]:
-    """`symgen.derivation.model.record`, or nothing where the numbers are too extreme to compute with."""
+    """`_record`, or nothing where the numbers are too extreme to compute with."""
     try:
-        return record(mechanism)
+        return _record(mechanism)
     except MechanismError:
         return []
 
 
-def _frames(mechanism: Mechanism) -> Iterator[str]:
+def _record(mechanism: Mechanism) -> list[dict[str, Any]]:
+    """`symgen.derivation.model.record` of the frames that the C is written in."""
+    where = layout(mechanism)
+    return sharpened(lambda: record(deriving.laid(mechanism, where), deriving.regrouped(mechanism, where), dict(where.axes)))
+
+
+def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     """Where the C computes: the chosen link frames and the inertial parameters left in them."""
     try:
-        entries = record(mechanism)
+        entries = _record(mechanism)
     except MechanismError as error:
         yield f"frames of the C: none, since {error}"
         return
@@ -79,6 +88,10 @@ def _frames(mechanism: Mechanism) -> Iterator[str]:
         angles = (_figure(math.degrees(entry[a])) for a in ("gamma", "alpha", "offset"))
         rows.append((entry["link"], *(_figure(x) for x in entry["shift"]), *angles, " ".join(entry["kept"]) or "none"))
     yield from table(rows, texts=(0, 7))
+    elsewhere = [(entry["link"], entry["written_in"] or "the base") for entry in entries if entry["written_in"] != entry["link"]]
+    if elsewhere:
+        yield from _wrapped("written in axes that other links share: " + ", ".join(
+            f"{link} in those of {other}" for link, other in elsewhere), whole)
     if not all(joint.type.directed for joint in mechanism.joints):
         yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
     yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"

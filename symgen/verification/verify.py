@@ -25,7 +25,7 @@ from symgen.errors import ArgumentError, BuildError
 from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.options import PLAIN, Links, ProgramOptions, TextOptions
+from symgen.options import HOST, PLAIN, Links, ProgramOptions, TextOptions
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.algebra import check_algebra
@@ -53,7 +53,7 @@ def verify(
     wrench: Links = None,
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
-    trig: str = "libm",
+    trig: str = HOST,
     checked: bool = False,
     seed: int = 0,
     compiled: bool = True,

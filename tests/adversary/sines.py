@@ -1,4 +1,4 @@
-"""Hard arguments for the sine and cosine of `--trig inline`: compiled C against balls.
+"""Hard arguments for the sine and cosine of `--trig inline` and the loop of `auto`: compiled C against balls.
 
 Nearest to multiples of pi/2 (by continued fractions, binade by binade), about odd multiples of pi/4 where the reduction changes
 its mind, at the end of the range, subnormal, of any binade, and climbing about the worst that was found so far. A try is some
@@ -47,6 +47,30 @@ void many(long count, const REAL *x, REAL *sine, REAL *cosine)
     }
 }
 """
+LOOP = """#define arm_ANGLES 8
+#include "arm_sincos.h"
+void many(long count, const REAL *x, REAL *sine, REAL *cosine);
+void many(long count, const REAL *x, REAL *sine, REAL *cosine)
+{
+    long i;
+    int k;
+    for (i = 0; i < count; i += 7) {
+        REAL angle[8];
+        arm_turns found;
+        angle[7] = (REAL)OTHER;
+        for (k = 0; k < 7; ++k) {
+            angle[k] = x[i + k < count ? i + k : 0];
+        }
+        found = arm_sincos(angle);
+        for (k = 0; k < 7 && i + k < count; ++k) {
+            sine[i + k] = found.sine[k];
+            cosine[i + k] = found.cosine[k];
+        }
+    }
+}
+"""
+"""Seven angles at once beside another one."""
+OTHERS = ("0.0", "32768.0", "32769.0", "-1e30", "1e300*1e300", "0.0*1e300*1e300")
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 FUSED = ("-ffp-contract=fast", "-mfma")
 
@@ -73,16 +97,18 @@ def tries(seed: int) -> Iterator[Failure | None]:
         flags = (random.choice(LEVELS), *(FUSED if fused else ("-ffp-contract=off",)))
         x = SORTS[sort](random, real, climbs[real])
         x = x[np.abs(x) <= RANGE]
-        found = _answers(_built(real, compiler, flags), x)
+        other = random.choice((None, *OTHERS))   # None: one angle at a time
+        found = _answers(_built(real, compiler, flags, other), x)
         off = units(real, x, found)
         climbs[real].add(x, off)
         bad = int(off.argmax())
         if off[bad] <= ULPS and np.array_equal(np.signbit(found[0][x == 0]), np.signbit(x[x == 0])):
             yield None
             continue
+        beside = f"in a loop beside {other}" if other else "alone"
         sentence = (f"sine {found[0][bad]!r} and cosine {found[1][bad]!r} of the {real} {float(x[bad]).hex()} are {off[bad]:.3f} "
-                    f"units off, {ULPS} are stated ({sort}; {compiler} {' '.join(flags)})")
-        yield Failure(sentence, {"arm_sincos.h": _text(real), "many.c": CALLER.replace("REAL", real)})
+                    f"units off, {ULPS} are stated ({sort}; {compiler} {' '.join(flags)}; {beside})")
+        yield Failure(sentence, {"arm_sincos.h": _text(real, other), "many.c": _caller(real, other)})
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------------
@@ -167,8 +193,12 @@ SORTS: dict[str, Callable[[Random, str, Climb], Array]] = {
 # -- the C, and how far it is off ---------------------------------------------------------------------------------------------
 
 
-def _text(real: str) -> str:
-    return printer().sincos(real, Target("arm", Sizes(1, 1, 1), TextOptions("inline")))
+def _text(real: str, other: str | None) -> str:
+    return printer().sincos(real, Target("arm", Sizes(1, 1, 1), TextOptions("auto" if other else "inline")))
+
+
+def _caller(real: str, other: str | None) -> str:
+    return (LOOP.replace("OTHER", other) if other else CALLER).replace("REAL", real)
 
 
 @cache
@@ -179,11 +209,11 @@ def _fuses() -> bool:
 
 
 @cache
-def _built(real: str, compiler: str, flags: tuple[str, ...]) -> ctypes.CDLL:
+def _built(real: str, compiler: str, flags: tuple[str, ...], other: str | None) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="symgen-sines-") as name:
         folder = Path(name)
-        (folder / "arm_sincos.h").write_text(_text(real), encoding="utf-8")
-        (folder / "many.c").write_text(CALLER.replace("REAL", real), encoding="utf-8")
+        (folder / "arm_sincos.h").write_text(_text(real, other), encoding="utf-8")
+        (folder / "many.c").write_text(_caller(real, other), encoding="utf-8")
         command = [compiler, "-std=c99", *flags, "-shared", "-fPIC", "many.c", "-o", "many.so", "-lm"]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
         return ctypes.CDLL(str(folder / "many.so"))

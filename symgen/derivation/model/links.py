@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant, Mat3, Vec3
+from symgen.derivation.model.spin import STILL, Spin
 from symgen.joints import Sliding, joint_type
 from symgen.mechanism import Body, Mechanism, Part
 
@@ -99,6 +100,8 @@ class Link:
     gravity: Vec3 = k.ORIGIN
     base_rotation: Mat3 = k.IDENTITY
     base_shift: Vec3 = k.ORIGIN
+    slack: Spin = STILL
+    """How far the link is turned about its z axis against the axes that its vectors are written in (`model.share`)."""
 
     @property
     def turns(self) -> bool:

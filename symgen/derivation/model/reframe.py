@@ -22,8 +22,8 @@ NEARLY_PARALLEL = 0.01
 
 
 MOST_JOINTS = 5000
-"""Joints that move, of a robot that C is made of. The sine and cosine of each, and a few rows that use them, already take the
-50 000 rows that a Program may have; to work out the frames of more takes minutes in which nothing is said.
+"""Joints that move, of a robot that C is made of. The sine and cosine of each, and a few rows that use them, already take half
+of the 100 000 rows that a Program may have; to work out the frames of more takes minutes in which nothing is said.
 """
 
 

@@ -11,9 +11,10 @@ from importlib import import_module
 
 from symgen.machine.targets._machine import Machine
 from symgen.names import nearest
+from symgen.options import HOST
 from symgen.reals import DOUBLE, REALS
 
-__all__ = ["Machine", "find", "names", "real", "slow", "why"]
+__all__ = ["Machine", "find", "names", "real", "slow", "trig", "why"]
 
 
 def names() -> tuple[str, ...]:
@@ -31,6 +32,11 @@ def find(name: str) -> Machine:
 def real(name: str | None) -> str:
     """The default real type: 'float' where the target's FPU has single precision only, else 'double'."""
     return DOUBLE.name if name is None else find(name).real
+
+
+def trig(name: str | None) -> str:
+    """Where sines and cosines come from unless told: of a target its libm's, whose instructions are known."""
+    return HOST if name is None else "libm"
 
 
 def why(name: str | None, asked: str | None) -> str | None:

@@ -1,6 +1,11 @@
-"""Composite bodies, SA (10)-(16), the elimination of the mass matrix, SA (25)-(30), and what they say of the whole."""
+"""Composite bodies, SA (10)-(16), the elimination of the mass matrix, SA (25)-(30), and what they say of the whole.
 
-from symgen.methods._method import Method
+`composite_body:bias` takes the bias force from the same composite bodies, and with it forward dynamics. Without it the bias is
+that of recursive Newton-Euler, which is shorter where inertias have zeros.
+"""
+
+from symgen.methods._method import Method, Variant
+from symgen.methods.composite_body.bias import QUANTITIES, bias_force, forward_dynamics, mass_matrix_and_bias
 from symgen.methods.composite_body.centroid import (
     center_of_mass,
     center_of_mass_jacobian,
@@ -19,5 +24,13 @@ METHOD = Method(
         "potential_energy": potential_energy,
         "centroidal_momentum_matrix": centroidal_momentum_matrix,                           # (16)
     },
+    variants={
+        "bias": Variant(functions={
+            "bias_force": bias_force,                                                       # (15a-c)
+            "mass_matrix_and_bias": mass_matrix_and_bias,                                   # (15a-c), (16)
+            "forward_dynamics": forward_dynamics,                                           # (15a-c), (16)-(30)
+        }),
+    },
     factor=Elimination,                                                                     # (17)-(30)
+    quantities=QUANTITIES,
 )

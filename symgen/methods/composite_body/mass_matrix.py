@@ -27,9 +27,9 @@ def composite_inertias(linkage: Linkage) -> list[RigidInertia]:
     return composite
 
 
-def lower_triangle(linkage: Linkage) -> list[dict[int, Scalar]]:
+def lower_triangle(linkage: Linkage, composite: Sequence[RigidInertia] | None = None) -> list[dict[int, Scalar]]:
     """Row i of the GIM as {j: i_ij} for j = i and what carries it (SA 16), i and j being degrees of freedom."""
-    composite = composite_inertias(linkage)
+    composite = composite or composite_inertias(linkage)
     rows: list[dict[int, Scalar]] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "row of the mass matrix, SA (16)")
@@ -49,9 +49,13 @@ def lower_triangle(linkage: Linkage) -> list[dict[int, Scalar]]:
 
 def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """M, row-major and full."""
-    rows = lower_triangle(linkage)
+    return (full(linkage, lower_triangle(linkage)),)
+
+
+def full(linkage: Linkage, rows: list[dict[int, Scalar]]) -> list[Scalar]:
+    """A symmetric matrix, row-major, from its lower triangle."""
     n = len(rows)
-    return ([rows[max(i, j)].get(min(i, j), linkage.zero) for i in range(n) for j in range(n)],)
+    return [rows[max(i, j)].get(min(i, j), linkage.zero) for i in range(n) for j in range(n)]
 
 
 def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -94,9 +98,10 @@ def eliminate(linkage: Linkage, rows: list[dict[int, Scalar]]) -> tuple[list[dic
 class Elimination(Factor):
     """M = U D Uᵀ by elimination of the mass matrix: U⁻¹ = E_2 … E_n and D = diag(m̂_k), SA (17)-(24)."""
 
-    def __init__(self, linkage: Linkage) -> None:
+    def __init__(self, linkage: Linkage, composite: Sequence[RigidInertia] | None = None) -> None:
         super().__init__(linkage)
-        self.alpha, self.masses, self.inverses = eliminate(linkage, lower_triangle(linkage))
+        rows = lower_triangle(linkage, composite)
+        self.alpha, self.masses, self.inverses = eliminate(linkage, rows)
 
     @property
     def pivots(self) -> list[Scalar]:

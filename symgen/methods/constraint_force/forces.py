@@ -175,9 +175,8 @@ def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes
     result: list[Scalar] = []
     for i, F in enumerate(wrenches):
         linkage.step(i, "interbody force at the origin of the frame that its joint moves, in the axes of the base")
-        R, (rotation, origin) = Rotation([turned[i]]), linkage.model.links[i].placement
-        f = Vector(F[3:])
-        n = Vector(F[:3]) + linkage.constant_rotation(rotation).inward(linkage.vector(origin)).cross(f)
+        R, f = Rotation([turned[i]]), Vector(F[3:])
+        n = Vector(F[:3]) + f.cross(linkage.declared_frame(i)[1])
         result += [*R.outward(n), *R.outward(f)]
     return result, rates
 

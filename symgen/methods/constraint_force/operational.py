@@ -23,7 +23,7 @@ def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned)
     parts = partition(linkage)
     H_bb = parts.constraint()
     joints = order(coupled(H_bb))
-    for j, block in at_frame(linkage, parts.links, e, linkage.vector(frame.shift)).items():
+    for j, block in at_frame(linkage, parts.links, e, linkage.mounted(frame)[1]).items():
         if j < 0:
             H_bb[n, n] = block
         elif parts.forbidden(j):

@@ -42,8 +42,9 @@ def _poses(linkage: Linkage) -> tuple[dict[int, tuple[Rotation, Vector]], tuple[
     poses = placed(linkage, _chain(linkage))
     rotation = poses[frame.link][0] if poses else Rotation([])
     linkage.home.step(f"frame {frame.name}")
-    step = rotation.outward(linkage.vector(frame.shift))
-    rotation = Rotation([*rotation.factors, *linkage.constant_rotation(frame.rotation).factors])
+    own, shift = linkage.mounted(frame)
+    step = rotation.outward(shift)
+    rotation = Rotation([*rotation.factors, *own.factors])
     return poses, (Rotation([product(linkage, rotation)]), step)
 
 
@@ -97,8 +98,8 @@ def local(linkage: Linkage) -> tuple[list[Scalar], ...]:
     frame = linkage.frame
     assert frame is not None
     columns = [[linkage.zero] * 6 for _ in linkage.dofs]
-    axes: Sequence[Vector] = transposed(linkage.constant_rotation(frame.rotation).matrix(linkage.one, linkage.zero))
-    lever = linkage.vector(frame.shift)
+    own, lever = linkage.mounted(frame)
+    axes: Sequence[Vector] = transposed(own.matrix(linkage.one, linkage.zero))
     for i in reversed(_chain(linkage)):
         link = linkage.links[i]
         linkage.step(i, f"column of the Jacobian in the axes of {frame.name}, RK (3.13)")

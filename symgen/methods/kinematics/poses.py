@@ -23,9 +23,8 @@ def link_poses(linkage: Linkage) -> tuple[list[Scalar], ...]:
         root, way = (linkage.vector(constants.base_shift), step) if link.parent < 0 else reached[link.parent]
         way = way if link.parent < 0 else way + step
         reached[i] = root, way
-        chosen, origin = constants.placement
-        back = linkage.constant_rotation(chosen).transposed()
-        way = way + rotation.outward(-back.outward(linkage.vector(origin)))
+        back, origin = linkage.declared_frame(i)
+        way = way + rotation.outward(origin)
         axes += [x for row in product(linkage, Rotation([*rotation.factors, *back.factors])) for x in row]
         origins += way + root
     return axes, origins

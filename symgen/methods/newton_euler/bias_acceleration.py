@@ -28,7 +28,7 @@ def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
     if linkage.jacobian_frame != "aligned":
         return _of_the_twist(linkage, frame)
     rates, i = linkage.inputs["v"], frame.link
-    place, w, u, b, s = linkage.vector(frame.shift), *[linkage.zeros] * 4
+    place, w, u, b, s = linkage.mounted(frame)[1], *[linkage.zeros] * 4
     while i >= 0:
         link = linkage.links[i]
         linkage.step(i, f"motion of {frame.name} against its parent, RK (2.2)-(2.7)")
@@ -63,7 +63,7 @@ def _of_the_twist(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
             linkage.name(name, i, one)
     if linkage.jacobian_frame == "local":
         linkage.home.step(f"in the axes of {frame.name}")
-        b, s = twist_inward(linkage.constant_rotation(frame.rotation), linkage.vector(frame.shift), b, s)
+        b, s = twist_inward(*linkage.mounted(frame), b, s)
         return ([*b, *s],)
     for i in reversed(way):
         linkage.step(i, "the same as its parent has it")

@@ -10,53 +10,18 @@ A sliding joint follows (2.31) and (2.32) as corrected: ω × [ω × ℓ + 2 h �
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Matrix, RigidInertia, SplitShift, Vector, times, wrench_outward
+from symgen.derivation.spatial import Vector, wrench_outward
+from symgen.methods._motion import Motion, acceleration_field, force_and_moment, origins_acceleration
 from symgen.methods._quantities import Entries, Quantity, column
-
-
-@dataclass(frozen=True)
-class Motion:
-    """Of one link, in its own axes: ω, ω̇, v̇ of the origin (gravity included) and U."""
-
-    omega: Vector
-    alpha: Vector
-    accel: Vector
-    U: Matrix
-    squares: tuple[Scalar, ...]
-
-
-def acceleration_field(omega: Vector, alpha: Vector) -> tuple[Matrix, tuple[Scalar, Scalar, Scalar]]:
-    """U = [ω̇]× + ω ωᵀ − |ω|² 1 and the squares of ω."""
-    x, y, z = omega
-    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    U = (Vector((-(yy + zz), xy - alpha[2], xz + alpha[1])),
-         Vector((xy + alpha[2], -(xx + zz), yz - alpha[0])),
-         Vector((xz - alpha[1], yz + alpha[0], -(xx + yy))))
-    return U, (xx, yy, zz)
-
-
-def force_and_moment(inertia: RigidInertia, motion: Motion) -> tuple[Vector, Vector]:
-    """(N, F) that move the link so: (2.6), (2.9), (2.10) and p × F^c + N^c of (2.12)."""
-    S, U, h = inertia.S, motion.U, inertia.h
-    xx, yy, zz = motion.squares
-    force = motion.accel * inertia.m + times(U, h)
-    moment = Vector((
-        U[2][0] * S.xy - U[1][0] * S.xz + (zz - yy) * S.yz + U[2][1] * S.yy - U[1][2] * S.zz,
-        U[0][1] * S.yz - U[2][1] * S.xy + (xx - zz) * S.xz + U[0][2] * S.zz - U[2][0] * S.xx,
-        U[1][2] * S.xz - U[0][2] * S.yz + (yy - xx) * S.xy + U[1][0] * S.xx - U[0][1] * S.yy,
-    ))
-    return moment + h.cross(motion.accel), force
 
 
 def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gravity: bool = True) -> list[Motion]:
     """Base → tip: (2.1)-(2.5)."""
-    zeros = linkage.zeros
     motions: list[Motion] = []
-    base = Motion(zeros, zeros, zeros, (zeros, zeros, zeros), ())   # (2.1) without gravity; no moment acts on the base
+    base = Motion.rest(linkage)                                                                     # (2.1) without gravity
     for i, link in enumerate(linkage.links):
         parent = base if link.parent < 0 else motions[link.parent]
         linkage.step(i, "velocity and acceleration, RK (2.2)-(2.5)")
@@ -65,11 +30,7 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
         omega = carried + turn                                                                      # (2.2)
         alpha = link.rotation.inward(parent.alpha) + link.turning(a) + carried.cross(turn)          # (2.4)
         U, squares = acceleration_field(omega, alpha)
-        outer, inner = link.shift, zeros
-        still = all(dof.H_linear.is_zero for dof in link.dofs)
-        if isinstance(link.shift, SplitShift) and still and not any(x.is_zero for x in link.shift):
-            outer, inner = link.shift.outer, link.shift.inner   # a point on the joint's axis moves with either link
-        accel = link.rotation.inward(parent.accel + times(parent.U, outer)) + times(U, inner)       # (2.5)
+        accel = origins_acceleration(linkage, i, parent, U)                                         # (2.5)
         if link.parent < 0 and gravity:
             accel = linkage.against_gravity(i) + accel                                              # (2.1)
         slide = link.sliding(v)

@@ -32,9 +32,8 @@ def link_accelerations(linkage: Linkage) -> tuple[list[Scalar], ...]:
         return [*rotations[i].outward(w), *(rotations[i].outward(v) + pull)]                # (3.21) taken back
 
     result: list[Scalar] = []
-    for i, link in enumerate(linkage.model.links):
+    for i in range(len(linkage)):
         linkage.step(i, "acceleration in the base, RK (5.6), (3.21)")
-        axes, origin = link.placement
-        result += in_base(i, -linkage.constant_rotation(axes).inward(linkage.vector(origin)))
+        result += in_base(i, linkage.declared_frame(i)[1])
     linkage.home.step(f"acceleration of frame {frame.name}, RK (5.7)")
-    return result, [linkage.zero] * 6 if frame.link < 0 else in_base(frame.link, linkage.vector(frame.shift))
+    return result, [linkage.zero] * 6 if frame.link < 0 else in_base(frame.link, linkage.mounted(frame)[1])

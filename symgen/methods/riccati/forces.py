@@ -26,9 +26,8 @@ def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
             f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.arm, *f[i]))
     rotations = base_axes(linkage)
     result: list[Scalar] = []
-    for i, placed in enumerate(linkage.model.links):
+    for i in range(len(linkage)):
         linkage.step(i, "force across its joint in the base")
-        axes, origin = placed.placement
-        n = f[i][0] + linkage.constant_rotation(axes).inward(linkage.vector(origin)).cross(f[i][1])
+        n = f[i][0] + f[i][1].cross(linkage.declared_frame(i)[1])
         result += [*rotations[i].outward(n), *rotations[i].outward(f[i][1])]
     return result, rates

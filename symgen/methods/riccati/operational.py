@@ -57,7 +57,7 @@ def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.name("OmegaB", i, Omega.B)
         linkage.name("OmegaC", i, Omega.C)
     linkage.home.step(f"frame {frame.name}, in the axes of the base")
-    Omega = Omega.shifted(linkage.vector(frame.shift))                                      # Bᵀ Ω B
+    Omega = Omega.shifted(linkage.mounted(frame)[1])                                      # Bᵀ Ω B
     for i in reversed(way):
         Omega = Omega.turned(linkage.links[i].rotation)
     if way:

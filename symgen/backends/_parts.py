@@ -1,0 +1,166 @@
+"""A long function cut into parts: which statements each part holds, and what goes from one to the next.
+
+A compiler's time grows faster than the length of a function. Each part is a function of its own, with its own locals. A local
+that later parts read is kept in the work array of the function that calls the parts. A part takes from the array before its
+statements and puts into it behind them, so a place that is read there for the last time can be used again there.
+
+Results may alias arguments. So a part stores results only where no later part reads an argument.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+LONGEST = 5000
+"""Rows of a function that stays in one piece."""
+LINES = 500
+"""Statements of a part, about."""
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+_NEAR = 8
+"""A cut is moved by at most this share of a part to where fewer values go across."""
+
+Groups = Sequence[Mapping[str, Any]]
+"""Locals under the comments of their steps, as the writer gives them."""
+
+
+class Store(NamedTuple):
+    """`name`[`element`] = `value`."""
+
+    name: str
+    element: int
+    value: str
+
+
+class Part(NamedTuple):
+    """One part: `takes` (local, place in the work array), its statements, `puts` (place, local), and the results it stores.
+
+    `reads` are the arguments it reads, in no order.
+    """
+
+    takes: tuple[tuple[str, int], ...]
+    groups: list[dict[str, Any]]
+    puts: tuple[tuple[int, str], ...]
+    stores: tuple[Store, ...]
+    reads: frozenset[str]
+
+
+class Cut(NamedTuple):
+    """The parts in their order, how many numbers the work array holds, the place there of every local that has one, and how many
+    parts are those of the first blocks: of none, of one, and so on.
+    """
+
+    parts: tuple[Part, ...]
+    size: int
+    places: dict[str, int]
+    ends: tuple[int, ...]
+
+
+def cut(blocks: Sequence[Groups], length: int, arguments: Collection[str], stores: Iterable[Store], kept: Mapping[str, int],
+        pair: str = "") -> Cut:
+    """Parts of about `length` statements. No part holds statements of two `blocks`.
+
+    `arguments` are the names of the arguments. `kept` are locals that the caller reads, each after the parts of so many blocks.
+    `pair` is the type of a local that does not go across, as an array does not.
+    """
+    pieces: list[list[tuple[str, Mapping[str, str]]]] = []
+    ends = [0]
+    for groups in blocks:
+        pieces += _pieces([(group["comment"], line) for group in groups for line in group["locals"]], length, pair)
+        ends.append(len(pieces))
+    words = [[set(_WORD.findall(line["value"])) for _, line in piece] for piece in pieces]
+    home = {line["name"]: n for n, piece in enumerate(pieces) for _, line in piece}
+    reads = [frozenset(word for found in piece for word in found if word in arguments) for piece in words]
+    first = max((n for n, names in enumerate(reads) if names), default=0)
+    stored: list[list[Store]] = [[] for _ in pieces]
+    for store in stores:
+        stored[max(first, home.get(store.value, first))].append(store)
+    last = dict(home)
+    for n, piece in enumerate(words):
+        for name in (*(word for found in piece for word in found), *(store.value for store in stored[n])):
+            if name in last:
+                last[name] = max(last[name], n)
+    for name, block in kept.items():
+        if name in home:
+            last[name] = max(last[name], ends[block])
+    parts, size, places = _placed(pieces, home, last, stored, reads)
+    return Cut(tuple(parts), size, places, tuple(ends))
+
+
+def _placed(pieces: Sequence[Sequence[tuple[str, Mapping[str, str]]]], home: Mapping[str, int], last: Mapping[str, int],
+            stored: Sequence[Sequence[Store]], reads: Sequence[frozenset[str]]) -> tuple[list[Part], int, dict[str, int]]:
+    """The parts, with places in the work array for what goes across: each the lowest that is free."""
+    wanted: list[dict[str, None]] = [{} for _ in pieces]
+    for n, piece in enumerate(pieces):
+        used = (*(word for _, line in piece for word in _WORD.findall(line["value"])), *(store.value for store in stored[n]))
+        wanted[n] = {name: None for name in used if home.get(name, n) < n}
+    places: dict[str, int] = {}
+    busy: list[tuple[int, int]] = []
+    free: list[int] = []
+    size, parts = 0, []
+    for n, piece in enumerate(pieces):
+        while busy and busy[0][0] <= n:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        puts = []
+        for _, line in piece:
+            name = line["name"]
+            if last[name] > n:
+                if not free:
+                    heapq.heappush(free, size)
+                    size += 1
+                places[name] = heapq.heappop(free)
+                heapq.heappush(busy, (last[name], places[name]))
+                puts.append((places[name], name))
+        takes = tuple((name, places[name]) for name in wanted[n])
+        parts.append(Part(takes, _grouped(piece), tuple(puts), tuple(stored[n]), reads[n]))
+    return parts, size, places
+
+
+def _grouped(piece: Iterable[tuple[str, Mapping[str, str]]]) -> list[dict[str, Any]]:
+    """Statements under the comments of their steps again."""
+    groups: list[dict[str, Any]] = []
+    for comment, line in piece:
+        if not groups or groups[-1]["comment"] != comment:
+            groups.append({"comment": comment, "locals": []})
+        groups[-1]["locals"].append(line)
+    return groups
+
+
+def _pieces(lines: list[tuple[str, Mapping[str, str]]], length: int, pair: str) -> list[list[tuple[str, Mapping[str, str]]]]:
+    """Lines in pieces of about equal length, cut where few values go across and no pair does."""
+    if not lines:
+        return []
+    count = -(-len(lines) // length)
+    across, torn = _across(lines, pair)
+    each = len(lines) / count
+    near = int(each / _NEAR)
+    cuts = [0]
+    for k in range(1, count):
+        middle = round(k * each)
+        around = [at for at in range(max(cuts[-1] + 1, middle - near), min(len(lines), middle + near + 1)) if not torn[at]]
+        if around:
+            cuts.append(min(around, key=lambda at: (across[at], abs(at - middle))))
+    return [lines[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
+
+
+def _across(lines: Sequence[tuple[str, Mapping[str, str]]], pair: str) -> tuple[list[int], list[int]]:
+    """How many values, and how many pairs and arrays, go across the place before each line."""
+    names = [line["name"].partition("[")[0] for _, line in lines]
+    begins = {name: n for n, name in enumerate(names)}
+    ends = dict(begins)
+    for n, (_, line) in enumerate(lines):
+        for word in _WORD.findall(line["value"]):
+            if word in ends:
+                ends[word] = n
+    found = []
+    for pairs in (False, True):
+        steps = [0] * (len(lines) + 2)
+        for n, (_, line) in enumerate(lines):
+            if (line["kind"] == pair or line["name"] != names[n]) is pairs:
+                steps[n + 1] += 1
+                steps[ends[names[n]] + 1] -= 1
+        found.append(list(accumulate(steps)))
+    return found[0], found[1]

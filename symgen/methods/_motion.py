@@ -1,0 +1,63 @@
+"""How a link moves, and what moves matter so: the acceleration field of a rigid body, RK (2.5)-(2.12).
+
+Every acceleration on link k is v̇ + U r with U = [ω̇]× + ω ωᵀ − |ω|² 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Matrix, RigidInertia, SplitShift, Vector, times
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Of one link, in its own axes: ω, ω̇, v̇ of the origin (gravity included), U and the squares of ω."""
+
+    omega: Vector
+    alpha: Vector
+    accel: Vector
+    U: Matrix
+    squares: tuple[Scalar, ...]
+
+    @classmethod
+    def rest(cls, linkage: Linkage) -> Self:
+        """Of the base; no moment acts on it."""
+        zeros = linkage.zeros
+        return cls(zeros, zeros, zeros, (zeros, zeros, zeros), ())
+
+
+def acceleration_field(omega: Vector, alpha: Vector) -> tuple[Matrix, tuple[Scalar, Scalar, Scalar]]:
+    """U = [ω̇]× + ω ωᵀ − |ω|² 1 and the squares of ω."""
+    x, y, z = omega
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    U = (Vector((-(yy + zz), xy - alpha[2], xz + alpha[1])),
+         Vector((xy + alpha[2], -(xx + zz), yz - alpha[0])),
+         Vector((xz - alpha[1], yz + alpha[0], -(xx + yy))))
+    return U, (xx, yy, zz)
+
+
+def origins_acceleration(linkage: Linkage, i: int, parent: Motion, U: Matrix) -> Vector:
+    """v̇ of the origin of link i were its joint not sliding, in the axes of link i, whose own field is U: RK (2.5)."""
+    link = linkage.links[i]
+    outer, inner = link.shift, linkage.zeros
+    still = all(dof.H_linear.is_zero for dof in link.dofs)
+    if isinstance(link.shift, SplitShift) and still and not any(x.is_zero for x in link.shift):
+        outer, inner = link.shift.outer, link.shift.inner   # a point on the joint's axis moves with either link
+    return link.rotation.inward(parent.accel + times(parent.U, outer)) + times(U, inner)
+
+
+def force_and_moment(inertia: RigidInertia, motion: Motion) -> tuple[Vector, Vector]:
+    """(N, F) that move the link so: RK (2.6), (2.9), (2.10) and p × F^c + N^c of (2.12)."""
+    S, U, h = inertia.S, motion.U, inertia.h
+    xx, yy, zz = motion.squares
+    force = motion.accel * inertia.m + times(U, h)
+    moment = Vector((
+        U[2][0] * S.xy - U[1][0] * S.xz + (zz - yy) * S.yz + U[2][1] * S.yy - U[1][2] * S.zz,
+        U[0][1] * S.yz - U[2][1] * S.xy + (xx - zz) * S.xz + U[0][2] * S.zz - U[2][0] * S.xx,
+        U[1][2] * S.xz - U[0][2] * S.yz + (yy - xx) * S.xy + U[1][0] * S.xx - U[0][1] * S.yy,
+    ))
+    return moment + h.cross(motion.accel), force

@@ -1,0 +1,177 @@
+"""The bias force from composite bodies, which M needs anyway: no link's own acceleration is turned into a wrench.
+
+Freeze every joint beyond joint i, and what it carries is one rigid body, M̃_i of SA (15a-c), that moves as link i does. Then let
+the joints beyond move again, one by one from the inside, and add what each of them changes. Joint k moves at (w, u) against a
+parent that turns at ω: halves of both are r = w / 2 and p = u / 2, and halfway link k turns at ω̂ = ω + r. With it the field
+[ω̇]× + [ω]×² becomes [ω̇ + ω × w]× + [ω + w]×² and grows by 2 [ω]×[w]× + [w]×² = 4 [ω̂]×[r]×; v̇ of the origin grows by
+2 ω × u + w × u = 4 ω̂ × p. So a point x of what joint k carries, from its origin, is accelerated by
+
+    4 (Q x + c),    Q = [ω̂]×[r]×,    c = ω̂ × p                                                                           (1)
+
+more than were the joint frozen. Summed over the composite body, of mass m̃, first moment h̃ and second moment Σ̃, that takes four
+times the wrench δw_k,
+
+    moment  s × r + h̃ × c,    s = Σ̃ ω̂,                                                                                   (2)
+    force   Q h̃ + m̃ c,                                                                                                   (3)
+
+since x × (ω̂ × (r × x)) = −(x·ω̂) r × x. Wrenches go inward through the joints, by B_kiᵀ of SA (4). What link i receives of them,
+less the wrench that the surroundings exert on it, is four times Γ_i:
+
+    Γ_i = Σ_k B_kiᵀ (Γ_k + δw_k) − load_i / 4, over the links k on link i.                                               (4)
+
+The rest is the composite body, moving as link i does, and c_i = p_iᵀ (ñ, f̃) + 4 p_iᵀ Γ_i with p_i of SA (4) and, as in RK (2.6)
+to (2.12),
+
+    f̃ = m̃ v̇ + U h̃,                                                                                                       (5)
+    ñ = skew part of U Σ̃ + h̃ × v̇.                                                                                        (6)
+
+A joint that turns about one axis changes no moment about it: (2) gives s × r none, and centripetal accelerations r × (r × x)
+point to the axis. So (6) along the axis is the same halfway, where s of (2) serves again, v̇ alone being that of link i:
+
+    ñ = Ĩ α̂ + s × ω̂ + h̃ × v̇,    α̂ = ω̇ + ω̂ × r.                                                                         (7)
+
+For a revolute joint about z, with A = r ω̂_x and B = r ω̂_y, this is in all
+
+    δw = (r s_y, −r s_x, 0; −r ω̂_z h̃_x, −r ω̂_z h̃_y, A h̃_x + B h̃_y),    α̂ = ω̇ + (B, −A, 0),
+    c_i = α̂·(−Σ̃_xz, −Σ̃_yz, Ĩ_zz) + ω̂_y s_x − ω̂_x s_y + (h̃ × v̇)_z + 4 Γ_z.
+
+Halves and fours are powers of two and cost no digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from symgen.derivation import constants as k
+from symgen.derivation.linkage import Dof, Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Matrix, RigidInertia, Vector, times, wrench_outward
+from symgen.methods._motion import Motion, acceleration_field, force_and_moment, origins_acceleration
+from symgen.methods._quantities import Entries, Quantity, column
+from symgen.methods.composite_body.mass_matrix import Elimination, composite_inertias, full, lower_triangle
+
+Wrench = tuple[Vector, Vector]
+
+
+@dataclass(frozen=True)
+class Halfway:
+    """Of one link, between its joint at rest and its joint moving, in its axes: ω̂, α̂ of (7), r, and c and Q of (1)."""
+
+    omega: Vector
+    alpha: Vector
+    r: Vector
+    c: Vector
+    Q: Matrix
+
+
+def outward_sweep(linkage: Linkage) -> tuple[list[Motion], list[Halfway]]:
+    """Base → tip: how each link moves, and how halfway, at q̈ = 0."""
+    v, half = linkage.inputs["v"], linkage.scalar(k.rational(1) / 2)
+    halves = [half * rate for rate in v]
+    motions: list[Motion] = []
+    between: list[Halfway] = []
+    base = Motion.rest(linkage)
+    for i, link in enumerate(linkage.links):
+        parent = base if link.parent < 0 else motions[link.parent]
+        linkage.step(i, "velocity and acceleration, before its joint, halfway and after")
+        carried = link.rotation.inward(parent.omega)
+        turn, slide, r = link.turning(v), link.sliding(v), link.turning(halves)
+        omega_hat, omega = carried + r, carried + turn
+        gain = carried.cross(r)                                             # ω̂ × r
+        alpha_hat = link.rotation.inward(parent.alpha) + gain
+        alpha = alpha_hat + gain
+        U, squares = acceleration_field(omega, alpha)
+        added = carried.cross(slide + slide) + turn.cross(slide)            # 4 ω̂ × p
+        accel = origins_acceleration(linkage, i, parent, U) + added
+        if link.parent < 0:
+            accel = linkage.against_gravity(i) + accel
+        linkage.name("omega", i, omega)
+        linkage.name("omegadot", i, alpha)
+        linkage.name("vdot", i, accel)
+        motions.append(Motion(omega, alpha, accel, U, squares))
+        between.append(Halfway(omega_hat, alpha_hat, r, added * (half * half), product(omega_hat, r)))
+    return motions, between
+
+
+def product(a: Vector, b: Vector) -> Matrix:
+    """[a]× [b]× = b aᵀ − (a·b) 1."""
+    (x, y, z), (X, Y, Z) = a, b
+    xx, yy, zz = x * X, y * Y, z * Z
+    return (Vector((-(yy + zz), y * X, z * X)), Vector((x * Y, -(xx + zz), z * Y)), Vector((x * Z, y * Z, -(xx + yy))))
+
+
+def inward_sweep(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[list[Scalar], list[Wrench], list[Wrench]]:
+    """Tip → base: c, and of every link Γ and δw, (moment, force) at its origin in its axes."""
+    motions, between = outward_sweep(linkage)
+    quarter, four = linkage.scalar(k.rational(1) / 4), linkage.scalar(k.rational(4))
+    received: list[Wrench] = [(linkage.zeros, linkage.zeros)] * len(linkage)
+    changed = list(received)
+    bias = [linkage.zero] * len(linkage.dofs)
+    for i in reversed(range(len(linkage))):
+        link, body, mid = linkage.links[i], composite[i], between[i]
+        linkage.step(i, "bias of the composite body, and what its joint changes")
+        n, f = linkage.loads[i][0] * -quarter, linkage.loads[i][1] * -quarter
+        for child in link.children:
+            outer, (n_c, f_c), (n_d, f_d) = linkage.links[child], received[child], changed[child]
+            n_c, f_c = wrench_outward(outer.rotation, outer.arm, n_c + n_d, f_c + f_d)
+            n, f = n + n_c, f + f_c                                                                                 # (4)
+        linkage.name("Gamma", i, Vector([*n, *f]))
+        received[i] = n, f
+        s = body.S.apply(mid.omega)
+        changed[i] = s.cross(mid.r) + body.h.cross(mid.c), times(mid.Q, body.h) + mid.c * body.m                    # (2), (3)
+        linkage.name("dw", i, Vector([*changed[i][0], *changed[i][1]]))
+        one_axis = sum(not x.is_zero for x in mid.r) <= 1
+        moved = None if one_axis else force_and_moment(body, motions[i])                                            # (5), (6)
+        for dof in link.dofs:
+            own = dof.project(*moved) if moved else held_halfway(dof, body, motions[i], mid, s)
+            bias[dof.index] = own + dof.project(n, f) * four
+            linkage.name("c", dof.index, bias[dof.index])
+    return bias, received, changed
+
+
+def held_halfway(dof: Dof, body: RigidInertia, motion: Motion, mid: Halfway, s: Vector) -> Scalar:
+    """pᵀ (ñ, f̃) where all turning is about one axis e: (5), and (7) along it, e·(a × b) being a·(b × e)."""
+    e, along = dof.H_angular, dof.H_linear
+    turned = mid.alpha.dot(body.moments().apply(e)) + s.dot(mid.omega.cross(e)) + body.h.dot(motion.accel.cross(e))
+    if along.is_zero:
+        return turned
+    return turned + along.dot(motion.accel * body.m + times(motion.U, body.h))
+
+
+def bias_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """c = C(q, v) v + g − Jᵀ wrench."""
+    return (inward_sweep(linkage, composite_inertias(linkage))[0],)
+
+
+def mass_matrix_and_bias(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """M and c of the same composite bodies."""
+    composite = composite_inertias(linkage)
+    c, _, _ = inward_sweep(linkage, composite)
+    return full(linkage, lower_triangle(linkage, composite)), c
+
+
+def forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """a = M⁻¹ (tau − c), M eliminated: SA (24)."""
+    composite = composite_inertias(linkage)
+    c, _, _ = inward_sweep(linkage, composite)
+    return (Elimination(linkage, composite).solve([tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]),)
+
+
+def _Gamma(linkage: Linkage) -> Entries:
+    _, received, _ = inward_sweep(linkage, composite_inertias(linkage))
+    return {(i,): column(wrench, i) for i, wrench in enumerate(received)}
+
+
+def _dw(linkage: Linkage) -> Entries:
+    _, _, changed = inward_sweep(linkage, composite_inertias(linkage))
+    return {(i,): column(wrench, i) for i, wrench in enumerate(changed)}
+
+
+QUANTITIES = {
+    "dw": Quantity(("k",), "6x1", "a quarter of the wrench on what joint k carries, frozen beyond it, that its moving adds, "
+                   "(2) and (3)", _dw, ("q", "v"), whole=False, variant="bias"),
+    "Gamma": Quantity(("k",), "6x1", "the sum of dw over the joints beyond link k, (4)", _Gamma, ("q", "v"), whole=False,
+                      variant="bias"),
+}
+"""Without a run-time wrench, which no letter knows of."""

@@ -1,0 +1,136 @@
+"""One way of computing each quantity, where a Program has several.
+
+None is taken that may lose digits beside another. Of the others, those that together take the fewest operations are sought by
+changing one at a time for as long as that helps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from symgen.passes._quantities import Quantities
+
+PRICES = {"input": 0, "mul": 1, "add": 1, "sub": 1, "div": 2}
+FUNCTION = 10
+"""Of a sine, a root …: neither they nor a division are taken to save a multiplication."""
+WORSE = 1.3
+"""A way is left alone whose round-off may be so many times that of another."""
+SWEEPS = 4
+
+
+class Ways:
+    """The row that each quantity is computed by (`chosen`, where it is not the first), free of circles; see the module docstring.
+
+    `errors` are bounds of every row's round-off at a few states. `bad` are rows that compute something better than a way without
+    circle would: they have to stand apart.
+    """
+
+    def __init__(self, quantities: Quantities, results: Iterable[int], errors: Sequence[Sequence[float]]) -> None:
+        self.quantities = quantities
+        self.chosen: dict[int, int] = {}
+        self.bad = set[int]()
+        self._prices = [PRICES.get(row[0], FUNCTION) for row in quantities.rows]
+        self._height = list(range(len(quantities.of)))
+        """Of each quantity, more than that of every one that it is computed from."""
+        self._users: list[list[int]] = []
+        self._uses = [0] * len(quantities.of)
+        several = {}
+        for c, ways in quantities.ways.items():
+            several[c] = good = _good(ways, errors)
+            if c not in good and not any(self._turn(c, row) for row in good):
+                self.bad.add(good[0] if good else ways[1])
+        for c in results:
+            self._take(c)
+        for _ in range(SWEEPS):
+            if not sum([self._better(c, ways) for c, ways in several.items() if self._uses[c]]):
+                break
+
+    def _below(self, c: int) -> list[int]:
+        """What c is computed from."""
+        if c in self.quantities.constants:
+            return []
+        of = self.quantities.of
+        return [of[a] for a in self.quantities.rows[self.chosen.get(c, c)][1]]
+
+    def _turn(self, c: int, row: int) -> bool:
+        """Compute c by that row from now on, unless that is a circle."""
+        height = self._height
+        waiting = [a for a, _ in self.quantities.operands(row)]
+        seen = set(waiting)
+        while waiting:
+            a = waiting.pop()
+            if a == c:
+                return False
+            if height[a] > height[c]:
+                below = self._below(a)
+                waiting += [b for b in below if b not in seen]
+                seen.update(below)
+        self.chosen[c] = row
+        waiting = [c]
+        while waiting:
+            c = waiting.pop()
+            least = 1 + max([height[a] for a in self._below(c)], default=-1)
+            if least > height[c]:
+                height[c] = least
+                waiting += [user for user in self._used_by(c) if c in self._below(user)]
+        return True
+
+    def _used_by(self, c: int) -> list[int]:
+        """What c is part of, in one way or another."""
+        if not self._users:
+            of = self.quantities.of
+            self._users = [[] for _ in of]
+            for row, user in zip(self.quantities.rows, of, strict=True):
+                for a in row[1]:
+                    self._users[of[a]].append(user)
+        return self._users[c]
+
+    def _better(self, c: int, ways: Sequence[int]) -> bool:
+        """Whether c is computed in another way from now on, since that saves operations."""
+        for row in ways:
+            old = self.chosen.get(c, c)
+            if row == old:
+                continue
+            now, then = ([a for a, _ in self.quantities.operands(which)] for which in (row, old))
+            price = self._prices[row] + sum([self._take(a) for a in now])
+            gain = self._prices[old] + sum([self._leave(a) for a in then])
+            if price < gain and self._turn(c, row):
+                return True
+            for a in then:
+                self._take(a)
+            for a in now:
+                self._leave(a)
+        return False
+
+    def _take(self, c: int) -> int:
+        """Use c once more; the price of what has to be computed for that."""
+        return self._counted(c, 1, 1)
+
+    def _leave(self, c: int) -> int:
+        """Use c once less; the price of what need not be computed any more."""
+        return self._counted(c, -1, 0)
+
+    def _counted(self, c: int, step: int, turning: int) -> int:
+        price, waiting = 0, [c]
+        while waiting:
+            c = waiting.pop()
+            self._uses[c] += step
+            if self._uses[c] == turning and c not in self.quantities.constants:
+                price += self._prices[self.chosen.get(c, c)]
+                waiting += self._below(c)
+        return price
+
+
+def _good(ways: Sequence[int], errors: Sequence[Sequence[float]]) -> list[int]:
+    """The ways whose bound is not much larger than that of any other at any state, the best first; none where that is unknown."""
+    worst = dict.fromkeys(ways, 0.0)
+    for state in errors:
+        bounds = {row: state[row] for row in ways}
+        least = min(bounds.values())
+        if not all(map(math.isfinite, bounds.values())):
+            return []
+        for row, bound in bounds.items():
+            worst[row] = max(worst[row], bound / least if least else math.inf if bound else 1.0)
+    best = sorted(ways, key=worst.__getitem__) if errors else []
+    return [row for row in best if worst[row] <= WORSE] or best[:1]

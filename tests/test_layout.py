@@ -1,0 +1,123 @@
+"""Where frames stand and whose axes they share changes no answer, whatever is chosen; what is chosen is the same every time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from random import Random
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen import methods
+from symgen.derivation import constants as k
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import reframe
+from symgen.derivation.model.share import GROUND, members
+from symgen.derivation.spatial import Rotation
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
+from symgen.programs import deriving, layout
+from symgen.programs.layout import PLAIN, Layout
+from symgen.reference.mechanics import Reference
+from symgen.report.show import facts, show
+from tests import layouts
+from tests.robots_for_tests import BALLS, draw, largest, of_kind, random_mechanism, run
+
+PARALLEL = ("revolute", "prismatic", "helical", "cylindrical", "continuous", "revolute")
+ASKED = ("inverse_dynamics", "mass_matrix", "forward_dynamics", "jacobian", "link_poses", "bias_acceleration",
+         "centroidal_momentum_matrix", "link_accelerations", "mass_matrix_log_determinant_gradient")
+
+
+@cache
+def comb(seed: int) -> Mechanism:
+    """A tree whose axes are parallel, some the other way round, but for one."""
+    source = Random(seed)
+    made = random_mechanism(6, seed=seed, kind="tree", general=False)
+    joints = tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, PARALLEL, strict=True))
+    up = [(Fraction(0), Fraction(0), Fraction(source.choice((-1, 1)))) for _ in joints]
+    joints = tuple(replace(joint, pose=joint.pose[:1], axis=axis) if i != 3 else joint
+                   for i, (joint, axis) in enumerate(zip(joints, up, strict=True)))
+    return replace(made, name=f"comb{seed}", joints=joints)
+
+
+def groups_of(mechanism: Mechanism) -> list[int]:
+    with k.precision():
+        return [one.group for one in members(reframe(mechanism))]
+
+
+def any_layout(mechanism: Mechanism, source: Random) -> Layout:
+    """Every link level with any neighbour, and in the axes of any of its group."""
+    groups, slides, axes = groups_of(mechanism), [], []
+    for i, joint in enumerate(mechanism.joints):
+        if joint.type.directed:
+            slides.append((i, source.choice([GROUND, *mechanism.children(i)])))
+            axes.append((i, source.choice([GROUND, *(j for j, group in enumerate(groups) if group == groups[i])])))
+    return Layout(tuple(slides), tuple(axes))
+
+
+def check(seed: int, function: str) -> None:
+    """By two methods, with a load and a wrench on links that may be turned."""
+    mechanism, source, links = comb(seed), Random(f"{seed}/{function}"), {"payload": "link1", "wrench": "link5"}
+    able = [m for m in methods.providers(function) if methods.find(m).regroups and methods.find(m).refusal(mechanism) is None]
+    spec, at = FUNCTIONS[function], draw(mechanism, 1, BALLS, **links)
+    given = {a.name: at[a.name] for a in (*spec.arguments, *spec.feels)}
+    truth = Reference(mechanism, BALLS, frame="link5", **links).evaluate(function, given)
+    options = deriving.felt(mechanism, function, ProgramOptions(frame="link5", **links))
+    for method in source.sample(able, min(2, len(able))):
+        made = deriving._derivation(mechanism, function, method, options, any_layout(mechanism, source), 10**6)
+        found = run(made, at, BALLS)
+        for name, value in truth.items():
+            with BALLS.working():
+                assert largest(found[name] - value) <= 1e-40 * (largest(value) or 1.0), (method, name)
+
+
+@pytest.mark.parametrize("function", ASKED)
+@pytest.mark.parametrize("seed", [5, 10])
+def test_no_layout_changes_an_answer(seed: int, function: str) -> None:
+    groups = groups_of(comb(seed))
+    assert max(groups.count(group) for group in groups) > 3
+    check(seed, function)
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "link_poses", "bias_acceleration"])
+def test_what_forgets_that_axes_are_turned_is_seen(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Linkage, "_slack", lambda self, i: Rotation([]))
+    with pytest.raises(AssertionError):
+        check(5, function)
+
+
+@pytest.mark.usefixtures("full_search")
+def test_what_is_committed_is_what_is_found() -> None:
+    """So that a built-in robot gets the same bytes whichever way it comes, as does any other: the search knows no clock."""
+    assert layouts.COMMITTED.read_text(encoding="utf-8") == layouts.text()
+
+
+def test_links_that_are_alike_choose_together() -> None:
+    axes = dict(layout.layout(symgen.load("quadruped")).axes)
+    assert {i % 3 for i in axes} == {2}
+    assert len(axes) == 4
+
+
+def test_a_robot_too_long_to_search_is_laid_out_plainly() -> None:
+    assert layout.layout(random_mechanism(layout.MOST_JOINTS + 1)) == PLAIN
+
+
+def test_no_function_is_longer_than_in_the_plain_layout() -> None:
+    """Where a layout that suits others does not suit a function, it is not taken."""
+    mechanism = symgen.load("panda")
+    for function in ("mass_matrix_determinant", "center_of_mass", "forward_kinematics"):
+        method = symgen.program(mechanism, function).method
+        options = deriving.felt(mechanism, function, ProgramOptions())
+        alone = deriving.passes.run(deriving._derivation(mechanism, function, method, options, PLAIN, 10**6))
+        assert symgen.program(mechanism, function).cost <= alone.cost
+
+
+def test_show_says_whose_axes_are_shared() -> None:
+    ur5 = symgen.load("ur5")
+    assert "forearm_link in those of shoulder_link" in " ".join(show(ur5).split())
+    assert [one["written_in"] for one in facts(ur5)["computed_in"]][1:3] == ["shoulder_link"] * 2
+    assert np.allclose(facts(ur5)["computed_in"][1]["shift"], 0)

@@ -1,0 +1,265 @@
+"""What is equal is computed once, whichever way it came about. Nothing else changes, and no wrong merger passes the proof."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symgen import passes
+from symgen.errors import ProgramError
+from symgen.functions import FUNCTIONS
+from symgen.ir import Numbers, Port, Program, Row, check, evaluate
+from symgen.options import ProgramOptions
+from symgen.passes import _quantities, _residues, _round_offs, eliminate, fold, value_number
+from symgen.passes import recognize as recognized
+from symgen.programs import deriving
+from symgen.programs.choosing import methods_for
+from symgen.programs.layout import PLAIN
+from tests.robots_for_tests import BALLS, largest, program, robot, run, states
+from tests.test_passes import by_hand, meant, ops
+
+RECOGNIZE = passes.recognize.__globals__
+"""The pass as a file, not as a function."""
+EXACT_NUMBERS = Numbers(lambda c: arb(c.numerator) / c.denominator, arb.sin, arb.cos, arb.sqrt, arb.log)
+WITHOUT = tuple(one if one is not recognized else value_number for one in passes.PIPELINE)
+SMALL = ("planar_arm", "spherical_pendulum", "scara")
+
+
+@pytest.fixture
+def sixty_digits() -> Iterator[None]:
+    before, ctx.dps = ctx.dps, 60
+    yield
+    ctx.dps = before
+
+
+def left(derived: Program) -> list[str]:
+    return ops(eliminate(fold(recognized(derived))))
+
+
+# -- what is recognized -------------------------------------------------------------------------------------------------
+
+def test_opposite_differences_are_one() -> None:
+    """(a − b) c and (b − a) c: one product, and its negative for the result."""
+    assert left(by_hand([5, 6], ("sub", 0, 1), ("sub", 1, 0), ("mul", 3, 2), ("mul", 4, 2))) == ["mul", "neg", "sub"]
+
+
+@pytest.mark.parametrize(("rows", "kept"), [
+    ([("sub", 1, 0), ("add", 2, 4)], ["sub", "sub"]),                 # c + (b − a) = c − (a − b)
+    ([("sub", 1, 0), ("sub", 2, 4)], ["add", "sub"]),                 # c − (b − a) = c + (a − b)
+    ([("sub", 1, 0), ("mul", 4, 4)], ["mul", "sub"]),                 # (b − a)² = (a − b)²
+    ([("sub", 1, 0), ("div", 2, 4), ("mul", 5, 4)], ["sub"]),         # c/(b − a)·(b − a) = c
+    ([("sub", 1, 0), ("cos", 4)], ["cos", "sub"]),                    # cos(b − a) = cos(a − b)
+    ([("sub", 1, 0), ("sin", 4), ("sub", 2, 5)], ["add", "sin", "sub"]),
+    ([("sub", 1, 0), ("sqrt", 4)], ["neg", "sqrt", "sub"]),           # a root asks for its sign
+])
+def test_signs_travel_with_operands(rows: list[tuple[Any, ...]], kept: list[str]) -> None:
+    derived = by_hand([3, 3 + len(rows)], ("sub", 0, 1), *rows)
+    assert left(derived) == kept
+
+
+ANGLE = (("sin", 0), ("cos", 0), ("const", 1))
+"""Rows 3, 4, 5: s, c, 1."""
+
+
+def test_s_squared_and_c_squared_are_one() -> None:
+    assert left(by_hand([8], *ANGLE, ("mul", 3, 3), ("mul", 4, 4), ("add", 6, 7))) == []
+
+
+@pytest.mark.parametrize("rows", [
+    [("mul", 3, 3), ("sub", 5, 6), ("mul", 4, 4)],      # 1 − s² stands first
+    [("mul", 4, 4), ("mul", 3, 3), ("sub", 5, 7)],
+])
+def test_of_two_ways_the_one_that_cancels_is_not_taken(rows: list[tuple[Any, ...]]) -> None:
+    """1 − s² is c², which keeps its digits where s is near 1."""
+    assert left(by_hand([6, 7, 8], *ANGLE, *rows)) == ["cos", "mul", "mul", "sin"]   # and s² is there for nothing
+
+
+def test_what_stands_later_is_put_before_its_use() -> None:
+    """x = 1 − s², y = x + b, and c² only then: y is made of c², and rows stay in order."""
+    derived = by_hand([8, 9], *ANGLE, ("mul", 3, 3), ("sub", 5, 6), ("add", 7, 1), ("mul", 4, 4))
+    assert left(derived) == ["add", "cos", "mul"]
+
+
+def test_angles_are_added() -> None:
+    """sin(a + b) = sin a cos b + cos a sin b, and the rows of the sum go."""
+    apart = [("sin", 0), ("cos", 0), ("sin", 1), ("cos", 1), ("mul", 3, 6), ("mul", 4, 5), ("add", 7, 8)]
+    first = recognized(by_hand([9, 11], *apart, ("add", 0, 1), ("sin", 10)))
+    assert first.outputs[0].rows[0] == first.outputs[0].rows[1]
+
+
+def test_an_angle_that_is_a_sum_and_a_product_is_one_angle() -> None:
+    """sin(a + a) and sin(2 a), whichever is kept: the proof knows them for the same."""
+    for rows in ([("add", 0, 0), ("mul", 0, 3)], [("mul", 0, 3), ("add", 0, 0)]):
+        assert left(by_hand([6, 7], ("const", 2), *rows, ("sin", 4), ("sin", 5))) in (["add", "sin"], ["mul", "sin"])
+    assert left(by_hand([6], ("const", -2), ("const", 1), ("add", 4, 4), ("sin", 5))) == ["neg", "sin"]
+
+
+@pytest.mark.parametrize(("also", "dead"), [(3, (1, 2)), (5, (0, 1))])
+def test_of_all_ways_those_with_fewest_operations_are_taken(also: int, dead: tuple[int, int]) -> None:
+    """(a b) c is a (b c): that is taken of which a part is wanted anyway."""
+    both = (("mul", 0, 1), ("mul", 3, 2), ("mul", 1, 2), ("mul", 0, 5))
+    assert left(by_hand([also, 4, 6], *both)) == ["mul", "mul"]
+    assert left(by_hand([3, 5, 4], *both)) == ["mul"] * 3
+    assert dead not in [row.args for row in eliminate(recognized(by_hand([also, 4, 6], *both))).rows]
+
+
+def test_a_unit_quaternion_is_four_numbers() -> None:
+    """|q|² is not taken for 1: off the sphere, where round-off leads, the answer stays what it was."""
+    inputs = tuple(Row("input", (), (0, i)) for i in range(4))
+    squares = tuple(Row("mul", (i, i)) for i in range(4))
+    sums = (Row("add", (4, 5)), Row("add", (8, 6)), Row("add", (9, 7)))
+    derived = check(Program("f", "m", (Port("q", (4,)),), (Port("y", (), (10,)),), (*inputs, *squares, *sums), quaternions=(0,)))
+    assert recognized(derived) is derived
+
+
+def test_powers_of_two_are_told_apart() -> None:
+    """Modulo 2^61 − 1 these two would be one number."""
+    derived = by_hand([5, 6], ("const", 2**30), ("const", Fraction(1, 2**31)), ("mul", 0, 3), ("mul", 0, 4))
+    assert recognized(derived) is derived
+
+
+def test_a_constant_is_not_negated_by_an_operation() -> None:
+    after = recognized(by_hand([3, 4], ("const", 3), ("const", -3)))
+    assert [after.rows[r].value for r in after.outputs[0].rows] == [3, -3]
+
+
+def test_a_name_goes_on() -> None:
+    """The first name of a quantity, with the sign that it had if that costs nothing; else it says so."""
+    after = recognized(by_hand([3, 4], ("sub", 0, 1), ("sub", 1, 0, "named")))
+    assert [row.name for row in after.rows if row.op == "sub"] == ["named"]
+    after = recognized(by_hand([4, 6], ("sub", 0, 1), ("mul", 3, 2), ("sub", 1, 0), ("mul", 5, 2, "named")))
+    assert [row.name for row in after.rows if row.op == "mul"] == ["neg_named"]
+
+
+def test_what_divides_by_zero_is_left_alone() -> None:
+    derived = by_hand([6], ("sub", 0, 0), ("div", 1, 3), ("sub", 1, 2), ("sub", 2, 1))
+    assert recognized(derived) is derived
+
+
+def test_ways_of_which_no_double_tells_the_better_one_stay_apart() -> None:
+    """a·(b·10⁴⁰⁰) and (a·b)·10⁴⁰⁰: no bound of their round-off is known."""
+    derived = by_hand([5, 7], ("const", 10**400), ("mul", 1, 3), ("mul", 0, 4), ("mul", 0, 1), ("mul", 6, 3))
+    assert left(derived) == ["mul"] * 4
+
+
+# -- any Program --------------------------------------------------------------------------------------------------------
+
+@st.composite
+def turned(draw: Any) -> Program:
+    """Random rows over sines, cosines and few operands, so that equal and opposite values are frequent."""
+    rows: list[tuple[Any, ...]] = [("sin", 0), ("cos", 0), ("const", 1), ("const", -2)]
+    for i in range(draw(st.integers(4, 30))):
+        last = 2 + len(rows)
+        near = st.integers(max(0, last - 4), last) | st.integers(0, last)
+        op = draw(st.sampled_from(["add", "sub", "mul", "mul", "sub", "neg", "sin", "cos"]))
+        name = (f"n_{i}",) if draw(st.integers(0, 3)) == 0 else ()
+        rows.append((op, *(draw(near) for _ in range(1 if op in ("neg", "sin", "cos") else 2)), *name))
+    last = 2 + len(rows)
+    return by_hand(draw(st.lists(st.integers(max(0, last - 6), last), min_size=1, max_size=4)), *rows)
+
+
+def at_sixty_digits(derived: Program) -> list[arb]:
+    whole = derived.with_rows(derived.rows, [Port("y", (len(derived.rows),), tuple(range(len(derived.rows))))])
+    return evaluate(whole, {"x": [arb(3) / 7, arb(-5) / 9, arb(11) / 13]}, EXACT_NUMBERS)["y"]
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(derived=turned())
+@pytest.mark.usefixtures("sixty_digits")
+def test_every_result_and_name_keeps_its_value(derived: Program) -> None:
+    after = check(recognized(derived))
+    assert eliminate(after).cost <= eliminate(derived).cost
+    before, now = at_sixty_digits(derived), at_sixty_digits(after)
+    for old, new in zip(derived.outputs[0].rows, after.outputs[0].rows, strict=True):
+        assert now[new].overlaps(before[old])
+    meaning: dict[str, Any] = {row.name: value for row, value in zip(derived.rows, before, strict=True) if row.name}
+    for row, value in zip(after.rows, now, strict=True):
+        assert not row.name or value.overlaps(meant(meaning, row.name)), row.name
+    again = eliminate(fold(recognized(eliminate(fold(after)))))
+    assert again.cost <= eliminate(after).cost
+
+
+@pytest.mark.parametrize("name", ["ur5", "free_body", *SMALL])
+def test_robots_keep_their_answers(name: str) -> None:
+    """At 60 digits, and modulo a third prime."""
+    for function in ("forward_dynamics", "integrate"):
+        made = program(name, function)
+        frozen = deriving._derivation(robot(name), function, made.method, ProgramOptions(), PLAIN, 100_000)
+        before = fold(passes.begin(frozen))
+        after = recognized(before)
+        old, new = _residues.residues(2**63 - 25, 11, before, after) or ([], [])
+        assert old
+        at = states(name, 1, BALLS)
+        with BALLS.working():
+            first, second = (run(p, at, BALLS) for p in (before, after))
+            for one, other in zip(before.outputs, after.outputs, strict=True):
+                assert [old[r] for r in one.rows] == [new[r] for r in other.rows]
+                assert largest(first[one.name] - second[one.name]) < 1e-55 * max(1.0, largest(first[one.name]))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_no_function_by_any_method_costs_more_than_without(name: str) -> None:
+    saved = 0
+    for function in FUNCTIONS:
+        for method in methods_for(robot(name), function):
+            options = deriving.felt(robot(name), function, ProgramOptions())
+            begun = passes.begin(deriving._derivation(robot(name), function, method, options, PLAIN, 100_000))
+            without = begun
+            for one in WITHOUT[len(passes.FIRST):]:
+                without = one(without)
+            now = passes.finish(begun)
+            assert now.cost <= without.cost, (function, method)
+            assert now.operations["div"] <= without.operations["div"], (function, method)
+            saved += without.cost - now.cost
+    assert saved > 0
+
+
+def test_better_ways_are_told_by_bounds_that_hold() -> None:
+    """The first-order bound of every row of a mass matrix is above the error that a double makes there."""
+    made = program("ur5", "mass_matrix")
+    whole = made.with_rows(made.rows, [Port("y", (len(made.rows),), tuple(range(len(made.rows))))])
+    for shift, errors in zip(_round_offs.STATES, _round_offs.round_offs(made, range(len(made.rows))), strict=True):
+        given = dict(zip([p.name for p in made.inputs], _round_offs._arguments(made, shift), strict=True))
+        numbers = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
+        rounded = evaluate(whole, given, numbers)["y"]
+        with BALLS.working():
+            exact = evaluate(whole, {k: [arb(x) for x in v] for k, v in given.items()}, EXACT_NUMBERS)["y"]
+            off = [abs(float(arb(a) - b)) for a, b in zip(rounded, exact, strict=True)]
+        assert all(x <= 2**-53 * (1.01 * e + abs(v) * 1.01) + 1e-30 for x, e, v in zip(off, errors, rounded, strict=True))
+
+
+# -- planted errors -----------------------------------------------------------------------------------------------------
+
+def test_residues_that_collide_do_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modulo 101 most rows of a mass matrix meet another by chance."""
+    monkeypatch.setitem(RECOGNIZE, "PRIME", 101)
+    frozen = deriving._derivation(robot("ur5"), "mass_matrix", "composite_body", ProgramOptions(), PLAIN, 100_000)
+    begun = fold(passes.begin(frozen))
+    with pytest.raises(ProgramError, match=r"mass_matrix/composite_body: row \d+.* was recognized as what it does not equal"):
+        recognized(begun)
+
+
+def test_a_wrong_sign_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrong(_quantities.Quantities):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            self.sign = [1] * len(self.sign)
+
+    monkeypatch.setitem(RECOGNIZE, "Quantities", Wrong)
+    with pytest.raises(ProgramError, match=r"row 4 \('opposite'\) was recognized"):
+        recognized(by_hand([3, 4], ("sub", 0, 1), ("sub", 1, 0, "opposite")))
+
+
+def test_a_result_that_lost_its_sign_does_not_pass() -> None:
+    before = by_hand([3, 4], ("sub", 0, 1), ("sub", 1, 0))
+    after = by_hand([3, 3], ("sub", 0, 1))
+    places = [(0, 1), (1, 1), (2, 1), (3, 1), (3, -1)]
+    with pytest.raises(ProgramError, match="row 4, a result, has lost its sign"):
+        RECOGNIZE["prove"](before, after, places)
