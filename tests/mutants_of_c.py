@@ -160,9 +160,16 @@ class Plot:
 
     def selftest(self, function: str, folder: Path) -> bool:
         """Whether the self-test passes the function, with the library in `folder` before the whole one."""
+        return re.search(rf"^{function}(?: \(to within [^)]*\))?: passed ", self._says(folder), re.MULTILINE) is not None
+
+    def unjudged(self, function: str) -> bool:
+        """Whether the self-test says that it does not judge the function."""
+        return re.search(rf"^{function}: not judged, ", self._says(self.at / "whole"), re.MULTILINE) is not None
+
+    def _says(self, folder: Path) -> str:
         where = {"LD_LIBRARY_PATH": f"{folder}:{self.at / 'whole'}"}
         done = subprocess.run([str(self.at / "selftest")], env=os.environ | where, capture_output=True, text=True, check=False)
-        return re.search(rf"^{function}(?: \(to within [^)]*\))?: passed ", done.stdout, re.MULTILINE) is not None
+        return done.stdout
 
     def judged(self, function: str, texts: Sequence[str]) -> list[Verdict]:
         """What the self-test says of these texts of a function, and how far off their results are."""

@@ -195,6 +195,23 @@ def test_a_logarithm_of_nothing_is_not_judged(tmp_path: Path) -> None:
     assert said[-1] == "1 passed, 0 failed"
 
 
+def test_what_keeps_no_digit_is_not_judged(tmp_path: Path) -> None:
+    """Two hundred tons carry half a milligram by a ball joint: its accelerations are above a float's squares, and what the ball
+    joint bears may be off by more than it is. What else there is, is judged."""
+    description = "\n".join((
+        '[base]', 'name = "base"',
+        '[[body]]', 'name = "heavy"', 'parent = "base"', '[body.joint]', 'name = "first"', 'type = "spherical"',
+        '[[body.part]]', 'link = "heavy"', 'mass = 193000', 'centre = [0.3, 0.4, -0.24]',
+        '[[body]]', 'name = "light"', 'parent = "heavy"', '[body.joint]', 'name = "second"', 'type = "spherical"',
+        'steps = [{ shift = [0.004, -0.6, -0.5] }]',
+        '[[body.part]]', 'link = "light"', 'mass = 4.78e-7', 'inertia = [7.9e-9, 0, 0, 1e-8, 0, 9.7e-9]'))
+    (tmp_path / "robot.toml").write_text(f'name = "pair"\n{description}\n')
+    symgen.generate(tmp_path / "robot.toml", tmp_path / "arm", ["mass_matrix", "interbody_forces=riccati"], real="float")
+    said = selftest(tmp_path / "arm").stdout.splitlines()
+    assert "interbody_forces: not judged, at no state here has float a digit of it" in said
+    assert said[-1] == "1 passed, 0 failed"
+
+
 @pytest.mark.parametrize("function", ["mass_matrix_solve", "mass_matrix"])
 def test_a_self_test_has_nothing_that_it_does_not_use(function: str, tmp_path: Path) -> None:
     """One is judged by M x = b alone, the other entry by entry alone: a compiler warns of a function that nobody calls."""

@@ -139,6 +139,23 @@ def test_where_on_its_axis_a_joint_is_declared_changes_no_expectation() -> None:
     assert foreseen[0] == foreseen[1]
 
 
+def test_a_screw_that_has_to_shift_its_link_is_harder_to_move_than_the_link() -> None:
+    """A steep screw and a small link: free, it would turn hundreds of times as easily. Its float was called wrong at 311 eps."""
+    nut, flat = (symgen.load(f"""
+        name = "nut"
+        base = {{ name = "base" }}
+        [[body]]
+        name = "nut"
+        parent = "base"
+        joint = {{ name = "turn", type = "helical", pitch = {pitch}, axis = [0, 0, -1], limits = {{ lower = -1.1, upper = -0.3 }} }}
+        mass = 0.232
+        centre = [-0.0111, 0.0097, -0.0004]
+        inertia = [3.45e-5, -7.95e-6, 4.29e-6, 3.59e-5, -9.39e-6, 4.54e-5]
+        """) for pitch in ("0.2416", "1e-9"))
+    assert freedom(nut) > 20 * freedom(flat)
+    assert not symgen.verify(nut, ["interbody_forces=constraint_force"], real="float", states=16).failures
+
+
 def test_directions_in_which_no_joint_moves_count_as_well() -> None:
     """Slides keep small links from turning. M knows nothing of that, and det M by way of the constraints lost seven digits."""
     made = random_mechanism(3, 5, joints=("prismatic",))

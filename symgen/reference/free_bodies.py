@@ -11,7 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from symgen.mechanism import BASE, Mechanism
+from symgen.joints import Sliding, Turning
+from symgen.mechanism import BASE, Joint, Mechanism
 from symgen.reference.carried import carried, origins
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
@@ -30,7 +31,8 @@ def freedom(mechanism: Mechanism, payload: str | None = None, points: Points = (
     `points` are where the method takes the wrenches across the joints, in the frames of the bodies that these move (m): a joint's
     axis has many, and a thin link that is held far from its mass centre turns easily. Without, they are the frames' origins.
 
-    All that joint j carries, taken as one body, has a mass m_j and an inertia J_j about the joint. Once the two links beside it
+    All that joint j carries, taken as one body, has a mass m_j and an inertia J_j about the joint, with m_j times the square of
+    the shift that goes with a turn of a helical one. Once the two links beside it
     are free, a unit of torque turns them by t_j at most, and a unit of force shifts them by s_j. The terms are
     (Σ √(J_j t_j) + √(m_j s_j))² / 2n: those of H_aa where a joint moves, and of H_bb where it does not, whose pivots det M needs.
     No unit changes that, and no frame. Two digits are kept, so that whatever is decided by it does not hang on the last ones of a
@@ -57,6 +59,7 @@ def _freedom(mechanism: Mechanism, payload: str | None, points: Points) -> Array
     alone = [_body(reference, body, None if load is None else load[:1]) for body in range(len(mechanism.bodies))]
     terms = np.zeros(STATES)
     for j, joint in enumerate(mechanism.joints):
+        inertias[:, j] += masses[:, j] * _lead(joint) ** 2
         turned = shifted = np.zeros(STATES)
         for body in (j, joint.parent):
             if body != BASE:
@@ -66,6 +69,13 @@ def _freedom(mechanism: Mechanism, payload: str | None, points: Points) -> Array
                 shifted = shifted + light + far**2 * turning
         terms += np.sqrt(inertias[:, j] * turned) + np.sqrt(masses[:, j] * shifted)
     return np.asarray(terms**2 / (2 * len(mechanism.joints)))
+
+
+def _lead(joint: Joint) -> float:
+    """How far (m) a joint shifts as it turns by a radian; 0 of one that need not."""
+    turns = {motion.of: motion.rate for motion in joint.motions if isinstance(motion, Turning)}
+    return max((abs(float(motion.rate / turns[motion.of])) for motion in joint.motions
+                if isinstance(motion, Sliding) and motion.of in turns), default=0.0)
 
 
 def _body(reference: Reference, index: int, load: Array | None) -> tuple[Array, float, float]:
