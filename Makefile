@@ -18,7 +18,8 @@ help:
 	@echo "make check   ruff, and mypy --strict on symgen/ and on a user's program"
 	@echo "make package the wheel and the source distribution, into dist/, and what twine finds in them"
 	@echo "make golden  rewrite generated/, the committed C of the built-in arms"
-	@echo "make bench   times on this machine, against Pinocchio and MuJoCo"
+	@echo "make bench   symgen's C beside CasADi's, CppADCodeGen's, Pinocchio and MuJoCo on this machine; docs/benchmarks.md rewritten"
+	@echo "             (a quarter of an hour and 5 GB of memory the first time, for Pinocchio's templates; minutes after that)"
 	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (eleven minutes)"
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
 	@echo "make reproduce  prove the papers' identities, then rewrite docs/reproduce/, their results measured here (six minutes)"
@@ -62,8 +63,9 @@ golden: $(VENV)/demo.stamp
 	@$(BIN)/python -m tests.golden
 	@echo "generated/ is rewritten; 'git diff --stat generated' shows what changed"
 
-bench: $(VENV)/test.stamp
-	@$(BIN)/symgen bench panda
+bench: $(VENV)/peers.stamp
+	@$(BIN)/python -m tests.peers
+	@echo "docs/benchmarks.md is rewritten; 'git diff --stat docs' shows what changed"
 
 # Debian's names; those who are root need no sudo.
 FIRMWARE_TOOLS := gcc-arm-none-eabi libnewlib-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm \
@@ -117,6 +119,11 @@ $(VENV)/test.stamp: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "installing symgen, its tests and the peers it is judged by into $(VENV) …"
 	@$(PIP) -e '.[demo,test,check]'
 	@touch $@ $(VENV)/demo.stamp $(VENV)/docs.stamp
+
+$(VENV)/peers.stamp: $(VENV)/test.stamp
+	@echo "installing the peers that symgen is measured beside into $(VENV) …"
+	@$(PIP) -e '.[peers]'
+	@touch $@
 
 $(VENV)/docs.stamp: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "installing symgen and what builds its book into $(VENV) …"

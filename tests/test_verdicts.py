@@ -147,7 +147,7 @@ def test_a_screw_that_has_to_shift_its_link_is_harder_to_move_than_the_link() ->
         [[body]]
         name = "nut"
         parent = "base"
-        joint = {{ name = "turn", type = "helical", pitch = {pitch}, axis = [0, 0, -1], limits = {{ lower = -1.1, upper = -0.3 }} }}
+        joint = {{ name = "turn", type = "helical", pitch = {pitch}, limits = {{ lower = -1, upper = 0 }}, axis = [0, 0, -1] }}
         mass = 0.232
         centre = [-0.0111, 0.0097, -0.0004]
         inertia = [3.45e-5, -7.95e-6, 4.29e-6, 3.59e-5, -9.39e-6, 4.54e-5]

@@ -200,7 +200,8 @@ def _distance(theirs: Any, ours: Any) -> float:
     return float(np.abs(theirs - ours).max() / (np.abs(ours).max() or 1.0))
 
 
-def race(contestants: Mapping[str, Callable[[], None]]) -> dict[str, Timing]:
+def race(contestants: Mapping[str, Callable[[], None]], rounds: int | None = None) -> dict[str, Timing]:
+    """Their times, each run of a contestant a call for each of STATES; ROUNDS rounds unless told."""
     repeats: dict[str, int] = {}
     for who, run in contestants.items():
         run()
@@ -209,7 +210,7 @@ def race(contestants: Mapping[str, Callable[[], None]]) -> dict[str, Timing]:
         repeats[who] = max(1, round(SLICE / max(time.perf_counter() - start, 1e-7)))
     found: dict[str, list[float]] = {who: [] for who in contestants}
     began, ran = time.perf_counter(), time.process_time()
-    for _ in range(ROUNDS):
+    for _ in range(rounds or ROUNDS):
         for who, run in contestants.items():
             start = time.perf_counter()
             for _ in range(repeats[who]):
@@ -234,7 +235,7 @@ def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
     """The machine and the versions that the figures depend on."""
     load = _load()
     facts = {
-        "processor": _processor(),
+        "processor": processor(),
         "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, "
                   f"load {'unknown' if load is None else f'{load:.1f}'}",
         "compiler": f"{_first_line([*find_compiler(), '--version'])} {' '.join(build.flags)}",
@@ -244,7 +245,7 @@ def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
     return facts | {peer.name: peer.version for peer in peers}
 
 
-def _processor() -> str:
+def processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

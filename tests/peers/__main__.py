@@ -1,0 +1,32 @@
+"""`python -m tests.peers` measures and writes; `--again` writes from the figures that are there."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+
+from symgen.measuring.bench import STATES
+from tests.peers import figures, page
+from tests.peers.measuring import ROUNDS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.peers", description=__doc__)
+    parser.add_argument("--again", action="store_true", help="from the figures of the last run, without measuring")
+    asked = parser.parse_args()
+    if not asked.again:
+        found = figures.measured(figures.to_terminal)
+        page.FOLDER.mkdir(exist_ok=True)
+        page.FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    found = json.loads(page.FIGURES.read_text(encoding="utf-8"))
+    page.PAGE.write_text(page.text(found, ROUNDS, STATES), encoding="utf-8")
+    page.draw(found)
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)   # past the destructors of several copies of one C++ library, which end in a crash

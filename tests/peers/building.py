@@ -1,0 +1,112 @@
+"""What is compiled, kept by the content of all that goes into it, with the seconds that it took."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from symgen.measuring.bench import processor
+
+HERE = Path(__file__).parent
+KEPT = HERE.parents[1] / "build" / "peers"
+SITE = Path(sysconfig.get_path("purelib"))
+PREFIX = SITE / "cmeel.prefix"
+"""Where the wheels of Pinocchio, CppAD and Eigen put their headers and libraries."""
+CASADI = SITE / "casadi"
+OUT = "<out>"
+
+PINOCCHIO = (
+    "-std=c++17", f"-isystem{PREFIX / 'include'}", f"-isystem{PREFIX / 'include' / 'eigen3'}",
+    # As Pinocchio's own build files have them: it has more types of joints than boost counts to.
+    "-DBOOST_FUSION_INVOKE_MAX_ARITY=10", "-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
+)
+LIBRARIES = (f"-L{PREFIX / 'lib'}", "-lboost_serialization", f"-Wl,-rpath,{PREFIX / 'lib'}")
+
+
+@lru_cache(maxsize=1)
+def versions() -> dict[str, str]:
+    """Of what compiles and of what is compiled."""
+    found = {"gcc": subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]}
+    for name in ("pin", "casadi", "cmeel-cppad", "cmeel-cppadcodegen", "cmeel-eigen", "mujoco"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+class MissingError(Exception):
+    """What a peer lacks on this machine, in words."""
+
+
+def kept(name: str, command: Iterable[str | Path], reads: Iterable[Path] = (), where: Path | None = None) -> tuple[Path, float]:
+    """(the file or folder `name` that a command writes, the seconds that it took when it ran): once for the same text and files.
+
+    The command writes it in place of OUT, or as `name` in the folder that it runs in, which is `where` or an empty one.
+    MissingError where it fails, with its words.
+    """
+    parts = [str(part) for part in command]
+    apart = [part.replace(str(HERE.parents[1]), "") for part in parts]   # wherever the repository stands
+    digest = hashlib.sha256(json.dumps([apart, versions(), processor()]).encode())
+    for path in reads:
+        digest.update(path.read_bytes())
+    place = KEPT / digest.hexdigest()[:16]
+    file, seconds = place / name, place / "seconds.json"
+    if not seconds.is_file():
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place) as folder:
+            fresh = Path(folder) / name
+            began = time.perf_counter()
+            _run([part.replace(OUT, str(fresh)) for part in parts], where or Path(folder))
+            taken = time.perf_counter() - began
+            os.replace(fresh, file)
+        seconds.write_text(json.dumps(round(taken, 3)))
+    return file, float(json.loads(seconds.read_text()))
+
+
+def stored(name: str, content: bytes) -> Path:
+    """A file with that content."""
+    file = KEPT / hashlib.sha256(content).hexdigest()[:16] / name
+    if not file.is_file():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as fresh:
+            fresh.write(content)
+        os.replace(fresh.name, file)
+    return file
+
+
+def _run(command: list[str], where: Path) -> None:
+    try:
+        done = subprocess.run(command, cwd=where, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise MissingError(f"{command[0]}: {error.strerror}") from None
+    if done.returncode:
+        words = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines() or ["no word"]
+        raise MissingError(f"{Path(command[0]).name} failed: {words[0][:200]}")
+
+
+def emitter(name: str) -> Path:
+    """The program `name`.cpp of this folder, which writes C. Minutes, once."""
+    if not (PREFIX / "include" / "pinocchio").is_dir():
+        raise MissingError("the headers of Pinocchio are not installed (pin)")
+    if name == "emit_casadi":
+        if not (CASADI / "include").is_dir():
+            raise MissingError("not installed (casadi)")
+        more = [f"-isystem{CASADI / 'include'}", f"-L{CASADI}", "-lcasadi", f"-Wl,-rpath,{CASADI}"]
+    else:
+        if not (PREFIX / "include" / "cppad" / "cg.hpp").is_file():
+            raise MissingError("not installed (cmeel-cppad, cmeel-cppadcodegen)")
+        more = ["-lcppad_lib"]
+    if not (PREFIX / "include" / "eigen3").is_dir():
+        raise MissingError("the headers of Eigen are not installed (cmeel-eigen)")
+    source = HERE / f"{name}.cpp"
+    return kept(name, ["g++", "-O0", *PINOCCHIO, source, "-o", OUT, *LIBRARIES, *more], [source, HERE / "models.hpp"])[0]

@@ -1,0 +1,159 @@
+"""One function of one robot by one peer with one set of flags: a library with the loops of `loops.h`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from symgen.description.canonical import to_toml
+from symgen.measuring.peers import mujoco, pinocchio
+from symgen.mechanism import Mechanism
+from tests.peers.building import HERE, LIBRARIES, OUT, PINOCCHIO, SITE, MissingError, emitter, kept, stored
+
+FUNCTIONS = {"inverse_dynamics": ("q", "v", "a"), "forward_dynamics": ("q", "v", "tau"),
+             "mass_matrix": ("q",), "inverse_mass_matrix": ("q",)}
+"""What is timed, with its arguments. Its order is that of FUNCTION in `pinocchio.cpp` and `mujoco.c`."""
+NATIVE = ("-march=native",)
+COUNTED = ("-march=x86-64-v3",)
+"""In place of NATIVE where instructions are counted: valgrind knows no wider ones."""
+GENERATORS = ("CasADi", "CppADCodeGen")
+WAYS = {"-O2": ("-O2",), "-O3 native": ("-O3", *NATIVE), "-O3 native, no SLP": ("-O3", *NATIVE, "-fno-tree-slp-vectorize")}
+"""What the generators' C is compiled by, always contracted: each is judged by its quickest."""
+LOOPS = HERE / "loops.h"
+SHARED = ("-shared", "-fPIC", "-Wl,-Bsymbolic", f"-I{HERE}")
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A library, and the seconds that gcc took for its function."""
+
+    peer: str
+    way: str
+    library: Path
+    seconds: float
+
+    @property
+    def who(self) -> str:
+        return f"{self.peer}, {self.way}"
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """What a generator wrote, its bytes of C, and the seconds from the description to it."""
+
+    path: Path
+    seconds: float
+    text: int
+
+
+def generated(mechanism: Mechanism) -> Emitted:
+    """symgen's folder of the four functions."""
+    toml = stored(f"{mechanism.name}.toml", to_toml(mechanism).encode())
+    package = HERE.parents[1]
+    sources = [path for part in ("symgen", "templates") for path in sorted((package / part).rglob("*")) if path.is_file()]
+    wanted = [word for name in FUNCTIONS for word in ("-f", name)]
+    folder, seconds = kept(mechanism.name, [sys.executable, "-m", "symgen", "generate", toml, "-o", OUT, *wanted],
+                           [toml, *(path for path in sources if "__pycache__" not in path.parts)], package)
+    return Emitted(folder, seconds, sum(len((folder / f"{mechanism.name}_{name}.c").read_bytes()) for name in FUNCTIONS))
+
+
+def emitted(mechanism: Mechanism, function: str, peer: str) -> Emitted:
+    """A generator's file of one function."""
+    program, model = emitter({"CasADi": "emit_casadi", "CppADCodeGen": "emit_cppad"}[peer]), _model(mechanism)
+    path, seconds = kept(f"{function}.c", [program, model, function, f"{function}.c"], [program, model])
+    return Emitted(path, seconds, len(path.read_bytes()))
+
+
+def _model(mechanism: Mechanism) -> Path:
+    """Pinocchio's model of the robot, as its own text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.txt"
+        try:
+            pinocchio.built(mechanism)[0].saveToText(str(path))
+        except ImportError:
+            raise MissingError("not installed (pin)") from None
+        return stored("model.txt", path.read_bytes())
+
+
+def _binary(mechanism: Mechanism) -> Path:
+    """MuJoCo's."""
+    try:
+        import mujoco as mj
+        model = mujoco.built(mechanism)
+    except ImportError:
+        raise MissingError("not installed (mujoco)") from None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.mjb"
+        mj.mj_saveModel(model, str(path))
+        return stored("model.mjb", path.read_bytes())
+
+
+def symgens(mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE) -> Iterator[Contestant]:
+    """The folder by the flags of its own CMake file as it stands, and with its contraction for this machine."""
+    folder, name = generated(mechanism).path, mechanism.name
+    source = folder / f"{name}_{function}.c"
+    sizes = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}", f"-DWITH={len(FUNCTIONS[function]) - 1}")
+    for way, asked in (("default", ()), ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(wide)}"))):
+        whole = [source, *sorted(folder.glob("*.h"))]
+        one, seconds = kept("function.o", ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT], whole)
+        library, _ = kept("symgen.so", ["gcc", "-O3", *SHARED, f"-I{folder}", *sizes, f'-DHEADER="{name}.h"',
+                                        f"-DFUNCTION={name}_{function}", HERE / "symgen.c", one, "-lm", "-o", OUT],
+                          [HERE / "symgen.c", LOOPS, one])
+        yield Contestant("symgen", way, library, seconds)
+
+
+@lru_cache(maxsize=64)
+def _own_flags(folder: Path, asked: tuple[str, ...]) -> dict[str, list[str]]:
+    """File → flags that CMake compiles it by."""
+    with tempfile.TemporaryDirectory() as build:
+        subprocess.run([str(Path(sys.executable).with_name("cmake")), "-S", str(folder), "-B", build, *asked,
+                        "-DCMAKE_C_COMPILER=gcc", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], check=True, capture_output=True)
+        commands = json.loads((Path(build) / "compile_commands.json").read_text())
+    return {Path(one["file"]).name: one["command"].split()[1:one["command"].split().index("-o")] for one in commands}
+
+
+def generators(mechanism: Mechanism, function: str, peer: str, ways: dict[str, tuple[str, ...]] = WAYS) -> Iterator[Contestant]:
+    """One of GENERATORS, in every way."""
+    one = emitted(mechanism, function, peer).path
+    adapter = HERE / {"CasADi": "casadi.c", "CppADCodeGen": "cppad.c"}[peer]
+    sizes = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}")
+    for way, flags in ways.items():
+        compiled, seconds = kept("function.o", ["gcc", *flags, "-fPIC", "-c", one, "-o", OUT], [one])
+        library, _ = kept(f"{adapter.stem}.so", ["gcc", "-O3", *SHARED, *sizes, f"-DFUNCTION={function}", adapter, compiled,
+                                                 "-lm", "-o", OUT], [adapter, LOOPS, compiled])
+        yield Contestant(peer, way, library, seconds)
+
+
+def libraries(mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE) -> dict[str, Iterator[Contestant]]:
+    """Pinocchio and MuJoCo."""
+    return {"Pinocchio C++": _pinocchio(mechanism, function, wide), "MuJoCo": _mujoco(mechanism, function)}
+
+
+def _which(function: str) -> str:
+    return f"-DFUNCTION={list(FUNCTIONS).index(function)}"
+
+
+def _pinocchio(mechanism: Mechanism, function: str, wide: tuple[str, ...]) -> Iterator[Contestant]:
+    model, source, adapter = _model(mechanism), HERE / "pinocchio.cpp", HERE / "pinocchio.c"
+    whole, _ = kept("pinocchio.o", ["g++", "-O3", "-DNDEBUG", *wide, *PINOCCHIO, f"-I{HERE}", "-fPIC", "-c", source, "-o", OUT],
+                    [source, LOOPS, HERE / "models.hpp"])
+    asked, _ = kept("asked.o", ["gcc", "-fPIC", _which(function), f'-DMODEL="{model}"', "-c", adapter, "-o", OUT], [adapter])
+    library, _ = kept("pinocchio.so", ["g++", "-shared", "-Wl,-Bsymbolic", whole, asked, "-o", OUT, *LIBRARIES], [whole, asked])
+    yield Contestant("Pinocchio C++", "-O3 native", library, 0.0)
+
+
+def _mujoco(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
+    if function == "inverse_mass_matrix":
+        raise MissingError("has no such function")
+    model, source = _binary(mechanism), HERE / "mujoco.c"
+    engine = next((SITE / "mujoco").glob("libmujoco.so*"))
+    library, seconds = kept("mujoco.so", ["gcc", "-O3", *SHARED, f"-I{SITE / 'mujoco' / 'include'}", _which(function),
+                                          f'-DMODEL="{model}"', source, engine, f"-Wl,-rpath,{engine.parent}", "-o", OUT],
+                            [source, LOOPS, model])
+    yield Contestant("MuJoCo", "the wheel's library", library, seconds)

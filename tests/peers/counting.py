@@ -1,0 +1,83 @@
+"""Operations in C that others wrote, and what each idea of symgen's saves."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from unittest import mock
+
+from pycparser import c_ast, c_parser
+
+from symgen import passes
+from symgen.mechanism import Mechanism
+from symgen.passes.recognize import recognize
+from symgen.programs import choosing, deriving, layout, making
+
+ALIKE = {"casadi_sq": 1}
+"""Functions of the text itself that are operations."""
+
+
+def operations(file: Path, function: str) -> int:
+    """Multiplications, additions, subtractions and divisions in a function and in what the file defines for it."""
+    text = re.sub(r"^\s*#\s*include.*$", "", file.read_text(), flags=re.MULTILINE)
+    plain = subprocess.run(["gcc", "-E", "-P", "-"], input=text, capture_output=True, text=True, check=True).stdout
+    defined = {d.decl.name: d for d in c_parser.CParser().parse(plain).ext if isinstance(d, c_ast.FuncDef)}
+    return _Counter(defined).of(function)
+
+
+class _Counter:
+    def __init__(self, defined: dict[str, c_ast.FuncDef]) -> None:
+        self.defined = defined
+
+    def of(self, function: str) -> int:
+        return self._in(self.defined[function].body)
+
+    def _in(self, node: c_ast.Node) -> int:
+        found = 0
+        if isinstance(node, c_ast.BinaryOp) and node.op in "+-*/":
+            found = 1
+        if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):
+            name = node.name.name
+            found = ALIKE.get(name) or (self.of(name) if name in self.defined else 0)
+        if isinstance(node, c_ast.ArrayRef):   # an index is not arithmetic
+            return 0
+        return found + sum(self._in(child) for _, child in node.children())
+
+
+IDEAS = {
+    "frames laid out": lambda: mock.patch.object(deriving, "layout", return_value=layout.PLAIN),
+    "bias of composite bodies": lambda: mock.patch.object(choosing, "methods_for", _without("composite_body:bias")),
+    "values recognized": lambda: mock.patch.object(passes, "PIPELINE", tuple(p for p in passes.PIPELINE if p is not recognize)),
+}
+"""What is left out to see what it saves."""
+
+
+def _without(method: str):   # type: ignore[no-untyped-def]
+    every = choosing.methods_for
+    return lambda mechanism, function: tuple(name for name in every(mechanism, function) if name != method)
+
+
+def gains(mechanism: Mechanism, functions: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Function → {"now": operations, idea: operations without it}."""
+    found: dict[str, dict[str, int]] = {}
+    for function in functions:
+        found[function] = {"now": _fresh(mechanism, function)}
+        for idea, leave_out in IDEAS.items():
+            with leave_out():
+                found[function][idea] = _fresh(mechanism, function)
+    _forget()
+    return found
+
+
+def _fresh(mechanism: Mechanism, function: str) -> int:
+    """As if asked for the first time, on an empty shelf."""
+    _forget()
+    with mock.patch("symgen.shelf.find", return_value=None), mock.patch("symgen.shelf.keep", return_value=None):
+        return making.program(mechanism, function).cost
+
+
+def _forget() -> None:
+    for kept in (layout.layout, deriving._attempt, making._asked):
+        kept.cache_clear()

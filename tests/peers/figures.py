@@ -1,0 +1,112 @@
+"""All figures of the page, measured: plain types, so that the page can be written anew from them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import symgen
+from symgen.machine.building import Build
+from symgen.measuring.bench import Timing, machine_facts
+from symgen.mechanism import Mechanism
+from tests.peers.building import versions
+from tests.peers.contestants import FUNCTIONS, GENERATORS, emitted, generated
+from tests.peers.counting import gains, operations
+from tests.peers.measuring import Absent, Raced, everyone, instructions, raced
+from tests.robots_for_tests import random_mechanism
+
+ROBOTS = ("panda", "ur5")
+GROWING = (2, 4, 8, 16, 32)
+GROWTH_ROUNDS = 15
+GAINING = ("panda", "ur5", "puma560", "quadruped")
+GAINED = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+PLAIN = {"-O3 native": ("-O3", "-march=native")}
+
+Tell = Callable[[str], None]
+
+
+def measured(tell: Tell) -> dict[str, Any]:
+    absent: Absent = {}
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": machine_facts(Build(), ()) | versions(),
+        "robots": {name: _robot(symgen.load(name), absent, tell) for name in ROBOTS},
+        "growth": {str(n): _grown(random_mechanism(n, 1), absent, tell) for n in GROWING},
+        "gains": {name: _gains(symgen.load(name), tell) for name in GAINING},
+        "absent": absent,
+    }
+
+
+def _robot(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for function in FUNCTIONS:
+        tell(f"{robot.name}: {function}")
+        contestants = list(everyone(robot, function, absent))
+        races = raced(robot, function, contestants, absent)
+        found[function] = {
+            "operations": {"symgen": symgen.program(robot, function).cost} | {
+                peer: operations(emitted(robot, function, peer).path, function)
+                for peer in GENERATORS if any(one.peer == peer for one in contestants)},
+            "times": {one.contestant.who: _times(one) for one in races},
+            "ratios": _ratios(races),
+            "instructions": instructions(robot, function, absent),
+        }
+    return found | {"made": _made(robot, absent)}
+
+
+def _times(one: Raced) -> dict[str, Any]:
+    return {"peer": one.contestant.peer, "ns": round(one.many.median, 1), "latency": round(one.chain.median, 1),
+            "compiled": one.contestant.seconds, "share": round(one.many.share, 3), "load": round(one.many.load, 2)}
+
+
+def _ratios(races: list[Raced]) -> dict[str, dict[str, Any]]:
+    """Of each of symgen's ways: the median of the ratios to the quickest of the generators, round by round, and its quartiles."""
+    peers = [one for one in races if one.contestant.peer in GENERATORS]
+    found = {}
+    for way in ("many", "chain"):
+        if not peers:
+            continue
+        best: Raced = min(peers, key=lambda one: getattr(one, way).median)
+        for one in races:
+            if one.contestant.peer == "symgen":
+                mine, theirs = getattr(one, way), getattr(best, way)
+                found[f"{one.contestant.way}, {way}"] = {"to": best.contestant.who, **_spread(mine, theirs)}
+    return found
+
+
+def _spread(mine: Timing, theirs: Timing) -> dict[str, float]:
+    ratios = sorted(a / b for a, b in zip(mine.rounds, theirs.rounds, strict=True))
+    low, middle, high = (ratios[round(part * (len(ratios) - 1))] for part in (0.25, 0.5, 0.75))
+    return {"median": round(middle, 3), "low": round(low, 3), "high": round(high, 3)}
+
+
+def _made(robot: Mechanism, absent: Absent) -> dict[str, Any]:
+    """Seconds from the description to C, and its bytes, of all FUNCTIONS."""
+    folder = generated(robot)
+    found: dict[str, Any] = {"symgen": {"seconds": round(folder.seconds, 2), "text": folder.text}}
+    for peer in GENERATORS:
+        if peer not in absent:
+            files = [emitted(robot, function, peer) for function in FUNCTIONS]
+            found[peer] = {"seconds": round(sum(f.seconds for f in files), 2), "text": sum(f.text for f in files)}
+    return found
+
+
+def _grown(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
+    found = {}
+    for function in ("inverse_dynamics", "forward_dynamics"):
+        tell(f"{robot.nv} joints: {function}")
+        races = raced(robot, function, everyone(robot, function, absent, ways=PLAIN), absent, GROWTH_ROUNDS)
+        found[function] = {one.contestant.who: _times(one) for one in races}
+    return found
+
+
+def _gains(robot: Mechanism, tell: Tell) -> dict[str, dict[str, int]]:
+    tell(f"{robot.name}: what each idea saves")
+    return gains(robot, GAINED)
+
+
+def to_terminal(what: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,145 @@
+"""Contestants run beside each other: their answers compared, their times taken in one race, their instructions counted."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import cffi
+import numpy as np
+
+from symgen.measuring.bench import STATES, Timing, race
+from symgen.mechanism import Mechanism
+from symgen.reference.mechanics import Reference
+from symgen.reference.states import draw_states
+from tests.peers.building import HERE, OUT, MissingError, kept, stored
+from tests.peers.contestants import (
+    COUNTED,
+    FUNCTIONS,
+    GENERATORS,
+    NATIVE,
+    WAYS,
+    Contestant,
+    generators,
+    libraries,
+    symgens,
+)
+
+ROUNDS = 45
+AGREEMENT = 1e-9
+"""Relative to the largest entry, from the reference. MuJoCo turns each inertia to its principal axes, others do less."""
+COUNTS = (64, 192)
+"""Calls of two runs under valgrind, whose difference leaves out what happens once."""
+
+Absent = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Raced:
+    """One contestant's times (ns a call): calls beside each other, and each waiting for the one before."""
+
+    contestant: Contestant
+    many: Timing
+    chain: Timing
+
+
+def states(mechanism: Mechanism, function: str) -> Any:
+    """(STATES, width): what the function takes, one state a row."""
+    drawn = draw_states(mechanism, STATES, seed=11)
+    return np.ascontiguousarray(np.hstack([drawn[name].astype(float) for name in FUNCTIONS[function]]))
+
+
+def everyone(mechanism: Mechanism, function: str, absent: Absent, wide: tuple[str, ...] = NATIVE,
+             ways: dict[str, tuple[str, ...]] = WAYS) -> Iterator[Contestant]:
+    """symgen first; a peer that is missing is noted in `absent` by its name."""
+    yield from symgens(mechanism, function, wide)
+    peers = {name: generators(mechanism, function, name, ways) for name in GENERATORS} | libraries(mechanism, function, wide)
+    for name, found in peers.items():
+        try:
+            yield from found
+        except MissingError as error:
+            absent[f"{name}, {function}" if "function" in str(error) else name] = str(error)
+
+
+class Loaded:
+    """A contestant's loops over the same states."""
+
+    def __init__(self, contestant: Contestant, given: Any, results: int) -> None:
+        self.contestant, self.given, self.out = contestant, given, np.zeros(results)
+        self._ffi = cffi.FFI()
+        self._ffi.cdef("void many(long, long, const double *, double *); "
+                       "void chain(long, long, const double *, double *, double);")
+        # never closed: the destructors of two copies of one C++ library would meet
+        self._loops = self._ffi.dlopen(str(contestant.library), os.RTLD_NOW | os.RTLD_NODELETE)
+
+    def _pointers(self, given: Any) -> tuple[int, int, Any, Any]:
+        return len(given), given.shape[1], self._ffi.from_buffer("double[]", given), self._ffi.from_buffer("double[]", self.out)
+
+    def answer(self, k: int) -> Any:
+        """Of state k alone."""
+        self._loops.many(*self._pointers(self.given[k:k + 1]))
+        return self.out.copy()
+
+    def many(self) -> Callable[[], None]:
+        given, call = self._pointers(self.given), self._loops.many
+        return lambda: call(*given)
+
+    def chain(self) -> Callable[[], None]:
+        given, call = self._pointers(self.given), self._loops.chain
+        return lambda: call(*given, 0.0)
+
+
+def raced(mechanism: Mechanism, function: str, contestants: Iterable[Contestant], absent: Absent,
+          rounds: int = ROUNDS) -> list[Raced]:
+    """All in one race. Who answers something else is noted in `absent` and not timed."""
+    given = states(mechanism, function)
+    shape = mechanism.nv ** (2 if function.endswith("matrix") else 1)
+    expected = _expected(mechanism, function)
+    runs: list[Loaded] = []
+    for contestant in contestants:
+        loaded = Loaded(contestant, given, shape)
+        far = max(np.abs(loaded.answer(k) - right).max() / np.abs(right).max() for k, right in enumerate(expected))
+        if far <= AGREEMENT:
+            runs.append(loaded)
+        else:
+            absent[f"{contestant.who}, {function}"] = f"its answer is {far:.1e} of the largest entry away"
+    found = race({f"{way} {one.contestant.who}": getattr(one, way)() for one in runs for way in ("many", "chain")}, rounds)
+    return [Raced(c := one.contestant, found[f"many {c.who}"], found[f"chain {c.who}"]) for one in runs]
+
+
+def _expected(mechanism: Mechanism, function: str) -> list[Any]:
+    """Of the first three states, by the reference."""
+    drawn = {name: values[:3] for name, values in draw_states(mechanism, STATES, seed=11).items()}
+    wanted = {name: drawn[name].astype(float) for name in FUNCTIONS[function]}
+    return [np.asarray(one, dtype=float).ravel() for one in next(iter(Reference(mechanism).evaluate(function, wanted).values()))]
+
+
+def instructions(mechanism: Mechanism, function: str, absent: Absent) -> dict[str, float]:
+    """Who → instructions of one call, all that it calls included, counted by callgrind: the mean over states."""
+    given = states(mechanism, function)
+    file = stored("states.bin", given.tobytes())
+    counter, _ = kept("counter", ["gcc", "-O2", HERE / "counter.c", "-ldl", "-o", OUT], [HERE / "counter.c"])
+    ways = {"-O2": ("-O2",), "-O3 AVX2": ("-O3", *COUNTED)}
+    found = {}
+    for one in everyone(mechanism, function, absent, COUNTED, ways):
+        totals = []
+        for count in COUNTS:
+            command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", counter, one.library, count,
+                       given.shape[1], file]
+            try:
+                done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+            except OSError:
+                absent["instructions"] = "valgrind is not installed"
+                return {}
+            seen = re.search(r"Collected : (\d+)", done.stderr)
+            if seen is None or done.returncode:
+                absent[f"instructions of {one.who}"] = (done.stderr.splitlines() or ["no word"])[-1]
+                break
+            totals.append(int(seen[1]))
+        else:
+            found[one.who] = (totals[1] - totals[0]) / (COUNTS[1] - COUNTS[0])
+    return found

@@ -1,0 +1,184 @@
+"""`docs/benchmarks.md` and its pictures, from the figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from symgen.pictures.comparison import canvas
+from tests.peers.contestants import FUNCTIONS
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, FOLDER = DOCS / "benchmarks.md", DOCS / "benchmarks"
+FIGURES = FOLDER / "figures.json"
+COLOURS = {"symgen": "#1f5a94", "CasADi": "#c46a1b", "CppADCodeGen": "#8a9a3b", "Pinocchio C++": "#8b6bb1", "MuJoCo": "#999999"}
+SHORT = {"inverse_dynamics": "inverse dynamics", "forward_dynamics": "forward dynamics", "mass_matrix": "mass matrix",
+         "inverse_mass_matrix": "its inverse"}
+
+HEAD = """# Benchmarks
+
+symgen's C beside what other generators and libraries have for the same robot, measured in one run by `make bench`, which rewrites
+this page. Each robot is built joint by joint from one description for everybody, and every answer is compared with the reference
+before anything is timed.
+
+- **symgen, default** is the folder of `symgen generate`, compiled by the flags of its own CMake file as they stand. **native,
+  contracted** is the same with `-DNAME_CONTRACT=ON -DCMAKE_C_FLAGS=-march=native`.
+- **CasADi** and **CppADCodeGen** write C of Pinocchio's algorithms (`rnea`, `aba`, `crba`, `computeMinverse`) on their scalars,
+  CppADCodeGen's tape optimised. It is compiled in several ways, always contracted, and the ratios are to the quickest.
+- **Pinocchio C++** is its own templates at `-O3 -march=native`; **MuJoCo** the wheel's library, whose `mj_forward` does more than
+  forward dynamics. MuJoCo has no inverse of the mass matrix.
+- Times are nanoseconds a call: medians of {rounds} interleaved rounds over {states} random states. **Dependent** calls wait for
+  the one before, as in a simulation; the others may overlap in the processor.
+"""
+
+
+def text(figures: dict[str, Any], rounds: int, states: int) -> str:
+    lines = [HEAD.format(rounds=rounds, states=states), *_machine(figures)]
+    for robot, found in figures["robots"].items():
+        lines += [f"## {robot}\n", f"![Times of {robot}](benchmarks/{robot}.svg)\n",
+                  *_ratios(found), *_times(found), *_counts(found), *_made(found)]
+    lines += ["## Growth\n", "Chains of general revolute joints: nanoseconds a call, calls beside each other.\n",
+              "![Growth](benchmarks/growth.svg)\n", *_growth(figures["growth"]), *_gains(figures["gains"])]
+    if figures["absent"]:
+        lines += ["## Left out\n", *(f"- {name}: {why}" for name, why in figures["absent"].items())]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _machine(figures: dict[str, Any]) -> list[str]:
+    facts = figures["machine"]
+    times = [one for robot in figures["robots"].values() for f in FUNCTIONS for one in robot[f]["times"].values()]
+    busy = f"of the processor's time while it raced: {min(one['share'] for one in times):.0%}; load up to " \
+           f"{max(one['load'] for one in times):.1f}"
+    return [f"Measured on {figures['date']}.\n", *_table(["", ""], [*facts.items(), ("share", busy)]), ""]
+
+
+def _table(heads: list[str], rows: list[Any]) -> list[str]:
+    return [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *(f"| {' | '.join(map(str, row))} |" for row in rows)]
+
+
+def _ratios(found: dict[str, Any]) -> list[str]:
+    rows = []
+    for way in ("default", "native, contracted"):
+        for kind, meant in (("many", "beside each other"), ("chain", "dependent")):
+            cells = []
+            for function in FUNCTIONS:
+                one = found[function]["ratios"].get(f"{way}, {kind}")
+                cells.append(f"**{one['median']:.2f}** ({one['low']:.2f}–{one['high']:.2f})" if one else "–")
+            rows.append((f"symgen, {way}", meant, *cells))
+    return ["Time over that of the quickest generator's C, median of the rounds (quartiles):\n",
+            *_table(["", "calls", *SHORT.values()], rows), ""]
+
+
+def _times(found: dict[str, Any]) -> list[str]:
+    names = dict.fromkeys(who for f in FUNCTIONS for who in found[f]["times"])
+    rows = []
+    for who in names:
+        ones = [found[f]["times"].get(who) for f in FUNCTIONS]
+        rows.append((who, *(f"{one['ns']:.0f} / {one['latency']:.0f}" if one else "–" for one in ones)))
+    return ["Nanoseconds a call, beside each other / dependent:\n", *_table(["", *SHORT.values()], rows), ""]
+
+
+def _counts(found: dict[str, Any]) -> list[str]:
+    peers = dict.fromkeys(peer for f in FUNCTIONS for peer in found[f]["operations"])
+    rows = [(peer, *(found[f]["operations"].get(peer, "–") for f in FUNCTIONS)) for peer in peers]
+    lines = ["Operations (multiplications, additions, subtractions, divisions) in the C:\n",
+             *_table(["", *SHORT.values()], rows), ""]
+    names = dict.fromkeys(who for f in FUNCTIONS for who in found[f]["instructions"])
+    rows = [(who, *(f"{found[f]['instructions'][who]:.0f}" if who in found[f]["instructions"] else "–" for f in FUNCTIONS))
+            for who in names]
+    if rows:
+        lines += ["Instructions of a call, libm's included, counted by callgrind (`native` is `x86-64-v3` here, the widest that "
+                  "it knows):\n", *_table(["", *SHORT.values()], rows), ""]
+    return lines
+
+
+def _made(found: dict[str, Any]) -> list[str]:
+    rows = []
+    for peer, one in found["made"].items():
+        compiled = {}
+        for function in FUNCTIONS:
+            for who, times in found[function]["times"].items():
+                if times["peer"] == peer and times["compiled"]:
+                    compiled.setdefault(who.partition(", ")[2], []).append(times["compiled"])
+        rows += [(f"{peer}, {way}", f"{one['seconds']:.2f}", f"{one['text'] / 1000:.0f}", f"{sum(seconds):.2f}")
+                 for way, seconds in compiled.items()]
+    return ["From the description to C, and through gcc, the four functions together:\n",
+            *_table(["", "generated (s)", "text (kB)", "compiled (s)"], rows), ""]
+
+
+def _growth(growth: dict[str, Any]) -> list[str]:
+    lines = []
+    for function in ("inverse_dynamics", "forward_dynamics"):
+        names = dict.fromkeys(who for found in growth.values() for who in found[function])
+        rows = [(who, *(f"{found[function][who]['ns']:.0f}" if who in found[function] else "–" for found in growth.values()))
+                for who in names]
+        lines += [f"{SHORT[function].capitalize()}:\n", *_table(["joints", *growth], rows), ""]
+    return lines
+
+
+def _gains(gains: dict[str, Any]) -> list[str]:
+    ideas = list(next(iter(next(iter(gains.values())).values())))
+    rows = []
+    for robot, found in gains.items():
+        for function, counts in found.items():
+            more = (counts[idea] - counts["now"] for idea in ideas if idea != "now")
+            rows.append((robot, SHORT[function], counts["now"], *more))
+    return ["## What each idea saves\n", "Operations as they are, and how many more there would be without one idea. They do not "
+            "add up: what one leaves another may find.\n",
+            *_table(["robot", "function", "operations", *(idea for idea in ideas if idea != "now")], rows), ""]
+
+
+# -- pictures --------------------------------------------------------------------------------------------------------------
+
+def draw(figures: dict[str, Any]) -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for robot, found in figures["robots"].items():
+        canvas(str(FOLDER / f"{robot}.svg"))(lambda figure_type, found=found: _bars(figure_type, found))
+    canvas(str(FOLDER / "growth.svg"))(lambda figure_type: _lines(figure_type, figures["growth"]))
+
+
+def _bars(figure_type: Any, found: dict[str, Any]) -> Any:
+    figure = figure_type(figsize=(13, 6.4), layout="constrained")
+    axes = figure.subplots(1, len(FUNCTIONS))
+    for chart, function in zip(axes, FUNCTIONS, strict=True):
+        bars = _quickest(found[function]["times"])
+        chart.set_title(SHORT[function])
+        chart.bar(range(len(bars)), [ns for _, _, ns in bars], color=[COLOURS[peer] for peer, _, _ in bars], width=0.75)
+        for k, (_, _, ns) in enumerate(bars):
+            chart.text(k, ns, f"{ns:.0f}", ha="center", va="bottom", fontsize=11)
+        chart.set_xticks(range(len(bars)), [label for _, label, _ in bars], rotation=90, fontsize=11)
+        chart.set_yticks([])
+        chart.spines["left"].set_visible(False)
+    axes[0].set_ylabel("ns a call")
+    return figure
+
+
+def _quickest(times: dict[str, Any]) -> list[tuple[str, str, float]]:
+    """(peer, label, ns): both of symgen's ways, the quickest of everybody else's."""
+    found = []
+    for peer in COLOURS:
+        ones = [(one["ns"], who) for who, one in times.items() if one["peer"] == peer]
+        for ns, who in ones if peer == "symgen" else sorted(ones)[:1]:
+            found.append((peer, who.replace(", ", ",\n") if peer == "symgen" else peer, ns))
+    return found
+
+
+def _lines(figure_type: Any, growth: dict[str, Any]) -> Any:
+    figure = figure_type(figsize=(13, 5.6), layout="constrained")
+    axes = figure.subplots(1, 2)
+    joints = [int(n) for n in growth]
+    for chart, function in zip(axes, ("inverse_dynamics", "forward_dynamics"), strict=True):
+        names = dict.fromkeys(who for found in growth.values() for who in found[function])
+        for who in names:
+            peer, way = who.partition(", ")[::2]
+            at = [(n, one[function][who]["ns"]) for n, one in zip(joints, growth.values(), strict=True) if who in one[function]]
+            chart.plot(*zip(*at, strict=True), marker="o", color=COLOURS[peer], linestyle="--" if way == "default" else "-",
+                       label=who if peer == "symgen" else peer)
+        chart.set_title(SHORT[function])
+        chart.set_xscale("log", base=2)
+        chart.set_yscale("log")
+        chart.set_xticks(joints, [str(n) for n in joints])
+        chart.set_xlabel("joints")
+    axes[0].set_ylabel("ns a call")
+    axes[1].legend(frameon=False, fontsize=12)
+    return figure
