@@ -127,10 +127,13 @@ def test_panda_in_float_on_a_cortex_m4f_may_take_512_bytes() -> None:
     assert targets.find("cortex-m4f").frame("double", 14, 15) == 2*2*512 + 8
 
 
-def test_double_keeps_to_the_bound_where_the_fpu_has_it(generated: Path, tmp_path: Path) -> None:
-    for target in ("cortex-m7", "host"):
-        for function in ("forward_dynamics", "interbody_forces"):
-            assert stack_warnings(generated / "double" / "panda", target, tmp_path, function) == ""
+@pytest.mark.parametrize("target", ["cortex-m7", "host"])
+def test_double_keeps_to_the_bound_where_the_fpu_has_it(tmp_path: Path, target: str) -> None:
+    """As the C is written for that target: the loop of sines is of the host only."""
+    functions = ["forward_dynamics", "interbody_forces"]
+    symgen.generate("panda", tmp_path / "panda", functions, real="double", target=target, evidence=False)
+    for function in functions:
+        assert stack_warnings(tmp_path / "panda", target, tmp_path, function) == ""
 
 
 @pytest.mark.parametrize("target", targets.names())
