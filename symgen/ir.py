@@ -30,6 +30,10 @@ SELDOM = ("log", "atan2")
 """Counted where they are there."""
 
 
+SPARE = "spare"
+"""What a Program's last result is called where it is none: rows that compute a second time what others do. A pass chooses."""
+
+
 class Row(NamedTuple):
     """One operation.
 

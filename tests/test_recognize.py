@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from symgen import passes
 from symgen.errors import ProgramError
 from symgen.functions import FUNCTIONS
-from symgen.ir import Numbers, Port, Program, Row, check, evaluate
+from symgen.ir import SPARE, Numbers, Port, Program, Row, check, evaluate
 from symgen.options import ProgramOptions
-from symgen.passes import _quantities, _residues, _round_offs, eliminate, fold, value_number
+from symgen.passes import _quantities, _residues, _round_offs, _spare, _ways, eliminate, fold, value_number
 from symgen.passes import recognize as recognized
 from symgen.programs import deriving
 from symgen.programs.choosing import methods_for
@@ -28,7 +28,8 @@ from tests.test_passes import by_hand, meant, ops
 RECOGNIZE = passes.recognize.__globals__
 """The pass as a file, not as a function."""
 EXACT_NUMBERS = Numbers(lambda c: arb(c.numerator) / c.denominator, arb.sin, arb.cos, arb.sqrt, arb.log)
-WITHOUT = tuple(one if one is not recognized else value_number for one in passes.PIPELINE)
+WITHOUT = tuple([one if one is not recognized else lambda made: value_number(_spare.without_spare(made))
+                 for one in passes.PIPELINE])
 SMALL = ("planar_arm", "spherical_pendulum", "scara")
 
 
@@ -108,6 +109,58 @@ def test_of_all_ways_those_with_fewest_operations_are_taken(also: int, dead: tup
     assert left(by_hand([also, 4, 6], *both)) == ["mul", "mul"]
     assert left(by_hand([3, 5, 4], *both)) == ["mul"] * 3
     assert dead not in [row.args for row in eliminate(recognized(by_hand([also, 4, 6], *both))).rows]
+
+
+def with_spare(made: Program, *spare: int) -> Program:
+    return made.with_rows(made.rows, [*made.outputs, Port(SPARE, (len(spare),), spare)])
+
+
+def counted(made: Program) -> int:
+    """Operations once the pass has chosen."""
+    return eliminate(fold(recognized(made))).cost
+
+
+def test_what_is_spare_is_taken_only_where_that_saves_operations() -> None:
+    """x y + x z and x (y + z)."""
+    rows = (("mul", 0, 1), ("mul", 0, 2), ("add", 3, 4), ("add", 1, 2), ("mul", 0, 6))
+    both, wanted = by_hand([5], *rows), by_hand([5, 3, 4], *rows)
+    assert left(eliminate(both)) == left(with_spare(wanted, 7)) == ["add", "mul", "mul"]
+    assert left(with_spare(both, 7)) == ["add", "mul"]
+    assert [port.name for port in recognized(with_spare(both, 7)).outputs] == [port.name for port in both.outputs]
+
+
+def test_what_is_spare_and_has_another_value_is_not_taken() -> None:
+    wrong = by_hand([5], ("mul", 0, 1), ("mul", 0, 2), ("add", 3, 4), ("sub", 1, 2), ("mul", 0, 6))
+    assert left(with_spare(wrong, 7)) == ["add", "mul", "mul"]
+
+
+def test_what_is_spare_is_not_taken_for_its_round_off() -> None:
+    """(1 + s) (1 − s) costs more than c², and is not as good; but what somebody has written stays where c² costs more."""
+    rows = (("const", 1), ("sin", 0), ("cos", 0), ("add", 3, 4), ("sub", 3, 4), ("mul", 6, 7), ("mul", 5, 5))
+    assert left(with_spare(by_hand([8, 6, 7], *rows), 9)) == ["add", "mul", "sin", "sub"]
+    assert left(with_spare(by_hand([8, 5], *rows), 9)) == ["cos", "mul"]
+    assert left(with_spare(by_hand([9, 6, 7], *rows), 8)) == ["add", "cos", "mul", "sin", "sub"]
+
+
+def test_what_pays_only_together_is_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moments of turned forces on an arm, nine operations each, or of the forces on the arm turned back: six, then three."""
+    monkeypatch.setattr(_ways, "WORSE", 3)
+    rows: list[tuple[Any, ...]] = []
+
+    def put(*row: Any) -> int:
+        rows.append(row)
+        return 8 + len(rows)
+
+    c, s = put("cos", 0), put("sin", 0)
+    forces = ((3, 4), (5, 6), (7, 8))
+    turned = [(put("sub", put("mul", c, x), put("mul", s, y)), put("add", put("mul", s, x), put("mul", c, y))) for x, y in forces]
+    moments = [put("sub", put("mul", 1, y), put("mul", 2, x)) for x, y in turned]
+    arm = put("add", put("mul", c, 1), put("mul", s, 2)), put("sub", put("mul", c, 2), put("mul", s, 1))
+    spare = [put("sub", put("mul", arm[0], y), put("mul", arm[1], x)) for x, y in forces]
+    for some in (1, 2, 3):
+        made = by_hand(moments[:some], *rows, inputs=9)
+        assert counted(eliminate(made)) == 9 * some
+        assert counted(with_spare(made, *spare)) == min(9 * some, 6 + 3 * some)
 
 
 def test_a_unit_quaternion_is_four_numbers() -> None:
@@ -199,7 +252,7 @@ def test_robots_keep_their_answers(name: str) -> None:
         at = states(name, 1, BALLS)
         with BALLS.working():
             first, second = (run(p, at, BALLS) for p in (before, after))
-            for one, other in zip(before.outputs, after.outputs, strict=True):
+            for one, other in zip(_spare.results(before), after.outputs, strict=True):
                 assert [old[r] for r in one.rows] == [new[r] for r in other.rows]
                 assert largest(first[one.name] - second[one.name]) < 1e-55 * max(1.0, largest(first[one.name]))
 

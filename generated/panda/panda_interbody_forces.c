@@ -729,19 +729,19 @@ void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], 
     const double f_2_5 = (v[1]*t140) + (neg_omega_2_1*t142) - f_3_6 + t372;
     const double t373 = (neg_omega_2_2*t140) - (neg_omega_2_1*t141) + ((s_3*f_3_4) + (c_3*f_3_5));
     const double f_2_6 = t373 + ((0.01857971472*t277) + (0.002031994566*t278));
-    const double t374 = (s_2*f_2_1) + (c_2*f_2_2);
-    const double t375 = (s_2*f_2_4) + (c_2*f_2_5);
+    const double t374 = (s_2*f_2_4) + (c_2*f_2_5);
+    const double t375 = (s_2*f_2_1) + (c_2*f_2_2);
 
     /* link 1 (panda_link1): force across its joint, RK (2.29) */
     const double t376 = (v[0]*(0.01966158096589848*v[0])) + ((s_2*f_2_2) - (c_2*f_2_1));
     const double f_1_1 = t376 - ((0.00768922789181*thetaddot_1) + 0.10147457529324);
     const double t377 = 0.188954338905 - (0.01966158096589848*thetaddot_1);
     const double f_1_2 = t377 - ((v[0]*(0.00768922789181*v[0])) + f_2_3);
-    const double f_1_3 = (0.009213163777211224*thetaddot_1) - t374;
+    const double f_1_3 = (0.009213163777211224*thetaddot_1) - t375;
     const double t378 = (v[0]*(0.0192614005*v[0])) + ((s_2*f_2_5) - (c_2*f_2_4));
     const double f_1_4 = t378 + (0.010343993404*thetaddot_1);
     const double f_1_5 = (v[0]*(0.010343993404*v[0])) - f_2_6 - (0.0192614005*thetaddot_1);
-    const double f_1_6 = 48.76241004 - t375;
+    const double f_1_6 = 48.76241004 - t374;
 
     /* link 2 (panda_link2): axes in the base */
     const double R_2_11 = c_2*c_1;
@@ -844,8 +844,8 @@ void panda_interbody_forces(const double q[panda_NQ], const double v[panda_NV], 
     const double out_F_0_4 = -((s_1*f_1_4) + (c_1*f_1_5));
 
     /* link 2 (panda_link2): force across its joint, RK (2.29) */
-    const double out_F_1_2 = -t374;
-    const double out_F_1_5 = -t375;
+    const double out_F_1_2 = -t375;
+    const double out_F_1_5 = -t374;
 
     F_[0] = out_F_0_0;
     F_[1] = out_F_0_1;

@@ -281,9 +281,9 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double t109 = z_6_2 - (0.00024216*neg_a_6_2);
     const double t110 = z_6_4 - (0.00288*neg_a_6_2);
     const double t111 = z_6_5 - (0.00288*a_6_1);
-    const double z_5_3 = (s_6*t108) + (c_6*t109);
     const double z_5_4 = (c_6*t110) - (s_6*t111);
     const double z_5_6 = (s_6*t110) + (c_6*t111);
+    const double z_5_3 = (s_6*t108) + (c_6*t109);
     const double z_5_1 = t103 + ((c_6*t108) - (s_6*t109));
     const double z_5_2 = (neg_omega_5_1*t102) - tau[5];
 
@@ -444,9 +444,9 @@ void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560
     const double f_2_5 = t74 + ((s_3*f_3_4) + (c_3*f_3_5)) + t177;
     const double t178 = (neg_omega_2_1*t71) + (neg_omega_2_2*t70) + neg_f_3_6;
     const double neg_f_2_6 = t178 + ((17.4*neg_a_2_6) + ((0.1044*t141) + (1.1832*t142)));
-    const double f_1_1 = (s_2*(f_2_2 + (0.1501*f_2_4))) - (c_2*(f_2_1 - (0.1501*f_2_5)));
     const double f_1_4 = (s_2*f_2_5) - (c_2*f_2_4);
     const double neg_f_1_6 = (s_2*f_2_4) + (c_2*f_2_5);
+    const double f_1_1 = (s_2*(f_2_2 + (0.1501*f_2_4))) - (c_2*(f_2_1 - (0.1501*f_2_5)));
 
     /* link 2 (link2): axes in the base */
     const double R_2_11 = c_2*c_1;

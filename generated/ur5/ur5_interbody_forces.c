@@ -435,9 +435,9 @@ void ur5_interbody_forces(const double q[ur5_NQ], const double v[ur5_NV], const 
     const double f_2_5 = t68 + ((s_3*f_3_4) + (c_3*f_3_5)) + t173;
     const double t174 = f_3_6 - ((neg_omega_2_1*t65) + (neg_omega_2_2*t64));
     const double f_2_6 = t174 - ((8.393*neg_a_2_6) + (2.35004*t142));
-    const double f_1_1 = (s_2*(f_2_2 + (0.10915*f_2_4))) - (c_2*(f_2_1 - (0.10915*f_2_5)));
     const double f_1_4 = (s_2*f_2_5) - (c_2*f_2_4);
     const double t175 = (s_2*f_2_4) + (c_2*f_2_5);
+    const double f_1_1 = (s_2*(f_2_2 + (0.10915*f_2_4))) - (c_2*(f_2_1 - (0.10915*f_2_5)));
 
     /* link 1 (shoulder_link): force across its joint, RK (2.29) */
     const double f_1_6 = 36.297 - t175;

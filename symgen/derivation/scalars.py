@@ -17,7 +17,7 @@ from flint import arb, fmpq
 
 from symgen.derivation import constants as k
 from symgen.errors import ProgramError, SymgenError
-from symgen.ir import Port, Program, Row
+from symgen.ir import SPARE, Port, Program, Row
 
 
 class TooManyRows(SymgenError):
@@ -86,6 +86,8 @@ class Derivation:
         self._constants: dict[Fraction, int] = {}
         self._rows: dict[tuple[int, int] | str, int] = {}
         self._once: dict[tuple[str, int], Scalar] = {}
+        self._spare: dict[int, None] = {}
+        """The rows that compute a second time what another does."""
         self.ports = list(inputs)
         self.zero, self.one = self.constant(0), self.constant(1)
         self.inputs = {name: [self._input(p, e) for e in range(size)] for p, (name, size) in enumerate(inputs.items())}
@@ -224,6 +226,14 @@ class Derivation:
             raise ProgramError("atan2 of a constant belongs to the model, not to the derivation")
         return Scalar(self, self._record("atan2", *(a.row if a.sign > 0 else self._record("neg", a.row) for a in (y, x))), 1)
 
+    def either(self, one: Scalar, other: Scalar) -> Scalar:
+        """One of two atoms of equal value: a constant, else what `symgen.passes.recognize` takes as fewer operations."""
+        if one.row < 0 or other.row < 0:
+            return one if one.row < 0 else other
+        if other.row != one.row:
+            self._spare[other.row] = None
+        return one
+
     # -- naming ---------------------------------------------------------------------------------------------------
 
     def name(self, name: str, a: Scalar) -> Scalar:
@@ -238,8 +248,11 @@ class Derivation:
     # -- leaving --------------------------------------------------------------------------------------------------
 
     def freeze(self, function: str, method: str, results: Sequence[tuple[str, tuple[int, ...], Sequence[Scalar]]],
-               shapes: Mapping[str, tuple[int, ...]]) -> Program:
-        """The Program of these results: the one exit from the derivation; signs of results become neg rows."""
+               shapes: Mapping[str, tuple[int, ...]], spare: bool = False) -> Program:
+        """The Program of these results: the one exit from the derivation; signs of results become neg rows.
+
+        With `spare` the rows that `either` was told of are one result more, `symgen.ir.SPARE`.
+        """
         negated: dict[int, int] = {}
         outputs = []
         for name, shape, atoms in results:
@@ -254,6 +267,8 @@ class Derivation:
                         negated[a.row] = self._record("neg", a.row)
                     indices.append(negated[a.row])
             outputs.append(Port(name, shape, tuple(indices)))
+        if spare and self._spare:
+            outputs.append(Port(SPARE, (len(self._spare),), tuple(self._spare)))
         rows = tuple(
             Row(op, (a, b) if b >= 0 else (a,) if a >= 0 else (), self.values.get(i), self.names.get(i, ""), self.step_of[i])
             for i, (op, a, b) in enumerate(self.rows)

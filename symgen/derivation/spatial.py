@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from symgen.derivation.scalars import Scalar
 
@@ -140,6 +141,21 @@ class Rotation:
     def __init__(self, factors: Sequence[Matrix]) -> None:
         self.factors = [f for f in factors if not _is_identity(f)]
 
+    @property
+    def keeps_z(self) -> bool:
+        """Whether z stays on its line."""
+        return all(factor[2][2].equals(1) or factor[2][2].equals(-1) for factor in self.factors)
+
+    @property
+    def spins(self) -> bool:
+        """Whether z stays on its line, and what is across it turns by an angle that changes."""
+        return self.keeps_z and not all(x.is_constant for factor in self.factors for row in factor for x in row)
+
+    @property
+    def along_z(self) -> int:
+        """1, or -1 where z is turned around, of one that keeps z."""
+        return prod(-1 if factor[2][2].equals(-1) else 1 for factor in self.factors)
+
     def transposed(self) -> Rotation:
         """The same turn backwards."""
         return Rotation([transposed(factor) for factor in reversed(self.factors)])
@@ -215,28 +231,28 @@ def _turned(factor: Matrix, m: Matrix, symmetric: bool) -> Matrix:
 
 @dataclass(frozen=True)
 class RigidInertia:
-    """Mass m, first moment h = ∫ρ r, second moment S = ∫ρ r rᵀ (Σ), about the frame's origin; `trace` is tr Σ."""
+    """Mass m, first moment h = ∫ρ r, second moment S = ∫ρ r rᵀ (Σ), about the frame's origin; `about_z` is I_zz."""
 
     m: Scalar
     h: Vector
     S: Symmetric
-    trace: Scalar
+    about_z: Scalar
 
     @staticmethod
     def of(m: Scalar, h: Vector, S: Symmetric) -> RigidInertia:
-        return RigidInertia(m, h, S, S.xx + S.yy + S.zz)
+        return RigidInertia(m, h, S, S.xx + S.yy)
 
     def __add__(self, other: RigidInertia) -> RigidInertia:
-        return RigidInertia(self.m + other.m, self.h + other.h, self.S + other.S, self.trace + other.trace)
+        return RigidInertia(self.m + other.m, self.h + other.h, self.S + other.S, self.about_z + other.about_z)
 
     def moments(self) -> Symmetric:
         """I = tr(Σ)1 − Σ.
 
-        The trace does not turn, so behind parallel axes, where Σ_zz stays constant, I_zz is taken from it and the
-        rest of Σ need never be known.
+        What turns about z does not change I_zz. So behind parallel axes I_zz may be moved by itself, where the rest of Σ need not
+        be known.
         """
         S = self.S
-        zz = self.trace - S.zz if S.zz.is_constant else S.xx + S.yy
+        zz = S.xx.home.either(S.xx + S.yy, self.about_z)
         return Symmetric(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, zz)
 
     def momentum(self, w: Vector, v: Vector) -> tuple[Vector, Vector]:
@@ -247,15 +263,18 @@ class RigidInertia:
         """The same matter in the parent's frame: Σ' = RΣRᵀ + h'ℓᵀ + ℓh'ᵀ + m ℓℓᵀ with h' = R h (SA 15c)."""
         if isinstance(shift, SplitShift):
             return self.outward(STILL, shift.inner).outward(rotation, shift.outer)
-        h = rotation.outward(self.h)
-        both = symmetric_outer(h, shift)
-        S = rotation.outward_symmetric(self.S) + both
-        trace = self.trace + (both.xx + both.yy + both.zz)
+        h, S = rotation.outward(self.h), rotation.outward_symmetric(self.S)
+        about_z = self.about_z if rotation.keeps_z else S.xx + S.yy
+        both, along = symmetric_outer(h, shift), h[0] * shift[0] + h[1] * shift[1]
+        if rotation.spins:
+            arm = rotation.inward(shift)
+            along = along.home.either(along, self.h[0] * arm[0] + self.h[1] * arm[1])
+        S, about_z = S + both, about_z + along + along
         if self.m.is_zero:
-            return RigidInertia(self.m, h, S, trace)
+            return RigidInertia(self.m, h, S, about_z)
         carried = shift * self.m
         outer = Symmetric(*(carried[i] * shift[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
-        return RigidInertia(self.m, h + carried, S + outer, trace + (outer.xx + outer.yy + outer.zz))
+        return RigidInertia(self.m, h + carried, S + outer, about_z + (outer.xx + outer.yy))
 
     def articulated(self) -> ArticulatedInertia:
         """As a 6x6 (RK 2.15): [[I, h̃], [−h̃, m 1]]."""
@@ -331,8 +350,12 @@ def wrench_outward(rotation: Rotation, shift: Vector, n: Vector, f: Vector) -> t
     """φ(k+1,k) · (n, f): turned into the parent's axes, moment taken about the parent's origin."""
     if isinstance(shift, SplitShift):
         return wrench_outward(rotation, shift.outer, n + shift.inner.cross(f), f)
-    n, f = rotation.outward(n), rotation.outward(f)
-    return n + shift.cross(f), f
+    turned = rotation.outward(f)
+    moment = rotation.outward(n) + shift.cross(turned)
+    if rotation.spins:   # the moment about z is the same in the axes of the link
+        about_z = (n[2] + rotation.inward(shift).cross(f)[2]) * rotation.along_z
+        moment = Vector((moment[0], moment[1], about_z.home.either(moment[2], about_z)))
+    return moment, turned
 
 
 def twist_inward(rotation: Rotation, shift: Vector, w: Vector, v: Vector) -> tuple[Vector, Vector]:

@@ -55,9 +55,12 @@ def force_and_moment(inertia: RigidInertia, motion: Motion) -> tuple[Vector, Vec
     S, U, h = inertia.S, motion.U, inertia.h
     xx, yy, zz = motion.squares
     force = motion.accel * inertia.m + times(U, h)
-    moment = Vector((
-        U[2][0] * S.xy - U[1][0] * S.xz + (zz - yy) * S.yz + U[2][1] * S.yy - U[1][2] * S.zz,
-        U[0][1] * S.yz - U[2][1] * S.xy + (xx - zz) * S.xz + U[0][2] * S.zz - U[2][0] * S.xx,
-        U[1][2] * S.xz - U[0][2] * S.yz + (yy - xx) * S.xy + U[1][0] * S.xx - U[0][1] * S.yy,
-    ))
+    about_x = U[2][0] * S.xy - U[1][0] * S.xz + (zz - yy) * S.yz + U[2][1] * S.yy - U[1][2] * S.zz
+    about_y = U[0][1] * S.yz - U[2][1] * S.xy + (xx - zz) * S.xz + U[0][2] * S.zz - U[2][0] * S.xx
+    outside = U[1][2] * S.xz - U[0][2] * S.yz + (yy - xx) * S.xy
+    about_z = outside + U[1][0] * S.xx - U[0][1] * S.yy
+    x, y, _ = motion.omega
+    in_two = motion.alpha[2] * inertia.about_z + x * y * (S.xx - S.yy)
+    about_z = about_z.home.either(about_z, outside + in_two)
+    moment = Vector((about_x, about_y, about_z))
     return moment + h.cross(motion.accel), force

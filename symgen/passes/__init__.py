@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symgen.ir import Program, check
+from symgen.passes._spare import without_spare
 from symgen.passes.balance import balance
 from symgen.passes.divide import divide
 from symgen.passes.eliminate import eliminate
@@ -19,14 +20,24 @@ PIPELINE = (
 )
 
 
+def cost(begun: Program) -> int:
+    """mul + add + div after the passes of FIRST, without what is spare."""
+    return eliminate(without_spare(begun)).cost
+
+
 def begin(program: Program) -> Program:
     """The passes of FIRST."""
     return _through(check(program), 0, len(FIRST))
 
 
 def finish(program: Program) -> Program:
-    """The passes behind those of FIRST."""
-    return _through(program, len(FIRST), len(PIPELINE))
+    """The passes behind those of FIRST. What is spare is left out where it does not save operations in the end."""
+    finished = _through(program, len(FIRST), len(PIPELINE))
+    plain = without_spare(program)
+    if plain is program:
+        return finished
+    without = _through(eliminate(plain), len(FIRST), len(PIPELINE))
+    return finished if finished.cost < without.cost else without
 
 
 def run(program: Program) -> Program:

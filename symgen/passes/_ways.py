@@ -7,7 +7,8 @@ changing one at a time for as long as that helps.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from symgen.passes._quantities import Quantities
 
@@ -22,11 +23,13 @@ SWEEPS = 4
 class Ways:
     """The row that each quantity is computed by (`chosen`, where it is not the first), free of circles; see the module docstring.
 
-    `errors` are bounds of every row's round-off at a few states. `bad` are rows that compute something better than a way without
+    `errors` are bounds of every row's round-off at a few states. Rows of `spare` are taken where that saves operations, never for
+    their round-off: no result depends on them as it stands. `bad` are rows that compute something better than a way without
     circle would: they have to stand apart.
     """
 
-    def __init__(self, quantities: Quantities, results: Iterable[int], errors: Sequence[Sequence[float]]) -> None:
+    def __init__(self, quantities: Quantities, results: Iterable[int], errors: Sequence[Sequence[float]],
+                 spare: AbstractSet[int] = frozenset()) -> None:
         self.quantities = quantities
         self.chosen: dict[int, int] = {}
         self.bad = set[int]()
@@ -37,11 +40,19 @@ class Ways:
         self._uses = [0] * len(quantities.of)
         several = {}
         for c, ways in quantities.ways.items():
-            several[c] = good = _good(ways, errors)
+            own = [row for row in ways if row not in spare] or ways
+            good = _good(own, errors)
+            several[c] = good + _as_good(good, [row for row in ways if row not in own], errors)
             if c not in good and not any(self._turn(c, row) for row in good):
                 self.bad.add(good[0] if good else ways[1])
         for c in results:
             self._take(c)
+        self._sweep(several)
+        if sum([self._together(rows) for rows in self._sharing(several)]):
+            self._sweep(several)
+
+    def _sweep(self, several: Mapping[int, Sequence[int]]) -> None:
+        """Change one at a time for as long as that helps."""
         for _ in range(SWEEPS):
             if not sum([self._better(c, ways) for c, ways in several.items() if self._uses[c]]):
                 break
@@ -88,19 +99,74 @@ class Ways:
 
     def _better(self, c: int, ways: Sequence[int]) -> bool:
         """Whether c is computed in another way from now on, since that saves operations."""
+        old = self.chosen.get(c, c)
         for row in ways:
+            if row != old and (dearer := self._change(c, row)) is not None:
+                if dearer < 0:
+                    return True
+                self._change(c, old)
+        return False
+
+    def _change(self, c: int, row: int) -> int | None:
+        """Compute c by that row from now on; how many operations more that takes, None where it would be a circle."""
+        old = self.chosen.get(c, c)
+        if not self._uses[c]:
+            return 0 if self._turn(c, row) else None
+        now, then = ([a for a, _ in self.quantities.operands(which)] for which in (row, old))
+        price = self._prices[row] + sum([self._take(a) for a in now])
+        price -= self._prices[old] + sum([self._leave(a) for a in then])
+        if self._turn(c, row):
+            return price
+        for a in then:
+            self._take(a)
+        for a in now:
+            self._leave(a)
+        return None
+
+    def _sharing(self, several: Mapping[int, Sequence[int]]) -> list[dict[int, int]]:
+        """Ways not taken that need something in common that nothing else does, most first: a row of each quantity."""
+        found: dict[int, dict[int, int]] = {}
+        for c, ways in several.items():
+            if self._uses[c]:
+                for row in ways:
+                    if row != self.chosen.get(c, c):
+                        for idle in self._idle([a for a, _ in self.quantities.operands(row)]):
+                            found.setdefault(idle, {})[c] = row
+        sets = {tuple(sorted(together.items())): together for together in found.values() if len(together) > 1}
+        return sorted(sets.values(), key=len, reverse=True)
+
+    def _idle(self, waiting: list[int]) -> set[int]:
+        """Those of some quantities, and of what they are computed from, that nothing needs."""
+        found: set[int] = set()
+        while waiting:
+            c = waiting.pop()
+            if not self._uses[c] and c not in found and c not in self.quantities.constants:
+                found.add(c)
+                waiting += self._below(c)
+        return found
+
+    def _together(self, rows: Mapping[int, int]) -> bool:
+        """Whether several quantities are computed in other ways from now on, but for those that cost by it."""
+        before: list[tuple[int, int]] = []
+        total = 0
+        for c, row in rows.items():
             old = self.chosen.get(c, c)
-            if row == old:
-                continue
-            now, then = ([a for a, _ in self.quantities.operands(which)] for which in (row, old))
-            price = self._prices[row] + sum([self._take(a) for a in now])
-            gain = self._prices[old] + sum([self._leave(a) for a in then])
-            if price < gain and self._turn(c, row):
-                return True
-            for a in then:
-                self._take(a)
-            for a in now:
-                self._leave(a)
+            dearer = self._change(c, row)
+            if dearer is not None:
+                before.append((c, old))
+                total += dearer
+        for c, old in tuple(before):
+            new = self.chosen[c]
+            dearer = self._change(c, old)
+            if dearer is not None and dearer < 0:
+                before.append((c, new))
+                total += dearer
+            elif dearer is not None:
+                self._change(c, new)
+        if total < 0:
+            return True
+        for c, row in reversed(before):
+            self._change(c, row)
         return False
 
     def _take(self, c: int) -> int:
@@ -120,6 +186,11 @@ class Ways:
                 price += self._prices[self.chosen.get(c, c)]
                 waiting += self._below(c)
         return price
+
+
+def _as_good(good: Sequence[int], others: Sequence[int], errors: Sequence[Sequence[float]]) -> list[int]:
+    """Those of some other ways whose bound is not much larger than that of a good one at any state."""
+    return [row for row in others if good and all(state[row] <= WORSE * min(state[g] for g in good) for state in errors)]
 
 
 def _good(ways: Sequence[int], errors: Sequence[Sequence[float]]) -> list[int]:

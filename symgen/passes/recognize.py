@@ -16,6 +16,7 @@ from symgen.ir import Port, Program, Row
 from symgen.passes._quantities import Quantities
 from symgen.passes._residues import residues
 from symgen.passes._round_offs import round_offs
+from symgen.passes._spare import idle, results, without_spare
 from symgen.passes._ways import Ways
 
 PRIME, SEED = 314159265358979347, 1
@@ -35,15 +36,16 @@ def recognize(program: Program) -> Program:
     """The same Program with each value computed once up to its sign; see the module docstring."""
     found = residues(PRIME, SEED, program)
     if found is None:   # it divides by zero
-        return program
+        return without_spare(program)
     values = found[0]
     quantities = Quantities(program, values, PRIME)
     if not quantities.repeated:
-        return program
+        return without_spare(program)
     chosen: dict[int, int] = {}
+    spare = idle(program)
     errors = round_offs(program, chain.from_iterable(quantities.ways.values())) if quantities.ways else []
     while quantities.ways:
-        ways = Ways(quantities, [quantities.of[r] for port in program.outputs for r in port.rows], errors)
+        ways = Ways(quantities, [quantities.of[r] for port in results(program) for r in port.rows], errors, spare)
         chosen = ways.chosen
         if not ways.bad:
             break
@@ -68,7 +70,7 @@ def prove(before: Program, after: Program, places: list[Place]) -> None:
         if (old[i] - sign * new[row]) % PROOF_PRIME:
             name = f" ('{before.rows[i].name}')" if before.rows[i].name else ""
             raise ProgramError(f"{here}: row {i}{name} was recognized as what it does not equal")
-    ends = [(a, b) for one, other in zip(before.outputs, after.outputs, strict=True)
+    ends = [(a, b) for one, other in zip(results(before), after.outputs, strict=True)
             for a, b in zip(one.rows, other.rows, strict=True)]
     for a, b in ends:
         if old[a] != new[b]:
@@ -101,7 +103,7 @@ class _Writer:
                     self._put_below(i, rows[i][4])
                 self._put(c, i, rows[i][4])
         outputs = [Port(port.name, port.shape, tuple([self._held(of[r], self.quantities.sign[r]) for r in port.rows]))
-                   for port in self.program.outputs]
+                   for port in results(self.program)]
         return self.program.with_rows(self.rows, outputs)
 
     @property

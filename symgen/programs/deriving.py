@@ -83,6 +83,8 @@ class Attempt:
         self.length = self.cost = 0
         """Rows of the derivation, or a number that it exceeded; operations once nothing is repeated."""
         self.begun: Program | None = None
+        self._compared: Program | None = None
+        """After all passes, where that had to be known to choose between layouts."""
         self.finished: Program | None = None
         self.refused: SymgenError | None = None
 
@@ -103,25 +105,27 @@ class Attempt:
                 assert self.begun is not None
                 if len(self.begun.rows) > 2 * budget:   # the passes after the first do not halve it
                     raise TooManyRows(f"{len(self.begun.rows)} rows")
-                finished = passes.finish(self.begun)
-                self.finished, self.begun = _without_idle(finished, len(FUNCTIONS[self.function].arguments)), None
+                compared = self._compared or passes.finish(self.begun)
+                self.finished, self.begun = _without_idle(compared, len(FUNCTIONS[self.function].arguments)), None
         if len(self.finished.rows) > budget:
             raise TooManyRows(f"{len(self.finished.rows)} rows")
         return self.finished
 
     def _begin(self, longest: int) -> None:
         try:
-            self.length, self.begun = self._shorter(longest)
+            self.length, self.begun, self._compared = self._shorter(longest)
         except TooManyRows:
             self.length = longest + 1
             raise
         except SymgenError as error:
             self.refused = copy(error)   # without its traceback
             raise
-        self.cost = self.begun.cost
+        self.cost = passes.cost(self.begun)
 
-    def _shorter(self, longest: int) -> tuple[int, Program]:
-        """(rows as recorded, the Program of the first passes), in the robot's layout or the plain one, whichever is less.
+    def _shorter(self, longest: int) -> tuple[int, Program, Program | None]:
+        """(rows as recorded, the Program of the first passes, that of all passes where it was asked for).
+
+        In the robot's layout or the plain one, whichever is less.
 
         The passes behind the first change a count by a few per cent, so that they are asked where it is close.
         """
@@ -129,9 +133,11 @@ class Attempt:
         for where in self._layouts():
             frozen = _derivation(self.mechanism, self.function, self.method, self.options, where, longest)
             found.append((len(frozen.rows), passes.begin(frozen)))
-        least = min(one.cost for _, one in found)
-        close = [one for one in found if one[1].cost <= CLOSE * least]
-        return min(close, key=lambda one: passes.finish(one[1]).cost) if len(close) > 1 else close[0]
+        costs = [passes.cost(one) for _, one in found]
+        close = [one for one, cost in zip(found, costs, strict=True) if cost <= CLOSE * min(costs)]
+        if len(close) == 1:
+            return (*close[0], None)
+        return min([(*one, passes.finish(one[1])) for one in close], key=lambda one: one[2].cost)
 
     def _layouts(self) -> tuple[Layout, ...]:
         """A method that takes the inertia of every link apart, or bears its weight, has it in the link's own axes."""
@@ -208,7 +214,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]
-            found = home.freeze(function, method, named, shapes)
+            found = home.freeze(function, method, named, shapes, spare=True)
             return replace(found, quaternions=mechanism.quaternions, convention=stated)
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None

@@ -21,6 +21,7 @@ from symgen.methods._quantities import Entries, Quantity, column
 def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gravity: bool = True) -> list[Motion]:
     """Base → tip: (2.1)-(2.5)."""
     motions: list[Motion] = []
+    parallel: list[tuple[Vector, Scalar] | None] = []
     base = Motion.rest(linkage)                                                                     # (2.1) without gravity
     for i, link in enumerate(linkage.links):
         parent = base if link.parent < 0 else motions[link.parent]
@@ -28,7 +29,16 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
         carried = link.rotation.inward(parent.omega)
         turn = link.turning(v)
         omega = carried + turn                                                                      # (2.2)
-        alpha = link.rotation.inward(parent.alpha) + link.turning(a) + carried.cross(turn)          # (2.4)
+        before = link.rotation.inward(parent.alpha)
+        alpha = before + link.turning(a) + carried.cross(turn)                                      # (2.4)
+        group = parallel[link.parent] if link.parent >= 0 else None
+        if group and link.rotation.keeps_z and along_z(turn):
+            before, rate = link.rotation.inward(group[0]), group[1] * link.rotation.along_z + turn[2]
+            across = before[0] + omega[1] * rate, before[1] - omega[0] * rate                       # (2.4) summed over the group
+            alpha = Vector((*[one.home.either(one, other) for one, other in zip(alpha[:2], across, strict=True)], alpha[2]))
+            parallel.append((before, rate))
+        else:
+            parallel.append((before, turn[2]) if along_z(turn) else None)
         U, squares = acceleration_field(omega, alpha)
         accel = origins_acceleration(linkage, i, parent, U)                                         # (2.5)
         if link.parent < 0 and gravity:
@@ -42,6 +52,11 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
         linkage.name("U", i, U)
         motions.append(Motion(omega, alpha, accel, U, squares))
     return motions
+
+
+def along_z(turn: Vector) -> bool:
+    """Whether it is along z, or zero."""
+    return turn[0].is_zero and turn[1].is_zero
 
 
 def inward_sweep(linkage: Linkage, motions: Sequence[Motion],

@@ -1,0 +1,31 @@
+"""What a derivation records besides (`symgen.ir.SPARE`): rows that compute a second time what others do, until one is chosen."""
+
+from __future__ import annotations
+
+from symgen.ir import SPARE, Port, Program
+
+
+def results(program: Program) -> tuple[Port, ...]:
+    """Those that are asked for."""
+    return tuple([port for port in program.outputs if port.name != SPARE])
+
+
+def without_spare(program: Program) -> Program:
+    """The same Program, in which the rows that only what is spare depends on are dead."""
+    asked = results(program)
+    return program if len(asked) == len(program.outputs) else program.with_rows(program.rows, asked)
+
+
+def idle(program: Program) -> set[int]:
+    """The rows that only what is spare depends on."""
+    asked = results(program)
+    if len(asked) == len(program.outputs):
+        return set()
+    found = set(range(len(program.rows)))
+    waiting = [r for port in asked for r in port.rows]
+    while waiting:
+        r = waiting.pop()
+        if r in found:
+            found.remove(r)
+            waiting += program.rows[r].args
+    return found
