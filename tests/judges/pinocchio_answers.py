@@ -246,6 +246,15 @@ class Word:
         return _most(answer) if _most(answer) > NO_WEIGHT * self.of.weight else self.of.weight
 
 
+    @cached_property
+    def momenta(self) -> float:
+        """The largest entry of A_G, or the weight on the longest lever where that is nothing beside it: a rod that turns about
+        itself has no momentum, and Pinocchio's comes from where the rod stands.
+        """
+        largest, whole = _most(self.momentum[1]), _heavy(self) * self.levers
+        return largest if largest > NO_WEIGHT * whole else whole
+
+
 def _angular_first(motion: Any) -> Array:
     return np.concatenate([motion.angular, motion.linear])
 
@@ -388,8 +397,8 @@ ERRORS: dict[str, Callable[[Results, Word], float]] = {
     "kinetic_energy": lambda found, word: _part(found["T"] - word.energies[0], word.energies[0]),
     "potential_energy": lambda found, word: _part(found["U"] - word.energies[1], _heavy(word)),
     "centroidal_momentum": lambda found, word: _part(found["h"] - word.momentum[0],
-                                                     _rows(word.momentum[1]) * _most(word.state["v"])),
-    "centroidal_momentum_matrix": lambda found, word: _part(found["A_G"] - word.momentum[1], _most(word.momentum[1])),
+                                                     max(_rows(word.momentum[1]), word.momenta) * _most(word.state["v"])),
+    "centroidal_momentum_matrix": lambda found, word: _part(found["A_G"] - word.momentum[1], word.momenta),
     "centroidal_momentum_rate": _momentum_rate,
     "integrate": _stepped,
     "difference": _parted,

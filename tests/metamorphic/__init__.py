@@ -44,8 +44,8 @@ RELATIONS: dict[str, Relation] = {
 TOLERANCE = Fraction(1, 10**40)
 """Share of an entry, or of NOTHING of the largest one where the entry is smaller than that."""
 NOTHING = Fraction(1, 10**15)
-LEAST = Fraction(1, 10**50)
-"""What is left of terms that cancel, since constants have 64 digits."""
+LEAST = Fraction(1, 10**45)
+"""What is left of terms that cancel: constants have 64 digits, and a central difference misses by 10^-50 of what bends."""
 DIGITS = 80
 DOUBLINGS = 4
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from symgen.derivation.linkage import Linkage
+from symgen.derivation.linkage import Linkage, LinkGeometry
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
 from symgen.methods._motion import Motion, acceleration_field, force_and_moment, origins_acceleration
@@ -32,13 +32,13 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
         before = link.rotation.inward(parent.alpha)
         alpha = before + link.turning(a) + carried.cross(turn)                                      # (2.4)
         group = parallel[link.parent] if link.parent >= 0 else None
-        if group and link.rotation.keeps_z and along_z(turn):
+        if group and link.rotation.keeps_z and turns_about_z(link):
             before, rate = link.rotation.inward(group[0]), group[1] * link.rotation.along_z + turn[2]
             across = before[0] + omega[1] * rate, before[1] - omega[0] * rate                       # (2.4) summed over the group
             alpha = Vector((*[one.home.either(one, other) for one, other in zip(alpha[:2], across, strict=True)], alpha[2]))
             parallel.append((before, rate))
         else:
-            parallel.append((before, turn[2]) if along_z(turn) else None)
+            parallel.append((before, turn[2]) if turns_about_z(link) else None)
         U, squares = acceleration_field(omega, alpha)
         accel = origins_acceleration(linkage, i, parent, U)                                         # (2.5)
         if link.parent < 0 and gravity:
@@ -54,9 +54,9 @@ def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gr
     return motions
 
 
-def along_z(turn: Vector) -> bool:
-    """Whether it is along z, or zero."""
-    return turn[0].is_zero and turn[1].is_zero
+def turns_about_z(link: LinkGeometry) -> bool:
+    """Whether its joint turns it about no other axis."""
+    return all(dof.H_angular[0].is_zero and dof.H_angular[1].is_zero for dof in link.dofs)
 
 
 def inward_sweep(linkage: Linkage, motions: Sequence[Motion],
