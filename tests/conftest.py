@@ -73,5 +73,5 @@ def full_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _forget() -> None:
     """What was derived in one layout is not taken for another's."""
-    for kept in (layout.layout, deriving._attempt, making._asked):
+    for kept in (layout.layouts, deriving._attempt, making._asked):
         kept.cache_clear()

@@ -97,13 +97,13 @@ def test_what_is_committed_is_what_is_found() -> None:
 
 
 def test_links_that_are_alike_choose_together() -> None:
-    axes = dict(layout.layout(symgen.load("quadruped")).axes)
+    axes = dict(layout.layouts(symgen.load("quadruped")).general.axes)
     assert {i % 3 for i in axes} == {2}
     assert len(axes) == 4
 
 
 def test_a_robot_too_long_to_search_is_laid_out_plainly() -> None:
-    assert layout.layout(random_mechanism(layout.MOST_JOINTS + 1)) == PLAIN
+    assert layout.layouts(random_mechanism(layout.MOST_JOINTS + 1)) == layout.Layouts()
 
 
 def test_no_function_is_longer_than_in_the_plain_layout() -> None:
@@ -121,3 +121,22 @@ def test_show_says_whose_axes_are_shared() -> None:
     assert "forearm_link in those of shoulder_link" in " ".join(show(ur5).split())
     assert [one["written_in"] for one in facts(ur5)["computed_in"]][1:3] == ["shoulder_link"] * 2
     assert np.allclose(facts(ur5)["computed_in"][1]["shift"], 0)
+
+
+def test_show_says_where_a_function_has_frames_of_its_own() -> None:
+    panda = symgen.load("panda")
+    said = " ".join(show(panda).split())
+    assert "inverse_dynamics counts less in frames of its own: panda_link2 in those of panda_link1" in said
+    assert "mass_matrix counts less in frames of its own: panda_link7 in its own axes" in said
+    assert set(facts(panda)["computed_in_by_function"]) == {"inverse_dynamics", "mass_matrix"}
+
+
+def test_a_function_is_written_where_it_counts_least() -> None:
+    """In its own layout, in the general one and in the plain one, all passes counted."""
+    mechanism = symgen.load("panda")
+    for function, method in layout.MEASURED:
+        counts = [deriving.passes.run(deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)).cost
+                  for where in layout.choices(mechanism, function)]
+        assert counts[0] < min(counts[1:])
+        assert symgen.program(mechanism, function).cost == counts[0]
+    assert len(layout.choices(mechanism, "forward_dynamics")) == 2

@@ -14,7 +14,7 @@ from symgen.reference.leverage import leverage
 
 
 def arm(centre: int, axis: Vector3 = (Fraction(0), Fraction(0), Fraction(1))) -> Mechanism:
-    """Two turning joints, the first about z; the second link is light, its mass centre `centre` m out, and a load hangs near its axis."""
+    """Two turning joints, the first about z; the second link is light, its mass centre `centre` m out, with a load near."""
     box = tuple(Fraction(x, 10) for x in (1, 0, 0, 1, 0, 1))
     at = [(Shift((Fraction(x), Fraction(0), Fraction(0))),) for x in (Fraction(1, 2), centre)]
     joints = (Joint("a", "revolute", -1), Joint("b", "revolute", 0, (Shift((Fraction(1), Fraction(0), Fraction(0))),), axis))

@@ -7,6 +7,8 @@
  *
  * In the functions' files x_2_3 is component 3 of x of link 2: links, base to tip, and components count from 1;
  * elements of arrays, and of results (out_a_0), from 0. neg_x holds -x. t1, t2 ... are parts of longer formulas.
+ * c_2p3 is the cosine of a sum of joint angles: p stands for plus, m for minus. Links whose axes are parallel may share
+ * the axes that their vectors are written in (symgen show says which do).
  * Numbers in brackets are those of the papers' equations:
  *   RK: G. Rodriguez, K. Kreutz, Recursive Mass Matrix Factorization and Inversion, JPL, 1988
  *   SA: S. K. Saha, The UDU^T Decomposition of Manipulator Inertia Matrix, 1997

@@ -19,7 +19,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.programs import deriving
-from symgen.programs.layout import PLAIN, layout
+from symgen.programs.layout import choices
 
 POSITIVE = ("div", "log", "sqrt")
 """Operations whose last operand must not vanish, or change its sign."""
@@ -57,7 +57,7 @@ class Recognition:
     """What the rows of `program` are. The sign is left open: a row may hold the negative of a multiplier or a gain."""
 
     def __init__(self, mechanism: Mechanism, program: Program, options: ProgramOptions) -> None:
-        self.mechanism, self.rows = mechanism, program.rows
+        self.mechanism, self.function, self.rows = mechanism, program.function, program.rows
         self.samples = Samples.drawn(mechanism, program, options)
 
     @cached_property
@@ -101,7 +101,7 @@ class Recognition:
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """The frames that derivations choose."""
-        return tuple(deriving.laid(self.mechanism, where) for where in dict.fromkeys((layout(self.mechanism), PLAIN)))
+        return tuple(deriving.laid(self.mechanism, where) for where in choices(self.mechanism, self.function))
 
     @cached_property
     def _gains(self) -> dict[int, list[list[Values]]]:

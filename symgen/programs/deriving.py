@@ -21,7 +21,7 @@ from symgen.functions import FUNCTIONS, PAYLOAD, USUAL, WRENCH, Function
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
-from symgen.programs.layout import PLAIN, Layout, layout
+from symgen.programs.layout import PLAIN, Layout, choices
 
 CLOSE = 1.05
 """Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
@@ -125,7 +125,7 @@ class Attempt:
     def _shorter(self, longest: int) -> tuple[int, Program, Program | None]:
         """(rows as recorded, the Program of the first passes, that of all passes where it was asked for).
 
-        In the robot's layout or the plain one, whichever is less.
+        In one of the robot's layouts or the plain one, whichever is least.
 
         The passes behind the first change a count by a few per cent, so that they are asked where it is close.
         """
@@ -144,7 +144,7 @@ class Attempt:
         what = FUNCTIONS[self.function]
         if what.own_inertia or not methods.find(self.method).regroups:
             return (PLAIN,)
-        return tuple(dict.fromkeys((layout(self.mechanism), PLAIN)))
+        return choices(self.mechanism, self.function)
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 A link's frame may slide along its joint's axis (`model.slide`), and links with parallel axes may be written in common axes
 (`model.share`). Neither changes an answer, both change how much has to be multiplied. A descent takes one link after the other
 and keeps what lowers the count of inverse dynamics and of the mass matrix together. Links that are alike, as the knees of a
-quadruped, choose together. The search knows no clock, so the same robot always gets the same layout.
+quadruped, choose together. From there each of the two looks for a layout of its own, that is counted after all passes. The search
+knows no clock, so the same robot always gets the same layouts.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from symgen.derivation.model.slide import level, slide
 from symgen.derivation.scalars import Derivation
 from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS, Sizes
+from symgen.ir import Program
 from symgen.mechanism import Mechanism
 
 MEASURED = (("inverse_dynamics", "newton_euler"), ("mass_matrix", "composite_body"))
@@ -32,6 +34,8 @@ MEASURED = (("inverse_dynamics", "newton_euler"), ("mass_matrix", "composite_bod
 MOST_JOINTS = 40
 """Of a robot that is searched: a count of every choice of a longer one takes minutes."""
 SWEEPS = 3
+NEAR = 1.01
+"""Times the fewest operations after the first passes, within which a layout of a function's own is counted after all of them."""
 EFFORT = 30
 """Times the rows of the plain layout that a search may record."""
 MOST_ROWS = 200_000
@@ -66,11 +70,25 @@ class Layout:
 PLAIN = Layout()
 
 
+@dataclass(frozen=True)
+class Layouts:
+    """Of a robot: that of most functions, and those of functions that count less in one of their own."""
+
+    general: Layout = PLAIN
+    own: tuple[tuple[str, Layout], ...] = ()
+
+
+def choices(mechanism: Mechanism, function: str) -> tuple[Layout, ...]:
+    """The layouts that a function of a robot is tried in."""
+    found = layouts(mechanism)
+    return tuple(dict.fromkeys((dict(found.own).get(function, found.general), found.general, PLAIN)))
+
+
 @lru_cache(maxsize=256)
-def layout(mechanism: Mechanism) -> Layout:
-    """The layout of a robot: one that is known, or found and kept."""
+def layouts(mechanism: Mechanism) -> Layouts:
+    """Of a robot: what is known, or found and kept."""
     if len(mechanism.joints) > MOST_JOINTS:
-        return PLAIN
+        return Layouts()
     known = committed().get(mechanism.content) or shelf.find("layout", mechanism.content)
     if known is not None:
         return _read(known)
@@ -85,42 +103,83 @@ def committed() -> dict[str, Any]:
     return known
 
 
-def written(found: Layout) -> dict[str, list[list[int]]]:
+def written(found: Layouts) -> dict[str, Any]:
     """As JSON has it."""
-    return {"slides": [list(pair) for pair in found.slides], "axes": [list(pair) for pair in found.axes]}
+    return {**_pairs(found.general), "own": {function: _pairs(one) for function, one in found.own}}
 
 
-def _read(known: Mapping[str, Any]) -> Layout:
+def _pairs(one: Layout) -> dict[str, list[list[int]]]:
+    return {"slides": [list(pair) for pair in one.slides], "axes": [list(pair) for pair in one.axes]}
+
+
+def _read(known: Mapping[str, Any]) -> Layouts:
+    return Layouts(_layout(known), tuple((function, _layout(one)) for function, one in known["own"].items()))
+
+
+def _layout(known: Mapping[str, Any]) -> Layout:
     slides, axes = (tuple((int(a), int(b)) for a, b in known[key]) for key in ("slides", "axes"))
     return Layout(slides, axes)
 
 
-def search(mechanism: Mechanism) -> Layout:
-    """The descent; a robot whose numbers are too extreme to count with keeps the plain layout."""
+def search(mechanism: Mechanism) -> Layouts:
+    """The descents; a robot whose numbers are too extreme to count with keeps the plain layout."""
     try:
-        return k.sharpened(lambda: _descent(mechanism))
+        return k.sharpened(lambda: _descents(mechanism))
     except SymgenError:
-        return PLAIN
+        return Layouts()
 
 
-def _descent(mechanism: Mechanism) -> Layout:
+def _descents(mechanism: Mechanism) -> Layouts:
     with k.precision():
         plain = reframe(mechanism)
         alike = _alike(plain, regroup(plain))
-        count = _Counting(plain)
-        found = PLAIN
-        for _ in range(SWEEPS):
-            before = found
-            for links in dict.fromkeys(alike):
-                least = count(links[0], found)
-                for candidate in _moves(plain, found, links, alike):
-                    if count.rows > count.most:
-                        return found
-                    operations = count(links[0], candidate)
-                    if operations < least:
-                        found, least = candidate, operations
-            if found == before:
-                break
+        general = _descent(plain, alike)
+        own = {function: _own(plain, alike, general, function, method) for function, method in MEASURED}
+    return Layouts(general, tuple((function, one) for function, one in own.items() if one != general))
+
+
+def _descent(plain: Model, alike: list[tuple[int, ...]]) -> Layout:
+    count = _Counting(plain)
+    found = PLAIN
+    for _ in range(SWEEPS):
+        before = found
+        for links in dict.fromkeys(alike):
+            least = count(links[0], found)
+            for candidate in _moves(plain, found, links, alike):
+                if count.rows > count.most:
+                    return found
+                operations = count(links[0], candidate)
+                if operations < least:
+                    found, least = candidate, operations
+        if found == before:
+            break
+    return found
+
+
+def _own(plain: Model, alike: list[tuple[int, ...]], found: Layout, function: str, method: str) -> Layout:
+    """That of one function, from the general one on."""
+    whole = _Limb(plain, tuple(range(len(plain.links))))
+    tried = {found}
+    frozen = whole.derived(found, function, method)
+    rows, most = 0, min(EFFORT * len(frozen.rows), MOST_ROWS)
+    begun = passes.begin(frozen)
+    early, least = passes.cost(begun), passes.finish(begun).cost
+    for _ in range(SWEEPS):
+        before = found
+        for links in dict.fromkeys(alike):
+            for candidate in _moves(plain, found, links, alike):
+                if candidate in tried:
+                    continue
+                tried.add(candidate)
+                frozen = whole.derived(candidate, function, method)
+                rows += len(frozen.rows)
+                if rows > most:
+                    return found
+                begun = passes.begin(frozen)
+                if passes.cost(begun) <= NEAR * early and (operations := passes.finish(begun).cost) < least:
+                    found, early, least = candidate, passes.cost(begun), operations
+        if found == before:
+            break
     return found
 
 
@@ -179,16 +238,17 @@ class _Limb:
 
     def count(self, own: Layout) -> tuple[int, int]:
         """(operations of what is MEASURED once nothing is repeated, rows that were recorded)."""
-        model, total, rows = regroup(own.lay(self.model)), 0, 0
-        for function, method in MEASURED:
-            what = FUNCTIONS[function]
-            shapes = {a.name: a.sizes(self.sizes) for a in what.arguments}
-            home = Derivation({name: prod(shape) for name, shape in shapes.items()})
-            results = methods.derivation(method, function)(Linkage(model, home))
-            named = [(r.name, r.sizes(self.sizes), atoms) for r, atoms in zip(what.results, results, strict=True)]
-            frozen = home.freeze(function, method, named, shapes)
-            total, rows = total + passes.begin(frozen).cost, rows + len(frozen.rows)
-        return total, rows
+        found = [self.derived(own, function, method) for function, method in MEASURED]
+        return sum(passes.cost(passes.begin(frozen)) for frozen in found), sum(len(frozen.rows) for frozen in found)
+
+    def derived(self, own: Layout, function: str, method: str) -> Program:
+        """One function in a layout, as it is recorded."""
+        what = FUNCTIONS[function]
+        shapes = {a.name: a.sizes(self.sizes) for a in what.arguments}
+        home = Derivation({name: prod(shape) for name, shape in shapes.items()})
+        results = methods.derivation(method, function)(Linkage(regroup(own.lay(self.model)), home))
+        named = [(r.name, r.sizes(self.sizes), atoms) for r, atoms in zip(what.results, results, strict=True)]
+        return home.freeze(function, method, named, shapes, spare=True)
 
 
 # -- what may be changed ---------------------------------------------------------------------------------------------------

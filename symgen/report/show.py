@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from symgen.derivation.constants import sharpened
@@ -13,7 +13,7 @@ from symgen.errors import MechanismError
 from symgen.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Shift, Slide, Vector3
 from symgen.programs import deriving
-from symgen.programs.layout import layout
+from symgen.programs.layout import Layout, layouts
 from symgen.tables import table
 
 WIDTH = 100
@@ -62,24 +62,28 @@ def counted(mechanism: Mechanism) -> str:
                       *(f"{count} {words.get(what, (what, what + 's'))[count != 1]}" for what, count in others)])
 
 
-def _recorded(mechanism: Mechanism) -> list[dict[str, Any]]:
-    """`_record`, or nothing where the numbers are too extreme to compute with."""
+def _recorded(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
+    """`_records`, or nothing where the numbers are too extreme to compute with."""
     try:
-        return _record(mechanism)
+        return _records(mechanism)
     except MechanismError:
-        return []
+        return [], {}
 
 
-def _record(mechanism: Mechanism) -> list[dict[str, Any]]:
-    """`symgen.derivation.model.record` of the frames that the C is written in."""
-    where = layout(mechanism)
-    return sharpened(lambda: record(deriving.laid(mechanism, where), deriving.regrouped(mechanism, where), dict(where.axes)))
+def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
+    """`symgen.derivation.model.record` of the frames that the C is written in: of most functions, and of those with their own."""
+    found = layouts(mechanism)
+
+    def of(where: Layout) -> list[dict[str, Any]]:
+        return sharpened(lambda: record(deriving.laid(mechanism, where), deriving.regrouped(mechanism, where), dict(where.axes)))
+
+    return of(found.general), {function: of(where) for function, where in found.own}
 
 
 def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     """Where the C computes: the chosen link frames and the inertial parameters left in them."""
     try:
-        entries = _record(mechanism)
+        entries, own = _records(mechanism)
     except MechanismError as error:
         yield f"frames of the C: none, since {error}"
         return
@@ -92,14 +96,27 @@ def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     if elsewhere:
         yield from _wrapped("written in axes that other links share: " + ", ".join(
             f"{link} in those of {other}" for link, other in elsewhere), whole)
+    for function, others in own.items():
+        yield from _wrapped(f"{function} counts less in frames of its own: " + ", ".join(
+            _otherwise(one, other) for one, other in zip(entries, others, strict=True) if one != other), whole)
     if not all(joint.type.directed for joint in mechanism.joints):
         yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
     yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"
 
 
+def _otherwise(general: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """Where a link's frame is in the layout of one function."""
+    at = f" at ({', '.join(_figure(x) for x in own['shift'])})" if own["shift"] != general["shift"] else ""
+    axes = ""
+    if own["written_in"] != general["written_in"]:
+        axes = " in its own axes" if own["written_in"] == own["link"] else f" in those of {own['written_in'] or 'the base'}"
+    return f"{own['link']}{at}{axes}" if at or axes else f"{own['link']} with {' '.join(own['kept']) or 'nothing'}"
+
+
 def facts(mechanism: Mechanism) -> dict[str, Any]:
     """The same facts for programs: plain dicts, lists, texts and floats (SI units); centres in the body's frame."""
     names = [mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name for j in mechanism.joints]
+    general, own = _recorded(mechanism)
     return {
         "robot": mechanism.name,
         "source": mechanism.source,
@@ -133,7 +150,8 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
             {"name": f.name, "body": mechanism.base if f.body == BASE else mechanism.bodies[f.body].name, "body_index": f.body}
             for f in mechanism.frames
         ],
-        "computed_in": _recorded(mechanism),
+        "computed_in": general,
+        "computed_in_by_function": own,
         "notes": [{"kind": note.kind, "text": note.text} for note in mechanism.notes],
     }
 
