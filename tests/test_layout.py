@@ -139,4 +139,5 @@ def test_a_function_is_written_where_it_counts_least() -> None:
                   for where in layout.choices(mechanism, function)]
         assert counts[0] < min(counts[1:])
         assert symgen.program(mechanism, function).cost == counts[0]
-    assert len(layout.choices(mechanism, "forward_dynamics")) == 2
+    assert len(layout.choices(mechanism, "forward_dynamics")) == 4
+    assert len(layout.choices(mechanism, "jacobian")) == 2

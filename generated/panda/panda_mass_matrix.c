@@ -76,7 +76,6 @@ void panda_mass_matrix(const double q[panda_NQ], double M[panda_NV*panda_NV])
     const double t14 = (s_5*Sigma_5_23) - (c_5*Sigma_5_13);
     const double M_5_4 = (s_5*Sigma_5_13) + (c_5*Sigma_5_23);
     const double t15 = 0.0825*neg_h_4_3;
-    const double t16 = 0.0825*t11;
     const double h_4_1 = 0.55278027465 + t11;
     const double neg_h_4_2 = 2.012523553603 + h_5_3;
     const double Sigma_4_11 = 0.0510201361568155 + (Sigma_5_11 - t13 + (0.165*t11));
@@ -86,35 +85,34 @@ void panda_mass_matrix(const double q[panda_NQ], double M[panda_NV*panda_NV])
     const double Sigma_4_23 = M_5_4 - 0.00164448757736927;
 
     /* link 3 (panda_link3): composite body, SA (15a-c) */
-    const double t17 = (c_4*h_4_1) + (s_4*neg_h_4_2);
+    const double t16 = (c_4*h_4_1) + (s_4*neg_h_4_2);
     const double h_3_3 = (c_4*neg_h_4_2) - (s_4*h_4_1);
-    const double t18 = (c_4*(neg_Sigma_4_12 + neg_Sigma_4_12)) - (s_4*(Sigma_4_11 - Sigma_4_22));
-    const double t19 = s_4*t18;
-    const double t20 = (s_4*Sigma_4_23) - (c_4*Sigma_4_13);
+    const double t17 = (c_4*(neg_Sigma_4_12 + neg_Sigma_4_12)) - (s_4*(Sigma_4_11 - Sigma_4_22));
+    const double t18 = s_4*t17;
+    const double t19 = (s_4*Sigma_4_23) - (c_4*Sigma_4_13);
     const double M_4_3 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
-    const double Sigma_3_33 = Sigma_4_22 - t19 + (0.632*h_3_3);
-    const double Sigma_3_11 = 0.061602421026527694 + (Sigma_4_11 + t19 - (0.165*t17));
-    const double Sigma_3_12 = 0.000121912420950744 + (t15 - t20);
-    const double t21 = neg_Sigma_4_12 - (c_4*t18) + ((0.0825*h_3_3) - (0.316*t17));
-    const double Sigma_3_13 = 0.24149476342611426 + t21;
+    const double Sigma_3_33 = Sigma_4_22 - t18 + (0.632*h_3_3);
+    const double Sigma_3_11 = 0.061602421026527694 + (Sigma_4_11 + t18 - (0.165*t16));
+    const double Sigma_3_12 = 0.000121912420950744 + (t15 - t19);
+    const double t20 = neg_Sigma_4_12 - (c_4*t17) + ((0.0825*h_3_3) - (0.316*t16));
+    const double Sigma_3_13 = 0.24149476342611426 + t20;
     const double Sigma_3_22 = 0.022178148964878235 + Sigma_4_33;
     const double Sigma_3_23 = 0.013297019103287584 + (M_4_3 + (0.316*neg_h_4_3));
 
     /* link 2 (panda_link2): composite body, SA (15a-c) */
-    const double t22 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
-    const double t23 = s_3*t22;
-    const double Sigma_2_33 = Sigma_3_22 + t23;
-    const double t24 = (c_3*Sigma_3_13) - (s_3*Sigma_3_23);
+    const double t21 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
+    const double t22 = s_3*t21;
+    const double Sigma_2_33 = Sigma_3_22 + t22;
+    const double t23 = (c_3*Sigma_3_13) - (s_3*Sigma_3_23);
     const double neg_M_3_2 = (s_3*Sigma_3_13) + (c_3*Sigma_3_23);
-    const double Sigma_2_11 = 0.023077882494931805 + (Sigma_3_11 - t23);
-    const double Sigma_2_12 = 0.00398335888393552 - t24;
-    const double Sigma_2_13 = (c_3*t22) - Sigma_3_12 - 0.01026110182100817;
+    const double Sigma_2_11 = 0.023077882494931805 + (Sigma_3_11 - t22);
+    const double Sigma_2_12 = 0.00398335888393552 - t23;
+    const double Sigma_2_13 = (c_3*t21) - Sigma_3_12 - 0.01026110182100817;
     const double Sigma_2_22 = 1.032162061231881 + Sigma_3_33;
     const double neg_Sigma_2_23 = 0.0007689361029464 + neg_M_3_2;
 
     /* link 1 (panda_link1): composite body, SA (15a-c) */
-    const double t25 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
-    const double M_1_1 = 0.014259565994474374 + (Sigma_2_11 - t25 + Sigma_2_33);
+    const double t24 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
 
     /* link 2 (panda_link2): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
@@ -122,20 +120,21 @@ void panda_mass_matrix(const double q[panda_NQ], double M[panda_NV*panda_NV])
 
     /* link 3 (panda_link3): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_1 = (c_2*M_3_3) + (s_2*t24);
+    const double M_3_1 = (c_2*M_3_3) + (s_2*t23);
 
     /* link 4 (panda_link4): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
-    const double t26 = (0.0825*t17) - (0.316*h_3_3) - M_4_4;
-    const double M_4_2 = (c_3*t26) - (s_3*t20);
-    const double M_4_1 = (c_2*M_4_3) + (s_2*((c_3*t20) + (s_3*t26)));
+    const double t25 = (0.0825*t16) - (0.316*h_3_3) - M_4_4;
+    const double M_4_2 = (c_3*t25) - (s_3*t19);
+    const double M_4_1 = (c_2*M_4_3) + (s_2*((c_3*t19) + (s_3*t25)));
 
     /* link 5 (panda_link5): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + Sigma_5_22;
-    const double t27 = M_5_5 + t16;
+    const double t26 = 0.0825*t11;
+    const double t27 = M_5_5 + t26;
     const double t28 = (0.316*t11) - ((s_4*t27) - (c_4*t14));
     const double t29 = (neg_h_4_3*((0.0825*s_4) - (0.316*c_4))) - M_5_4;
-    const double M_5_3 = (c_4*t27) + (s_4*t14) - t16;
+    const double M_5_3 = (c_4*t27) + (s_4*t14) - t26;
     const double M_5_2 = (s_3*t28) + (c_3*t29);
     const double M_5_1 = (c_2*M_5_3) - (s_2*((c_3*t28) - (s_3*t29)));
 
@@ -172,6 +171,9 @@ void panda_mass_matrix(const double q[panda_NQ], double M[panda_NV*panda_NV])
     const double M_7_3 = (c_4*t47) - (s_4*t45) - t46;
     const double M_7_2 = (s_3*t48) + (c_3*t49);
     const double M_7_1 = (c_2*M_7_3) - (s_2*((c_3*t48) - (s_3*t49)));
+
+    /* link 1 (panda_link1): composite body, SA (15a-c) */
+    const double M_1_1 = 0.014259565994474374 + (Sigma_2_11 - t24 + Sigma_2_33);
 
     /* link 6 (panda_link6): row of the mass matrix, SA (16) */
     const double out_M_0_5 = -neg_M_6_1;

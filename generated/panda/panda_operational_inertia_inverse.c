@@ -147,7 +147,6 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
     const double t15 = (s_5*Sigma_5_23) - (c_5*Sigma_5_13);
     const double M_5_4 = (s_5*Sigma_5_13) + (c_5*Sigma_5_23);
     const double t16 = 0.0825*neg_h_4_3;
-    const double t17 = 0.0825*t12;
     const double h_4_1 = 0.55278027465 + t12;
     const double neg_h_4_2 = 2.012523553603 + h_5_3;
     const double Sigma_4_11 = 0.0510201361568155 + (Sigma_5_11 - t14 + (0.165*t12));
@@ -157,35 +156,34 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
     const double Sigma_4_23 = M_5_4 - 0.00164448757736927;
 
     /* link 3 (panda_link3): composite body, SA (15a-c) */
-    const double t18 = (c_4*h_4_1) + (s_4*neg_h_4_2);
+    const double t17 = (c_4*h_4_1) + (s_4*neg_h_4_2);
     const double h_3_3 = (c_4*neg_h_4_2) - (s_4*h_4_1);
-    const double t19 = (c_4*(neg_Sigma_4_12 + neg_Sigma_4_12)) - (s_4*(Sigma_4_11 - Sigma_4_22));
-    const double t20 = s_4*t19;
-    const double t21 = (s_4*Sigma_4_23) - (c_4*Sigma_4_13);
+    const double t18 = (c_4*(neg_Sigma_4_12 + neg_Sigma_4_12)) - (s_4*(Sigma_4_11 - Sigma_4_22));
+    const double t19 = s_4*t18;
+    const double t20 = (s_4*Sigma_4_23) - (c_4*Sigma_4_13);
     const double M_4_3 = (s_4*Sigma_4_13) + (c_4*Sigma_4_23);
-    const double Sigma_3_33 = Sigma_4_22 - t20 + (0.632*h_3_3);
-    const double Sigma_3_11 = 0.061602421026527694 + (Sigma_4_11 + t20 - (0.165*t18));
-    const double Sigma_3_12 = 0.000121912420950744 + (t16 - t21);
-    const double t22 = neg_Sigma_4_12 - (c_4*t19) + ((0.0825*h_3_3) - (0.316*t18));
-    const double Sigma_3_13 = 0.24149476342611426 + t22;
+    const double Sigma_3_33 = Sigma_4_22 - t19 + (0.632*h_3_3);
+    const double Sigma_3_11 = 0.061602421026527694 + (Sigma_4_11 + t19 - (0.165*t17));
+    const double Sigma_3_12 = 0.000121912420950744 + (t16 - t20);
+    const double t21 = neg_Sigma_4_12 - (c_4*t18) + ((0.0825*h_3_3) - (0.316*t17));
+    const double Sigma_3_13 = 0.24149476342611426 + t21;
     const double Sigma_3_22 = 0.022178148964878235 + Sigma_4_33;
     const double Sigma_3_23 = 0.013297019103287584 + (M_4_3 + (0.316*neg_h_4_3));
 
     /* link 2 (panda_link2): composite body, SA (15a-c) */
-    const double t23 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
-    const double t24 = s_3*t23;
-    const double Sigma_2_33 = Sigma_3_22 + t24;
-    const double t25 = (c_3*Sigma_3_13) - (s_3*Sigma_3_23);
+    const double t22 = (s_3*(Sigma_3_11 - Sigma_3_22)) + (c_3*(Sigma_3_12 + Sigma_3_12));
+    const double t23 = s_3*t22;
+    const double Sigma_2_33 = Sigma_3_22 + t23;
+    const double t24 = (c_3*Sigma_3_13) - (s_3*Sigma_3_23);
     const double neg_M_3_2 = (s_3*Sigma_3_13) + (c_3*Sigma_3_23);
-    const double Sigma_2_11 = 0.023077882494931805 + (Sigma_3_11 - t24);
-    const double Sigma_2_12 = 0.00398335888393552 - t25;
-    const double Sigma_2_13 = (c_3*t23) - Sigma_3_12 - 0.01026110182100817;
+    const double Sigma_2_11 = 0.023077882494931805 + (Sigma_3_11 - t23);
+    const double Sigma_2_12 = 0.00398335888393552 - t24;
+    const double Sigma_2_13 = (c_3*t22) - Sigma_3_12 - 0.01026110182100817;
     const double Sigma_2_22 = 1.032162061231881 + Sigma_3_33;
     const double neg_Sigma_2_23 = 0.0007689361029464 + neg_M_3_2;
 
     /* link 1 (panda_link1): composite body, SA (15a-c) */
-    const double t26 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
-    const double M_1_1 = 0.014259565994474374 + (Sigma_2_11 - t26 + Sigma_2_33);
+    const double t25 = s_2*((s_2*(Sigma_2_11 - Sigma_2_22)) + (c_2*(Sigma_2_12 + Sigma_2_12)));
 
     /* link 2 (panda_link2): row of the mass matrix, SA (16) */
     const double M_2_2 = Sigma_2_11 + Sigma_2_22;
@@ -193,20 +191,21 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
 
     /* link 3 (panda_link3): row of the mass matrix, SA (16) */
     const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_1 = (c_2*M_3_3) + (s_2*t25);
+    const double M_3_1 = (c_2*M_3_3) + (s_2*t24);
 
     /* link 4 (panda_link4): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + Sigma_4_22;
-    const double t27 = (0.0825*t18) - (0.316*h_3_3) - M_4_4;
-    const double M_4_2 = (c_3*t27) - (s_3*t21);
-    const double M_4_1 = (c_2*M_4_3) + (s_2*((c_3*t21) + (s_3*t27)));
+    const double t26 = (0.0825*t17) - (0.316*h_3_3) - M_4_4;
+    const double M_4_2 = (c_3*t26) - (s_3*t20);
+    const double M_4_1 = (c_2*M_4_3) + (s_2*((c_3*t20) + (s_3*t26)));
 
     /* link 5 (panda_link5): row of the mass matrix, SA (16) */
     const double M_5_5 = Sigma_5_11 + Sigma_5_22;
-    const double t28 = M_5_5 + t17;
+    const double t27 = 0.0825*t12;
+    const double t28 = M_5_5 + t27;
     const double t29 = (0.316*t12) - ((s_4*t28) - (c_4*t15));
     const double t30 = (neg_h_4_3*((0.0825*s_4) - (0.316*c_4))) - M_5_4;
-    const double M_5_3 = (c_4*t28) + (s_4*t15) - t17;
+    const double M_5_3 = (c_4*t28) + (s_4*t15) - t27;
     const double M_5_2 = (s_3*t29) + (c_3*t30);
     const double M_5_1 = (c_2*M_5_3) - (s_2*((c_3*t29) - (s_3*t30)));
 
@@ -257,6 +256,7 @@ void panda_operational_inertia_inverse(const double q[panda_NQ], double Lambda_i
     const double t53 = neg_M_6_3 + (neg_alpha_6_7*neg_M_7_3);
     const double t54 = M_6_2 + (neg_alpha_6_7*M_7_2);
     const double t55 = neg_M_6_1 + (neg_alpha_6_7*neg_M_7_1);
+    const double M_1_1 = 0.014259565994474374 + (Sigma_2_11 - t25 + Sigma_2_33);
 
     /* link 6 (panda_link6): reverse Gaussian elimination, SA (26)-(30) */
     const double t56 = 1.0/D_6;

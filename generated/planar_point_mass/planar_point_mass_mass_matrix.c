@@ -38,29 +38,28 @@ void planar_point_mass_mass_matrix(const double q[planar_point_mass_NQ], double 
 
     /* link 5 (link5): composite body, SA (15a-c) */
     const double h_5_1 = 1.0 + (c_6 + c_6);
-    const double M_6_5 = 1.0 + c_6;
     const double M_5_5 = 2.0 + h_5_1;
 
     /* link 4 (link4): composite body, SA (15a-c) */
     const double t3 = (c_4p5p6*h_5_1) + (s_4p5p6*neg_h_5_2);
     const double t4 = (s_4p5p6*h_5_1) - (c_4p5p6*neg_h_5_2);
-    const double t5 = (t3*c_4) + (t4*s_4);
-    const double M_5_4 = M_5_5 + t5;
     const double h_4_1 = (3.0*c_4) + t3;
     const double h_4_2 = (3.0*s_4) + t4;
+    const double t5 = (c_4*t3) + (s_4*t4);
+    const double M_5_4 = M_5_5 + t5;
     const double M_4_4 = 3.0 + (M_5_4 + t5);
 
     /* link 3 (link3): composite body, SA (15a-c) */
-    const double M_4_3 = M_4_4 + h_4_1;
     const double h_3_1 = 4.0 + h_4_1;
+    const double M_4_3 = M_4_4 + h_4_1;
     const double M_3_3 = 4.0 + (M_4_3 + h_4_1);
 
     /* link 2 (link2): composite body, SA (15a-c) */
-    const double t6 = h_4_2*s_3;
-    const double t7 = (h_3_1*c_3) - t6;
-    const double M_3_2 = M_3_3 + t7;
     const double h_2_1 = (5.0*c_3) + h_3_1;
     const double h_2_2 = h_4_2 - (5.0*s_3);
+    const double t6 = s_3*h_4_2;
+    const double t7 = (c_3*h_3_1) - t6;
+    const double M_3_2 = M_3_3 + t7;
     const double M_2_2 = 5.0 + (M_3_2 + t7);
 
     /* link 1 (link1): composite body, SA (15a-c) */
@@ -82,7 +81,8 @@ void planar_point_mass_mass_matrix(const double q[planar_point_mass_NQ], double 
     const double M_5_1 = M_5_2 + ((c_2p3*t3) - (s_2p3*t4));
 
     /* link 6 (link6): row of the mass matrix, SA (16) */
-    const double M_6_4 = M_6_5 + ((c_4p5p6*c_4) + (s_4p5p6*s_4));
+    const double M_6_5 = 1.0 + c_6;
+    const double M_6_4 = M_6_5 + ((c_4*c_4p5p6) + (s_4*s_4p5p6));
     const double M_6_3 = M_6_4 + c_4p5p6;
     const double M_6_2 = M_6_3 + ((c_3*c_4p5p6) - (s_3*s_4p5p6));
     const double M_6_1 = M_6_2 + ((c_2p3*c_4p5p6) - (s_2p3*s_4p5p6));

@@ -59,20 +59,20 @@ void puma560_centroidal_momentum_rate(const double q[puma560_NQ], const double v
     const double U_3_23 = s_2p3*a[0];
     const double neg_U_3_13 = c_2p3*a[0];
     const double omegadot_3_3 = a[1] + a[2];
-    const double t11 = neg_omega_3_2*omega_3_3;
-    const double neg_omegadot_3_1 = U_3_23 + t11;
-    const double t12 = neg_omega_3_1*omega_3_3;
-    const double omegadot_3_2 = t12 - neg_U_3_13;
-    const double t13 = neg_omega_3_1*neg_omega_3_1;
-    const double t14 = neg_omega_3_2*neg_omega_3_2;
-    const double t15 = omega_3_3*omega_3_3;
-    const double t16 = neg_omega_3_1*neg_omega_3_2;
-    const double neg_U_3_11 = t14 + t15;
-    const double U_3_12 = t16 - omegadot_3_3;
-    const double U_3_21 = t16 + omegadot_3_3;
-    const double neg_U_3_22 = t13 + t15;
-    const double neg_U_3_31 = t12 + omegadot_3_2;
-    const double neg_U_3_32 = t11 + neg_omegadot_3_1;
+    const double t11 = neg_omega_3_1*neg_omega_3_1;
+    const double t12 = neg_omega_3_2*neg_omega_3_2;
+    const double t13 = omega_3_3*omega_3_3;
+    const double t14 = neg_omega_3_1*neg_omega_3_2;
+    const double t15 = neg_omega_3_1*omega_3_3;
+    const double t16 = neg_omega_3_2*omega_3_3;
+    const double neg_U_3_11 = t12 + t13;
+    const double U_3_12 = t14 - omegadot_3_3;
+    const double U_3_21 = t14 + omegadot_3_3;
+    const double neg_U_3_22 = t11 + t13;
+    const double omegadot_3_2 = t15 - neg_U_3_13;
+    const double neg_U_3_31 = t15 + omegadot_3_2;
+    const double neg_omegadot_3_1 = U_3_23 + t16;
+    const double neg_U_3_32 = t16 + neg_omegadot_3_1;
     const double t17 = (neg_U_2_11*t2) + (a[1]*t3);
     const double t18 = (neg_U_2_22*t3) - (a[1]*t2);
     const double neg_vdot_3_1 = (0.1501*neg_U_3_13) + ((c_2p3*t17) + (s_2p3*t18));
@@ -119,13 +119,13 @@ void puma560_centroidal_momentum_rate(const double q[puma560_NQ], const double v
     /* link 6 (link6): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_6_1 = 2e-05*U_6_32;
     const double N_6_2 = 2e-05*neg_U_6_31;
-    const double N_6_3 = 4e-05*omegadot_6_3;
 
     /* link 5 (link5): force and moment, RK (2.6), (2.9)-(2.13) */
     const double F_5_1 = 0.00288*neg_U_5_12;
     const double F_5_2 = 0.00288*neg_U_5_22;
     const double neg_F_5_3 = 0.00288*U_5_32;
     const double N_5_1 = (0.00042216*U_5_32) + (0.00288*vdot_4_2) + N_6_1;
+    const double N_6_3 = 4e-05*omegadot_6_3;
     const double N_5_2 = (0.0002*neg_U_5_31) - N_6_3;
     const double N_5_3 = (0.00062216*omegadot_5_3) + (0.00022216*t21) + (0.00288*vdot_5_1) + N_6_2;
 
@@ -138,8 +138,8 @@ void puma560_centroidal_momentum_rate(const double q[puma560_NQ], const double v
     const double N_4_3 = t22 - ((s_5*N_5_1) + (c_5*N_5_2));
 
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double t23 = (0.0106736385*(t14 - t13)) - (0.004704*neg_U_3_13) + (0.0067651125*U_3_21);
-    const double t24 = (0.0106736385*neg_U_3_31) + (0.004704*(t15 - t14)) + (0.3056901365*neg_U_3_32);
+    const double t23 = (0.0106736385*(t12 - t11)) - (0.004704*neg_U_3_13) + (0.0067651125*U_3_21);
+    const double t24 = (0.0106736385*neg_U_3_31) + (0.004704*(t13 - t12)) + (0.3056901365*neg_U_3_32);
     const double t25 = (0.0106736385*neg_U_3_32) - (0.004704*U_3_12) + (0.0067651125*neg_U_3_31);
     const double t26 = N_4_1 - (0.4331*neg_F_5_3);
     const double t27 = (0.4331*F_4_1) - neg_N_4_2;

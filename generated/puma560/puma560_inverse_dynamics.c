@@ -54,8 +54,8 @@ void puma560_inverse_dynamics(const double q[puma560_NQ], const double v[puma560
     /* link 3 (link3): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_3_3 = v[1] + v[2];
     const double omegadot_3_3 = a[1] + a[2];
-    const double omegadot_3_1 = v[0]*omega_3_3;
     const double neg_U_3_22 = omega_3_3*omega_3_3;
+    const double omegadot_3_1 = v[0]*omega_3_3;
     const double neg_U_3_11 = neg_U_2_33 + neg_U_3_22;
     const double U_3_32 = omegadot_3_1 + omegadot_3_1;
     const double vdot_3_1 = (neg_U_2_11*t2) + (a[1]*t3) + (0.1501*a[0]);
@@ -106,13 +106,13 @@ void puma560_inverse_dynamics(const double q[puma560_NQ], const double v[puma560
     /* link 6 (link6): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_6_1 = 2e-05*U_6_32;
     const double N_6_2 = 2e-05*neg_U_6_31;
-    const double N_6_3 = 4e-05*omegadot_6_3;
 
     /* link 5 (link5): force and moment, RK (2.6), (2.9)-(2.13) */
     const double F_5_1 = 0.00288*neg_U_5_12;
     const double F_5_2 = 0.00288*neg_U_5_22;
     const double neg_F_5_3 = 0.00288*U_5_32;
     const double N_5_1 = (0.00042216*U_5_32) - (0.00288*neg_vdot_4_2) + N_6_1;
+    const double N_6_3 = 4e-05*omegadot_6_3;
     const double N_5_2 = (0.0002*neg_U_5_31) - N_6_3;
     const double N_5_3 = (0.00062216*omegadot_5_3) + (0.00022216*t20) + (0.00288*vdot_5_1) + N_6_2;
 

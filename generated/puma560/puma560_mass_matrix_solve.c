@@ -65,23 +65,21 @@ void puma560_mass_matrix_solve(const double q[puma560_NQ], const double b[puma56
     const double t11 = s_2p3*((s_2p3*(Sigma_3_11 - Sigma_3_22)) + (c_2p3*(Sigma_3_12 + Sigma_3_12)));
     const double t12 = c_2p3*(neg_Sigma_3_23 + (0.1501*neg_h_3_2));
     const double M_3_1 = (s_2p3*(Sigma_3_13 + (0.1501*h_3_1))) - t12;
-    const double t13 = (c_2p3*t2) + (s_2p3*t3);
-    const double t14 = (c_2p3*t3) - (s_2p3*t2);
-    const double t15 = (h_3_1*t13) - (neg_h_3_2*t14);
-    const double M_3_3 = Sigma_3_11 + Sigma_3_22;
-    const double M_3_2 = M_3_3 + t15;
-    const double t16 = Sigma_3_11 - t11 + (((c_2p3*h_3_1) + (s_2p3*neg_h_3_2))*(t2 + t2));
-    const double Sigma_2_11 = 1.674987602 - (s_2*((1.601861202*s_2) + (0.0141984*c_2))) + t16;
+    const double t13 = Sigma_3_11 - t11 + (((c_2p3*h_3_1) + (s_2p3*neg_h_3_2))*(t2 + t2));
+    const double Sigma_2_11 = 1.674987602 - (s_2*((1.601861202*s_2) + (0.0141984*c_2))) + t13;
     const double neg_Sigma_2_23 = M_3_1 + (h_3_3*t3) + ((0.690314699*s_2) + (0.023751*c_2));
-    const double M_2_2 = 1.748114002 + (M_3_2 + t15);
 
-    /* link 1 (link1): composite body, SA (15a-c) */
-    const double M_1_1 = 1.4717295505 + (Sigma_2_11 + Sigma_2_33);
+    /* link 3 (link3): row of the mass matrix, SA (16) */
+    const double M_3_3 = Sigma_3_11 + Sigma_3_22;
+    const double t14 = (c_2p3*t2) + (s_2p3*t3);
+    const double t15 = (c_2p3*t3) - (s_2p3*t2);
+    const double t16 = (h_3_1*t14) - (neg_h_3_2*t15);
+    const double M_3_2 = M_3_3 + t16;
 
     /* link 4 (link4): row of the mass matrix, SA (16) */
     const double M_4_4 = Sigma_4_11 + 0.00077;
     const double M_4_1 = (s_2p3*t10) - (c_2p3*((0.0203*t7) - M_4_4 - (0.1501*h_3_3))) + (t2*t7);
-    const double M_4_2 = (t14*h_3_3) - neg_M_4_3;
+    const double M_4_2 = (t15*h_3_3) - neg_M_4_3;
 
     /* link 5 (link5): row of the mass matrix, SA (16) */
     const double t17 = 0.00064216 + (0.4331*h_4_3);
@@ -90,7 +88,7 @@ void puma560_mass_matrix_solve(const double q[puma560_NQ], const double b[puma56
     const double M_5_3 = (c_4*t17) - (0.0203*neg_h_4_1);
     const double t20 = (s_2p3*((s_4*t17) + (0.1501*neg_h_4_1))) - (c_2p3*((0.0203*t19) + (0.1501*t18)));
     const double M_5_1 = t20 + (t2*t19);
-    const double M_5_2 = M_5_3 + ((t13*neg_h_4_1) - (t14*t18));
+    const double M_5_2 = M_5_3 + ((t14*neg_h_4_1) - (t15*t18));
 
     /* link 6 (link6): row of the mass matrix, SA (16) */
     const double t21 = 4e-05*s_5;
@@ -108,6 +106,8 @@ void puma560_mass_matrix_solve(const double q[puma560_NQ], const double b[puma56
     const double t25 = M_4_1 - (c_5*M_6_1);
     const double t26 = alpha_3_6*M_6_3;
     const double t27 = alpha_3_6*M_6_1;
+    const double M_2_2 = 1.748114002 + (M_3_2 + t16);
+    const double M_1_1 = 1.4717295505 + (Sigma_2_11 + Sigma_2_33);
 
     /* link 5 (link5): reverse Gaussian elimination, SA (26)-(30) */
     const double alpha_3_5 = 1557.2443004858603*M_5_3;

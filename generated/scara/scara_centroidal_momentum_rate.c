@@ -46,9 +46,6 @@ void scara_centroidal_momentum_rate(const double q[scara_NQ], const double v[sca
     /* link 4 (link4): velocity and acceleration, RK (2.2)-(2.5) */
     const double omegadot_4_3 = a[3] - omegadot_2_3;
 
-    /* link 4 (link4): force and moment, RK (2.6), (2.9)-(2.13) */
-    const double N_4_3 = 0.0002*omegadot_4_3;
-
     /* link 3 (link3): force and moment, RK (2.6), (2.9)-(2.13) */
     const double F_3_1 = 2.0*vdot_3_1;
     const double neg_F_3_2 = 2.0*neg_vdot_3_2;
@@ -59,6 +56,7 @@ void scara_centroidal_momentum_rate(const double q[scara_NQ], const double v[sca
     /* link 2 (link2): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_2_1 = (q[2]*neg_F_3_2) - neg_N_3_1;
     const double N_2_2 = (0.275*F_3_3) - ((q[2]*F_3_1) - neg_N_3_2);
+    const double N_4_3 = 0.0002*omegadot_4_3;
     const double N_2_3 = (0.1637375*omegadot_2_3) + (0.825*vdot_2_2) + ((0.275*neg_F_3_2) - N_4_3);
     const double F_2_1 = F_3_1 - (0.825*neg_U_2_11);
     const double F_2_2 = (0.825*omegadot_2_3) + neg_F_3_2;

@@ -57,8 +57,8 @@ void ur5_bias_force(const double q[ur5_NQ], const double v[ur5_NV], double c[ur5
 
     /* link 3 (forearm_link): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_3_3 = v[1] + v[2];
-    const double omegadot_3_1 = v[0]*omega_3_3;
     const double neg_U_3_22 = omega_3_3*omega_3_3;
+    const double omegadot_3_1 = v[0]*omega_3_3;
     const double neg_U_3_11 = neg_U_2_33 + neg_U_3_22;
     const double U_3_32 = omegadot_3_1 + omegadot_3_1;
     const double vdot_3_1 = neg_U_2_11*t3;
@@ -69,9 +69,9 @@ void ur5_bias_force(const double q[ur5_NQ], const double v[ur5_NV], double c[ur5
     const double omega_4_1 = s_2p3p4*v[0];
     const double omega_4_2 = c_2p3p4*v[0];
     const double omega_4_3 = omega_3_3 + v[3];
-    const double omegadot_4_1 = omega_4_2*omega_4_3;
-    const double neg_omegadot_4_2 = omega_4_1*omega_4_3;
     const double U_4_12 = omega_4_1*omega_4_2;
+    const double neg_omegadot_4_2 = omega_4_1*omega_4_3;
+    const double omegadot_4_1 = omega_4_2*omega_4_3;
     const double neg_U_4_22 = (omega_4_1*omega_4_1) + (omega_4_3*omega_4_3);
     const double U_4_31 = neg_omegadot_4_2 + neg_omegadot_4_2;
     const double U_4_32 = omegadot_4_1 + omegadot_4_1;

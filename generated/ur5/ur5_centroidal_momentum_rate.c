@@ -72,8 +72,8 @@ void ur5_centroidal_momentum_rate(const double q[ur5_NQ], const double v[ur5_NV]
     /* link 3 (forearm_link): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_3_3 = v[1] + v[2];
     const double omegadot_3_3 = a[1] + a[2];
-    const double omegadot_3_1 = v[0]*omega_3_3;
     const double neg_U_3_22 = omega_3_3*omega_3_3;
+    const double omegadot_3_1 = v[0]*omega_3_3;
     const double neg_U_3_11 = neg_U_1_11 + neg_U_3_22;
     const double U_3_32 = omegadot_3_1 + omegadot_3_1;
     const double vdot_3_1 = (neg_U_2_11*t3) + (a[1]*t4) + (0.10915*a[0]);
@@ -85,15 +85,15 @@ void ur5_centroidal_momentum_rate(const double q[ur5_NQ], const double v[ur5_NV]
     const double omega_4_2 = c_2p3p4*v[0];
     const double omega_4_3 = omega_3_3 + v[3];
     const double omegadot_4_3 = omegadot_3_3 + a[3];
-    const double t27 = omega_4_2*omega_4_3;
-    const double omegadot_4_1 = (s_2p3p4*a[0]) + t27;
+    const double t27 = omega_4_1*omega_4_2;
     const double t28 = omega_4_1*omega_4_3;
-    const double omegadot_4_2 = (c_2p3p4*a[0]) - t28;
-    const double t29 = omega_4_1*omega_4_2;
-    const double U_4_12 = t29 - omegadot_4_3;
+    const double t29 = omega_4_2*omega_4_3;
+    const double U_4_12 = t27 - omegadot_4_3;
     const double neg_U_4_22 = (omega_4_1*omega_4_1) + (omega_4_3*omega_4_3);
+    const double omegadot_4_2 = (c_2p3p4*a[0]) - t28;
     const double U_4_31 = t28 - omegadot_4_2;
-    const double U_4_32 = t27 + omegadot_4_1;
+    const double omegadot_4_1 = (s_2p3p4*a[0]) + t29;
+    const double U_4_32 = t29 + omegadot_4_1;
     const double vdot_4_3 = vdot_3_3 + ((a[0]*t5) - (U_3_32*t6));
     const double t30 = c_2p3p4*(vdot_3_1 + ((neg_U_3_11*t5) + (omegadot_3_3*t6)));
     const double vdot_4_1 = t30 + (s_2p3p4*(t26 + ((neg_U_3_22*t6) - (omegadot_3_3*t5))));
@@ -120,11 +120,11 @@ void ur5_centroidal_momentum_rate(const double q[ur5_NQ], const double v[ur5_NV]
     /* link 6 (wrist_3_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_6_1 = (U_6_32*t25) - (neg_U_6_31*t23);
     const double N_6_2 = (neg_U_6_31*t24) - (U_6_32*t23);
-    const double t32 = ((omega_5_3*omega_5_3) - (neg_omega_5_1*neg_omega_5_1))*t23;
-    const double N_6_3 = t32 + ((0.0171364731454*omegadot_6_3) - (t31*(t24 - t25)));
 
     /* link 5 (wrist_2_link): force and moment, RK (2.6), (2.9)-(2.13) */
     const double N_5_1 = (0.126621*U_5_32) + N_6_1;
+    const double t32 = ((omega_5_3*omega_5_3) - (neg_omega_5_1*neg_omega_5_1))*t23;
+    const double N_6_3 = t32 + ((0.0171364731454*omegadot_6_3) - (t31*(t24 - t25)));
     const double N_5_2 = (0.10971*neg_U_5_31) - N_6_3;
     const double N_5_3 = (0.236331*omegadot_5_3) + (0.016911*(neg_omega_5_1*omega_5_2)) + N_6_2;
 
@@ -132,7 +132,7 @@ void ur5_centroidal_momentum_rate(const double q[ur5_NQ], const double v[ur5_NV]
     const double neg_F_4_1 = 0.017784735*U_4_12;
     const double F_4_2 = 0.017784735*neg_U_4_22;
     const double neg_F_4_3 = 0.017784735*U_4_32;
-    const double t33 = (0.11431883622975*omegadot_4_3) + (0.10510116377025*t29);
+    const double t33 = (0.11431883622975*omegadot_4_3) + (0.10510116377025*t27);
     const double N_4_1 = (0.00460883622975*U_4_32) - (0.017784735*vdot_4_3) + ((s_5*N_5_2) - (c_5*N_5_1));
     const double neg_N_4_2 = (0.10971*U_4_31) + N_5_3;
     const double N_4_3 = t33 + (0.017784735*vdot_4_1) - ((s_5*N_5_1) + (c_5*N_5_2));

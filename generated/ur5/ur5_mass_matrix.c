@@ -60,25 +60,23 @@ void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV])
     const double t11 = 0.017784735*c_2p3p4;
     const double t12 = (s_2p3p4*(Sigma_4_11 - Sigma_4_22)) + (c_2p3p4*(Sigma_4_12 + Sigma_4_12));
     const double M_4_1 = (s_2p3p4*neg_Sigma_4_13) - (c_2p3p4*(Sigma_4_23 - 0.00194120382525));
-    const double t13 = (t11*(0.39225*s_2p3)) - (t10*t5);
-    const double M_4_4 = Sigma_4_11 + Sigma_4_22;
-    const double M_4_3 = M_4_4 + t13;
     const double h_3_1 = t10 - (1.598759275*c_2p3);
     const double neg_h_3_2 = (1.598759275*s_2p3) + t11;
-    const double t14 = 0.59360445167475 - (s_2p3*(0.59155695167475*s_2p3));
-    const double Sigma_3_11 = t14 + (Sigma_4_11 - (s_2p3p4*t12) - (t10*(t5 + t5)));
+    const double t13 = 0.59360445167475 - (s_2p3*(0.59155695167475*s_2p3));
+    const double Sigma_3_11 = t13 + (Sigma_4_11 - (s_2p3p4*t12) - (t10*(t5 + t5)));
     const double neg_Sigma_3_23 = M_4_1 + (0.07714261911625*s_2p3);
-    const double M_3_3 = 0.59565195167475 + (M_4_3 + t13);
 
     /* link 2 (upper_arm_link): composite body, SA (15a-c) */
-    const double t15 = (neg_h_3_2*t4) - (h_3_1*t3);
-    const double M_3_2 = M_3_3 + t15;
     const double Sigma_2_11 = 1.76257323841 - (s_2*(1.75501953841*s_2)) + (Sigma_3_11 - (h_3_1*(t3 + t3)));
     const double neg_Sigma_2_23 = neg_Sigma_3_23 + (0.408499208875*s_2);
-    const double M_2_2 = 1.77012693841 + (M_3_2 + t15);
 
-    /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double M_1_1 = 0.29853861244275 + (Sigma_2_11 + Sigma_4_33);
+    /* link 3 (forearm_link): row of the mass matrix, SA (16) */
+    const double t14 = (t4*neg_h_3_2) - (t3*h_3_1);
+    const double M_4_4 = Sigma_4_11 + Sigma_4_22;
+    const double t15 = (0.39225*s_2p3*t11) - (t5*t10);
+    const double M_4_3 = M_4_4 + t15;
+    const double M_3_3 = 0.59565195167475 + (M_4_3 + t15);
+    const double M_3_2 = M_3_3 + t14;
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_2 = M_4_3 + ((t4*t11) - (t3*t10));
@@ -90,6 +88,14 @@ void ur5_mass_matrix(const double q[ur5_NQ], double M[ur5_NV*ur5_NV])
     /* link 6 (wrist_3_link): row of the mass matrix, SA (16) */
     const double M_6_4 = 0.0171364731454*c_5;
     const double neg_M_6_1 = s_2p3p4*(0.0171364731454*s_5);
+
+    /* link 2 (upper_arm_link): composite body, SA (15a-c) */
+    const double M_2_2 = 1.77012693841 + (M_3_2 + t14);
+
+    /* link 1 (shoulder_link): composite body, SA (15a-c) */
+    const double M_1_1 = 0.29853861244275 + (Sigma_2_11 + Sigma_4_33);
+
+    /* link 6 (wrist_3_link): row of the mass matrix, SA (16) */
     const double out_M_0_5 = -neg_M_6_1;
 
     M[0] = M_1_1;

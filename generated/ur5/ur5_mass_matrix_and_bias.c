@@ -59,8 +59,8 @@ void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], do
 
     /* link 3 (forearm_link): velocity and acceleration, RK (2.2)-(2.5) */
     const double omega_3_3 = v[1] + v[2];
-    const double omegadot_3_1 = v[0]*omega_3_3;
     const double neg_U_3_22 = omega_3_3*omega_3_3;
+    const double omegadot_3_1 = v[0]*omega_3_3;
     const double neg_U_3_11 = neg_U_2_33 + neg_U_3_22;
     const double U_3_32 = omegadot_3_1 + omegadot_3_1;
     const double vdot_3_1 = neg_U_2_11*t3;
@@ -71,9 +71,9 @@ void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], do
     const double omega_4_1 = s_2p3p4*v[0];
     const double omega_4_2 = c_2p3p4*v[0];
     const double omega_4_3 = omega_3_3 + v[3];
-    const double omegadot_4_1 = omega_4_2*omega_4_3;
-    const double neg_omegadot_4_2 = omega_4_1*omega_4_3;
     const double U_4_12 = omega_4_1*omega_4_2;
+    const double neg_omegadot_4_2 = omega_4_1*omega_4_3;
+    const double omegadot_4_1 = omega_4_2*omega_4_3;
     const double neg_U_4_22 = (omega_4_1*omega_4_1) + (omega_4_3*omega_4_3);
     const double U_4_31 = neg_omegadot_4_2 + neg_omegadot_4_2;
     const double U_4_32 = omegadot_4_1 + omegadot_4_1;
@@ -151,25 +151,23 @@ void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], do
     const double t25 = 0.017784735*c_2p3p4;
     const double t26 = (s_2p3p4*(Sigma_4_11 - Sigma_4_22)) + (c_2p3p4*(Sigma_4_12 + Sigma_4_12));
     const double t27 = (c_2p3p4*Sigma_4_23) - (s_2p3p4*neg_Sigma_4_13);
-    const double t28 = (t25*t6) - (t24*t5);
-    const double M_4_4 = Sigma_4_11 + Sigma_4_22;
-    const double M_4_3 = M_4_4 + t28;
     const double h_3_1 = t24 - t9;
     const double neg_h_3_2 = t10 + t25;
     const double Sigma_3_11 = 0.59360445167475 - (s_2p3*t11) + (Sigma_4_11 - (s_2p3p4*t26) - (t24*(t5 + t5)));
     const double Sigma_3_23 = (0.09736195575*s_2p3) + t27;
-    const double M_3_3 = 0.59565195167475 + (M_4_3 + t28);
 
     /* link 2 (upper_arm_link): composite body, SA (15a-c) */
-    const double t29 = (neg_h_3_2*t4) - (h_3_1*t3);
     const double M_3_1 = (0.10915*neg_h_3_2) - Sigma_3_23;
-    const double M_3_2 = M_3_3 + t29;
     const double Sigma_2_11 = 1.76257323841 - (s_2*t7) + (Sigma_3_11 - (h_3_1*(t3 + t3)));
     const double neg_Sigma_2_23 = M_3_1 + (0.408499208875*s_2);
-    const double M_2_2 = 1.77012693841 + (M_3_2 + t29);
 
-    /* link 1 (shoulder_link): composite body, SA (15a-c) */
-    const double M_1_1 = 0.29853861244275 + (Sigma_2_11 + Sigma_4_33);
+    /* link 3 (forearm_link): row of the mass matrix, SA (16) */
+    const double t28 = (t4*neg_h_3_2) - (t3*h_3_1);
+    const double M_4_4 = Sigma_4_11 + Sigma_4_22;
+    const double t29 = (t6*t25) - (t5*t24);
+    const double M_4_3 = M_4_4 + t29;
+    const double M_3_3 = 0.59565195167475 + (M_4_3 + t29);
+    const double M_3_2 = M_3_3 + t28;
 
     /* link 4 (wrist_1_link): row of the mass matrix, SA (16) */
     const double M_4_1 = (0.10915*t25) - t27;
@@ -182,6 +180,14 @@ void ur5_mass_matrix_and_bias(const double q[ur5_NQ], const double v[ur5_NV], do
     /* link 6 (wrist_3_link): row of the mass matrix, SA (16) */
     const double M_6_4 = 0.0171364731454*c_5;
     const double neg_M_6_1 = s_2p3p4*(0.0171364731454*s_5);
+
+    /* link 2 (upper_arm_link): composite body, SA (15a-c) */
+    const double M_2_2 = 1.77012693841 + (M_3_2 + t28);
+
+    /* link 1 (shoulder_link): composite body, SA (15a-c) */
+    const double M_1_1 = 0.29853861244275 + (Sigma_2_11 + Sigma_4_33);
+
+    /* link 6 (wrist_3_link): row of the mass matrix, SA (16) */
     const double out_M_0_5 = -neg_M_6_1;
 
     M[0] = M_1_1;

@@ -248,11 +248,12 @@ class RigidInertia:
     def moments(self) -> Symmetric:
         """I = tr(Σ)1 − Σ.
 
-        What turns about z does not change I_zz. So behind parallel axes I_zz may be moved by itself, where the rest of Σ need not
-        be known.
+        What turns about z does not change I_zz. So behind parallel axes, where Σ_zz often stays constant, I_zz is moved by
+        itself, and the rest of Σ need not be known.
         """
         S = self.S
-        zz = S.xx.home.either(S.xx + S.yy, self.about_z)
+        one, other = S.xx + S.yy, self.about_z
+        zz = S.xx.home.either(*(other, one) if S.zz.is_constant else (one, other))
         return Symmetric(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, zz)
 
     def momentum(self, w: Vector, v: Vector) -> tuple[Vector, Vector]:
@@ -269,7 +270,7 @@ class RigidInertia:
         if rotation.spins:
             arm = rotation.inward(shift)
             along = along.home.either(along, self.h[0] * arm[0] + self.h[1] * arm[1])
-        S, about_z = S + both, about_z + along + along
+        S, about_z = S + both, along.home.either(about_z + (both.xx + both.yy), about_z + along + along)
         if self.m.is_zero:
             return RigidInertia(self.m, h, S, about_z)
         carried = shift * self.m

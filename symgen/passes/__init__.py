@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symgen.ir import Program, check
-from symgen.passes._spare import without_spare
+from symgen.passes._spare import behind, without_spare
 from symgen.passes.balance import balance
 from symgen.passes.divide import divide
 from symgen.passes.eliminate import eliminate
@@ -27,7 +27,7 @@ def cost(begun: Program) -> int:
 
 def begin(program: Program) -> Program:
     """The passes of FIRST."""
-    return _through(check(program), 0, len(FIRST))
+    return _through(behind(check(program)), 0, len(FIRST))
 
 
 def finish(program: Program) -> Program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symgen.ir import SPARE, Port, Program
+from symgen.passes.rewrite import with_args
 
 
 def results(program: Program) -> tuple[Port, ...]:
@@ -29,3 +30,16 @@ def idle(program: Program) -> set[int]:
             found.remove(r)
             waiting += program.rows[r].args
     return found
+
+
+def behind(program: Program) -> Program:
+    """The same Program with the rows that only what is spare depends on behind all others: what both compute, the others do."""
+    late = idle(program)
+    if not late:
+        return program
+    order = [i for i in range(len(program.rows)) if i not in late] + sorted(late)
+    place = [0] * len(order)
+    for new, old in enumerate(order):
+        place[old] = new
+    rows = [with_args(program.rows[i], tuple([place[a] for a in program.rows[i].args])) for i in order]
+    return program.with_rows(rows, [port._replace(rows=tuple([place[r] for r in port.rows])) for port in program.outputs])

@@ -31,6 +31,14 @@ from symgen.mechanism import Mechanism
 
 MEASURED = (("inverse_dynamics", "newton_euler"), ("mass_matrix", "composite_body"))
 """What is counted: everything else is made of the same steps."""
+RELATED = {
+    "bias_force": ("inverse_dynamics",),
+    "mass_matrix_and_bias": ("inverse_dynamics", "mass_matrix"),
+    "forward_dynamics": ("inverse_dynamics", "mass_matrix"),
+    "mass_matrix_solve": ("mass_matrix",),
+    "inverse_mass_matrix": ("mass_matrix",),
+}
+"""What else is made of the rows of a function that is counted, and so is tried in its layout too."""
 MOST_JOINTS = 40
 """Of a robot that is searched: a count of every choice of a longer one takes minutes."""
 SWEEPS = 3
@@ -81,7 +89,8 @@ class Layouts:
 def choices(mechanism: Mechanism, function: str) -> tuple[Layout, ...]:
     """The layouts that a function of a robot is tried in."""
     found = layouts(mechanism)
-    return tuple(dict.fromkeys((dict(found.own).get(function, found.general), found.general, PLAIN)))
+    own = [one for measured, one in found.own if measured in (function, *RELATED.get(function, ()))]
+    return tuple(dict.fromkeys((*own, found.general, PLAIN)))
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""`python -m tests.peers` measures and writes; `--again` writes from the figures that are there."""
+"""`python -m tests.peers` measures and writes; `--again` writes from the figures that are there, `--counts` counts anew alone."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from tests.peers.measuring import ROUNDS
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.peers", description=__doc__)
     parser.add_argument("--again", action="store_true", help="from the figures of the last run, without measuring")
+    parser.add_argument("--counts", action="store_true", help="operations as they are today; times stay those of the last run")
     asked = parser.parse_args()
     if not asked.again:
-        found = figures.measured(figures.to_terminal)
+        found = (figures.counted(json.loads(page.FIGURES.read_text(encoding="utf-8")), figures.to_terminal) if asked.counts
+                 else figures.measured(figures.to_terminal))
         page.FOLDER.mkdir(exist_ok=True)
         page.FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     found = json.loads(page.FIGURES.read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from unittest import mock
 from pycparser import c_ast, c_parser
 
 from symgen import passes
+from symgen.derivation.scalars import Derivation, Scalar
 from symgen.mechanism import Mechanism
 from symgen.passes.recognize import recognize
 from symgen.programs import choosing, deriving, layout, making
@@ -47,11 +48,21 @@ class _Counter:
 
 
 IDEAS = {
-    "frames laid out": lambda: mock.patch.object(deriving, "layout", return_value=layout.PLAIN),
+    "frames laid out": lambda: mock.patch.object(deriving, "choices", return_value=(layout.PLAIN,)),
+    "a layout of its own": lambda: mock.patch.object(deriving, "choices", lambda mechanism, _: _general(mechanism)),
     "bias of composite bodies": lambda: mock.patch.object(choosing, "methods_for", _without("composite_body:bias")),
+    "equal ways": lambda: mock.patch.object(Derivation, "either", lambda self, one, other: _first(one, other)),
     "values recognized": lambda: mock.patch.object(passes, "PIPELINE", tuple(p for p in passes.PIPELINE if p is not recognize)),
 }
 """What is left out to see what it saves."""
+
+
+def _general(mechanism: Mechanism) -> tuple[layout.Layout, ...]:
+    return layout.layouts(mechanism).general, layout.PLAIN
+
+
+def _first(one: Scalar, other: Scalar) -> Scalar:
+    return other if other.is_constant else one
 
 
 def _without(method: str):   # type: ignore[no-untyped-def]
@@ -79,5 +90,5 @@ def _fresh(mechanism: Mechanism, function: str) -> int:
 
 
 def _forget() -> None:
-    for kept in (layout.layout, deriving._attempt, making._asked):
+    for kept in (layout.layouts, deriving._attempt, making._asked):
         kept.cache_clear()

@@ -11,6 +11,7 @@ import symgen
 from symgen.machine.building import Build
 from symgen.measuring.bench import Timing, machine_facts
 from symgen.mechanism import Mechanism
+from tests.descriptions import public_urdf
 from tests.peers.building import versions
 from tests.peers.contestants import FUNCTIONS, GENERATORS, emitted, generated
 from tests.peers.counting import gains, operations
@@ -21,6 +22,8 @@ ROBOTS = ("panda", "ur5")
 GROWING = (2, 4, 8, 16, 32)
 GROWTH_ROUNDS = 15
 GAINING = ("panda", "ur5", "puma560", "quadruped")
+FROM_FILES = ("solo12.urdf", "talos_reduced.urdf")
+"""Of example-robot-data, on a fixed base."""
 GAINED = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 PLAIN = {"-O3 native": ("-O3", "-march=native")}
 
@@ -34,9 +37,25 @@ def measured(tell: Tell) -> dict[str, Any]:
         "machine": machine_facts(Build(), ()) | versions(),
         "robots": {name: _robot(symgen.load(name), absent, tell) for name in ROBOTS},
         "growth": {str(n): _grown(random_mechanism(n, 1), absent, tell) for n in GROWING},
-        "gains": {name: _gains(symgen.load(name), tell) for name in GAINING},
+        "gains": {name: _gains(robot, tell) for name, robot in _gaining()},
         "absent": absent,
     }
+
+
+def counted(found: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    """The same figures with symgen's operations as they are today; `timed` keeps those of the C that was timed."""
+    for name in ROBOTS:
+        for function in FUNCTIONS:
+            one = found["robots"][name][function]
+            one.setdefault("timed", one["operations"]["symgen"])
+            one["operations"]["symgen"] = symgen.program(name, function).cost
+    return found | {"counted": time.strftime("%Y-%m-%d"), "gains": {name: _gains(robot, tell) for name, robot in _gaining()}}
+
+
+def _gaining() -> list[tuple[str, Mechanism]]:
+    """Built-in robots, and others of example-robot-data where that is installed."""
+    found = [(name, symgen.load(name)) for name in GAINING]
+    return found + [(path.stem, symgen.load(path)) for path in map(public_urdf, FROM_FILES) if path is not None]
 
 
 def _robot(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:

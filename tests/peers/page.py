@@ -49,7 +49,16 @@ def _machine(figures: dict[str, Any]) -> list[str]:
     times = [one for robot in figures["robots"].values() for f in FUNCTIONS for one in robot[f]["times"].values()]
     busy = f"of the processor's time while it raced: {min(one['share'] for one in times):.0%}; load up to " \
            f"{max(one['load'] for one in times):.1f}"
-    return [f"Measured on {figures['date']}.\n", *_table(["", ""], [*facts.items(), ("share", busy)]), ""]
+    return [f"Measured on {figures['date']}.\n", *_since(figures), *_table(["", ""], [*facts.items(), ("share", busy)]), ""]
+
+
+def _since(figures: dict[str, Any]) -> list[str]:
+    """Which C was timed, where that is not the one that is counted."""
+    if "counted" not in figures:
+        return []
+    before = [f"{robot} {' / '.join(str(found[f]['timed']) for f in FUNCTIONS)}" for robot, found in figures["robots"].items()]
+    return [f"Operations were counted again on {figures['counted']}. Times and instructions are those of the C that symgen wrote "
+            f"before, of these operations ({', '.join(SHORT.values())}): {'; '.join(before)}.\n"]
 
 
 def _table(heads: list[str], rows: list[Any]) -> list[str]:
