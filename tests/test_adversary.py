@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import flint
+import numpy as np
 import pytest
 
-from tests.adversary import Failure, _robots
+from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.methods import providers
+from symgen.options import ProgramOptions, TextOptions
+from symgen.poses import Angle, Shift, Turn
+from symgen.reference.precision import arb
+from tests import metamorphic
+from tests.adversary import Failure, _robots, mechanisms
 from tests.adversary import __main__ as runner
 
 FIRST = {"certificates": 4, "compilers": 2, "crashes": 3, "folders": 4, "mechanisms": 4, "metamorphic": 1, "readers": 1,
@@ -57,3 +66,22 @@ def test_an_attack_that_takes_python_with_it_is_a_failure(tmp_path: Path, monkey
     monkeypatch.setattr(runner.sys, "executable", "/bin/false")
     outcome = runner.apart("sines", 1, 0.1, tmp_path)
     assert outcome.failures == ["its process ended with 1 and said nothing"]
+
+
+def test_what_pinocchio_rounds_to_something_is_no_error() -> None:
+    """A rod that turns about itself has no momentum; from 1000 m away Pinocchio gives it 1e-14 of what stands there."""
+    over = Turn((Fraction(0), Fraction(-1), Fraction(0)), Angle(pi=Fraction(1)))
+    away = (Shift((Fraction(641), Fraction(759), Fraction(615))), over)
+    moments = (Fraction(100), Fraction(0), Fraction(0), Fraction(100), Fraction(0), Fraction(0))
+    for at, function in (((), "centroidal_momentum_matrix"), (away, "centroidal_momentum_matrix"), (away, "centroidal_momentum")):
+        rod = Mechanism("rod", (Joint("a", "revolute", -1, at),), (Body("b", (Part("b", (), Fraction(8), moments),)),),
+                        (Frame("b", 0),))
+        for method in providers(function):
+            assert mechanisms.attacked(rod, function, method, ProgramOptions(frame="b"), TextOptions("libm"), 1) is None
+
+
+def test_what_central_differences_leave_is_no_error() -> None:
+    nothing, scalars = np.array([flint.arb(0)]), arb(80)
+    assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=True) == (False, "")
+    assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-44")]), scalars, cancels=True)[1].startswith("off by")
+    assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=False)[1]

@@ -16,6 +16,7 @@ from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import reframe
 from symgen.derivation.model.share import GROUND, members
+from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import Rotation
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
@@ -88,6 +89,36 @@ def test_what_forgets_that_axes_are_turned_is_seen(function: str, monkeypatch: p
     monkeypatch.setattr(Linkage, "_slack", lambda self, i: Rotation([]))
     with pytest.raises(AssertionError):
         check(5, function)
+
+
+def offered(mechanism: Mechanism, where: Layout, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
+    """(how far from each other, size) of what is said to be equal, at one state, in inverse dynamics and M."""
+    at, found = draw(mechanism, 1, BALLS), []
+    for function, method in layout.MEASURED:
+        pairs: list[tuple[Scalar, Scalar]] = []
+        with monkeypatch.context() as patched:
+            patched.setattr(Derivation, "either", lambda _, *pair, kept=pairs: kept.append(pair) or pair[0])
+            deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)
+        home = pairs[0][0].home
+        sides = [(name, (len(pairs),), side) for name, side in zip(("one", "other"), zip(*pairs, strict=True), strict=True)]
+        result = run(home.freeze("f", "m", sides, {name: (size,) for name, size in home.sizes.items()}), at, BALLS)
+        with BALLS.working():
+            found += [(largest(a - b), largest(a)) for a, b in zip(result["one"][0], result["other"][0], strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("seed", [5, 10, 11])
+def test_what_is_offered_as_equal_is_equal(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Constants too, which no prime is asked about."""
+    mechanism = comb(seed)
+    found = offered(mechanism, any_layout(mechanism, Random(seed)), monkeypatch)
+    assert len(found) > 20
+    assert all(apart <= 1e-40 * max(size, 1.0) for apart, size in found)
+
+
+def test_what_forgets_that_axes_are_opposite_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Rotation, "along_z", 1)
+    assert any(apart > 1e-3 for apart, _ in offered(comb(5), PLAIN, monkeypatch))
 
 
 @pytest.mark.usefixtures("full_search")
