@@ -64,6 +64,11 @@ def test_a_missing_inertial_is_massless_and_a_massless_leaf_is_a_warning(tmp_pat
     assert kinds(m, "warning") == ["joints k, l move nothing that has mass: no forward dynamics exists with them"]
     m = read(tmp_path, link("a", ""), link("b", ""), link("c"), joint("j", "a", "b"), joint("k", "b", "c"))
     assert not kinds(m, "warning")
+    ends = [part for n in range(15) for part in (link(f"e{n}", ""), joint(f"k{n}", "b", f"e{n}"))]
+    m = read(tmp_path, link("a", ""), link("b"), joint("j", "a", "b"), *ends)
+    (said,) = kinds(m, "warning")
+    assert said.startswith("joints k0, k1, ")
+    assert ", k11 and 3 more move nothing that has mass" in said
 
 
 def test_continuous_has_one_coordinate(tmp_path: Path) -> None:

@@ -169,11 +169,32 @@ def test_directions_in_which_no_joint_moves_count_as_well() -> None:
         assert check_floating(program, in_machine_reals(program), truth, method).verdict == verdict, method
 
 
-def test_a_division_by_nothing_is_no_error_where_m_is_singular_within_the_round_off() -> None:
-    """Two joints about one axis, the body between them of 1e-9 of the other's inertia: a pivot in float may well be zero."""
+def nearly_singular() -> tuple[Mechanism, Mechanism]:
+    """An arm, and two joints of it about one axis, the body between them of 1e-9 of the other's inertia."""
     arm = point_mass_arm(1, 1, 1)
     speck = replace(arm.bodies[0], parts=tuple(replace(part, mass=Fraction(1, 10**9)) for part in arm.bodies[1].parts))
-    nearly = replace(arm, joints=(*arm.joints[:2], replace(arm.joints[2], pose=())), bodies=(arm.bodies[0], speck, arm.bodies[2]))
+    joints = (*arm.joints[:2], replace(arm.joints[2], pose=()))
+    return arm, replace(arm, joints=joints, bodies=(arm.bodies[0], speck, arm.bodies[2]))
+
+
+def test_what_is_off_is_no_error_where_m_is_singular_within_the_round_off() -> None:
+    """A pivot in float may be any multiple of what it is, and so is what is made of its inverse; M itself is not."""
+    arm, nearly = nearly_singular()
+    for made, function, verdict in ((arm, "mass_matrix_log_determinant_gradient", "failed"), (nearly, "mass_matrix", "failed"),
+                                    (nearly, "mass_matrix_log_determinant_gradient", "not judged")):
+        method = "composite_body" if function == "mass_matrix" else "riccati"
+        program = deriving.derive(made, function, method, ProgramOptions("float"))
+        honest = in_machine_reals(program)
+
+        def off(arguments: Any, run: Runner = honest) -> Results:
+            return {result: 1e4 * values + 1e12 for result, values in run(arguments).items()}
+
+        assert check_floating(program, off, Truth(made, 2), function).verdict == verdict, function
+
+
+def test_a_division_by_nothing_is_no_error_where_m_is_singular_within_the_round_off() -> None:
+    """A pivot in float may well be zero."""
+    arm, nearly = nearly_singular()
 
     def broken(made: Mechanism, function: str) -> Check:
         program = deriving.derive(made, function, "composite_body", ProgramOptions("float"))

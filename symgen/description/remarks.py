@@ -12,6 +12,8 @@ WORLD = "world"
 """A root link of this name says that what is fixed to it is fixed to the world, as Gazebo reads it."""
 _BEYOND = 1e-3
 """Part of a limit's size by which a locked value may exceed it: limits are printed with few digits."""
+SHOWN = 12
+"""Joints that a sentence names before it counts the rest."""
 
 
 def on_mimics(joints: Iterable[Joint], declared: set[str]) -> list[Note]:
@@ -46,7 +48,9 @@ def on_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]
     if not any(felt):
         return [Note("warning", "no link that moves has mass: there is no forward dynamics, and every force is zero")]
     if len(names) > 1:
-        return [Note("warning", f"joints {', '.join(names)} move nothing that has mass: no forward dynamics exists with them")]
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        return [Note("warning", f"joints {', '.join(names[:SHOWN])}{more} move nothing that has mass: no forward dynamics exists "
+                                "with them")]
     return [Note("warning", f"joint {name} moves nothing that has mass: no forward dynamics exists with it") for name in names]
 
 

@@ -27,7 +27,7 @@ from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
 from symgen.verification.log_sizes import trace
 from symgen.verification.report import Check, lost_digits
-from symgen.verification.residuals import SOLVED, distances, worst
+from symgen.verification.residuals import SOLVED, by_state, distances
 from symgen.verification.truth import Truth
 
 
@@ -50,10 +50,11 @@ def differs(program: Program, truth: Truth) -> bool:
 def check_floating(program: Program, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
 
-    An answer that loses its digits is not judged. There are three cases. The bound is more than `symgen.reals.LOST` of the terms,
+    An answer that loses its digits is not judged. There are four cases. The bound is more than `symgen.reals.LOST` of the terms,
     and bounds nothing. Or it is more than that share of the answer that the terms leave over, and the answer was seen to be off
-    by as much. Or all terms of a result are below the smallest normal number of the type. Nor is an answer judged that is above
-    its largest number, where the C says infinity.
+    by as much. Or M is singular within round-off wherever an answer that needs its inverse is off. Or all terms of a result are
+    below the smallest normal number of the type. Nor is an answer judged that is above its largest number, where the C says
+    infinity.
     """
     results = run(truth.arguments(program.function, truth.floats))
     units, where, allowed = 0.0, "", allowance(program, truth, text)
@@ -64,16 +65,20 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
         large = f"{broken} is above the largest number that a {program.real} holds"
         return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", large, True)
     if broken is not None:   # a ball made of NaN or infinity would hide which result it came from
-        lost = lost or _singular(program, truth, results[broken], allowed)
+        at = np.asarray(~np.isfinite(results[broken].reshape(truth.count, -1)).all(axis=-1))
+        lost = lost or _singular(program, truth, at, allowed)
         why = lost_digits(lost) if lost else ""
         return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", why, lost > 0)
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
     with truth.scalars.working():
         for name, found in distances(program.function, entered, truth, differs(program, truth)).items():
-            error, state = worst(found.difference, found.size * REALS[program.real].eps)
+            ratios = by_state(found.difference, found.size * REALS[program.real].eps)
+            error, state = float(ratios.max()), int(ratios.argmax())
             if name not in SOLVED and 0 < float(found.terms.min()) < float(REALS[program.real].least):
                 small = f"{name} is below the smallest number that a {program.real} holds with all its digits"
                 return Check("floating", label, error, allowed, " eps", f"{name}, state {state}", small, True)
+            if name not in SOLVED and error > allowed and (near := _singular(program, truth, ratios > allowed, allowed)):
+                return Check("floating", label, error, allowed, " eps", f"{name}, state {state}", lost_digits(near), True)
             if error >= units:
                 units, where = error, f"largest in {name}, state {state}"
             if not none and loses(allowed * found.loss, program.real) and found.seen > LOST:
@@ -92,15 +97,14 @@ def _too_large(exact: Array, found: Array, real: str) -> bool:
                for ball, sign in zip(exact[at], found[at], strict=True))
 
 
-def _singular(program: Program, truth: Truth, result: Array, allowed: float) -> float:
+def _singular(program: Program, truth: Truth, broken: Array, allowed: float) -> float:
     """How many round-offs of M's inverse are allowed, where a matrix so near to M is singular; else 0.
 
-    Whoever divides by its pivots may then divide by nothing, or take its logarithm. It counts only if M is so at every state that
-    broke.
+    Whoever divides by its pivots may then divide by next to nothing, or take its logarithm. It counts only if M is so at every
+    state that is `broken`.
     """
     if not program.operations["div"] and "log" not in program.operations:
         return 0.0
-    broken = ~np.isfinite(result.reshape(truth.count, -1)).all(axis=-1)
     with suppress(RequestError):   # M itself is singular, and then nobody may divide
         least = float(trace(truth, truth.sizes.roots)[broken].min())
         return allowed * least if allowed * least * REALS[program.real].eps >= 1 else 0.0

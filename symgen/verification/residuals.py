@@ -133,7 +133,13 @@ def natural(function: str, result: str, truth: Truth, whole: bool) -> Array:
 
 
 def worst(differences: Array, size: Array) -> tuple[float, int]:
-    """Largest relative difference over the states and the state it occurs at; a size of 0 counts as NOTHING, NaN is infinite.
+    """Largest relative difference over the states and the state it occurs at: see `by_state`."""
+    ratio = by_state(differences, size)
+    return float(ratio.max()), int(ratio.argmax())
+
+
+def by_state(differences: Array, size: Array) -> Array:
+    """Largest relative difference at each state (count,); a size of 0 counts as NOTHING, NaN is infinite.
 
     `size` is one number a state (count,), or one an entry, as many as there are differences.
     """
@@ -142,5 +148,4 @@ def worst(differences: Array, size: Array) -> tuple[float, int]:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = found / np.where(size == 0, NOTHING, size)
     ratio = np.where(np.isnan(ratio), np.inf, ratio)
-    ratio = ratio.reshape(len(ratio), -1).max(axis=-1)
-    return float(ratio.max()), int(ratio.argmax())
+    return np.asarray(ratio.reshape(len(ratio), -1).max(axis=-1))
