@@ -143,7 +143,7 @@ def test_a_planted_frame_is_seen(generated: Path, tmp_path: Path, target: str) -
     shutil.copytree(generated / "float" / "scara", folder)
     source = folder / "scara_mass_matrix.c"
     text = source.read_text(encoding="utf-8")
-    spoilt = text.replace("{\n", "{\n    volatile float kept[200] = {q[0]};\n", 1).replace(" M[0] = ", " M[0] = kept[0] + ", 1)
+    spoilt = text.replace("{\n", "{\n    volatile float kept[400] = {q[0]};\n", 1).replace(" M[0] = ", " M[0] = kept[0] + ", 1)
     assert spoilt.count("kept") == 2
     source.write_text(spoilt, encoding="utf-8")
     assert "stack usage" in stack_warnings(folder, target, tmp_path, "mass_matrix")
