@@ -168,7 +168,7 @@ def test_a_function_is_written_where_it_counts_least() -> None:
     for function, method in layout.MEASURED:
         counts = [deriving.passes.run(deriving._derivation(mechanism, function, method, ProgramOptions(), where, 10**6)).cost
                   for where in layout.choices(mechanism, function)]
-        assert counts[0] < min(counts[1:])
-        assert symgen.program(mechanism, function).cost == counts[0]
+        assert counts[1] < min(counts[0], counts[2])
+        assert symgen.program(mechanism, function).cost == counts[1]
     assert len(layout.choices(mechanism, "forward_dynamics")) == 4
     assert len(layout.choices(mechanism, "jacobian")) == 2

@@ -87,10 +87,10 @@ class Layouts:
 
 
 def choices(mechanism: Mechanism, function: str) -> tuple[Layout, ...]:
-    """The layouts that a function of a robot is tried in."""
+    """The layouts that a function of a robot is tried in; of those that count alike the first is taken."""
     found = layouts(mechanism)
     own = [one for measured, one in found.own if measured in (function, *RELATED.get(function, ()))]
-    return tuple(dict.fromkeys((*own, found.general, PLAIN)))
+    return tuple(dict.fromkeys((found.general, *own, PLAIN)))
 
 
 @lru_cache(maxsize=256)
