@@ -107,6 +107,8 @@ class Function:
     """True when it is about the mass centre, which something massless has not."""
     by_pivots: bool = False
     """True when a method may divide by pivots of M in it, which are nothing where M is singular, although it needs no M^-1."""
+    on_request: bool = False
+    """True when it is made only where it is asked for by name: it is long, and most controllers do without."""
 
     @property
     def follows(self) -> bool:
