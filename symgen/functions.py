@@ -134,6 +134,10 @@ P = Array("p", (3,), "origin of the frame in the base (m)", each="NF")
 J = Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's origin", each="NF", twist=True)
 JDOT_V = Array("Jdot_v", (6,), "angular part first, axes of the base, at the frame's origin (rad/s², m/s²)", each="NF",
                twist=True)
+DTAU_DQ = Array("dtau_dq", ("NV", "NV"), "row i: how tau_i changes along each velocity of q ⊕ δ (N·m/rad, N/m, N)")
+DTAU_DV = Array("dtau_dv", ("NV", "NV"), "row i: how tau_i changes with each velocity")
+DA_DQ = Array("da_dq", ("NV", "NV"), "row i: how a_i changes along each velocity of q ⊕ δ")
+DA_DV = Array("da_dv", ("NV", "NV"), "row i: how a_i changes with each velocity")
 Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, m)")
 DT = Array("dt", (), "time step (s)")
 
@@ -195,6 +199,12 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("hdot", (6,), "moment (N·m) first, then force (N), axes of the base, about the mass centre"),),
                  "dh/dt at (q, v, a): what the base and the surroundings exert, weight included", keeps_mass=True,
                  needs_mass=True),
+        Function("inverse_dynamics_derivatives", (Q, V, A), (DTAU_DQ, DTAU_DV, M),
+                 "derivatives of inverse dynamics, those along q by velocities (q ⊕ δ), and M", feels=AT_RUN_TIME,
+                 on_request=True),
+        Function("forward_dynamics_derivatives", (Q, V, TAU), (DA_DQ, DA_DV, MINV),
+                 "derivatives of forward dynamics, those along q by velocities (q ⊕ δ), and M^-1, which is that along tau",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
         Function("integrate", (Q, V, DT), (Q_NEXT,),
                  "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion "
                  "stays as long as it was", feels=()),

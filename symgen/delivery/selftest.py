@@ -55,7 +55,7 @@ def _cases(program: Program, truth: Truth, text: TextOptions) -> Iterable[SelfTe
             bounds[name] = unit * _reached(size, truth)
             equations[name] = _equations(name, truth, (unit + summed) * size)
         else:
-            bounds[name] = unit * size
+            bounds[name] = unit * (size if name == "Minv" else _reached(size, truth))
     for state in range(truth.count):
         if any(_says_nothing(exact[name][state], bounds[name][state]) for name in names if name not in equations):
             continue
@@ -92,6 +92,6 @@ def _equations(name: str, truth: Truth, tolerances: Array) -> list[Equation]:
 
 
 def _reached(size: Array, truth: Truth) -> Array:
-    """How far a residual of such a size may take the answer: |M⁻¹| times that size."""
+    """How far a residual of such a size, a vector or columns, may take the answer: |M⁻¹| times that size."""
     inverse = np.abs(np.asarray(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
-    return np.asarray((inverse @ size[..., None])[..., 0])
+    return np.asarray(inverse @ size if size.ndim > 2 else (inverse @ size[..., None])[..., 0])

@@ -37,6 +37,8 @@ RELATED = {
     "forward_dynamics": ("inverse_dynamics", "mass_matrix"),
     "mass_matrix_solve": ("mass_matrix",),
     "inverse_mass_matrix": ("mass_matrix",),
+    "inverse_dynamics_derivatives": ("inverse_dynamics", "mass_matrix"),
+    "forward_dynamics_derivatives": ("inverse_dynamics", "mass_matrix"),
 }
 """What else is made of the rows of a function that is counted, and so is tried in its layout too."""
 MOST_JOINTS = 40

@@ -18,6 +18,7 @@ from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS, loses
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.derivative_identities import OF_DERIVATIVES
 from symgen.verification.elimination import determinant, is_positive
 from symgen.verification.evaluating import Runner, over
 from symgen.verification.floating import allowance
@@ -185,6 +186,7 @@ IDENTITIES = (
     Identity("J v = d/dt pose", ("jacobian", "forward_kinematics"), _jacobian_is_the_derivative, exact_only=True),
     *OF_THE_WHOLE,
     *OF_STEPS,
+    *OF_DERIVATIVES,
 )
 
 

@@ -25,6 +25,7 @@ from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Frame, Mechanism
 from symgen.reference.precision import Array
 from symgen.verification import log_sizes, step_sizes
+from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
 from symgen.verification.whole_sizes import WHOLE, Whole
@@ -248,6 +249,8 @@ class Sizes:
         v, a = self.truth.floats["v"], self.truth.floats["a"]
         if result in WHOLE:
             return WHOLE[result](self.whole)
+        if result in DERIVATIVES:
+            return DERIVATIVES[result](self, v, a)
         if result == "tau":
             return self.forces(v, a)
         if result == "c":

@@ -1,0 +1,66 @@
+"""The derivatives of the dynamics against the dynamics, and against each other: rows of IDENTITIES."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.derivative_sizes import along_q, along_v
+from symgen.verification.residuals import times
+
+
+def _slope_along_q(f: Functions) -> Distance:
+    """dtau_dq v = d/dt ID(q ⊕ v t)."""
+    v, sizes = f.states["v"], f.truth.sizes
+    size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dq"), np.abs(f.truth.floats["v"]))
+    found = times(f("inverse_dynamics_derivatives")["dtau_dq"], v) - f.slopes("inverse_dynamics")["tau"]
+    return found, size + sizes.of("inverse_dynamics", "tau")   # where nothing changes, the slope of what does not is nothing
+
+
+def _quadratic_in_rates(f: Functions) -> Distance:
+    """dtau_dv v = ID(v) − ID(−v) has no odd part, and is 2 (ID(v) − ID(0))."""
+    v, sizes = f.states["v"], f.truth.sizes
+    moved = f("inverse_dynamics")["tau"] - f("inverse_dynamics", v=0 * v)["tau"]
+    size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dv"), np.abs(f.truth.floats["v"]))
+    return times(f("inverse_dynamics_derivatives")["dtau_dv"], v) - 2 * moved, size + 2 * sizes.of("inverse_dynamics", "tau")
+
+
+def _rate_of_the_mass_matrix(f: Functions) -> Distance:
+    """dtau_dv + dtau_dvᵀ = 2 dM/dt."""
+    by_v, rate = f("inverse_dynamics_derivatives")["dtau_dv"], f.slopes("inverse_dynamics_derivatives")["M"]
+    sizes = f.truth.sizes
+    size = sizes.of("inverse_dynamics_derivatives", "dtau_dv")
+    return by_v + np.swapaxes(by_v, -1, -2) - 2 * rate, size + np.swapaxes(size, -1, -2) + sizes.mass()
+
+
+def _mass_beside(f: Functions) -> Distance:
+    return f("inverse_dynamics_derivatives")["M"] - f("mass_matrix")["M"], f.truth.sizes.mass()
+
+
+def _forward_is_inverse(by: str, f: Functions) -> Distance:
+    """M da_d. + dtau_d.(a = FD) = 0."""
+    a = f("forward_dynamics")["a"]
+    inverse, solved = f("inverse_dynamics_derivatives", a=a), f("forward_dynamics_derivatives")[f"da_d{by}"]
+    sizes, v = f.truth.sizes, f.truth.floats["v"]
+    size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ np.abs(np.asarray(solved, dtype=float)))
+    size = size + {"q": along_q, "v": along_v}[by](sizes, v, sizes.joint_accelerations())
+    return inverse["M"] @ solved + inverse[f"dtau_d{by}"], size
+
+
+def _inverse_beside(f: Functions) -> Distance:
+    sizes = f.truth.sizes
+    mass, inverse = f("mass_matrix")["M"], f("forward_dynamics_derivatives")["Minv"]
+    size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ sizes.inverse())
+    return mass @ inverse - np.eye(f.truth.mechanism.nv, dtype=int), size
+
+
+_ID, _FD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"
+OF_DERIVATIVES = (
+    Identity("dtau_dq v = d/dt ID(q ⊕ v t)", (_ID, "inverse_dynamics"), _slope_along_q, exact_only=True),
+    Identity("dtau_dv v = 2 (ID(v) − ID(0))", (_ID, "inverse_dynamics"), _quadratic_in_rates),
+    Identity("dtau_dv + dtau_dvᵀ = 2 d/dt M", (_ID,), _rate_of_the_mass_matrix, exact_only=True),
+    Identity("M beside dtau_dq = M", (_ID, "mass_matrix"), _mass_beside),
+    Identity("M da_dq = −dtau_dq(FD)", (_FD, _ID, "forward_dynamics"), lambda f: _forward_is_inverse("q", f)),
+    Identity("M da_dv = −dtau_dv", (_FD, _ID, "forward_dynamics"), lambda f: _forward_is_inverse("v", f)),
+    Identity("M Minv beside da_dq = 1", (_FD, "mass_matrix"), _inverse_beside),
+)
