@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.functions import FUNCTIONS
+from symgen.functions import BY_DEFAULT
 from symgen.machine.building import Build
 from symgen.machine.compilers import find_compiler
 from symgen.machine.solver import Solver
@@ -136,7 +136,7 @@ def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, nativ
     tell = progress or (lambda what, done, total: None)
     functions = None if functions is None else list(functions)
     wanted = making.requested(mechanism, functions)
-    left_out = [name for name, one in FUNCTIONS.items() if functions is None and name not in wanted and not one.on_request]
+    left_out = [name for name in BY_DEFAULT if functions is None and name not in wanted]
     refused = {name: making.refusal(mechanism, name, None) or "on request only, with -f" for name in left_out}
     made, beyond = making.programs_and_refusals(mechanism, functions, None, tell)
     programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
