@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from symgen.functions import BY_DEFAULT
-from symgen.machine.building import Build
+from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
 from symgen.machine.solver import Solver
 from symgen.measuring.peers import Call, Peer, found
@@ -238,7 +238,7 @@ def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
         "processor": processor(),
         "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, "
                   f"load {'unknown' if load is None else f'{load:.1f}'}",
-        "compiler": f"{_first_line([*find_compiler(), '--version'])} {' '.join(build.flags)}",
+        "compiler": f"{_first_line([*find_compiler(), '--version'])} {' '.join((*build.flags, *scheduling(build)))}",
         "python": f"{platform.python_implementation()} {platform.python_version()}, NumPy {np.__version__}",
         "symgen": __version__,
     }
