@@ -214,3 +214,5 @@ FUNCTIONS: dict[str, Function] = {
                  feels=()),
     )
 }
+BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)
+"""What is made where no function is named."""
