@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from symgen.reference.arrays import cross, identity
+from symgen.reference.precision import Array
 from symgen.verification.calling import Distance, Functions, Identity
 from symgen.verification.derivative_sizes import along_q, along_v
 from symgen.verification.residuals import times
@@ -18,7 +20,7 @@ def _slope_along_q(f: Functions) -> Distance:
 
 
 def _quadratic_in_rates(f: Functions) -> Distance:
-    """dtau_dv v = ID(v) − ID(−v) has no odd part, and is 2 (ID(v) − ID(0))."""
+    """dtau_dv v = 2 (ID(v) − ID(v=0)): rates are there as squares."""
     v, sizes = f.states["v"], f.truth.sizes
     moved = f("inverse_dynamics")["tau"] - f("inverse_dynamics", v=0 * v)["tau"]
     size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dv"), np.abs(f.truth.floats["v"]))
@@ -26,11 +28,31 @@ def _quadratic_in_rates(f: Functions) -> Distance:
 
 
 def _rate_of_the_mass_matrix(f: Functions) -> Distance:
-    """dtau_dv + dtau_dvᵀ = 2 dM/dt."""
-    by_v, rate = f("inverse_dynamics_derivatives")["dtau_dv"], f.slopes("inverse_dynamics_derivatives")["M"]
-    sizes = f.truth.sizes
-    size = sizes.of("inverse_dynamics_derivatives", "dtau_dv")
-    return by_v + np.swapaxes(by_v, -1, -2) - 2 * rate, size + np.swapaxes(size, -1, -2) + sizes.mass()
+    """dtau_dv + dtau_dvᵀ = 2 dM/dt − adᵀ M − M ad, where ad takes a joint's velocities x to v × x, nothing where they commute."""
+    found, rate = f("inverse_dynamics_derivatives"), f.slopes("inverse_dynamics_derivatives")["M"]
+    half, turned = found["dtau_dv"] - rate, found["M"] @ _brackets(f)
+    difference = half + turned
+    size = f.truth.sizes.of("inverse_dynamics_derivatives", "dtau_dv")
+    size = size + f.truth.sizes.mass() * (1 + np.abs(f.truth.floats["v"]).sum(axis=-1))[:, None, None]
+    return difference + np.swapaxes(difference, -1, -2), size + np.swapaxes(size, -1, -2)
+
+
+def _brackets(f: Functions) -> Array:
+    """v × e_k in the velocities of the joint that e_k is of, column k (count, NV, NV). Those of a joint without an axis are twists
+    about and along the axes of its body, and only they turn each other.
+    """
+    reference, v = f.truth.reference, f.states["v"]
+    out = 0 * (v[:, :, None] * v[:, None, :])
+    for index, (joint, own) in enumerate(zip(f.truth.mechanism.joints, f.truth.mechanism.v_slices, strict=True)):
+        if joint.type.directed:
+            continue
+        units = reference.twists(index, identity(reference.scalars))
+        for l, (w, u) in enumerate(units):
+            for k, (z, s) in enumerate(units):
+                turned = cross(w, z), cross(w, s) + cross(u, z)
+                for i, (e, d) in enumerate(units):
+                    out[:, own.start + i, own.start + k] += v[:, own.start + l] * ((turned[0] * e).sum() + (turned[1] * d).sum())
+    return out
 
 
 def _mass_beside(f: Functions) -> Distance:
@@ -58,7 +80,7 @@ _ID, _FD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"
 OF_DERIVATIVES = (
     Identity("dtau_dq v = d/dt ID(q ⊕ v t)", (_ID, "inverse_dynamics"), _slope_along_q, exact_only=True),
     Identity("dtau_dv v = 2 (ID(v) − ID(0))", (_ID, "inverse_dynamics"), _quadratic_in_rates),
-    Identity("dtau_dv + dtau_dvᵀ = 2 d/dt M", (_ID,), _rate_of_the_mass_matrix, exact_only=True),
+    Identity("dtau_dv + dtau_dvᵀ = 2 d/dt M − adᵀM − M ad", (_ID,), _rate_of_the_mass_matrix, exact_only=True),
     Identity("M beside dtau_dq = M", (_ID, "mass_matrix"), _mass_beside),
     Identity("M da_dq = −dtau_dq(FD)", (_FD, _ID, "forward_dynamics"), lambda f: _forward_is_inverse("q", f)),
     Identity("M da_dv = −dtau_dv", (_FD, _ID, "forward_dynamics"), lambda f: _forward_is_inverse("v", f)),

@@ -126,9 +126,10 @@ class Map:
         places = entries(self.old.v_slices, self.order)
         return values[..., places] * scalars.array([factor * self.scale[i] ** power for i in places])
 
-    def _square(self, values: Array, scalars: Scalars, factor: Fraction, power: int) -> Array:
+    def _square(self, values: Array, scalars: Scalars, factor: Fraction, power: int, of_rows: int | None = None) -> Array:
+        """Of columns, and of rows with the same power unless told."""
         swapped = np.swapaxes(self._joints(values, scalars, factor, power), -1, -2)
-        return np.swapaxes(self._joints(swapped, scalars, ONE, power), -1, -2)
+        return np.swapaxes(self._joints(swapped, scalars, ONE, power if of_rows is None else of_rows), -1, -2)
 
     def _turned(self, values: Array, scalars: Scalars, angular: Fraction, linear: Fraction) -> Array:
         """Vectors (..., 6), three and three, in the axes of the base."""
@@ -154,6 +155,10 @@ class Map:
             return self._joints(x, scalars, ONE / self.time**2, 1)
         if name == "M":
             return self._square(x, scalars, mass, -1)
+        if name in ("dtau_dq", "dtau_dv"):
+            return self._square(x, scalars, self.action * (self.time if name == "dtau_dv" else ONE), -1)
+        if name in ("da_dq", "da_dv"):
+            return self._square(x, scalars, ONE / (self.time if name == "da_dv" else self.time**2), -1, 1)
         if name == "Minv":
             return self._square(x, scalars, 1 / mass, 1)
         if name in ("det", "logdet"):
