@@ -119,9 +119,10 @@ def one_body_more(setting: Setting) -> Case | None:
             if function in ("mass_matrix_determinant", "mass_matrix_log_determinant"):
                 logarithm = log_determinant(G.T @ there("mass_matrix", two(states))["M"] @ G)
                 return {name: (values, np.exp(logarithm) if name == "det" else logarithm) for name, values in wanted.items()}
-            if function == "mass_matrix_log_determinant_gradient":
+            if function in ("mass_matrix_log_determinant_gradient", "forward_dynamics_derivatives"):
                 return {}   # no sum of theirs
-            goes = {**dict.fromkeys(("tau", "c", "g"), lambda x: x @ G), "M": lambda x: G.T @ x @ G,
+            goes = {**dict.fromkeys(("tau", "c", "g"), lambda x: x @ G),
+                    **dict.fromkeys(("M", "dtau_dq", "dtau_dv"), lambda x: G.T @ x @ G),
                     **dict.fromkeys(("J", "Jcom", "A_G"), lambda x: x @ G),
                     "R_links": lambda x: x[..., :count, :, :], "p_links": lambda x: x[..., :count, :],
                     "q_next": lambda x: x[..., :old.nq], "delta": lambda x: x[..., :old.nv]}

@@ -101,7 +101,7 @@ def weight_turned_round(setting: Setting) -> Case:
                 return {"a": (here(function, states)["a"], found["a"])}
             found = there(function, states)
             return {name: (values, found[name] + by[name] if name in by else found[name])
-                    for name, values in here(function, states).items()}
+                    for name, values in here(function, states).items() if name not in ("dtau_dq", "da_dq")}
 
     return Judged(replace(old, gravity=negated(old.gravity)), links, judge)
 

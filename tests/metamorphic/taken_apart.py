@@ -143,7 +143,7 @@ def without_axes_apart(setting: Setting) -> Case | None:
                 wanted = {**wanted, "c": here("inverse_dynamics", with_(ours, a=swung))["tau"]}
             if function == "bias_acceleration":
                 wanted = {"Jdot_v": wanted["Jdot_v"] + times(here("jacobian", ours)["J"], swung)}
-            if function == "difference":   # the way back from there is another
+            if function in ("difference", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"):   # there T bends too
                 return {}
             if function == "integrate":   # a twist and rates that stay lead elsewhere, as the square of the time
                 short = {"dt": scalars.array([STEP * STEP])}
