@@ -15,7 +15,6 @@ import numpy as np
 from symgen.reference.jets import derivatives
 from symgen.reference.precision import Array, arb
 
-
 DIGITS = 40
 """Of the balls that floats are entered into: jets are made of balls."""
 

@@ -38,8 +38,8 @@ def _rate_of_the_mass_matrix(f: Functions) -> Distance:
 
 
 def _brackets(f: Functions) -> Array:
-    """v × e_k in the velocities of the joint that e_k is of, column k (count, NV, NV). Those of a joint without an axis are twists
-    about and along the axes of its body, and only they turn each other.
+    """v × e_k in the velocities of the joint that e_k is of, column k (count, NV, NV). Those of a joint without an axis are
+    twists about and along the axes of its body, and only they turn each other.
     """
     reference, v = f.truth.reference, f.states["v"]
     out = 0 * (v[:, :, None] * v[:, None, :])
@@ -47,11 +47,11 @@ def _brackets(f: Functions) -> Array:
         if joint.type.directed:
             continue
         units = reference.twists(index, identity(reference.scalars))
-        for l, (w, u) in enumerate(units):
-            for k, (z, s) in enumerate(units):
-                turned = cross(w, z), cross(w, s) + cross(u, z)
-                for i, (e, d) in enumerate(units):
-                    out[:, own.start + i, own.start + k] += v[:, own.start + l] * ((turned[0] * e).sum() + (turned[1] * d).sum())
+        for rate, (w, u) in zip(np.moveaxis(v[:, own], -1, 0), units, strict=True):
+            for k, (z, s) in enumerate(units, own.start):
+                angular, linear = cross(w, z), cross(w, s) + cross(u, z)
+                for i, (e, d) in enumerate(units, own.start):
+                    out[:, i, k] += rate * ((angular * e).sum() + (linear * d).sum())
     return out
 
 

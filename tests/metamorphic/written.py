@@ -88,7 +88,8 @@ def locked(setting: Setting) -> Case | None:
             held["tau"] = here("inverse_dynamics", held)["tau"]
             fewer = with_(states, **{name: held[name][..., places] for name in ("q", "q_next")},
                           **{name: held[name][..., rest] for name in ("v", "a", "tau", "b")})
-            goes = {**dict.fromkeys(("M", "dtau_dq", "dtau_dv"), lambda x: x[..., rest, :][..., rest]), "J": lambda x: x[..., rest], "R": lambda x: x, "p": lambda x: x,
+            goes = {**dict.fromkeys(("M", "dtau_dq", "dtau_dv"), lambda x: x[..., rest, :][..., rest]),
+                    "J": lambda x: x[..., rest], "R": lambda x: x, "p": lambda x: x,
                     "alpha": lambda x: x[..., others, :], "F": lambda x: x[..., others, :], "alpha_tip": lambda x: x,
                     "q_next": lambda x: x[..., places], "R_links": lambda x: x[..., others, :, :],
                     "p_links": lambda x: x[..., others, :],

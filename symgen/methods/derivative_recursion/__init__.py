@@ -22,31 +22,36 @@ K and p of a rigid body are v hᵀ + [ω]× Σ and m v + ω × h. They go outwar
     K and p of what moves within the composite body, against its link,                                                     (5)
 
 are carried: each joint on the way adds those of the body that it moves. The rest of K, where the body is frozen, is put into
-closed form. With Ω = 2 ω of the link, and J = H v the twist across its joint, these are the wrenches of a degree of freedom:
+closed form. No force hangs on who looks on, as long as he is not accelerated: let the origin of the link in question not pass
+him. So v = 0, and v' = −u with J = (w, u) = H v the twist across the joint. With Ω = 2 ω these are the wrenches of a degree of
+freedom, that of an acceleration, of a rate, of a displacement, and the one that is felt by whom others move:
 
     t1 = M̃ S                                                                                                               (6)
     t3 = (Σ̃ Ω × z + h̃ × (Ω × s), Ω × (z × h̃ + m̃ s)) − M̃ (J × S) + 2 B(z)                                                    (7)
-    t4 = 2 (Bᵀ(S) + v × (z × h̃ + m̃ s) + Σ̃ (ω × z) + (ω × h̃) × s),    Bᵀ(S) = (tr K − Kᵀ) z + p × s                         (8)
     t2 = the wrench that moves the change of the body, δh̃ = z × h̃ + m̃ s and δΣ̃ = [z]× Σ̃ + s h̃ᵀ and its mirror, as its link
-         moves, + 2 B(Ψ̇_ang) + S ×* W                                                                                       (9)
+         moves, + 2 B(Ψ̇_ang) + S ×* W                                                                                       (8)
+    t4 = 2 (Bᵀ(S) + Σ̃ (ω × z) + (ω × h̃) × s),    Bᵀ(S) = (tr K − Kᵀ) z + p × s                                              (9)
 
-K being that of (5). In (7) Coriolis's acceleration of a point that moves at z × x + s in axes that turn is left, and no velocity
-of the link. W is what the joints beyond add to the wrench across the joint: each the acceleration 2 ω̂ × (w × x + u) with (w, u)
-its J and ω̂ halfway, and H a, of the body that it carries (`composite_body:bias` has the first as 4 (Γ + δw)). Loads are taken
-off. Where a joint has several degrees of freedom, which turn each other, t2 is M̃ Ψ̈ + 2 B(Ψ̇_ang) of the whole K, and S ×* of the
-whole wrench is added only for what carries the joint: within it the axes go along.
+K and p being those of (5). In (7) Coriolis's acceleration is left, of a point that moves at z × x + s in axes that turn. W is
+what the joints beyond add to the wrench across the joint: each the acceleration 2 ω̂ × (w × x + u) with (w, u) its J and ω̂
+halfway, and H a, of the body that it carries (`composite_body:bias` has the first as 4 (Γ + δw)). Loads are taken off. Where a
+joint has several degrees of freedom, which turn each other, t2 is M̃ Ψ̈ + 2 B(Ψ̇_ang) of the whole K, and S ×* of the whole wrench
+is added only for what carries the joint: within it the axes go along.
 
-Wrenches go outward to every degree of freedom j, of the same link or one that carries it, and t4 with them, which is a couple:
+Wrenches go outward to every degree of freedom j, of the same link or one that carries it. t4 is a couple, and turns. What passes
+the next origin is something else, so that t4 goes from a link to its parent, whose ω is ω_λ, as
 
-    M_jk = S_j · t1                                                                                                        (10)
-    ∂τ_j/∂q_k = S_j · t2,    ∂τ_j/∂v_k = S_j · t3                                                                           (11)
+    R (t4 − 2 f × u) − 2 R f × (ω_λ × ℓ),    f the force of t1.                                                            (10)
+
+There M and the derivatives are
+
+    M_jk = S_j · t1,    ∂τ_j/∂q_k = S_j · t2,    ∂τ_j/∂v_k = S_j · t3                                                       (11)
     ∂τ_k/∂q_j = t4 · Ψ̇_j,ang + t1 · Ψ̈_j,    ∂τ_k/∂v_j = t4 · z_j + t1 · (Ψ̇ + Φ̇)_j                                          (12)
 
-The velocities v are those that somebody sees who moves along with the root's origin: no force hangs on who looks on. A wrench at
-run time stands in the axes of its link and goes along with it. It is in W alone.
+A wrench at run time stands in the axes of its link and goes along with it. It is in W alone.
 
-∂FD is −M⁻¹ ∂ID at the acceleration that the forces cause. (7), (8) and so ∂τ/∂v hang on no acceleration. What c has of v is
-quadratic in v, which is half of its derivative along v. So c needs no sweep of its own:
+∂FD is −M⁻¹ ∂ID at the acceleration that the forces cause. ∂τ/∂v hangs on no acceleration. What c has of v is quadratic in v,
+which is half of its derivative along v. So c needs no sweep of its own:
 
     c = ½ ∂τ/∂v v + g − Jᵀ wrench                                                                                          (13)
     ∂a/∂q = −M⁻¹ ∂τ/∂q at a = M⁻¹ (τ − c),    ∂a/∂v = −M⁻¹ ∂τ/∂v                                                            (14)

@@ -1,4 +1,4 @@
-"""What moves within a composite body: its Coriolis map (4), and the wrench that its joints' motion adds, (9).
+"""What moves within a composite body: its Coriolis map (4), and the wrench that its joints' motion adds, (8).
 
 Frozen beyond link i, the composite body moves as the link does. What its joints beyond add to that is summed here, tip → base.
 """
@@ -22,7 +22,7 @@ from symgen.derivation.spatial import (
     transposed,
     wrench_outward,
 )
-from symgen.methods.derivative_recursion.motion import Moving, Twist, crossed, twice
+from symgen.methods.derivative_recursion.motion import Turning, Twist, crossed, twice
 
 Wrench = tuple[Vector, Vector]
 """(moment, force)."""
@@ -90,6 +90,17 @@ def displaced(body: RigidInertia, z: Vector, s: Vector) -> RigidInertia:
     return RigidInertia.of(body.m * 0, z.cross(body.h) + s * body.m, Symmetric.of(plus(half, transposed(half))))
 
 
+def outward_couple(linkage: Linkage, turning: Sequence[Turning], i: int, t4: Vector, f: Vector) -> Vector:
+    """t4, with the force f of t1, from link i to its parent: (10)."""
+    link = linkage.links[i]
+    t4 = t4 - twice(f.cross(link.sliding(linkage.inputs["v"])))
+    outer, omega = link.shift, turning[link.parent].omega
+    if isinstance(link.shift, SplitShift):
+        t4 = t4 - f.cross(twice(turning[i].before.cross(link.shift.inner)))
+        outer = link.shift.outer
+    return link.rotation.outward(t4) - link.rotation.outward(f).cross(twice(omega.cross(outer)))
+
+
 def of_rate(body: RigidInertia, omega: Vector, z: Vector, s: Vector) -> Wrench:
     """∫ρ (r × c, c) of a rigid body, c = ω × (z × r + s): a moment of Σ ω × z, as r × (ω × (z × r)) = −(r·ω) z × r."""
     return body.S.apply(omega).cross(z) + body.h.cross(omega.cross(s)), omega.cross(z.cross(body.h) + s * body.m)
@@ -105,16 +116,16 @@ def across(S: Twist, F: Wrench) -> Wrench:
     return z.cross(n) + s.cross(f), z.cross(f)
 
 
-def wrenches_within(linkage: Linkage, composite: Sequence[RigidInertia], moving: Sequence[Moving],
+def wrenches_within(linkage: Linkage, composite: Sequence[RigidInertia], turning: Sequence[Turning],
                     a: Sequence[Scalar]) -> list[Wrench]:
-    """Tip → base: what the joints beyond link i add to the wrench of its composite body frozen, less the loads on it, (9)."""
+    """Tip → base: what the joints beyond link i add to the wrench of its body frozen, less the loads on it: W of (8)."""
     v = linkage.inputs["v"]
     found = [(-n, -f) for n, f in linkage.loads]
     for i in reversed(range(len(linkage))):
-        linkage.step(i, "wrench of what moves within the composite body, (9)")
+        linkage.step(i, "wrench of what moves within the composite body, (8)")
         for c in linkage.links[i].children:
             child = linkage.links[c]
-            own = added(found[c], _of_joint(linkage, c, composite[c], moving[c].omega, v, a))
+            own = added(found[c], _of_joint(linkage, c, composite[c], turning[c].omega, v, a))
             found[i] = added(found[i], wrench_outward(child.rotation, child.arm, *own))
         linkage.name("W", i, Vector([*found[i][0], *found[i][1]]))
     return found

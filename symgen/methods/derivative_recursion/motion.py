@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.spatial import Matrix, Vector, times, twist_inward
+from symgen.derivation.spatial import Matrix, Vector, times
 from symgen.methods._motion import Motion, acceleration_field
 
 Twist = tuple[Vector, Vector]
@@ -14,30 +14,27 @@ Twist = tuple[Vector, Vector]
 
 
 @dataclass(frozen=True)
-class Moving:
-    """Of one link, at its origin in its axes: its twist V = (ω, v), and that of its parent there, V' = (ω', v')."""
+class Turning:
+    """Of one link, in its axes: ω, and ω' of its parent."""
 
     omega: Vector
-    v: Vector
-    before: Twist
+    before: Vector
 
 
-def velocities(linkage: Linkage) -> list[Moving]:
-    """Base → tip: RK (2.2), (2.3), as seen by whom the origin of the root does not pass: no force hangs on who looks on."""
+def turnings(linkage: Linkage) -> list[Turning]:
+    """Base → tip: RK (2.2)."""
     rates = linkage.inputs["v"]
-    found: list[Moving] = []
+    found: list[Turning] = []
     for i, link in enumerate(linkage.links):
-        linkage.step(i, "velocity, RK (2.2), (2.3)")
-        turn, slide = link.turning(rates), link.sliding(rates)
-        if link.parent < 0:
-            before = linkage.zeros, -slide
-        else:
-            parent = found[link.parent]
-            before = twist_inward(link.rotation, link.shift, parent.omega, parent.v)
-        found.append(Moving(before[0] + turn, before[1] + slide, before))
+        linkage.step(i, "angular velocity, RK (2.2)")
+        before = linkage.zeros if link.parent < 0 else link.rotation.inward(found[link.parent].omega)
+        found.append(Turning(before + link.turning(rates), before))
         linkage.name("omega", i, found[i].omega)
-        linkage.name("v", i, found[i].v)
     return found
+
+
+def twice(v: Vector) -> Vector:
+    return v + v
 
 
 def crossed(V: Twist, S: Twist) -> Twist:
@@ -46,38 +43,34 @@ def crossed(V: Twist, S: Twist) -> Twist:
     return omega.cross(z), omega.cross(s) + v.cross(z)
 
 
-def twice(v: Vector) -> Vector:
-    return v + v
-
-
-def rates(linkage: Linkage, moving: Sequence[Moving]) -> tuple[list[Twist], list[Twist]]:
-    """Of every degree of freedom Ψ̇ of (1), and Ψ̇ + Φ̇ of (3).
+def displacements(linkage: Linkage, turning: Sequence[Turning]) -> tuple[list[Twist], list[Twist]]:
+    """Of every degree of freedom Ψ̇ of (1) and Ψ̇ + Φ̇ of (3), seen by whom the origin of its link does not pass: v = 0.
 
     Where a joint has one, V' × S = V × S, since V − V' is along S.
     """
     displaced: list[Twist] = []
     driven: list[Twist] = []
     for i, link in enumerate(linkage.links):
-        own = moving[i].omega, moving[i].v
+        own = turning[i].omega, linkage.zeros
         linkage.step(i, "what its displacement changes of velocities, (1)")
         for dof in link.dofs:
             S = dof.H_angular, dof.H_linear
             after = crossed(own, S)
-            before = after if len(link.dofs) == 1 else crossed(moving[i].before, S)
+            before = after if len(link.dofs) == 1 else crossed((turning[i].before, -link.sliding(linkage.inputs["v"])), S)
             displaced.append(before)
             driven.append((before[0] + after[0], before[1] + after[1]))
             linkage.name("Psidot", dof.index, Vector([*before[0], *before[1]]))
     return displaced, driven
 
 
-def accelerations(linkage: Linkage, moving: Sequence[Moving], motions: Sequence[Motion]) -> list[Twist]:
-    """Of every degree of freedom Ψ̈ of (2). Where a joint has one, the link's own motion serves as its parent's does."""
+def accelerations(linkage: Linkage, turning: Sequence[Turning], motions: Sequence[Motion]) -> list[Twist]:
+    """Of every degree of freedom Ψ̈ of (2), likewise. Where a joint has one, the link's own motion serves as its parent's does."""
     found: list[Twist] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "what its displacement changes of accelerations, (2)")
-        omega, v, U, a = moving[i].omega, moving[i].v, motions[i].U, motions[i].accel
+        omega, v, U, a = turning[i].omega, linkage.zeros, motions[i].U, motions[i].accel
         if len(link.dofs) > 1:
-            (omega, v), (U, a) = moving[i].before, carried(linkage, i, motions)
+            (omega, v), (U, a) = (turning[i].before, -link.sliding(linkage.inputs["v"])), carried(linkage, i, motions)
         for dof in link.dofs:
             z, s = dof.H_angular, dof.H_linear
             found.append((Vector(times(U, z)), times(U, s) + a.cross(z) + twice(v.cross(omega.cross(z)))))

@@ -23,17 +23,18 @@ from symgen.methods.derivative_recursion.bodies import (
     displaced,
     flows_within,
     of_rate,
+    outward_couple,
     own_rates,
     wrenches_within,
 )
-from symgen.methods.derivative_recursion.motion import Twist, accelerations, rates, twice, velocities
+from symgen.methods.derivative_recursion.motion import Twist, accelerations, displacements, turnings, twice
 
 Square = list[list[Scalar]]
 
 
 @dataclass(frozen=True)
 class Carried:
-    """Of degree of freedom k, at a link that carries it: t1 of (6) and the couple t4 of (8)."""
+    """Of degree of freedom k, at a link that carries it: t1 of (6) and the couple t4 of (9)."""
 
     t1: Wrench
     t4: Vector
@@ -45,9 +46,9 @@ class Recursion:
     def __init__(self, linkage: Linkage) -> None:
         self.linkage = linkage
         self.composite = composite_inertias(linkage)
-        self.moving = velocities(linkage)
+        self.turning = turnings(linkage)
         self.flows = flows_within(linkage, self.composite)
-        self.displaced, self.driven = rates(linkage, self.moving)
+        self.displaced, self.driven = displacements(linkage, self.turning)
         self.mass: list[dict[int, Scalar]] = []
         """Row i of M as {j: M_ij} for j = i and what carries it."""
         self.by_v = _square(linkage)
@@ -58,28 +59,28 @@ class Recursion:
                 self.mass.append(self._with_rates(i, dof))
 
     def _with_rates(self, i: int, dof: Dof) -> dict[int, Scalar]:
-        """(10) and (12) of one degree of freedom; its row of M."""
+        """What (11) and (12) say of M and of rates, for one degree of freedom; its row of M."""
         linkage, link, body, k = self.linkage, self.linkage.links[i], self.composite[i], dof.index
         S = z, s = dof.H_angular, dof.H_linear
-        linkage.step(i, "wrenches of a rate and of an acceleration, (6)-(8)")
+        linkage.step(i, "wrenches of an acceleration and of a rate, (6), (7), (9)")
         t1 = body.momentum(z, s)                                                                            # (6)
-        t3 = added(of_rate(body, twice(self.moving[i].omega), z, s), self.flows[i].coriolis(twice(z)))      # (7)
+        t3 = added(of_rate(body, twice(self.turning[i].omega), z, s), self.flows[i].coriolis(twice(z)))      # (7)
         if (own := own_rates(linkage, i, S)) is not None:
             n, f = body.momentum(*own)
             t3 = t3[0] - n, t3[1] - f
-        t4 = twice(self._couple(i, body, S))                                                                # (8)
-        row = {other.index: other.project(*t1) for other in link.dofs[:dof.column + 1]}                     # (10)
+        t4 = twice(self._couple(i, body, S))                                                                # (9)
+        row = {other.index: other.project(*t1) for other in link.dofs[:dof.column + 1]}                     # (11)
         for other in link.dofs:
             self.by_v[other.index][k] = other.project(*t3)                                                  # (11)
-        inner = link
+        at = i
         for j in linkage.model.ancestors(i):
+            t4 = outward_couple(linkage, self.turning, at, t4, t1[1])                                       # (10)
+            inner, at = linkage.links[at], j
             t1 = wrench_outward(inner.rotation, inner.shift, *t1)
             t3 = wrench_outward(inner.rotation, inner.shift, *t3)
-            t4 = inner.rotation.outward(t4)
             self._carried[k, j] = Carried(t1, t4)
-            inner = linkage.links[j]
-            for outer in inner.dofs:
-                row[outer.index] = outer.project(*t1)                                                       # (10)
+            for outer in linkage.links[j].dofs:
+                row[outer.index] = outer.project(*t1)                                                       # (11)
                 self.by_v[outer.index][k] = outer.project(*t3)                                              # (11)
                 angular, linear = self.driven[outer.index]
                 self.by_v[k][outer.index] = t4.dot(outer.H_angular) + (t1[0].dot(angular) + t1[1].dot(linear))   # (12)
@@ -88,28 +89,27 @@ class Recursion:
         return row
 
     def _couple(self, i: int, body: RigidInertia, S: Twist) -> Vector:
-        """Half of (8)."""
-        (z, s), moving = S, self.moving[i]
-        frozen = moving.v.cross(z.cross(body.h) + s * body.m) + body.S.apply(moving.omega.cross(z))
-        return self.flows[i].couple(z, s) + frozen + moving.omega.cross(body.h).cross(s)
+        """Half of (9)."""
+        (z, s), omega = S, self.turning[i].omega
+        return self.flows[i].couple(z, s) + body.S.apply(omega.cross(z)) + omega.cross(body.h).cross(s)
 
     def by_q(self, a: Sequence[Scalar]) -> Square:
-        """∂τ/∂q at an acceleration: (9)-(12)."""
+        """∂τ/∂q at an acceleration: (8), (11), (12)."""
         linkage = self.linkage
         found = _square(linkage)
         motions = outward_sweep(linkage, linkage.inputs["v"], a)
-        within = wrenches_within(linkage, self.composite, self.moving, a)
-        bent = accelerations(linkage, self.moving, motions)
+        within = wrenches_within(linkage, self.composite, self.turning, a)
+        bent = accelerations(linkage, self.turning, motions)
         for i, link in enumerate(linkage.links):
             body, flow = self.composite[i], self.flows[i]
             for dof in link.dofs:
                 k, S = dof.index, (dof.H_angular, dof.H_linear)
-                linkage.step(i, "wrench of a displacement, (9)")
+                linkage.step(i, "wrench of a displacement, (8)")
                 if len(link.dofs) == 1:
                     t2 = added(force_and_moment(displaced(body, *S), motions[i]), flow.coriolis(twice(self.displaced[k][0])))
                     outside = across(S, within[i])
                 else:
-                    whole = flow + Flow.of(body, self.moving[i].omega, self.moving[i].v)
+                    whole = flow + Flow.of(body, self.turning[i].omega, linkage.zeros)
                     t2 = added(body.momentum(*bent[k]), whole.coriolis(twice(self.displaced[k][0])))
                     outside = across(S, added(force_and_moment(body, motions[i]), within[i]))
                 for other in link.dofs:
