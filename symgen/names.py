@@ -25,6 +25,8 @@ _ENERGY = "kinetic_energy", "the other one is potential_energy"
 _MOMENTUM = "centroidal_momentum", "angular first, about the mass centre, axes of the base"
 _MOMENTUM_MATRIX = "centroidal_momentum_matrix", "h = A_G v, angular rows first, about the mass centre, axes of the base"
 _MOMENTUM_RATE = "centroidal_momentum_rate", "dh/dt at (q, v, a)"
+_DID = "inverse_dynamics_derivatives", "dtau/dq, dtau/dv and M, made where they are named"
+_DFD = "forward_dynamics_derivatives", "da/dq, da/dv and M^-1, made where they are named"
 _OSIM = "operational_inertia_inverse", "J M^-1 J^T, the inverse of the operational-space inertia"
 
 _MEANT: dict[str, tuple[str, str]] = {
@@ -51,6 +53,8 @@ _MEANT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("poses", "allposes", "linkposes", "linkframes"), ("link_poses", "forward_kinematics is of chosen frames")),
     **dict.fromkeys(("step", "integrateconfiguration"), ("integrate", "q moved for a time dt by the constant velocity v")),
     **dict.fromkeys(("delta", "subtract", "minus"), ("difference", "the velocity that takes q to q_next in 1 s")),
+    **dict.fromkeys(("rneaderivatives", "did", "dtau", "dtaudq", "dtaudv", "inversedynamicsderivatives", "gradid"), _DID),
+    **dict.fromkeys(("abaderivatives", "dfd", "dadq", "dadv", "ddq", "ddqdq", "ddqdv", "forwarddynamicsderivatives"), _DFD),
     **dict.fromkeys(("lambda", "lambdainv", "osim", "operationalinertia", "cartesianinertia"), _OSIM),
 }
 _ABSENT: dict[str, str] = {
