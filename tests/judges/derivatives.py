@@ -1,7 +1,7 @@
 """Pinocchio judges the derivatives of inverse and forward dynamics, of a URDF on its own base or a floating one.
 
-Our side is what the recursion records, run over NumPy's doubles as it is recorded, before any pass, which takes a second of a long
-one. Errors are relative to the largest entry of Pinocchio's answer; of what is solved for, to |M||X| + |B|.
+Our side is what the recursion records, run over NumPy's doubles as it is recorded, before any pass, which takes seconds of a
+long one. Errors are relative to the largest entry of Pinocchio's answer; of what is solved for, to |M||X| + |B|.
 
     python -m tests.judges.derivatives            prints the table of all files, on both bases
     python -m tests.judges.derivatives --write    rewrites tests/judges/example_robot_data_derivatives.md
