@@ -7,7 +7,8 @@ import numpy as np
 from symgen.reference.arrays import cross, identity
 from symgen.reference.precision import Array
 from symgen.verification.calling import Distance, Functions, Identity
-from symgen.verification.derivative_sizes import along_q, along_v
+from symgen.verification.derivative_sizes import DERIVATIVES
+from symgen.verification.evaluating import Results
 from symgen.verification.residuals import times
 
 
@@ -59,14 +60,22 @@ def _mass_beside(f: Functions) -> Distance:
     return f("inverse_dynamics_derivatives")["M"] - f("mass_matrix")["M"], f.truth.sizes.mass()
 
 
-def _forward_is_inverse(by: str, f: Functions) -> Distance:
-    """M da_d. + dtau_d.(a = FD) = 0."""
-    a = f("forward_dynamics")["a"]
-    inverse, solved = f("inverse_dynamics_derivatives", a=a), f("forward_dynamics_derivatives")[f"da_d{by}"]
-    sizes, v = f.truth.sizes, f.truth.floats["v"]
-    size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ np.abs(np.asarray(solved, dtype=float)))
-    size = size + {"q": along_q, "v": along_v}[by](sizes, v, sizes.joint_accelerations())
-    return inverse["M"] @ solved + inverse[f"dtau_d{by}"], size
+def _solved(f: Functions, by: str, inverse: Results) -> Distance:
+    """M da + dtau = 0, a column for each coordinate."""
+    found, sizes = f("forward_dynamics_derivatives")[f"da_d{by}"], f.truth.sizes
+    size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ np.abs(np.asarray(found, dtype=float)))
+    size = size + DERIVATIVES[f"dtau_d{by}"](sizes, f.truth.floats["v"], sizes.joint_accelerations())
+    return inverse["M"] @ found + inverse[f"dtau_d{by}"], size
+
+
+def _solved_along_q(f: Functions) -> Distance:
+    """At the a of forward dynamics."""
+    return _solved(f, "q", f("inverse_dynamics_derivatives", a=f("forward_dynamics")["a"]))
+
+
+def _solved_along_v(f: Functions) -> Distance:
+    """At any a, on which ∂τ/∂v does not hang."""
+    return _solved(f, "v", f("inverse_dynamics_derivatives"))
 
 
 def _inverse_beside(f: Functions) -> Distance:
@@ -82,7 +91,7 @@ OF_DERIVATIVES = (
     Identity("dtau_dv v = 2 (ID(v) − ID(0))", (_ID, "inverse_dynamics"), _quadratic_in_rates),
     Identity("dtau_dv + dtau_dvᵀ = 2 d/dt M − adᵀM − M ad", (_ID,), _rate_of_the_mass_matrix, exact_only=True),
     Identity("M beside dtau_dq = M", (_ID, "mass_matrix"), _mass_beside),
-    Identity("M da_dq = −dtau_dq(FD)", (_FD, _ID, "forward_dynamics"), lambda f: _forward_is_inverse("q", f)),
-    Identity("M da_dv = −dtau_dv", (_FD, _ID, "forward_dynamics"), lambda f: _forward_is_inverse("v", f)),
+    Identity("M da_dq = −dtau_dq(FD)", (_FD, _ID, "forward_dynamics"), _solved_along_q),
+    Identity("M da_dv = −dtau_dv", (_FD, _ID), _solved_along_v),
     Identity("M Minv beside da_dq = 1", (_FD, "mass_matrix"), _inverse_beside),
 )
