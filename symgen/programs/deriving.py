@@ -25,6 +25,8 @@ from symgen.programs.layout import PLAIN, Layout, choices
 
 CLOSE = 1.05
 """Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
+LONG = 30_000
+"""Operations after the first passes, beyond which those behind take minutes: they are not run to compare layouts."""
 ROW_BUDGET = 100_000
 """Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
 four times as many, which is a gigabyte of memory.
@@ -135,8 +137,8 @@ class Attempt:
             found.append((len(frozen.rows), passes.begin(frozen)))
         costs = [passes.cost(one) for _, one in found]
         close = [one for one, cost in zip(found, costs, strict=True) if cost <= CLOSE * min(costs)]
-        if len(close) == 1:
-            return (*close[0], None)
+        if len(close) == 1 or min(costs) > LONG:
+            return (*found[costs.index(min(costs))], None)
         return min([(*one, passes.finish(one[1])) for one in close], key=lambda one: one[2].cost)
 
     def _layouts(self) -> tuple[Layout, ...]:
