@@ -55,6 +55,8 @@ class Array:
     what: str
     each: Literal["NF", "NW"] | None = None
     twist: bool = False
+    drawn: str = ""
+    """The argument whose sample values it is checked at, where they are not those of its own name: a step of dynamics is short."""
 
     def sizes(self, known: Sizes) -> tuple[int, ...]:
         return tuple(known.of(size) for size in self.shape)
@@ -107,6 +109,8 @@ class Function:
     """True when it is about the mass centre, which something massless has not."""
     by_pivots: bool = False
     """True when a method may divide by pivots of M in it, which are nothing where M is singular, although it needs no M^-1."""
+    on_request: bool = False
+    """True when it is made only where it is asked for by name."""
 
     @property
     def follows(self) -> bool:
@@ -133,7 +137,9 @@ J = Array("J", (6, "NV"), "angular rows first, axes of the base, at the frame's 
 JDOT_V = Array("Jdot_v", (6,), "angular part first, axes of the base, at the frame's origin (rad/s², m/s²)", each="NF",
                twist=True)
 Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, m)")
+V_NEXT = Array("v_next", ("NV",), "joint velocities at the end of the step (rad/s, m/s)")
 DT = Array("dt", (), "time step (s)")
+INSTANT = replace(DT, drawn="instant")
 
 FUNCTIONS: dict[str, Function] = {
     f.name: f
@@ -200,5 +206,11 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("delta", ("NV",), "the way from q to q_next as velocities are counted (rad, m)"),),
                  "the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter",
                  feels=()),
+        Function("step", (Q, V, TAU, INSTANT), (Q_NEXT, V_NEXT),
+                 "one step of semi-implicit Euler: v_next = v + M^-1 (tau - c) dt, then q moved for a time dt by v_next",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("step_rk4", (Q, V, TAU, INSTANT), (Q_NEXT, V_NEXT),
+                 "one step of the classical Runge-Kutta method of order 4 at constant tau (of a joint of several, Munthe-Kaas's)",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
     )
 }

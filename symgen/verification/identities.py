@@ -25,6 +25,7 @@ from symgen.verification.report import Check
 from symgen.verification.residuals import solved, times, worst
 from symgen.verification.sizes import largest
 from symgen.verification.step_identities import OF_STEPS
+from symgen.verification.stepping_identities import OF_STEPPING
 from symgen.verification.truth import SHARPENINGS, Truth
 from symgen.verification.whole_identities import OF_THE_WHOLE
 
@@ -185,6 +186,7 @@ IDENTITIES = (
     Identity("J v = d/dt pose", ("jacobian", "forward_kinematics"), _jacobian_is_the_derivative, exact_only=True),
     *OF_THE_WHOLE,
     *OF_STEPS,
+    *OF_STEPPING,
 )
 
 
