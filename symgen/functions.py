@@ -110,7 +110,7 @@ class Function:
     by_pivots: bool = False
     """True when a method may divide by pivots of M in it, which are nothing where M is singular, although it needs no M^-1."""
     on_request: bool = False
-    """True when it is made only where it is asked for by name."""
+    """True when it is made only where it is asked for by name: it is long, and most controllers do without."""
 
     @property
     def follows(self) -> bool:

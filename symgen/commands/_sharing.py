@@ -185,7 +185,8 @@ def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: Link
     """
     from symgen.functions import FUNCTIONS, USUAL
 
-    names = set(FUNCTIONS) if asked is None else {word.partition("=")[0] for word in asked} & set(FUNCTIONS)
+    usual = {name for name, function in FUNCTIONS.items() if not function.on_request}
+    names = usual if asked is None else {word.partition("=")[0] for word in asked} & set(FUNCTIONS)
     if not any(FUNCTIONS[name].needs_frame for name in names):
         return
     if isinstance(robot, Path):

@@ -53,7 +53,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next."""
-    from symgen.delivery.writing import deliver, left_out, wrappers
+    from symgen.delivery.writing import deliver, wrappers
     from symgen.options import TextOptions
     from symgen.programs import making
 
@@ -71,7 +71,7 @@ def run(options: Namespace) -> int:
         manifest = deliver(mechanism, out, wanted, chosen, text, name=options.name, evidence=not options.no_evidence,
                            functions_only=options.functions_only, progress=progress)
     warn(mechanism, options.robot)
-    made, refused = making.programs_and_refusals(mechanism, wanted, chosen)   # made by `generate`, and only looked up
+    made, _ = making.programs_and_refusals(mechanism, wanted, chosen)   # made by `generate`, and only looked up
     for line in _remarks(mechanism, made.values(), chosen):
         print(f"symgen: note: {line}", file=sys.stderr)
     if slow is not None:
@@ -84,8 +84,8 @@ def run(options: Namespace) -> int:
     if "missing" in manifest.get("cost", {}):
         print(f"symgen: note: README.md has no cost sheet: {manifest['cost']['missing']}", file=sys.stderr)
     if wanted is None:
-        for name, reason in left_out(mechanism, manifest["functions"], options.payload, refused).items():
-            print(f"symgen: note: left out: {reason if reason.startswith(name) else f'{name}: {reason}'}", file=sys.stderr)
+        for omitted in (one for one in manifest["not_modelled"] if one["kind"] == "functions"):
+            print(f"symgen: note: left out: {omitted['text']}", file=sys.stderr)
     name_frame(mechanism, manifest["functions"], options.frame, (options.jacobian_frame, options.jacobian_order))
     if not options.quiet:
         print(costs(manifest["functions"]))

@@ -65,7 +65,8 @@ def _functions(left_out: Mapping[str, str]) -> Iterable[Omission]:
     """One entry for all functions that are left out for the same reason."""
     for why in dict.fromkeys(left_out.values()):
         names = [name for name, reason in left_out.items() if reason == why]
-        text = f"{', '.join(names)}: {why.removeprefix(names[0]).strip()}"
+        whole = len(names) == 1 and why.startswith(names[0])
+        text = why if whole else f"{', '.join(names)}: {why.removeprefix(names[0]).strip()}"
         yield {"kind": "functions", "text": text, "functions": names}
 
 

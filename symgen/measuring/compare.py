@@ -208,7 +208,7 @@ def asked(mechanism: Mechanism, words: Iterable[str] | None) -> tuple[dict[str, 
     Raises RequestError for unknown names, and for a function asked for by name that this robot cannot have.
     """
     if words is None:
-        several = [name for name in FUNCTIONS if len(methods.providers(name)) > 1]
+        several = [name for name, one in FUNCTIONS.items() if len(methods.providers(name)) > 1 and not one.on_request]
         wanted = making.requested(mechanism, None)
         why = {name: making.refusal(mechanism, name, None) or "on request only, with -f"
                for name in several if name not in wanted}

@@ -158,12 +158,12 @@ def _key(mechanism: Mechanism, function: str, method: str | None, options: Progr
 def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:
     """{function: method or None} from names like "mass_matrix" or "forward_dynamics=riccati".
 
-    None means every function that this robot can have: without those that divide by a singular M, and without the
-    inverse above INVERSE_ON_REQUEST_ABOVE joints.
+    None means every function that this robot can have: without those that are made on request, those that divide by a singular
+    M, and the inverse above INVERSE_ON_REQUEST_ABOVE joints.
     """
     if functions is None:
-        chosen: dict[str, str | None] = {name: None for name, what in FUNCTIONS.items()
-                                         if not what.on_request and refusal(mechanism, name, payload) is None}
+        usual = (name for name, function in FUNCTIONS.items() if not function.on_request)
+        chosen: dict[str, str | None] = {name: None for name in usual if refusal(mechanism, name, payload) is None}
         if mechanism.nv > INVERSE_ON_REQUEST_ABOVE:
             chosen.pop("inverse_mass_matrix", None)
         return chosen

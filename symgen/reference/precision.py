@@ -27,6 +27,12 @@ class TooFewDigits(RequestError):
     """Balls of a working precision do not tell whether a matrix can be inverted: it is singular, or they are too wide."""
 
 
+class Entered:
+    """A number that is made of the scalars of others, and enters an array of scalars as it is."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Scalars:
     """A scalar type: how to enter it from exact numbers, and the linear algebra that NumPy has for float64 only.
@@ -58,13 +64,13 @@ class Scalars:
     def _enter(self, value: Any) -> Any:
         if isinstance(value, Fraction):
             return self.constant(value)
-        return value if isinstance(value, flint.arb) else flint.arb(value)
+        return value if isinstance(value, flint.arb | Entered) else flint.arb(value)
 
 
 def atan2(y: Array, x: Array) -> Array:
     """The angle from the x axis to (x, y), from -π to π, entry by entry. NumPy knows it of floats alone."""
     if any(np.asarray(one).dtype == object for one in (y, x)):
-        return np.asarray(np.frompyfunc(flint.arb.atan2, 2, 1)(y, x))
+        return np.asarray(np.frompyfunc(lambda a, b: a.atan2(b), 2, 1)(y, x))
     return np.asarray(np.arctan2(y, x))
 
 

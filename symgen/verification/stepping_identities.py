@@ -9,7 +9,7 @@ import numpy as np
 from symgen.reference.precision import Array
 from symgen.verification.calling import Distance, Functions, Identity
 
-SHORT = Fraction(1, 10**9)
+SHORT = Fraction(4, 10**9)
 """Of the time that a motion takes to change: as much of an error of order 5 is below the tolerance, and of order 4 far above."""
 
 

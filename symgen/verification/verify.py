@@ -69,7 +69,7 @@ def verify(
     wanted = making.requested(mechanism, functions, payload)
     why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
     refused = {name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
-               for name in FUNCTIONS if functions is None and name not in wanted}
+               for name in FUNCTIONS if functions is None and name not in wanted and not FUNCTIONS[name].on_request}
     made, beyond = making.programs_and_refusals(mechanism, functions, options, progress)
     programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
     refused |= beyond
