@@ -56,7 +56,7 @@ class Array:
     each: Literal["NF", "NW"] | None = None
     twist: bool = False
     drawn: str = ""
-    """The argument whose sample values it is checked at, where they are not those of its own name: a step of dynamics is short."""
+    """What its sample values are drawn as, where it is not its own name: a step of dynamics is shorter than one of positions."""
 
     def sizes(self, known: Sizes) -> tuple[int, ...]:
         return tuple(known.of(size) for size in self.shape)

@@ -49,7 +49,10 @@ _MEANT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("ccrba", "cmm", "ag", "centroidalmap"), _MOMENTUM_MATRIX),
     **dict.fromkeys(("dccrba", "hdot", "dhg", "centroidalmomentumtimevariation"), _MOMENTUM_RATE),
     **dict.fromkeys(("poses", "allposes", "linkposes", "linkframes"), ("link_poses", "forward_kinematics is of chosen frames")),
-    **dict.fromkeys(("step", "integrateconfiguration"), ("integrate", "q moved for a time dt by the constant velocity v")),
+    **dict.fromkeys(("integrateconfiguration", "advance"), ("integrate", "q moved for a time dt by the constant velocity v")),
+    **dict.fromkeys(("euler", "semiimpliciteuler", "symplecticeuler", "eulerstep", "timestep", "simulate"),
+                    ("step", "semi-implicit Euler over forward_dynamics; step_rk4 is of order 4")),
+    **dict.fromkeys(("rk4", "rungekutta", "rk4step", "steprk", "rkmk4"), ("step_rk4", "of order 4; step is semi-implicit Euler")),
     **dict.fromkeys(("delta", "subtract", "minus"), ("difference", "the velocity that takes q to q_next in 1 s")),
     **dict.fromkeys(("lambda", "lambdainv", "osim", "operationalinertia", "cartesianinertia"), _OSIM),
 }

@@ -80,8 +80,8 @@ def derivation(method: str, function: str) -> Derive:
     """How `method` computes `function`, one object for one derivation; ArgumentError lists the methods that do."""
     found = find(method).functions.get(function)
     if found is None and composition(method, function) is not None:
-        raise ArgumentError(f"{function} is put together from other functions by {method}, and has no derivation of its own; look at "
-                            "those that it calls")
+        raise ArgumentError(f"{function} is put together of other functions by {method} and has no derivation; look at those "
+                            "that it calls")
     if found is None:
         raise ArgumentError(f"method '{method}' does not compute {function}; these do: {', '.join(providers(function))}")
     return found

@@ -94,6 +94,6 @@ class Method:
         if not name:
             return self
         own = self.variants[name]
-        return replace(self, functions=own.functions, factor=own.factor, compositions={}, variants={}, stands_for=None, centred=own.centred,
-                       refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
+        return replace(self, functions=own.functions, factor=own.factor, compositions={}, variants={}, stands_for=None,
+                       centred=own.centred, refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
                        quantities={letter: one for letter, one in self.quantities.items() if one.variant in ("", name)})

@@ -11,8 +11,9 @@ With a(q, v) = M(q)⁻¹ (tau − c(q, v)), tau held, the four stages are
     q⁺ = q ⊕ (v + (a₁ + a₂ + a₃) dt/6 + [v, a₃] dt²/12) dt              (5)
 
 It is the method of Munthe-Kaas, Runge-Kutta methods on Lie groups, BIT 38, 1998, with the two brackets that order 4 takes:
-[v, v₂] dt/4 in (2) and [v, v₄] dt/12 in (5), where (v + 2 v₂ + 2 v₃ + v₄)/6 has the sums of (5). Velocities are in the moved body's
-own axes, so that both have the sign +. Where a joint has an axis no bracket is left, and what stands here is the classical method.
+[v, v₂] dt/4 beside v₂ in (2), and [v, v₄] dt/12 beside (v + 2 v₂ + 2 v₃ + v₄)/6 in (5), with (1)-(3) put in. Velocities are in
+the moved body's own axes, so that both have the sign +. Where a joint has an axis no bracket is left, and what stands here is
+the classical method.
 """
 
 from collections.abc import Sequence
@@ -58,8 +59,7 @@ def step(robot: Calls) -> Results:
 
 
 def bracket(robot: Calls, x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
-    """[x, y] (NV), joint by joint: (ω × ω', ω × u' + u × ω') of two twists (ω, u) in the moved body's axes. 0 where there is an axis.
-    """
+    """[x, y] (NV), joint by joint: (ω × ω', ω × u' + u × ω') of two twists (ω, u) in the moved body's axes; else 0."""
     found = [robot.home.zero for _ in x]
     for joint, own in zip(robot.mechanism.joints, robot.mechanism.v_slices, strict=True):
         if joint.type.along is None:

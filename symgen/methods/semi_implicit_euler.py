@@ -3,8 +3,8 @@
     v⁺ = v + M(q)⁻¹ (tau − c(q, v)) dt      (1)
     q⁺ = q ⊕ v⁺ dt                          (2)
 
-Hairer, Lubich and Wanner, Geometric Numerical Integration, 2006, chapter I, have it where a velocity is the rate of its coordinate;
-⊕ is the exponential map of each joint (`symgen.methods.kinematics`). It is of order 1.
+Hairer, Lubich and Wanner, Geometric Numerical Integration, 2006, chapter I, have it where a velocity is the rate of its
+coordinate; ⊕ is the exponential map of each joint (`symgen.methods.kinematics`). It is of order 1.
 """
 
 from symgen.methods._composition import Calls

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from symgen import methods, passes
+from symgen import passes
 from symgen.derivation import constants
 from symgen.derivation.scalars import Derivation, Scalar, TooManyRows
 from symgen.functions import FUNCTIONS

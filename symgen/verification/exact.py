@@ -86,7 +86,8 @@ class ExactAnswers:
         """The function's arguments at the states, (count, …) each; `source` chooses balls (default) or floats."""
         source = self.balls if source is None else source
         spec = FUNCTIONS[function]
-        return {a.name: source[a.drawn or a.name] for a in (*spec.arguments, *spec.feels) if a in spec.arguments or self.links[a.name]}
+        return {a.name: source[a.drawn or a.name] for a in (*spec.arguments, *spec.feels)
+                if a in spec.arguments or self.links[a.name]}
 
     def results(self, function: str) -> dict[str, Array]:
         """The function's results by name, (count, …) each, over balls."""

@@ -1,7 +1,7 @@
 """How large the terms of one step of the dynamics are, and with them the round-off that its stages hand on to each other.
 
-A stage errs by the size of its own accelerations, and by what those of its place and its velocities do to them: |∂a/∂q| and |∂a/∂v|
-there, of the reference's forward dynamics by central differences. All is of absolute values.
+A stage errs by the size of its own accelerations, and by what those of its place and its velocities do to them: |∂a/∂q| and
+|∂a/∂v| there, of the reference's forward dynamics by central differences. All is of absolute values.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def semi_implicit_euler(sizes: Dynamic, measured: Measured) -> dict[str, Array]:
 def rk4(sizes: Dynamic, measured: Measured) -> dict[str, Array]:
     """The same, through four stages (q_k, v_k), each at the place that the rates before it lead to."""
     truth, mechanism = sizes.truth, sizes.truth.mechanism
-    q, v, tau, dt = (truth.floats[name] for name in ("q", "v", "tau", "instant"))
+    q, v, dt = (truth.floats[name] for name in ("q", "v", "instant"))
     speed, time, h = np.abs(v), dt[:, None], np.abs(dt)[:, None]
 
     def stage(rates: Array, terms: Array, part: float, a: Array, size: Array) -> tuple[Array, Array]:
@@ -51,8 +51,8 @@ def rk4(sizes: Dynamic, measured: Measured) -> dict[str, Array]:
         place = _at(truth, integrate(truth.rough, q, rates, part * dt), v + part * time * a)
         by_place, by_velocity = _slopes(place)
         erring = _tangent(truth, along(mechanism, q, part * h * terms))
-        own = measured(place).joint_accelerations()
-        return place.results("forward_dynamics")["a"], own + _times(by_place, erring) + _times(by_velocity, speed + part * h * size)
+        found = measured(place).joint_accelerations() + _times(by_place, erring)
+        return place.results("forward_dynamics")["a"], found + _times(by_velocity, speed + part * h * size)
 
     a1 = np.asarray(truth.rough.evaluate("forward_dynamics", truth.arguments("forward_dynamics", truth.floats))["a"])
     s1 = sizes.joint_accelerations()
@@ -84,7 +84,7 @@ def _slopes(truth: ExactAnswers) -> tuple[Array, Array]:
 
     def change(name: str, up: Array, down: Array) -> Array:
         ends = [truth.rough.evaluate("forward_dynamics", given | {name: x})["a"] for x in (up, down)]
-        return np.abs(np.moveaxis(ends[0] - ends[1], 0, -1)) / 2
+        return np.asarray(np.abs(np.moveaxis(ends[0] - ends[1], 0, -1)) / 2)
 
     moved = [truth.rough.moved(given["q"], way) for way in (STEP * aside, -STEP * aside)]
     return change("q", *moved) / STEP, change("v", given["v"] + aside, given["v"] - aside)
