@@ -48,7 +48,9 @@ def files(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
 
 
 class _Patterns:
-    """Sparsities as CasADi has them, each printed once: rows, columns, and 1 or where columns begin and the rows of what is there."""
+    """Sparsities as CasADi has them, each printed once: rows, columns, and 1, or where columns begin and the rows of what is
+    there.
+    """
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -120,9 +122,10 @@ def _block(k: int, result: Port, argument: Port, other: Program, port: Port) -> 
     found = [((row, column), of_result * argument.size + of_argument)
              for column, of_argument in enumerate(columns) for row, of_result in enumerate(rows)]
     there = [(entry, at) for entry, at in found if other.rows[port.rows[at]].value != 0]
-    straight = len(there) == len(found) and [*rows, *columns] == [*range(len(rows)), *range(len(columns))]
-    return {"k": k, "rows": result.size, "columns": argument.size, "which": "" if straight else f"which_{k}", "count": len(there),
-            "places": _lines([at for _, at in there]), "there": None if len(there) == len(found) else [entry for entry, _ in there]}
+    full = len(there) == len(found)
+    straight = full and [*rows, *columns] == [*range(len(rows)), *range(len(columns))]
+    return {"k": k, "rows": result.size, "columns": argument.size, "which": "" if straight else f"which_{k}",
+            "count": len(there), "places": _lines([at for _, at in there]), "there": None if full else [at for at, _ in there]}
 
 
 def _slope(program: Program, result: Port, argument: Port, programs: Mapping[str, Program]) -> tuple[Program, Port] | None:
