@@ -55,6 +55,8 @@ class Array:
     what: str
     each: Literal["NF", "NW"] | None = None
     twist: bool = False
+    drawn: str = ""
+    """What its sample values are drawn as, where it is not its own name: a step of dynamics is shorter than one of positions."""
 
     def sizes(self, known: Sizes) -> tuple[int, ...]:
         return tuple(known.of(size) for size in self.shape)
@@ -139,7 +141,9 @@ DTAU_DV = Array("dtau_dv", ("NV", "NV"), "row i: how tau_i changes with each vel
 DA_DQ = Array("da_dq", ("NV", "NV"), "row i: how a_i changes along each velocity of q ⊕ δ")
 DA_DV = Array("da_dv", ("NV", "NV"), "row i: how a_i changes with each velocity")
 Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, m)")
+V_NEXT = Array("v_next", ("NV",), "joint velocities at the end of the step (rad/s, m/s)")
 DT = Array("dt", (), "time step (s)")
+INSTANT = replace(DT, drawn="instant")
 
 FUNCTIONS: dict[str, Function] = {
     f.name: f
@@ -212,6 +216,12 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("delta", ("NV",), "the way from q to q_next as velocities are counted (rad, m)"),),
                  "the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter",
                  feels=()),
+        Function("step", (Q, V, TAU, INSTANT), (Q_NEXT, V_NEXT),
+                 "one step of semi-implicit Euler: v_next = v + M^-1 (tau - c) dt, then q moved for a time dt by v_next",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("step_rk4", (Q, V, TAU, INSTANT), (Q_NEXT, V_NEXT),
+                 "one step of the classical Runge-Kutta method of order 4 at constant tau (of a joint of several, Munthe-Kaas's)",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
     )
 }
 BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)

@@ -19,8 +19,8 @@ from tests.robots_for_tests import of_kind, random_mechanism
 
 SEED = 2
 ALL = {f"{name}.{result.name}" for name, function in FUNCTIONS.items() for result in function.results}
-SOME = {"locked": 23, "time_reversed": 21, "superposed": 15, "lagrange_obeyed": 3, "weight_has_a_potential": 3,
-        "slopes_followed": 11, "answers_fit": 12, "wrench_by_jacobian": 9, "weight_turned_round": 35, "base_accelerated": 7,
+SOME = {"locked": 25, "time_reversed": 21, "superposed": 15, "lagrange_obeyed": 3, "weight_has_a_potential": 3,
+        "slopes_followed": 11, "answers_fit": 12, "wrench_by_jacobian": 9, "weight_turned_round": 37, "base_accelerated": 7,
         "screw_apart": 9, "without_axes_apart": 31, "chain_reversed": 3, "floating_reversed": 5, "momentum_kept": 4,
         "one_body_more": 34}
 """How many results a relation judges where it does not judge all of them."""

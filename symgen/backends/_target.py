@@ -31,6 +31,8 @@ class Target:
     """The links that feel wrenches, in their order, where they are several; what is said of one stands in brackets behind it."""
     told: tuple[str, ...] = ()
     """Lines of the header that say what the entries of q and v are, where joints have several. ASCII."""
+    rates: bool = True
+    """Whether every velocity is the rate of a coordinate, so that a derivative along velocities is one by coordinates."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))

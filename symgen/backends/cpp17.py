@@ -82,4 +82,9 @@ def _size(array: Array, port: Port, target: Target) -> str:
     return str(port.size) if shape is None else " * ".join(map(str, shape))
 
 
-BACKEND = Wrapper(name=NAME, suffix="hpp", header=header)
+def files(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
+    """NAME.hpp."""
+    return {f"{target.name}.hpp": header(programs, target)}
+
+
+BACKEND = Wrapper(name=NAME, files=files)

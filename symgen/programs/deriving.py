@@ -108,7 +108,7 @@ class Attempt:
                 if len(self.begun.rows) > 2 * budget:   # the passes after the first do not halve it
                     raise TooManyRows(f"{len(self.begun.rows)} rows")
                 compared = self._compared or passes.finish(self.begun)
-                self.finished, self.begun = _without_idle(compared, len(FUNCTIONS[self.function].arguments)), None
+                self.finished, self.begun = without_idle(compared, len(FUNCTIONS[self.function].arguments)), None
         if len(self.finished.rows) > budget:
             raise TooManyRows(f"{len(self.finished.rows)} rows")
         return self.finished
@@ -239,7 +239,7 @@ def _size(shape: Sequence[int]) -> int:
     return total
 
 
-def _without_idle(program: Program, own: int) -> Program:
+def without_idle(program: Program, own: int) -> Program:
     """Drop the run-time arguments that no row reads. They come after the `own` arguments of the function."""
     read = {row.value[0] for row in program.rows if row.op == "input"}
     kept = [i for i in range(len(program.inputs)) if i < own or i in read]

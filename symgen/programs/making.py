@@ -22,7 +22,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
 from symgen.options import HOST, Links, ProgramOptions, TextOptions
-from symgen.programs import choosing, deriving
+from symgen.programs import choosing, composing, deriving
 from symgen.programs.deriving import felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
@@ -95,10 +95,10 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
     if refused is not None:
         raise RequestError(refused)
     if method is None:
-        alike = FUNCTIONS[function].ranked_as
-        if not alike:
+        alike, composers = FUNCTIONS[function].ranked_as, methods.composers(function)
+        if not alike and not composers:
             return _chosen(mechanism, function, options)
-        method = made(mechanism, alike, None, options).method
+        method = composers[0] if composers else made(mechanism, alike, None, options).method
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
@@ -110,7 +110,9 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
     if found and (found.function, found.method) == (function, method):
         return _dividing_by_something(mechanism, replace(found, real=options.real), options)
     try:
-        derived = once(mechanism, function, method, options)
+        compose = methods.composition(method, function)
+        derived = once(mechanism, function, method, options) if compose is None else composing.composed(
+            mechanism, function, method, compose, options, lambda called: made(mechanism, called, None, options))
     except TooManyRows:
         refused = (f"{function} of '{mechanism.name}' by {method} needs more than {deriving.ROW_BUDGET} rows; "
                    "take another method or lock joints that do not matter with --lock")
@@ -148,8 +150,9 @@ def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pro
 
 
 def _key(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> tuple[Any, ...]:
-    """Of the rows, which are the same in every real type."""
-    return mechanism.content, function, method, asdict(replace(options, real=DOUBLE.name))
+    """Of the rows, which are the same in every real type but where the methods of what is called depend on it."""
+    real = options.real if methods.composers(function) else DOUBLE.name
+    return mechanism.content, function, method, asdict(replace(options, real=real))
 
 
 def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:

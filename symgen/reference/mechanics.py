@@ -28,7 +28,7 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
-from symgen.reference import derivatives, whole
+from symgen.reference import derivatives, stepping, whole
 from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
@@ -249,6 +249,10 @@ def _difference(reference: Reference, /, q: Array, q_next: Array) -> dict[str, A
     return {"delta": difference(reference, q, q_next)}
 
 
+def _step(scheme: Callable[..., dict[str, Array]], reference: Reference, /, **given: Array) -> dict[str, Array]:
+    return scheme(reference, reference.forward_dynamics, **given)
+
+
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "inverse_dynamics": partial(_one, "tau", Reference.inverse_dynamics),
     "forward_dynamics": partial(_one, "a", Reference.forward_dynamics),
@@ -271,5 +275,7 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     **derivatives.ORACLES,
     "integrate": _integrate,
     "difference": _difference,
+    "step": partial(_step, stepping.semi_implicit_euler),
+    "step_rk4": partial(_step, stepping.rk4),
 }
 """One oracle per function: (reference, arguments by name) → results by name."""

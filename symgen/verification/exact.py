@@ -76,10 +76,9 @@ class ExactAnswers:
         pairs = zip(self.rough.of_each_frame(), self.reference.of_each_frame(), strict=True)
         for k, (rough, reference) in enumerate(pairs):
             one = copy(self)
-            for name in _WORKED_OUT:
-                vars(one).pop(name, None)
+            one.take({})
             one.rough, one.reference, one.links = rough, reference, self.links | {"frame": self.rough.frames[k].name}
-            one._known, one._among = {}, (self, k)
+            one._among = (self, k)
             found.append(one)
         return found
 
@@ -87,7 +86,8 @@ class ExactAnswers:
         """The function's arguments at the states, (count, …) each; `source` chooses balls (default) or floats."""
         source = self.balls if source is None else source
         spec = FUNCTIONS[function]
-        return {a.name: source[a.name] for a in (*spec.arguments, *spec.feels) if a in spec.arguments or self.links[a.name]}
+        return {a.name: source[a.drawn or a.name] for a in (*spec.arguments, *spec.feels)
+                if a in spec.arguments or self.links[a.name]}
 
     def results(self, function: str) -> dict[str, Array]:
         """The function's results by name, (count, …) each, over balls."""
@@ -99,6 +99,12 @@ class ExactAnswers:
         if function not in self._known:
             self._known[function] = answers(self.reference, self.working, function, self.arguments(function), KNOWN)
         return self._known[function]
+
+    def take(self, known: dict[str, dict[str, Array]]) -> None:
+        """Take these for the results of functions, in the place of all that is known."""
+        for name in _WORKED_OUT:
+            vars(self).pop(name, None)
+        self._known, self._among = known, None
 
     @property
     def mass_matrix(self) -> Array:

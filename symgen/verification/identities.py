@@ -26,6 +26,7 @@ from symgen.verification.report import Check
 from symgen.verification.residuals import solved, times, worst
 from symgen.verification.sizes import largest
 from symgen.verification.step_identities import OF_STEPS
+from symgen.verification.stepping_identities import OF_STEPPING
 from symgen.verification.truth import SHARPENINGS, Truth
 from symgen.verification.whole_identities import OF_THE_WHOLE
 
@@ -187,6 +188,7 @@ IDENTITIES = (
     *OF_THE_WHOLE,
     *OF_STEPS,
     *OF_DERIVATIVES,
+    *OF_STEPPING,
 )
 
 

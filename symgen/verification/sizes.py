@@ -24,7 +24,7 @@ from symgen.functions import FUNCTIONS
 from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Frame, Mechanism
 from symgen.reference.precision import Array
-from symgen.verification import log_sizes, step_sizes
+from symgen.verification import log_sizes, step_sizes, stepping_sizes
 from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
@@ -278,6 +278,8 @@ class Sizes:
             return log_sizes.gradient(self.truth, self.roots, self.parts)
         if result == "det":
             return self.determinant()
+        if function in stepping_sizes.STEPS:
+            return stepping_sizes.STEPS[function](self, type(self))[result]
         if result == "q_next":
             return step_sizes.moved(self.truth)
         if result == "delta":

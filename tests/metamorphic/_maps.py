@@ -72,8 +72,8 @@ class Map:
                      "b": self._joints(states["b"], scalars, self.action, -1)}
             if "q_next" in states:
                 found["q_next"] = self._coordinates(states["q_next"], scalars)
-            if "dt" in states:
-                found["dt"] = states["dt"] * scalars.constant(self.time)
+            for time in {"dt", "instant"} & states.keys():
+                found[time] = states[time] * scalars.constant(self.time)
             sign = -1 if self.mirrored else 1
             if "payload" in states:
                 by = [self.mass, *[sign * self.length] * 3, *[self.mass * self.length**2] * 6]
@@ -151,6 +151,8 @@ class Map:
             return self._coordinates(x, scalars)
         if name == "delta":
             return self._joints(x, scalars, ONE, 1)
+        if name == "v_next":
+            return self._joints(x, scalars, ONE / self.time, 1)
         if name in ("a", "x"):
             return self._joints(x, scalars, ONE / self.time**2, 1)
         if name == "M":

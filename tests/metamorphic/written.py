@@ -14,7 +14,7 @@ from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, Body, Mechanism, Part
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn, compose
-from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, inverse, with_
+from tests.metamorphic._core import STEPS, Asked, Case, Judged, Pairs, Setting, States, inverse, with_
 from tests.metamorphic._maps import unchanged
 from tests.metamorphic.described import halves
 
@@ -94,7 +94,7 @@ def locked(setting: Setting) -> Case | None:
                     "q_next": lambda x: x[..., places], "R_links": lambda x: x[..., others, :, :],
                     "p_links": lambda x: x[..., others, :],
                     **dict.fromkeys(("Jdot_v", "com", "T", "U", "h", "hdot"), lambda x: x)}
-            if function in OF_ALL_JOINTS or (old.joints[which].parent == BASE and function in OF_ALL_MASS):
+            if function in (*OF_ALL_JOINTS, *STEPS) or (old.joints[which].parent == BASE and function in OF_ALL_MASS):
                 return {}
             wanted, found = here(function, held), there(function, fewer)
             return {name: (goes.get(name, lambda x: x[..., rest])(values), found[name]) for name, values in wanted.items()}
