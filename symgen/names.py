@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable
 
+from symgen import derivatives
 from symgen.errors import UnknownName, printable
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, derived, differentiable
 
 _RICCATI = "forward_dynamics", "method riccati is Featherstone's articulated-body algorithm: -f forward_dynamics=riccati"
 _SHOWN = 60
@@ -87,6 +88,8 @@ def named(name: str) -> str:
     """`name` itself when it is a function; else UnknownName that says which function is meant, or suggests the nearest."""
     if name in FUNCTIONS:
         return name
+    if ":" in name:
+        return _derivative(name)
     word = "".join(c for c in name.lower() if c.isalnum()).removeprefix("compute")
     if word in _MEANT:
         function, more = _MEANT[word]
@@ -94,6 +97,26 @@ def named(name: str) -> str:
     if word in _ABSENT:
         raise UnknownName(f"'{name}': {_ABSENT[word]}")
     return nearest(name, FUNCTIONS, "function")
+
+
+def _derivative(name: str) -> str:
+    """The name of a derivative as it is written here; UnknownName says what is unknown of it, and what there is."""
+    wanted = derivatives.told(name)
+    if wanted is None:
+        raise UnknownName(f"'{printable(name, _SHOWN)}' names no derivative; write FUNCTION:MODE or FUNCTION:MODE(ARGUMENT,…), "
+                          f"where MODE is {', '.join(derivatives.MODES)}")
+    function = FUNCTIONS[named(wanted.of)]
+    if (meant := derivatives.MEANT.get(wanted.mode.lower())) is not None:
+        raise UnknownName(f"'{wanted.mode}' is called {meant} here ({derivatives.MODES[meant].format(function.name)})")
+    mode = nearest(wanted.mode, derivatives.MODES, f"derivative of {function.name}")
+    known = differentiable(function)
+    for one in wanted.by:
+        nearest(one, known, f"argument of {function.name}")
+    found = derived(function, wanted._replace(of=function.name, mode=mode))
+    assert found is not None
+    if found.name not in FUNCTIONS:
+        raise UnknownName(f"'{found.name}' is called {derivatives.symbol(found.name)} here, a function in its own right")
+    return found.name
 
 
 def method_named(name: str, known: Collection[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from symgen import derivatives
 from symgen.backends import _sincos
 from symgen.backends._c_text import identifier
 from symgen.functions import Array, Function, Sizes
@@ -52,7 +53,7 @@ class Target:
 
     def symbol(self, function: str) -> str:
         """The C name of a function."""
-        return f"{self.name}_{function}"
+        return f"{self.name}_{derivatives.symbol(function)}"
 
     def file(self, function: str) -> str:
         """The name of the file that holds a function."""

@@ -100,7 +100,8 @@ def generated_folder(options: Namespace, done: str) -> Path | None:
 def function_arguments(parser: Parser) -> None:
     """-f."""
     parser.add_argument("-f", "--function", action="append", dest="functions", metavar="FUNCTION[=METHOD]",
-                        help="a function, by METHOD or by that with the fewest operations; repeatable (default: every function)")
+                        help="a function, by METHOD or by that with the fewest operations, or its derivative, as "
+                             "FUNCTION:jacobian(q); repeatable (default: every function)")
 
 
 def program_arguments(parser: Parser, on_a_target: bool = False) -> None:

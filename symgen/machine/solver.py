@@ -15,7 +15,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from symgen import shelf
+from symgen import derivatives, shelf
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, UnknownName
@@ -164,7 +164,7 @@ class Solver:
         symbol = Target(name, sizes, text).symbol
         self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes) for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
-            setattr(self, function, kernel.call())
+            setattr(self, derivatives.symbol(function), kernel.call())
 
     @property
     def nq(self) -> int:

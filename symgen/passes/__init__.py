@@ -45,7 +45,15 @@ def run(program: Program) -> Program:
     return finish(begin(program))
 
 
-def _through(program: Program, start: int, end: int) -> Program:
+def as_recorded(program: Program) -> Program:
+    """All passes but `recognize`: what can be computed in two ways is computed in the one that was recorded.
+
+    For what is exact in one of them where the other cancels, at states that `recognize` does not try.
+    """
+    return _through(program, 0, len(PIPELINE), but=recognize)
+
+
+def _through(program: Program, start: int, end: int, but: object = None) -> Program:
     for one in PIPELINE[start:end]:
-        program = one(program)
+        program = program if one is but else one(program)
     return check(program)

@@ -217,7 +217,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]
             found = home.freeze(function, method, named, shapes, spare=True)
-            return replace(found, quaternions=mechanism.quaternions, convention=stated)
+            return replace(found, quaternions=mechanism.quaternions, convention=stated,
+                           joints=tuple(joint.kind for joint in mechanism.joints))
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
 

@@ -22,7 +22,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
 from symgen.options import HOST, Links, ProgramOptions, TextOptions
-from symgen.programs import choosing, composing, deriving
+from symgen.programs import choosing, composing, deriving, differentiating
 from symgen.programs.deriving import felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
@@ -94,6 +94,8 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
     refused = refusal(mechanism, function, options.payload)
     if refused is not None:
         raise RequestError(refused)
+    if FUNCTIONS[function].derivative is not None:
+        return _differentiated(mechanism, function, method, options)
     if method is None:
         alike, composers = FUNCTIONS[function].ranked_as, methods.composers(function)
         if not alike and not composers:
@@ -120,6 +122,24 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
         raise RequestError(refused) from None
     shelf.keep({"program": to_plain(replace(derived, real=DOUBLE.name))}, "program", *key)
     return _dividing_by_something(mechanism, derived, options)
+
+
+def _differentiated(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
+    """The derivative of a function by that method, kept as the function's own Program is."""
+    wanted = FUNCTIONS[function].derivative
+    assert wanted is not None
+    base = made(mechanism, wanted.of, method, options)
+    key = _key(mechanism, function, base.method, options)
+    known = shelf.find("program", *key)
+    found = known and from_plain(known["program"])
+    if found and (found.function, found.method) == (function, base.method):
+        return replace(found, real=options.real)
+    solved = differentiating.SOLVES.get(wanted.of)
+    # the same in every real type, as what is kept is
+    equation = None if solved is None else made(mechanism, solved[0], None, replace(options, real=DOUBLE.name))
+    found = differentiating.differentiate(base, wanted, equation)
+    shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
+    return found
 
 
 def _dividing_by_something(mechanism: Mechanism, found: Program, options: ProgramOptions) -> Program:
@@ -191,7 +211,7 @@ def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None,
     wanted = requested(mechanism, functions, options.payload)
     found: dict[str, Program] = {}
     refused: dict[str, str] = {}
-    for name in (name for name in FUNCTIONS if name in wanted):
+    for name in FUNCTIONS.in_order(wanted):
         if progress is not None:
             progress(f"deriving {name}", len(found) + len(refused), len(wanted))
         try:

@@ -32,6 +32,7 @@ from symgen.reference import derivatives, stepping, whole
 from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
+from symgen.reference.differentials import differential
 from symgen.reference.forces import acceleration, d_alembert, interbody_forces
 from symgen.reference.motion import Motion, Placement, at_precision
 from symgen.reference.precision import Array
@@ -198,6 +199,9 @@ class Reference(Motion):
 
     def evaluate(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Array]:
         """The results of one of `symgen.functions.FUNCTIONS` by name; `arguments` by name, in any numbers."""
+        wanted = FUNCTIONS[function].derivative if function in FUNCTIONS else None
+        if wanted is not None:
+            return differential(self, wanted, {name: self.scalars.array(value) for name, value in arguments.items()})
         oracle = ORACLES.get(function)
         if oracle is None:
             raise RequestError(f"the reference has no oracle for '{function}'; add one to ORACLES in {__name__}")

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
-from symgen.functions import FUNCTIONS, USUAL
+from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
-from symgen.names import nearest
+from symgen.names import named, nearest
 from symgen.options import Links, ProgramOptions, TextOptions
 
 LARGEST_FILE = 50_000_000
@@ -48,7 +48,7 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
                                  wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1])
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")))
-        methods = {nearest(function, FUNCTIONS, "function"): str(entry["method"]) for function, entry in made.items()}
+        methods = {named(function): str(entry["method"]) for function, entry in made.items()}
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)
         sources = {function: _text(path / Path(str(made[function]["file"])).name) for function in methods}

@@ -76,7 +76,7 @@ def verify(
     helpers: dict[str, Program] = {}
     if functions is not None:   # so that a function alone is checked by an identity too
         for other in dict.fromkeys(other for name in programs for other in companions(name)):
-            if other not in programs and why[other] is None:
+            if other not in programs and making.refusal(mechanism, other, payload) is None:
                 helpers[other] = making.made(mechanism, other, None, options)
     report = verify_programs(mechanism, programs, options, text, states=states, seed=seed, compiled=compiled, helpers=helpers,
                              progress=progress)
