@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-Size = Literal["NQ", "NV", "NB", "NF", "NW"] | int
+Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK"] | int
 
 
 class Sizes(NamedTuple):
     """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
-    wrenches that are felt.
+    wrenches that are felt, inertial parameters, base parameters, rows of the task.
     """
 
     NQ: int
@@ -18,6 +18,9 @@ class Sizes(NamedTuple):
     NB: int
     NF: int = 1
     NW: int = 1
+    NP: int = 0
+    NR: int = 0
+    NK: int = 6
 
     def of(self, size: Size) -> int:
         return size if isinstance(size, int) else int(getattr(self, size))
@@ -43,7 +46,7 @@ USUAL = Convention()
 
 @dataclass(frozen=True)
 class Array:
-    """One argument or result; `shape` in NQ, NV, NB, NF, NW and plain numbers, () for a scalar; stored row-major and full.
+    """One argument or result; `shape` in names of `Sizes` and plain numbers, () for a scalar; stored row-major and full.
 
     `each` says what it is there once for: every frame that is named (NF), or every link that feels a wrench (NW). Of one it has
     this shape, of several they are stacked behind that size. What is a `twist` is stated by the Convention that is chosen, and
@@ -128,6 +131,7 @@ TAU = Array("tau", ("NV",), "joint torques and forces (N·m, N)")
 B = Array("b", ("NV",), "right-hand side")
 C = Array("c", ("NV",), "bias force C(q,v)v + g(q)")
 M = Array("M", ("NV", "NV"), "joint-space mass matrix")
+CORIOLIS = Array("C", ("NV", "NV"), "Coriolis matrix: dM/dt = C + C^T")
 MINV = Array("Minv", ("NV", "NV"), "inverse of the mass matrix")
 R = Array("R", (3, 3), "axes of the frame in the base", each="NF")
 P = Array("p", (3,), "origin of the frame in the base (m)", each="NF")
@@ -202,5 +206,13 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("delta", ("NV",), "the way from q to q_next as velocities are counted (rad, m)"),),
                  "the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter",
                  feels=()),
+        Function("coriolis_matrix", (Q, V), (CORIOLIS,), "C(q,v) with dM/dt - 2 C skew-symmetric and C v = c - g",
+                 on_request=True),
+        Function("mass_matrix_coriolis_and_bias", (Q, V), (M, CORIOLIS, C), "M(q), C(q,v) and c(q,v) in one pass",
+                 feels=AT_RUN_TIME, on_request=True),
+        Function("regressor", (Q, V, A),
+                 (Array("Y", ("NV", "NP"), "ten columns for every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz "
+                                           "zz (kg·m²) about the origin of its frame, in its axes"),),
+                 "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi", feels=(), on_request=True),
     )
 }

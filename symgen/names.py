@@ -14,6 +14,7 @@ _SHOWN = 60
 _RNEA = "inverse_dynamics", "method newton_euler is the recursive Newton-Euler algorithm"
 _CRBA = "mass_matrix", "method composite_body is the composite-rigid-body algorithm"
 _BIAS = "bias_force", "c = C(q,v) v + g(q); with --gravity 0,0,0 it is C(q,v) v alone"
+_CORIOLIS = "coriolis_matrix", "dM/dt - 2 C is skew-symmetric; C(q,v)v + g(q) alone is bias_force"
 _POSE = "forward_kinematics", "the pose of each frame that --frame names"
 _JACOBIAN = "jacobian", "angular rows first, axes of the base, of each frame that --frame names"
 _DET = "mass_matrix_determinant", "its logarithm is mass_matrix_log_determinant"
@@ -31,7 +32,8 @@ _MEANT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("aba", "fd", "fdyn", "abi", "forwarddynamics", "directdynamics", "accel"), _RICCATI),
     **dict.fromkeys(("rnea", "rne", "id", "idyn", "inversedynamics", "newtoneuler"), _RNEA),
     **dict.fromkeys(("crba", "crb", "m", "h", "massmatrix", "inertia", "inertiamatrix", "jsim"), _CRBA),
-    **dict.fromkeys(("coriolis", "coriolismatrix", "nle", "nonlineareffects", "c", "bias"), _BIAS),
+    **dict.fromkeys(("coriolis", "coriolismatrix"), _CORIOLIS),
+    **dict.fromkeys(("nle", "nonlineareffects", "c", "bias"), _BIAS),
     **dict.fromkeys(("g", "gravity", "gravload", "generalizedgravity", "gravitytorque"), ("gravity_force", "g(q)")),
     **dict.fromkeys(("fk", "fkine", "forwardkinematics", "kinematics", "pose", "tcp"), _POSE),
     **dict.fromkeys(("jac", "j", "jacob", "jacob0", "jacobe", "framejacobian", "geometricjacobian"), _JACOBIAN),

@@ -14,7 +14,6 @@ from lxml import etree
 
 import symgen
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
 from symgen.programs import making
 from symgen.reference.states import draw_states
@@ -54,7 +53,7 @@ def test_pinocchio_agrees_with_the_reference(path: Path) -> None:
     """Nothing derived stands between: it judges the reader, the reference and the harness, small robots in every function."""
     verdict = judges.judge(path, partial(judges.by_reference, all_to=8))
     assert verdict.passed, (verdict.failed, verdict.as_snapped, verdict.raw)
-    assert verdict.nv > 8 or not verdict.judged or set(verdict.as_snapped) == set(FUNCTIONS)
+    assert verdict.nv > 8 or not verdict.judged or set(verdict.as_snapped) == set(judges.UNASKED)
 
 
 def by_name(name: str) -> Path:
@@ -68,8 +67,8 @@ PENDULUM = "double_pendulum_description/urdf/double_pendulum.urdf"
 def test_what_generate_gives_by_default_is_judged_in_every_function(name: str) -> None:
     verdict = judges.judge(by_name(name))
     assert verdict.passed, (verdict.failed, verdict.as_snapped, verdict.raw)
-    assert set(verdict.as_snapped) == set(verdict.raw) == set(judges.ERRORS) == set(FUNCTIONS)
-    chosen = {function: symgen.program(symgen.load(by_name(name)), function).method for function in FUNCTIONS}
+    assert set(verdict.as_snapped) == set(verdict.raw) == set(judges.ERRORS) == set(judges.UNASKED)
+    chosen = {function: symgen.program(symgen.load(by_name(name)), function).method for function in judges.UNASKED}
     assert verdict.methods == chosen
 
 
@@ -100,7 +99,7 @@ def test_what_cannot_be_had_fails_and_is_no_empty_row(monkeypatch: pytest.Monkey
     monkeypatch.setattr(making, "program", refuse)
     verdict = judges.judge(by_name(PENDULUM))
     assert not verdict.passed
-    assert len(verdict.failed) == len(FUNCTIONS)
+    assert len(verdict.failed) == len(judges.UNASKED)
     assert "**FAILED** FD: not today" in judges.table([verdict])
     nowhere = tmp_path / "example-robot-data" / "robots" / "none.urdf"
     broken = judges.elsewhere(nowhere, "dynamics", reference=False, verbose=False)
@@ -118,7 +117,7 @@ def test_a_verdict_is_kept_while_nothing_changed(tmp_path: Path) -> None:
 
 
 def test_every_function_stands_in_one_table() -> None:
-    assert [name for table in judges.TABLES.values() if table.base == "fixed" for name in table.functions] == list(FUNCTIONS)
+    assert [name for table in judges.TABLES.values() if table.base == "fixed" for name in table.functions] == list(judges.UNASKED)
 
 
 @pytest.mark.parametrize("which", judges.TABLES)

@@ -13,7 +13,7 @@ from symgen import methods, passes
 from symgen.derivation import constants
 from symgen.derivation.constants import LostDigits
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.model import Model, reframe, regroup
+from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import SymgenError
@@ -45,9 +45,9 @@ def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
 
 
 def laid(mechanism: Mechanism, where: Layout) -> Model:
-    """In the chosen frames, placed by a layout."""
+    """In the chosen frames, placed by a layout; or where the description has the links."""
     with constants.precision():
-        return where.lay(models(mechanism)[0])
+        return where.lay(declared(mechanism) if where.declared else models(mechanism)[0])
 
 
 def regrouped(mechanism: Mechanism, where: Layout, forget: bool = True) -> Model:

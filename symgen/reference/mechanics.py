@@ -28,7 +28,7 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
-from symgen.reference import whole
+from symgen.reference import coriolis, parameters, whole
 from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
@@ -268,6 +268,8 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "jacobian": _jacobian,
     "potential_energy": partial(_one, "U", Reference.potential_energy),
     **whole.ORACLES,
+    **coriolis.ORACLES,
+    **parameters.ORACLES,
     "integrate": _integrate,
     "difference": _difference,
 }

@@ -18,9 +18,11 @@ from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS, loses
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.coriolis_identities import OF_CORIOLIS
 from symgen.verification.elimination import determinant, is_positive
 from symgen.verification.evaluating import Runner, over
 from symgen.verification.floating import allowance
+from symgen.verification.parameter_identities import OF_PARAMETERS
 from symgen.verification.report import Check
 from symgen.verification.residuals import solved, times, worst
 from symgen.verification.sizes import largest
@@ -185,6 +187,8 @@ IDENTITIES = (
     Identity("J v = d/dt pose", ("jacobian", "forward_kinematics"), _jacobian_is_the_derivative, exact_only=True),
     *OF_THE_WHOLE,
     *OF_STEPS,
+    *OF_CORIOLIS,
+    *OF_PARAMETERS,
 )
 
 

@@ -24,7 +24,7 @@ from symgen.functions import FUNCTIONS
 from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Frame, Mechanism
 from symgen.reference.precision import Array
-from symgen.verification import log_sizes, step_sizes
+from symgen.verification import coriolis_sizes, log_sizes, parameter_sizes, step_sizes
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
 from symgen.verification.whole_sizes import WHOLE, Whole
@@ -256,6 +256,10 @@ class Sizes:
             return self.forces(0 * v, 0 * a, wrench=False)
         if result == "M":
             return self.mass()
+        if result == "C":
+            return coriolis_sizes.coriolis(self.parts, v)
+        if result == "Y":
+            return parameter_sizes.regressor(self.truth, self.placed, np.array(self.rates).T, self.gravity)
         if result == "J":
             return self.jacobian(self.lever())
         if result == "R":

@@ -154,6 +154,8 @@ class Map:
             return self._joints(x, scalars, ONE / self.time**2, 1)
         if name == "M":
             return self._square(x, scalars, mass, -1)
+        if name == "C":
+            return self._square(x, scalars, mass / self.time, -1)
         if name == "Minv":
             return self._square(x, scalars, 1 / mass, 1)
         if name in ("det", "logdet"):
