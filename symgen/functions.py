@@ -113,6 +113,10 @@ class Function:
     on_request: bool = False
     """True when it is made only where it is asked for by name: it is long, and most controllers do without."""
 
+    def counts(self, size: Size) -> bool:
+        """Whether an argument or a result is as long as that."""
+        return any(size in array.shape for array in (*self.arguments, *self.results))
+
     @property
     def follows(self) -> bool:
         """Whether it is stated by the Convention that is chosen."""
@@ -214,5 +218,12 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("Y", ("NV", "NP"), "ten columns for every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz "
                                            "zz (kg·m²) about the origin of its frame, in its axes"),),
                  "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi", feels=(), on_request=True),
+        Function("base_regressor", (Q, V, A),
+                 (Array("Y_base", ("NV", "NR"), "the columns of Y that are independent of those before them"),),
+                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be", feels=(), on_request=True),
+        Function("base_parameters", (Array("pi", ("NP",), "ten numbers of every link in turn: m (kg), m c (3, kg·m) and moments xx "
+                                                          "xy xz yy yz zz (kg·m²) about the origin of its frame, in its axes"),),
+                 (Array("pi_base", ("NR",), "of every column of Y_base the parameter, and what others add to it"),),
+                 "the base parameters that inertial parameters amount to", feels=(), on_request=True),
     )
 }

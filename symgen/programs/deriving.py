@@ -17,10 +17,11 @@ from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS, PAYLOAD, USUAL, WRENCH, Function
+from symgen.functions import FUNCTIONS, PAYLOAD, USUAL, WRENCH, Function, Q
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
+from symgen.programs.base import base_parameters
 from symgen.programs.layout import PLAIN, Layout, choices
 
 CLOSE = 1.05
@@ -202,7 +203,9 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         meant = [model.frame(mechanism, name) for name in frames(mechanism, what, options)]
         loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
         arguments = [*what.arguments, *(a.of_each(len(links)) for a, links in loaded.items())]
-        sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches))
+        arguments += [] if Q in arguments else [Q]   # what a linkage is laid out by, idle in the end
+        base = base_parameters(mechanism) if what.counts("NR") else None
+        sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base))
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL
@@ -210,7 +213,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             at = {a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()}
             carried = at[PAYLOAD][0] if PAYLOAD in at else None
             linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()))
-            linkage.jacobian_frame = stated.frame
+            linkage.jacobian_frame, linkage.base = stated.frame, base
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]

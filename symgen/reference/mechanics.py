@@ -28,7 +28,7 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
-from symgen.reference import coriolis, parameters, whole
+from symgen.reference import base, coriolis, parameters, whole
 from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
@@ -270,6 +270,7 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     **whole.ORACLES,
     **coriolis.ORACLES,
     **parameters.ORACLES,
+    **base.ORACLES,
     "integrate": _integrate,
     "difference": _difference,
 }

@@ -25,8 +25,8 @@ _STEPS = ((1, GRID // 8), (GRID // 2, 4 * GRID), (-GRID // 8, -1), (0, 0))
 
 def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | None = None,
                 wrench: str | Sequence[str] | None = None) -> dict[str, Array]:
-    """`count` states by argument name: q and q_next (count, NQ), v, a, tau and b (count, NV), dt (count,), and payload
-    (count, 10) and wrench (count, 6), or of several links (count, NW, 6), if asked.
+    """`count` states by argument name: q and q_next (count, NQ), v, a, tau and b (count, NV), dt (count,), pi (count, NP), and
+    payload (count, 10) and wrench (count, 6), or of several links (count, NW, 6), if asked.
 
     Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in the joint
     type's usual range (±π rad, ±1 m); the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point
@@ -47,6 +47,8 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
     goals = Random(f"q_next/{seed}/{mechanism.nv}/{count}")   # drawn apart from all else, as time steps are
     states["q_next"] = [q if k % 4 == 3 else _positions(mechanism, goals) for k, q in enumerate(states["q"])]
     found = {name: _exact(rows) for name, rows in states.items()} | {"dt": _steps(count, seed)}
+    inertias = Random(f"pi/{seed}/{len(mechanism.bodies)}/{count}")
+    found["pi"] = _exact([[_between(inertias, *_RATE) for _ in range(10 * len(mechanism.bodies))] for _ in range(count)])
     if wrench is not None and links > 1:
         found["wrench"] = found["wrench"].reshape(count, links, 6)
     return found

@@ -23,6 +23,7 @@ from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Frame, Mechanism
+from symgen.reference.base import base
 from symgen.reference.precision import Array
 from symgen.verification import coriolis_sizes, log_sizes, parameter_sizes, step_sizes
 from symgen.verification.exact import ExactAnswers
@@ -260,6 +261,10 @@ class Sizes:
             return coriolis_sizes.coriolis(self.parts, v)
         if result == "Y":
             return parameter_sizes.regressor(self.truth, self.placed, np.array(self.rates).T, self.gravity)
+        if result == "Y_base":
+            return self._of("regressor", "Y")[..., base(self.truth.rough)[0]]
+        if result == "pi_base":
+            return np.asarray(np.abs(self.truth.floats["pi"]) @ np.abs(base(self.truth.rough)[1]).T)
         if result == "J":
             return self.jacobian(self.lever())
         if result == "R":
