@@ -33,6 +33,11 @@ JACOBIAN_ORDERS = ("angular", "linear")
 """Which part of it stands first."""
 
 
+TASK_ROWS = ("wx", "wy", "wz", "x", "y", "z")
+"""The rows of a frame's twist that a task may be about: turning about the axes of the base, and moving along them."""
+ALL_ROWS = tuple(range(len(TASK_ROWS)))
+
+
 class Convention(NamedTuple):
     """How J and J̇ v are stated: a name of JACOBIAN_FRAMES and one of JACOBIAN_ORDERS."""
 
@@ -221,9 +226,18 @@ FUNCTIONS: dict[str, Function] = {
         Function("base_regressor", (Q, V, A),
                  (Array("Y_base", ("NV", "NR"), "the columns of Y that are independent of those before them"),),
                  "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be", feels=(), on_request=True),
-        Function("base_parameters", (Array("pi", ("NP",), "ten numbers of every link in turn: m (kg), m c (3, kg·m) and moments xx "
-                                                          "xy xz yy yz zz (kg·m²) about the origin of its frame, in its axes"),),
+        Function("base_parameters",
+                 (Array("pi", ("NP",), "ten numbers of every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz "
+                                       "(kg·m²) about the origin of its frame, in its axes"),),
                  (Array("pi_base", ("NR",), "of every column of Y_base the parameter, and what others add to it"),),
                  "the base parameters that inertial parameters amount to", feels=(), on_request=True),
+        Function("operational_inertia", (Q,),
+                 (Array("Lambda", ("NK", "NK"), "rows of the task: of turning and moving in the axes of the base, at the frame's "
+                                                "origin"),),
+                 "inertia that a wrench along the rows of the task feels, (J M^-1 J^T)^-1", needs_frame=True,
+                 needs_inverse=True, on_request=True),
+        Function("dynamically_consistent_inverse", (Q,), (Array("Jbar", ("NV", "NK"), "a column for every row of the task"),),
+                 "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else", needs_frame=True,
+                 needs_inverse=True, on_request=True),
     )
 }

@@ -4,7 +4,7 @@ Columns of the regressor that are combinations of others in every state are told
 stays if it is independent of all before it. Links come base first and parameters m, h, J, so that a parent carries what a joint
 does not feel. A base parameter is its own column's parameter and what others add to it.
 
-Rows are of balls. A number below ZERO beside the largest of its row is zero: digits are lost in an elimination by a few, and constants
+Rows are of balls. A number below ZERO beside the largest of its row is zero: an elimination loses a few digits, and constants
 have `constants.KEPT_DIGITS`. A coefficient that is a fraction of few digits is taken for it.
 """
 
@@ -14,14 +14,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb
+from flint import arb, fmpq
 
 from symgen.derivation.constants import Constant
+from symgen.ir import Numbers
 
 ZERO = arb(10) ** -40
 SHORT = 10**9
 """Largest denominator of a fraction of few digits: no other number is as near to one."""
 DIGITS = 55
+
+BALLS = Numbers(lambda value: arb(fmpq(value.numerator, value.denominator)), arb.sin, arb.cos, arb.sqrt, arb.log)
+"""What rows are evaluated over."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Independence:
     def meet(self, row: Sequence[Constant]) -> bool:
         """Whether the row adds a dimension."""
         size = max((abs(x).upper() for x in row), default=arb(0))
-        left = {c: x for c, x in enumerate(row) if not x == 0}
+        left = {c: x for c, x in enumerate(row) if not x.is_zero()}
         for c in sorted(self.rows):
             if c in left:
                 _subtract(left, left[c], self.rows[c])

@@ -79,6 +79,8 @@ class Linkage:
     """
 
     jacobian_frame = "aligned"
+    task_rows: tuple[int, ...] = ()
+    """The rows of the Jacobian that a task is about."""
     base: BaseParameters | None = None
     """The base parameters, for what is about them."""
 

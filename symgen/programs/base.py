@@ -7,16 +7,14 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-import flint
-
 from symgen import methods
 from symgen.derivation import constants as k
-from symgen.derivation.base_parameters import BaseParameters, independent
+from symgen.derivation.base_parameters import BALLS, BaseParameters, independent
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import declared
 from symgen.derivation.scalars import Derivation
 from symgen.functions import FUNCTIONS
-from symgen.ir import Numbers, Program, evaluate
+from symgen.ir import Program, evaluate
 from symgen.mechanism import Mechanism
 from symgen.passes import FIRST
 from symgen.reference.states import draw_states
@@ -35,14 +33,13 @@ def base_parameters(mechanism: Mechanism) -> BaseParameters:
 def _rows(mechanism: Mechanism) -> Iterator[list[list[Any]]]:
     """The rows of the regressor at state after state."""
     made = _regressor(mechanism)
-    numbers = Numbers(_entered, flint.arb.sin, flint.arb.cos, flint.arb.sqrt, flint.arb.log)
     for seed in range(10 * len(mechanism.bodies)):
         drawn = draw_states(mechanism, BATCH, seed)
         for state in range(BATCH):
-            given = {name: [_entered(x) for x in drawn[name][state]] for name in ("q", "v", "a")}
-            (flat,) = evaluate(made, given, numbers).values()
+            given = {name: [BALLS.constant(x) for x in drawn[name][state]] for name in ("q", "v", "a")}
+            (flat,) = evaluate(made, given, BALLS).values()
             width = len(flat) // mechanism.nv
-            yield [[flint.arb(x) for x in flat[j * width:(j + 1) * width]] for j in range(mechanism.nv)]
+            yield [flat[j * width:(j + 1) * width] for j in range(mechanism.nv)]
 
 
 def _regressor(mechanism: Mechanism) -> Program:
@@ -55,7 +52,3 @@ def _regressor(mechanism: Mechanism) -> Program:
     for one in FIRST:
         made = one(made)
     return made
-
-
-def _entered(value: Any) -> Any:
-    return flint.arb(flint.fmpq(value.numerator, value.denominator))

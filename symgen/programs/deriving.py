@@ -170,7 +170,9 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     what = FUNCTIONS[function]
     links = {a.name: getattr(options, a.name) for a in what.feels}
     axes, order = options.convention if what.follows else USUAL
-    return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order, **links)
+    rows = options.rows if what.counts("NK") else None
+    return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
+                          task_rows=rows, **links)
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
@@ -205,7 +207,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         arguments = [*what.arguments, *(a.of_each(len(links)) for a, links in loaded.items())]
         arguments += [] if Q in arguments else [Q]   # what a linkage is laid out by, idle in the end
         base = base_parameters(mechanism) if what.counts("NR") else None
-        sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base))
+        sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
+                                         NK=len(options.rows))
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL
@@ -213,7 +216,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             at = {a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()}
             carried = at[PAYLOAD][0] if PAYLOAD in at else None
             linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()))
-            linkage.jacobian_frame, linkage.base = stated.frame, base
+            linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]

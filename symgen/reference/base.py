@@ -1,7 +1,7 @@
 """The reference's base parameters: the first independent columns of its regressor, from products of columns over random states.
 
-With G = Σ Yᵀ Y over the states, a column depends on those before it if nothing of it is left in G when these are eliminated, pivot by
-pivot (Cholesky). The map from all parameters to those of the columns K that stay is G_KK⁻¹ G_K, from least squares.
+With G = Σ Yᵀ Y over the states, a column depends on those before it if nothing of it is left in G when these are eliminated,
+pivot by pivot (Cholesky). The map from all parameters to those of the columns K that stay is G_KK⁻¹ G_K, by least squares.
 Arrays are as `symgen.reference.mechanics` has them; over floats, balls of DIGITS digits are asked.
 """
 
@@ -48,7 +48,7 @@ def _worked_out(motion: Motion) -> tuple[list[int], Array]:
         if not abs(left[c, c]).upper() > NOTHING * max(own[c], LEAST * max(own)):
             continue
         columns.append(c)
-        rest = np.array([i for i in range(c + 1, len(G)) if not left[c, i] == 0], dtype=int)
+        rest = np.array([i for i in range(c + 1, len(G)) if not left[c, i].is_zero()], dtype=int)
         if len(rest):
             left[np.ix_(rest, rest)] -= left[rest, c][:, None] * (left[c, rest] / left[c, c])[None, :]
     return columns, motion.scalars.solve(G[np.ix_(columns, columns)], G[columns])

@@ -27,6 +27,7 @@ from symgen.verification.report import Check
 from symgen.verification.residuals import solved, times, worst
 from symgen.verification.sizes import largest
 from symgen.verification.step_identities import OF_STEPS
+from symgen.verification.task_identities import OF_TASKS
 from symgen.verification.truth import SHARPENINGS, Truth
 from symgen.verification.whole_identities import OF_THE_WHOLE
 
@@ -189,6 +190,7 @@ IDENTITIES = (
     *OF_STEPS,
     *OF_CORIOLIS,
     *OF_PARAMETERS,
+    *OF_TASKS,
 )
 
 

@@ -31,7 +31,8 @@ def _of_the_declared_base(f: Functions) -> Distance:
     reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.sizes
     pi = np.broadcast_to(declared(reference), f.states["pi"].shape)
     base = f("base_parameters", pi=pi)["pi_base"]
-    size = times(sizes.of("base_regressor", "Y_base"), np.abs(np.asarray(base, dtype=float))) + sizes.of("inverse_dynamics", "tau")
+    amounts = np.abs(np.asarray(base, dtype=float))
+    size = times(sizes.of("base_regressor", "Y_base"), amounts) + sizes.of("inverse_dynamics", "tau")
     return times(f("base_regressor")["Y_base"], base) - f("inverse_dynamics", **f.unladen())["tau"], size
 
 

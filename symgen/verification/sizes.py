@@ -25,7 +25,7 @@ from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Frame, Mechanism
 from symgen.reference.base import base
 from symgen.reference.precision import Array
-from symgen.verification import coriolis_sizes, log_sizes, parameter_sizes, step_sizes
+from symgen.verification import coriolis_sizes, log_sizes, parameter_sizes, step_sizes, task_sizes
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
 from symgen.verification.whole_sizes import WHOLE, Whole
@@ -278,6 +278,10 @@ class Sizes:
             return rates if result == "a" else np.repeat(self.wrenches(v, rates)[..., None], 6, axis=-1)
         if result == "Lambda_inv":
             return self.mobility()
+        if result == "Lambda":
+            return task_sizes.inertia(self.truth, self.mobility())
+        if result == "Jbar":
+            return task_sizes.inverse(self.truth, self.mobility(), self.jacobian(), self.roots)
         if result == "logdet":
             return log_sizes.log_determinant(self.truth, self.roots)
         if result == "grad":

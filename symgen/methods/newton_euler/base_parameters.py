@@ -1,4 +1,4 @@
-"""The regressor by base parameters: the columns of Y that are independent of those before them, and the map from π to what they take.
+"""The regressor by base parameters: columns of Y that are independent of those before them, and the map from π to what they take.
 
 Which columns those are depends on the robot alone (`symgen.derivation.base_parameters`). tau = Y π = Y_base π_base, since every
 other column of (2.6)-(2.13) is a combination of those that stay.
