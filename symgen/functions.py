@@ -241,3 +241,5 @@ FUNCTIONS: dict[str, Function] = {
                  needs_inverse=True, on_request=True),
     )
 }
+BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)
+"""What is made where no function is named."""

@@ -14,9 +14,11 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import symgen
 from symgen import cli
@@ -112,3 +114,18 @@ def typed(text: str) -> Iterator[tuple[str, str]]:
             more, _, expected = expected.partition("\n")
             words = words.removesuffix("\\").rstrip() + " " + more.lstrip()
         yield words, expected
+
+
+def simulated(page: str) -> dict[str, Any]:
+    """The names of a chapter's text after its Python samples, which run in a folder of their own."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            reader = Reader(Path(folder))
+            for sample in samples(page):
+                if sample.language == "python":
+                    reader.does(sample)
+        finally:
+            os.chdir(before)
+    return reader.names

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +13,11 @@ import matplotlib as mpl
 mpl.use("svg")
 from matplotlib import pyplot as plt
 
-from tests.doc_samples import Reader, samples
+from tests.doc_samples import simulated
 
 PAGE = Path(__file__).parents[1] / "docs" / "legged.md"
 PICTURE = PAGE.with_suffix(".svg")
 WITH, WITHOUT = "#0b62a4", "#c2410c"
-
-
-def simulated(page: str = PAGE.read_text(encoding="utf-8")) -> dict[str, Any]:
-    """The names of the page after its Python samples, in a folder of their own."""
-    before = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            reader = Reader(Path(folder))
-            for sample in samples(page):
-                if sample.language == "python":
-                    reader.does(sample)
-        finally:
-            os.chdir(before)
-    return reader.names
 
 
 def draw(kept: Any, left: Any) -> Any:
@@ -56,6 +39,6 @@ def draw(kept: Any, left: Any) -> Any:
 
 
 if __name__ == "__main__":
-    names = simulated()
+    names = simulated(PAGE.read_text(encoding="utf-8"))
     draw(names["kept"], names["left"]).savefig(PICTURE, metadata={"Date": None})
     print(f"wrote {PICTURE.relative_to(PAGE.parents[1])}")

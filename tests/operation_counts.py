@@ -12,18 +12,25 @@ from pathlib import Path
 
 import symgen
 from symgen.description.loading import builtin_robots
-from symgen.functions import FUNCTIONS
+from symgen.functions import BY_DEFAULT, FUNCTIONS
 
 FILE = Path(__file__).with_name("operation_counts.json")
 Counts = dict[str, dict[str, dict[str, int]]]
 """Robot → function → operation → how many, of the default method."""
 COUNTED = ("mul", "add", "div")
+WHOLLY = ("panda", "ur5")
+"""Of which the functions that are made on request are counted too."""
+
+
+def counted(robot: str) -> tuple[str, ...]:
+    """The functions of a robot whose operations are recorded."""
+    return tuple(FUNCTIONS) if robot in WHOLLY else BY_DEFAULT
 
 
 def measured(robots: list[str] | None = None) -> Counts:
     """What the default methods need now."""
     return {
-        robot: {f: {op: symgen.program(robot, f).operations[op] for op in COUNTED} for f in FUNCTIONS}
+        robot: {f: {op: symgen.program(robot, f).operations[op] for op in COUNTED} for f in counted(robot)}
         for robot in robots or list(builtin_robots())
     }
 

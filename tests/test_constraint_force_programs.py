@@ -98,8 +98,7 @@ def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling() -> None:
 def test_the_parallel_inverse_is_logarithmically_deep_too() -> None:
     """A column of L⁻¹ H_abᵀ in odd-even order meets two joints a round, so that no sum of an entry is longer than that."""
     depths = [_depth(n, "inverse_mass_matrix", "constraint_force:parallel") for n in (4, 8, 16)]
-    serial = [_depth(n, "inverse_mass_matrix", "constraint_force") for n in (4, 8, 16)]
-    print(depths, serial)
+    serial = [_depth(n, "inverse_mass_matrix", "constraint_force") for n in (3, 6, 12)]   # of 16 it takes seconds
     assert depths[2] - depths[1] <= 1.15 * (depths[1] - depths[0])
     assert serial[2] - serial[1] >= 1.7 * (serial[1] - serial[0])
 
@@ -123,7 +122,6 @@ def test_a_tree_is_reduced_by_rounds_too() -> None:
 
     depths, serial = ([derive(branched(n), "mass_matrix_solve", method, ProgramOptions(), 10**7).depth for n in (6, 12, 24)]
                       for method in ("constraint_force:parallel", "constraint_force"))
-    print(depths, serial)
     assert depths[2] - depths[1] <= 1.5 * (depths[1] - depths[0])
     assert serial[2] - serial[1] >= 1.7 * (serial[1] - serial[0])
 

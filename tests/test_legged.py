@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.legged_picture import PAGE, simulated
+from tests.doc_samples import simulated
+from tests.legged_picture import PAGE
 
 pytest.importorskip("mujoco")
 TEXT = PAGE.read_text(encoding="utf-8")

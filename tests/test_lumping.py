@@ -71,6 +71,7 @@ def test_locking_at_zero_equals_a_fixed_joint(tmp_path: Path) -> None:
              joint("k", "b", "c", "KIND", '<origin xyz="0 1 2" rpy="0.1 0.2 0.3"/>')]
     path.write_text(robot(*parts).replace("KIND", "prismatic"))
     locked = load(path, lock={"k": None})
+    assert locked == load(path, lock=["k"]) == load(path, lock="k")
     path.write_text(robot(*parts).replace("KIND", "fixed"))
     assert locked.bodies == load(path).bodies
 

@@ -187,10 +187,9 @@ def name_frame(robot: Mechanism | Path, asked: Iterable[str] | None, frame: Link
     A folder's is in its manifest; `frame` None is the default one, whose choice is explained. Of several, those functions are
     named that speak of the first alone. Where J is `stated` by a convention, those are that do not follow it.
     """
-    from symgen.functions import FUNCTIONS, USUAL
+    from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
 
-    usual = {name for name, function in FUNCTIONS.items() if not function.on_request}
-    names = usual if asked is None else {word.partition("=")[0] for word in asked} & set(FUNCTIONS)
+    names = set(BY_DEFAULT) if asked is None else {word.partition("=")[0] for word in asked} & set(FUNCTIONS)
     if not any(FUNCTIONS[name].needs_frame for name in names):
         return
     if isinstance(robot, Path):

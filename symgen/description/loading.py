@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -37,7 +37,7 @@ _REPEAT = re.compile(rb"^repeat = \d+", re.MULTILINE)
 def load(
     robot: str | os.PathLike[str],
     *,
-    lock: Mapping[str, LockValue] | None = None,
+    lock: Mapping[str, LockValue] | Iterable[str] | None = None,
     gravity: str | Sequence[int | float | str | Fraction] | None = None,
     snap: str | float | Fraction | None = None,
     mimic: str = "independent",
@@ -50,10 +50,10 @@ def load(
     about it name `<text>` and the line.
 
     `lock`: joint -> value (rad or m; a number, a text such as `pi/2`, or None for 0) at which it is frozen and what
-    hangs on it is lumped. `gravity`: three numbers in m/s² or the text `x,y,z`; without it the description's, else
-    (0, 0, -9.81). `snap`: None (1e-8 rad, or what the description says), 'off' or a tolerance in rad. `mimic`:
-    'independent' or 'refuse'. `strict`: warnings become refusals. `base`: 'fixed', or 'free' for a root link that floats: a free
-    joint `root_joint` leads from the world to it.
+    hangs on it is lumped; names alone are frozen at 0. `gravity`: three numbers in m/s² or the text `x,y,z`; without
+    it the description's, else (0, 0, -9.81). `snap`: None (1e-8 rad, or what the description says), 'off' or a
+    tolerance in rad. `mimic`: 'independent' or 'refuse'. `strict`: warnings become refusals. `base`: 'fixed', or 'free'
+    for a root link that floats: a free joint `root_joint` leads from the world to it.
 
     Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each.
     """
@@ -61,6 +61,7 @@ def load(
         raise ArgumentError(f"mimic is {shown(mimic)}; give 'independent' or 'refuse'")
     if base not in BASES:
         raise ArgumentError(f"base is {shown(base)}; give 'fixed' or 'free'")
+    frozen = lock if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock or ())
     snapper = Snapper(tolerance(snap), asked=snap is not None)
     field = None if gravity is None else _gravity(gravity)
     data, path, file = _fetch(robot)
@@ -71,7 +72,7 @@ def load(
     if not tree.name:
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
-    mechanism = assemble(tree, lock=lock, gravity=field, mimic=mimic, strict=strict, snapper=snapper, source=source,
+    mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic, strict=strict, snapper=snapper, source=source,
                          source_sha256=hashlib.sha256(data).hexdigest(), floating=BASES[base])
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)

@@ -32,8 +32,11 @@ from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
 from symgen.ir import Program
 from symgen.machine import library
-from symgen.machine.compilers import WAY_OUT, find_compiler
+from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
 from symgen.shelf import LOG, cache_folder
+
+SCHEDULED = ("-frename-registers", "-flive-range-shrinkage", "-fschedule-insns", "-fsched-pressure")
+"""What gcc is asked for besides, as the folder's CMake file asks it: another order, other registers, the same arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,11 @@ class Build:
         # Where it may use such instructions, gcc fuses a sum beside a difference all the same.
         apart = ("-fno-tree-slp-vectorize",) if self.native and not self.contract else ()
         return (f"-O{self.optimize}", contract, *native, *apart, "-fPIC", "-fvisibility=hidden")
+
+
+def scheduling(build: Build) -> tuple[str, ...]:
+    """SCHEDULED where the compiler is gcc and optimises."""
+    return SCHEDULED if build.optimize > 1 and compiler_version().startswith("gcc ") else ()
 
 
 def load(
@@ -88,7 +96,7 @@ _LOADED: dict[str, ModuleType] = {}
 
 def depends(build: Build) -> tuple[str, ...]:
     """What a compiled library depends on besides its text. Raises BuildError where there is no compiler."""
-    return (*_platform(build), *find_compiler(), *build.flags)
+    return (*_platform(build), *find_compiler(), *build.flags, *SCHEDULED)
 
 
 def opened(module: str) -> ModuleType | None:
@@ -189,7 +197,8 @@ def _compile(
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     # The generated functions are C99; cffi's file is whatever Python's headers ask for.
-    units = [(name, ("-std=c99",)) for name in files if name.endswith(".c")] + [(f"{module}.c", ("-I", include))]
+    own = ("-std=c99", *scheduling(build))
+    units = [(name, own) for name in files if name.endswith(".c")] + [(f"{module}.c", ("-I", include))]
     ffi.emit_c_code(str(folder / units[-1][0]))
 
     def unit(job: tuple[str, tuple[str, ...]]) -> str:

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from symgen.functions import FUNCTIONS
-from symgen.machine.building import Build
+from symgen.functions import BY_DEFAULT
+from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
 from symgen.machine.solver import Solver
 from symgen.measuring.peers import Call, Peer, found
@@ -136,7 +136,7 @@ def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, nativ
     tell = progress or (lambda what, done, total: None)
     functions = None if functions is None else list(functions)
     wanted = making.requested(mechanism, functions)
-    left_out = [name for name, one in FUNCTIONS.items() if functions is None and name not in wanted and not one.on_request]
+    left_out = [name for name in BY_DEFAULT if functions is None and name not in wanted]
     refused = {name: making.refusal(mechanism, name, None) or "on request only, with -f" for name in left_out}
     made, beyond = making.programs_and_refusals(mechanism, functions, None, tell)
     programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
@@ -238,7 +238,7 @@ def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
         "processor": processor(),
         "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, "
                   f"load {'unknown' if load is None else f'{load:.1f}'}",
-        "compiler": f"{_first_line([*find_compiler(), '--version'])} {' '.join(build.flags)}",
+        "compiler": f"{_first_line([*find_compiler(), '--version'])} {' '.join((*build.flags, *scheduling(build)))}",
         "python": f"{platform.python_implementation()} {platform.python_version()}, NumPy {np.__version__}",
         "symgen": __version__,
     }

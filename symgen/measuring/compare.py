@@ -20,7 +20,7 @@ from symgen import methods
 from symgen.backends._target import Target
 from symgen.description.tip import tip
 from symgen.errors import OutOfReach, RequestError, SymgenError
-from symgen.functions import FUNCTIONS
+from symgen.functions import BY_DEFAULT, FUNCTIONS
 from symgen.ir import Program
 from symgen.machine.building import Build
 from symgen.machine.footprint import footprint
@@ -208,7 +208,7 @@ def asked(mechanism: Mechanism, words: Iterable[str] | None) -> tuple[dict[str, 
     Raises RequestError for unknown names, and for a function asked for by name that this robot cannot have.
     """
     if words is None:
-        several = [name for name, one in FUNCTIONS.items() if len(methods.providers(name)) > 1 and not one.on_request]
+        several = [name for name in BY_DEFAULT if len(methods.providers(name)) > 1]
         wanted = making.requested(mechanism, None)
         why = {name: making.refusal(mechanism, name, None) or "on request only, with -f"
                for name in several if name not in wanted}

@@ -17,7 +17,7 @@ from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, OutOfReach, RequestError
-from symgen.functions import FUNCTIONS, USUAL
+from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
@@ -161,8 +161,7 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     M, and the inverse above INVERSE_ON_REQUEST_ABOVE joints.
     """
     if functions is None:
-        usual = (name for name, function in FUNCTIONS.items() if not function.on_request)
-        chosen: dict[str, str | None] = {name: None for name in usual if refusal(mechanism, name, payload) is None}
+        chosen: dict[str, str | None] = {name: None for name in BY_DEFAULT if refusal(mechanism, name, payload) is None}
         if mechanism.nv > INVERSE_ON_REQUEST_ABOVE:
             chosen.pop("inverse_mass_matrix", None)
         return chosen

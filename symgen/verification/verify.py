@@ -22,7 +22,7 @@ from symgen.certificate import checked_floors
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, BuildError
-from symgen.functions import FUNCTIONS, USUAL
+from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import HOST, PLAIN, Links, ProgramOptions, Rows, TextOptions
@@ -70,7 +70,7 @@ def verify(
     wanted = making.requested(mechanism, functions, payload)
     why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
     refused = {name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
-               for name in FUNCTIONS if functions is None and name not in wanted and not FUNCTIONS[name].on_request}
+               for name in BY_DEFAULT if functions is None and name not in wanted}
     made, beyond = making.programs_and_refusals(mechanism, functions, options, progress)
     programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
     refused |= beyond

@@ -40,7 +40,7 @@ import symgen
 from symgen.description.snapping import snapped
 from symgen.description.tip import tip
 from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS
+from symgen.functions import BY_DEFAULT, FUNCTIONS
 from symgen.mechanism import Mechanism
 from symgen.programs import making
 from symgen.reference.mechanics import Reference
@@ -55,10 +55,9 @@ STATES = 6
 BOUND = 1e-11
 """Relative, in the sense of `pinocchio_answers`."""
 
-UNASKED = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)
-HEADINGS = dict(zip(UNASKED, ("ID", "FD", "bias", "gravity", "M", "M+c", "M⁻¹", "M⁻¹b", "det", "ln det", "grad", "Λ⁻¹", "links",
-                                "joints' F", "FK", "J", "J̇v", "poses", "com", "Jcom", "T", "U", "h", "A_G", "ḣ", "q ⊕ v dt",
-                                "q ⊖ q"),
+HEADINGS = dict(zip(BY_DEFAULT, ("ID", "FD", "bias", "gravity", "M", "M+c", "M⁻¹", "M⁻¹b", "det", "ln det", "grad", "Λ⁻¹",
+                                "links", "joints' F", "FK", "J", "J̇v", "poses", "com", "Jcom", "T", "U", "h", "A_G", "ḣ",
+                                "q ⊕ v dt", "q ⊖ q"),
                     strict=True))
 
 
@@ -149,7 +148,7 @@ def committed(which: str) -> Path:
     return Path(__file__).with_name("example_robot_data" + f"_{which}" * (which != "dynamics") + ".md")
 
 
-def by_default(mechanism: Mechanism, say: Say, wanted: Iterable[str] = UNASKED) -> Answers:
+def by_default(mechanism: Mechanism, say: Say, wanted: Iterable[str] = BY_DEFAULT) -> Answers:
     """What `symgen generate` prints, of the functions wanted, when it is told nothing but the robot."""
     chosen = making.requested(mechanism, None)
     found = Answers(left_out={name: _why(mechanism, name) for name in wanted if name not in chosen})
@@ -177,7 +176,7 @@ def by_named(mechanism: Mechanism, say: Say) -> Answers:
     return Answers({name: in_machine_reals(program) for name, program in made.items()}, chosen, left_out)
 
 
-def by_reference(mechanism: Mechanism, say: Say, all_to: int = 1000, wanted: Iterable[str] = UNASKED) -> Answers:
+def by_reference(mechanism: Mechanism, say: Say, all_to: int = 1000, wanted: Iterable[str] = BY_DEFAULT) -> Answers:
     """The reference, in float64: what tells a wrong harness from a wrong Program. Beyond `all_to` joints: of QUICK."""
     reference = Reference(mechanism, frame=tip(mechanism))
     left_out = {name: _why(mechanism, name) for name in wanted if making.refusal(mechanism, name, None) is not None}
