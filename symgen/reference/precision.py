@@ -70,7 +70,7 @@ class Scalars:
 def atan2(y: Array, x: Array) -> Array:
     """The angle from the x axis to (x, y), from -π to π, entry by entry. NumPy knows it of floats alone."""
     if any(np.asarray(one).dtype == object for one in (y, x)):
-        return np.asarray(np.frompyfunc(lambda a, b: a.atan2(b), 2, 1)(y, x))
+        return np.asarray(np.frompyfunc(lambda a, b: type(a).atan2(a, b), 2, 1)(y, x))
     return np.asarray(np.arctan2(y, x))
 
 

@@ -159,6 +159,8 @@ def columns(linkage: Linkage) -> list[dict[int, Entries]]:
         axes, origin = linkage.declared_frame(b)
         for j, twist in at.items():
             w, u = axes.inward(twist[0]), axes.inward(twist[1] + twist[0].cross(origin))
+            linkage.name(f"w_{j + 1}", b, w)
+            linkage.name(f"u_{j + 1}", b, u)
             m, h = u.dot(moved.a), moved.a.cross(w) + Vector(field.dot(u) for field in moved.fields)                # (2)
             if j in about:
                 own, each = moved.about(about[j])
