@@ -232,11 +232,12 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("pi_base", ("NR",), "of every column of Y_base the parameter, and what others add to it"),),
                  "the base parameters that inertial parameters amount to", feels=(), on_request=True),
         Function("operational_inertia", (Q,),
-                 (Array("Lambda", ("NK", "NK"), "rows of the task: of turning and moving in the axes of the base, at the frame's "
-                                                "origin"),),
+                 (Array("Lambda", ("NK", "NK"), "rows of the task (wx wy wz x y z unless others are chosen), axes of the base, at the "
+                                                "frame's origin"),),
                  "inertia that a wrench along the rows of the task feels, (J M^-1 J^T)^-1", needs_frame=True,
                  needs_inverse=True, on_request=True),
-        Function("dynamically_consistent_inverse", (Q,), (Array("Jbar", ("NV", "NK"), "a column for every row of the task"),),
+        Function("dynamically_consistent_inverse", (Q,),
+                 (Array("Jbar", ("NV", "NK"), "a column for every row of the task (wx wy wz x y z unless others are chosen)"),),
                  "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else", needs_frame=True,
                  needs_inverse=True, on_request=True),
     )

@@ -26,6 +26,8 @@ _ENERGY = "kinetic_energy", "the other one is potential_energy"
 _MOMENTUM = "centroidal_momentum", "angular first, about the mass centre, axes of the base"
 _MOMENTUM_MATRIX = "centroidal_momentum_matrix", "h = A_G v, angular rows first, about the mass centre, axes of the base"
 _MOMENTUM_RATE = "centroidal_momentum_rate", "dh/dt at (q, v, a)"
+_TASK = "operational_inertia", "for the rows that --task-rows names; operational_inertia_inverse is J M^-1 J^T"
+_REGRESSOR = "regressor", "tau = Y pi, ten columns a link; base_regressor has the independent ones"
 _OSIM = "operational_inertia_inverse", "J M^-1 J^T, the inverse of the operational-space inertia"
 
 _MEANT: dict[str, tuple[str, str]] = {
@@ -53,12 +55,18 @@ _MEANT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("poses", "allposes", "linkposes", "linkframes"), ("link_poses", "forward_kinematics is of chosen frames")),
     **dict.fromkeys(("step", "integrateconfiguration"), ("integrate", "q moved for a time dt by the constant velocity v")),
     **dict.fromkeys(("delta", "subtract", "minus"), ("difference", "the velocity that takes q to q_next in 1 s")),
-    **dict.fromkeys(("lambda", "lambdainv", "osim", "operationalinertia", "cartesianinertia"), _OSIM),
+    **dict.fromkeys(("lambdainv", "osimi", "operationalinertiainv"), _OSIM),
+    **dict.fromkeys(("lambda", "osim", "operationalinertia", "operationalspaceinertia", "cartesianinertia"), _TASK),
+    **dict.fromkeys(("jbar", "dynamicallyconsistent", "dynamicallyconsistentjacobian"),
+                    ("dynamically_consistent_inverse", "M^-1 J^T Lambda for the rows that --task-rows names")),
+    **dict.fromkeys(("jointtorqueregressor", "torqueregressor", "dynamicregressor", "y"), _REGRESSOR),
+    **dict.fromkeys(("minimalregressor", "reducedregressor"), ("base_regressor", "its parameters are base_parameters of pi")),
+    **dict.fromkeys(("minimalparameters", "baseparams", "barycentricparameters"),
+                    ("base_parameters", "what all inertial parameters amount to, for base_regressor")),
 }
 _ABSENT: dict[str, str] = {
     **dict.fromkeys(("ik", "ikine", "inversekinematics"),
                     "inverse kinematics is no function here; what iterates for it calls forward_kinematics and jacobian"),
-    "regressor": "that is no function here; 'symgen generate' without -f makes all that there are",
 }
 _METHODS: dict[str, str] = {
     "aba": "riccati", "articulated_body": "riccati", "rnea": "newton_euler", "rne": "newton_euler", "crba": "composite_body",
