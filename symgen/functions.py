@@ -232,8 +232,8 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("pi_base", ("NR",), "of every column of Y_base the parameter, and what others add to it"),),
                  "the base parameters that inertial parameters amount to", feels=(), on_request=True),
         Function("operational_inertia", (Q,),
-                 (Array("Lambda", ("NK", "NK"), "rows of the task (wx wy wz x y z unless others are chosen), axes of the base, at the "
-                                                "frame's origin"),),
+                 (Array("Lambda", ("NK", "NK"), "rows of the task (wx wy wz x y z unless others are chosen), axes of the base, "
+                                                "at the frame's origin"),),
                  "inertia that a wrench along the rows of the task feels, (J M^-1 J^T)^-1", needs_frame=True,
                  needs_inverse=True, on_request=True),
         Function("dynamically_consistent_inverse", (Q,),
