@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple
 from symgen import derivatives
 from symgen.derivatives import Derivative
 
-Size = Literal["NQ", "NV", "NB", "NF", "NW"] | int
+Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK"] | int
 
 
 class Sizes(NamedTuple):
     """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
-    wrenches that are felt.
+    wrenches that are felt, inertial parameters, base parameters, rows of the task.
     """
 
     NQ: int
@@ -23,6 +23,9 @@ class Sizes(NamedTuple):
     NB: int
     NF: int = 1
     NW: int = 1
+    NP: int = 0
+    NR: int = 0
+    NK: int = 6
 
     def of(self, size: Size) -> int:
         return size if isinstance(size, int) else int(getattr(self, size))
@@ -33,6 +36,11 @@ JACOBIAN_FRAMES = {"aligned": "axes of the base, at the frame's origin", "local"
 """In which axes, and at which point of the moving space, the twist of a frame is stated."""
 JACOBIAN_ORDERS = ("angular", "linear")
 """Which part of it stands first."""
+
+
+TASK_ROWS = ("wx", "wy", "wz", "x", "y", "z")
+"""The rows of a frame's twist that a task may be about: turning about the axes of the base, and moving along them."""
+ALL_ROWS = tuple(range(len(TASK_ROWS)))
 
 
 class Convention(NamedTuple):
@@ -48,7 +56,7 @@ USUAL = Convention()
 
 @dataclass(frozen=True)
 class Array:
-    """One argument or result; `shape` in NQ, NV, NB, NF, NW and plain numbers, () for a scalar; stored row-major and full.
+    """One argument or result; `shape` in names of `Sizes` and plain numbers, () for a scalar; stored row-major and full.
 
     `each` says what it is there once for: every frame that is named (NF), or every link that feels a wrench (NW). Of one it has
     this shape, of several they are stacked behind that size. What is a `twist` is stated by the Convention that is chosen, and
@@ -117,6 +125,10 @@ class Function:
     on_request: bool = False
     """True when it is made only where it is asked for by name: it is long, and most controllers do without."""
 
+    def counts(self, size: Size) -> bool:
+        """Whether an argument or a result is as long as that."""
+        return any(size in array.shape for array in (*self.arguments, *self.results))
+
     @property
     def follows(self) -> bool:
         """Whether it is stated by the Convention that is chosen."""
@@ -140,6 +152,7 @@ TAU = Array("tau", ("NV",), "joint torques and forces (N·m, N)")
 B = Array("b", ("NV",), "right-hand side")
 C = Array("c", ("NV",), "bias force C(q,v)v + g(q)")
 M = Array("M", ("NV", "NV"), "joint-space mass matrix")
+CORIOLIS = Array("C", ("NV", "NV"), "Coriolis matrix: dM/dt = C + C^T")
 MINV = Array("Minv", ("NV", "NV"), "inverse of the mass matrix")
 R = Array("R", (3, 3), "axes of the frame in the base", each="NF")
 P = Array("p", (3,), "origin of the frame in the base (m)", each="NF")
@@ -312,6 +325,31 @@ FUNCTIONS = Functions({
         Function("step_rk4", (Q, V, TAU, INSTANT), (Q_NEXT, V_NEXT),
                  "one step of the classical Runge-Kutta method of order 4 at constant tau (of a joint of several, Munthe-Kaas's)",
                  needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("coriolis_matrix", (Q, V), (CORIOLIS,), "C(q,v) with dM/dt - 2 C skew-symmetric and C v = c - g",
+                 on_request=True),
+        Function("mass_matrix_coriolis_and_bias", (Q, V), (M, CORIOLIS, C), "M(q), C(q,v) and c(q,v) in one pass",
+                 feels=AT_RUN_TIME, on_request=True),
+        Function("regressor", (Q, V, A),
+                 (Array("Y", ("NV", "NP"), "ten columns for every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz "
+                                           "zz (kg·m²) about the origin of its frame, in its axes"),),
+                 "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi", feels=(), on_request=True),
+        Function("base_regressor", (Q, V, A),
+                 (Array("Y_base", ("NV", "NR"), "the columns of Y that are independent of those before them"),),
+                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be", feels=(), on_request=True),
+        Function("base_parameters",
+                 (Array("pi", ("NP",), "ten numbers of every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz "
+                                       "(kg·m²) about the origin of its frame, in its axes"),),
+                 (Array("pi_base", ("NR",), "of every column of Y_base the parameter, and what others add to it"),),
+                 "the base parameters that inertial parameters amount to", feels=(), on_request=True),
+        Function("operational_inertia", (Q,),
+                 (Array("Lambda", ("NK", "NK"), "rows of the task (wx wy wz x y z unless others are chosen), axes of the base, "
+                                                "at the frame's origin"),),
+                 "inertia that a wrench along the rows of the task feels, (J M^-1 J^T)^-1", needs_frame=True,
+                 needs_inverse=True, on_request=True),
+        Function("dynamically_consistent_inverse", (Q,),
+                 (Array("Jbar", ("NV", "NK"), "a column for every row of the task (wx wy wz x y z unless others are chosen)"),),
+                 "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else", needs_frame=True,
+                 needs_inverse=True, on_request=True),
     )
 })
 BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)

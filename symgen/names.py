@@ -15,6 +15,7 @@ _SHOWN = 60
 _RNEA = "inverse_dynamics", "method newton_euler is the recursive Newton-Euler algorithm"
 _CRBA = "mass_matrix", "method composite_body is the composite-rigid-body algorithm"
 _BIAS = "bias_force", "c = C(q,v) v + g(q); with --gravity 0,0,0 it is C(q,v) v alone"
+_CORIOLIS = "coriolis_matrix", "dM/dt - 2 C is skew-symmetric; C(q,v)v + g(q) alone is bias_force"
 _POSE = "forward_kinematics", "the pose of each frame that --frame names"
 _JACOBIAN = "jacobian", "angular rows first, axes of the base, of each frame that --frame names"
 _DET = "mass_matrix_determinant", "its logarithm is mass_matrix_log_determinant"
@@ -28,13 +29,16 @@ _MOMENTUM_MATRIX = "centroidal_momentum_matrix", "h = A_G v, angular rows first,
 _MOMENTUM_RATE = "centroidal_momentum_rate", "dh/dt at (q, v, a)"
 _DID = "inverse_dynamics_derivatives", "dtau/dq, dtau/dv and M, made where they are named"
 _DFD = "forward_dynamics_derivatives", "da/dq, da/dv and M^-1, made where they are named"
+_TASK = "operational_inertia", "for the rows that --task-rows names; operational_inertia_inverse is J M^-1 J^T"
+_REGRESSOR = "regressor", "tau = Y pi, ten columns a link; base_regressor has the independent ones"
 _OSIM = "operational_inertia_inverse", "J M^-1 J^T, the inverse of the operational-space inertia"
 
 _MEANT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("aba", "fd", "fdyn", "abi", "forwarddynamics", "directdynamics", "accel"), _RICCATI),
     **dict.fromkeys(("rnea", "rne", "id", "idyn", "inversedynamics", "newtoneuler"), _RNEA),
     **dict.fromkeys(("crba", "crb", "m", "h", "massmatrix", "inertia", "inertiamatrix", "jsim"), _CRBA),
-    **dict.fromkeys(("coriolis", "coriolismatrix", "nle", "nonlineareffects", "c", "bias"), _BIAS),
+    **dict.fromkeys(("coriolis", "coriolismatrix"), _CORIOLIS),
+    **dict.fromkeys(("nle", "nonlineareffects", "c", "bias"), _BIAS),
     **dict.fromkeys(("g", "gravity", "gravload", "generalizedgravity", "gravitytorque"), ("gravity_force", "g(q)")),
     **dict.fromkeys(("fk", "fkine", "forwardkinematics", "kinematics", "pose", "tcp"), _POSE),
     **dict.fromkeys(("jac", "j", "jacob", "jacob0", "jacobe", "framejacobian", "geometricjacobian"), _JACOBIAN),
@@ -59,12 +63,18 @@ _MEANT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("delta", "subtract", "minus"), ("difference", "the velocity that takes q to q_next in 1 s")),
     **dict.fromkeys(("rneaderivatives", "did", "dtau", "dtaudq", "dtaudv", "inversedynamicsderivatives", "gradid"), _DID),
     **dict.fromkeys(("abaderivatives", "dfd", "dadq", "dadv", "ddq", "ddqdq", "ddqdv", "forwarddynamicsderivatives"), _DFD),
-    **dict.fromkeys(("lambda", "lambdainv", "osim", "operationalinertia", "cartesianinertia"), _OSIM),
+    **dict.fromkeys(("lambdainv", "osimi", "operationalinertiainv"), _OSIM),
+    **dict.fromkeys(("lambda", "osim", "operationalinertia", "operationalspaceinertia", "cartesianinertia"), _TASK),
+    **dict.fromkeys(("jbar", "dynamicallyconsistent", "dynamicallyconsistentjacobian"),
+                    ("dynamically_consistent_inverse", "M^-1 J^T Lambda for the rows that --task-rows names")),
+    **dict.fromkeys(("jointtorqueregressor", "torqueregressor", "dynamicregressor", "y"), _REGRESSOR),
+    **dict.fromkeys(("minimalregressor", "reducedregressor"), ("base_regressor", "its parameters are base_parameters of pi")),
+    **dict.fromkeys(("minimalparameters", "baseparams", "barycentricparameters"),
+                    ("base_parameters", "what all inertial parameters amount to, for base_regressor")),
 }
 _ABSENT: dict[str, str] = {
     **dict.fromkeys(("ik", "ikine", "inversekinematics"),
                     "inverse kinematics is no function here; what iterates for it calls forward_kinematics and jacobian"),
-    "regressor": "that is no function here; 'symgen generate' without -f makes all that there are",
 }
 _METHODS: dict[str, str] = {
     "aba": "riccati", "articulated_body": "riccati", "rnea": "newton_euler", "rne": "newton_euler", "crba": "composite_body",

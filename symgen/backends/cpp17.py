@@ -13,7 +13,7 @@ from symgen import derivatives
 from symgen.backends import _checks, printer, render
 from symgen.backends._backend import Wrapper
 from symgen.backends._c_text import comment
-from symgen.backends._ports import counts_bodies, describe, meaning, several, single_real, symbolic
+from symgen.backends._ports import counted, counts_bodies, describe, meaning, several, single_real, symbolic
 from symgen.backends._target import Target
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
@@ -27,7 +27,8 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     returned = _outcome if target.checked else _returned
     functions = [_function(program, target, returned) for program in programs.values()]
     return render(NAME, "header.hpp.j2", **target.context, real=real, functions=functions,
-                  bodies=counts_bodies(programs.values()), **several(programs.values()),
+                  bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
+                  **several(programs.values()),
                   statuses=_checks.statuses(programs.values(), target))
 
 

@@ -28,7 +28,7 @@ WARNED = ("warning", "mimic", "snap", "unapplied")
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": "independent", "base": "fixed", "strict": False, "real": "double",
     "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
-    "jacobian_order": "angular",
+    "jacobian_order": "angular", "task_rows": None,
 }
 """Options that a generated folder has already decided, with their defaults."""
 
@@ -123,6 +123,9 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
                              "default), in the frame's own axes there, or in those of the base at the base's origin")
     parser.add_argument("--jacobian-order", default="angular", metavar="angular|linear",
                         help="which part of them stands first (default angular)")
+    parser.add_argument("--task-rows", metavar="ROWS",
+                        help="the rows that operational_inertia and dynamically_consistent_inverse are about, of wx,wy,wz,x,y,z "
+                             "or 0 to 5, in their order (default all six)")
 
 
 def frame_argument(parser: Parser, what: str) -> None:
@@ -135,7 +138,8 @@ def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
     from symgen.options import ProgramOptions
 
     return ProgramOptions(options.real or real, frame=options.frame, payload=options.payload, wrench=options.wrench,
-                          jacobian_frame=options.jacobian_frame, jacobian_order=options.jacobian_order)
+                          jacobian_frame=options.jacobian_frame, jacobian_order=options.jacobian_order,
+                          task_rows=options.task_rows)
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:

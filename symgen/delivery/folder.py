@@ -26,7 +26,7 @@ from symgen.delivery.entries import at_rest, entries, entry_names, mentioned, of
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
-from symgen.functions import FUNCTIONS, USUAL
+from symgen.functions import ALL_ROWS, FUNCTIONS, TASK_ROWS, USUAL
 from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
@@ -170,6 +170,7 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     asked = {"checked": text.checked, "target": text.target, "wrap": list(text.wrap)}
     chosen |= {key: value for key, value in asked.items() if value}
     chosen |= stated if options.convention != USUAL else {}
+    chosen |= {"task_rows": ",".join(TASK_ROWS[row] for row in options.rows)} if options.rows != ALL_ROWS else {}
     return {key: chosen[key] for key in sorted(chosen)}
 
 

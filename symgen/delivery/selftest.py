@@ -35,7 +35,7 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: Progra
           text: TextOptions = PLAIN) -> list[SelfTestCase]:
     """Three states for every program, fewer where its type has no digits for them; deterministic."""
     truth = Truth(mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench,
-                  convention=options.convention)
+                  task_rows=options.rows, convention=options.convention)
     return [case for program in programs.values() for case in _cases(program, truth, text)]
 
 

@@ -19,6 +19,7 @@ from symgen.methods._composition import Compose
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
 from symgen.methods._frames import of_each as of_each
 from symgen.methods._method import Method
+from symgen.methods._task import of_task
 from symgen.names import method_named
 
 BIAS_METHOD = "newton_euler"
@@ -37,7 +38,8 @@ def find(name: str) -> Method:
     """A method or variant with all that it computes; UnknownName suggests the nearest."""
     stem, _, variant = method_named(name, names()).partition(":")
     found = _declared(stem).variant(variant)
-    follows = {} if found.factor is None else functions_of(found.factor, _bias_force, _jacobian)
+    follows = {} if found.factor is None else {
+        **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian)}
     if "mass_matrix" in found.functions:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
     return replace(found, functions={**follows, **found.functions})

@@ -21,8 +21,8 @@ from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import HOST, Links, ProgramOptions, TextOptions
-from symgen.programs import choosing, composing, deriving, differentiating
+from symgen.options import HOST, Links, ProgramOptions, Rows, TextOptions
+from symgen.programs import choosing, composing, deriving, differentiating, task
 from symgen.programs.deriving import felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
@@ -61,20 +61,22 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
             frame: Links = None, payload: str | None = None, trig: str = HOST, wrench: Links = None,
-            jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order) -> Program:
+            jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order, task_rows: Rows = None) -> Program:
     """One function of one robot as a Program.
 
     `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant, or several
     in a list, of which the results are then stacked; `payload` names the link that carries a load, and `wrench` the one that
     feels an external wrench, or several in a list: each is one more argument (`symgen.functions`). J and J̇ v are stated in the
     axes of the base at the frame's origin, in the frame's own axes there, or at the base's origin (`jacobian_frame` 'aligned',
-    'local', 'world'), with the angular or the linear part first (`jacobian_order`).
+    'local', 'world'), with the angular or the linear part first (`jacobian_order`). `task_rows` are the rows that
+    operational_inertia and dynamically_consistent_inverse are about, 'wx,wy,wz,x,y,z' or numbers from 0; None for all six.
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
     return made(mechanism, named(function), method, ProgramOptions(
-        real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order))
+        real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order,
+        task_rows=task_rows))
 
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
@@ -91,7 +93,7 @@ def made(mechanism: Mechanism, function: str, method: str | None, options: Progr
 @lru_cache(maxsize=256)
 def _asked(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program | str:
     """The Program, or why no method makes it. Both are worked out once."""
-    refused = refusal(mechanism, function, options.payload)
+    refused = refusal(mechanism, function, options.payload) or task.refusal(mechanism, function, options)
     if refused is not None:
         raise RequestError(refused)
     if FUNCTIONS[function].derivative is not None:

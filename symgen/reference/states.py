@@ -29,8 +29,8 @@ INSTANT = Fraction(1, 128)
 def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | None = None,
                 wrench: str | Sequence[str] | None = None,
                 besides: Mapping[str, tuple[int, ...]] | None = None) -> dict[str, Array]:
-    """`count` states by argument name: q and q_next (count, NQ), v, a, tau and b (count, NV), dt and instant (count,), and
-    payload (count, 10) and wrench (count, 6), or of several links (count, NW, 6), if asked.
+    """`count` states by argument name: q and q_next (count, NQ), v, a, tau and b (count, NV), dt and instant (count,), pi
+    (count, NP), and payload (count, 10) and wrench (count, 6), or of several links (count, NW, 6), if asked.
 
     Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in the joint
     type's usual range (±π rad, ±1 m); the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point
@@ -53,6 +53,8 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
     states["q_next"] = [q if k % 4 == 3 else _positions(mechanism, goals) for k, q in enumerate(states["q"])]
     times = _steps(count, seed)
     found = {name: _exact(rows) for name, rows in states.items()} | {"dt": times, "instant": times * INSTANT}
+    inertias = Random(f"pi/{seed}/{len(mechanism.bodies)}/{count}")
+    found["pi"] = _exact([[_between(inertias, *_RATE) for _ in range(10 * len(mechanism.bodies))] for _ in range(count)])
     if wrench is not None and links > 1:
         found["wrench"] = found["wrench"].reshape(count, links, 6)
     return found | draw_besides({name: shape for name, shape in (besides or {}).items() if name not in found}, count, seed)

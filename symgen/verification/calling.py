@@ -70,6 +70,10 @@ class Functions:
         """Zeros for these arguments, and for wrenches if there are any. Only gravity is then left."""
         return {name: 0 * self.states[name] for name in (*names, "wrench") if name in self.states}
 
+    def unladen(self) -> dict[str, Array]:
+        """Zeros for payloads and wrenches if there are any."""
+        return {name: 0 * self.states[name] for name in ("payload", "wrench") if name in self.states}
+
 
 class _OfFrame(Functions):
     """Functions of several frames, as they speak of frame k."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, Self
@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS, USUAL, Convention
+from symgen.functions import ALL_ROWS, FUNCTIONS, USUAL, Convention
 from symgen.mechanism import Mechanism
 from symgen.options import Links
 from symgen.reference.digits import answers
@@ -34,10 +34,10 @@ class ExactAnswers:
     """
 
     def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Links = None,
-                 payload: str | None = None, wrench: Links = None, convention: Convention = USUAL,
-                 working: int | None = None) -> None:
+                 payload: str | None = None, wrench: Links = None, task_rows: Sequence[int] = ALL_ROWS,
+                 convention: Convention = USUAL, working: int | None = None) -> None:
         self.mechanism, self.count, self.seed = mechanism, count, seed
-        self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench}
+        self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench, "task_rows": tuple(task_rows)}
         self.convention = convention
         self.states = draw_states(mechanism, count, seed, payload, wrench)
         self.floats = {name: values.astype(float) for name, values in self.states.items()}

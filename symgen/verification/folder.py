@@ -45,7 +45,8 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         name, made, chosen = str(manifest["robot"]), _table(manifest["functions"]), _table(manifest["options"])
         stated = [_word(chosen.get(key)) or usual for key, usual in zip(("jacobian_frame", "jacobian_order"), USUAL, strict=True)]
         options = ProgramOptions(str(manifest["real"]), frame=_words(chosen.get("frame")), payload=_word(chosen.get("payload")),
-                                 wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1])
+                                 wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1],
+                                 task_rows=_word(chosen.get("task_rows")))
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")))
         methods = {named(function): str(entry["method"]) for function, entry in made.items()}

@@ -20,14 +20,17 @@ from symgen.verification import derivative_identities
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.calling import Distance, Functions, Identity
 from symgen.verification.dynamics_identities import OF_DERIVATIVES
+from symgen.verification.coriolis_identities import OF_CORIOLIS
 from symgen.verification.elimination import determinant, is_positive
 from symgen.verification.evaluating import Runner, over
 from symgen.verification.floating import allowance
+from symgen.verification.parameter_identities import OF_PARAMETERS
 from symgen.verification.report import Check
 from symgen.verification.residuals import solved, times, worst
 from symgen.verification.sizes import largest
 from symgen.verification.step_identities import OF_STEPS
 from symgen.verification.stepping_identities import OF_STEPPING
+from symgen.verification.task_identities import OF_TASKS
 from symgen.verification.truth import SHARPENINGS, Truth
 from symgen.verification.whole_identities import OF_THE_WHOLE
 
@@ -190,6 +193,9 @@ IDENTITIES = (
     *OF_STEPS,
     *OF_DERIVATIVES,
     *OF_STEPPING,
+    *OF_CORIOLIS,
+    *OF_PARAMETERS,
+    *OF_TASKS,
 )
 
 
