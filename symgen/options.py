@@ -20,6 +20,8 @@ HOST = "auto"
 """Where sines and cosines come from unless told, on a machine like this one. On a target it is "libm"."""
 
 
+NORMAL, HIGH = EFFORTS = ("normal", "high")
+"""How long fewer operations are sought: as long as deriving takes, or for minutes."""
 Links = str | Sequence[str] | None
 """A link's name, or those of several in their order; None for the default frame, or for no wrench."""
 
@@ -31,7 +33,7 @@ class ProgramOptions:
     `frame` is the one whose pose or Jacobian is asked for; `payload` and `wrench` carry a load and feel an external wrench at run
     time, each one more argument. Frames and wrenches may be several in their order, a tuple then. The real type changes no row,
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
-    (`symgen.functions.Convention`).
+    (`symgen.functions.Convention`). `effort` is one of EFFORTS; `rounds` are those after which a search is to end, None for all.
     """
 
     real: str = "double"
@@ -41,9 +43,12 @@ class ProgramOptions:
     wrench: Links = None
     jacobian_frame: str = USUAL.frame
     jacobian_order: str = USUAL.order
+    effort: str = NORMAL
+    rounds: int | None = None
 
     def __post_init__(self) -> None:
         nearest(self.real, REALS, "real type")
+        nearest(self.effort, EFFORTS, "effort")
         nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")
         nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
         self._settle("frame", self.frames, "no frame is named; name one or more links, or give None for the default one",
