@@ -100,6 +100,9 @@ def _remarks(mechanism: Mechanism, made: Iterable[Program], chosen: ProgramOptio
 
     lines = []
     for program in made:
+        if program.rounds is not None:
+            lines.append(f"the search for fewer operations of {program.function} was interrupted after round {program.rounds}; "
+                         f"what it had found is used, {program.cost} operations, and the manifest says so")
         lines += [f"{program.function} is chosen without {other}: {why}" for other, why in program.passed_over]
         if loses_digits(mechanism, program, chosen):
             lines.append(f"{program.function} by {program.method} loses its digits in {program.real} on this robot, and "

@@ -30,7 +30,7 @@ from symgen.functions import ALL_ROWS, FUNCTIONS, TASK_ROWS, USUAL
 from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
-from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.options import NORMAL, PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
 from symgen.version import __version__
 
@@ -141,7 +141,7 @@ def _manifest(
             "result": results[0] if len(results) == 1 else results,
             "operations": program.operations,
             "depth": program.depth,
-        }
+        } | ({} if program.rounds is None else {"rounds": program.rounds})
     parents = [mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name for j in mechanism.joints]
     return {
         "symgen": __version__,
@@ -171,6 +171,7 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     chosen |= {key: value for key, value in asked.items() if value}
     chosen |= stated if options.convention != USUAL else {}
     chosen |= {"task_rows": ",".join(TASK_ROWS[row] for row in options.rows)} if options.rows != ALL_ROWS else {}
+    chosen |= {"effort": options.effort} if options.effort != NORMAL else {}
     return {key: chosen[key] for key in sorted(chosen)}
 
 

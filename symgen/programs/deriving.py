@@ -72,7 +72,9 @@ def derive(mechanism: Mechanism, function: str, method: str, options: ProgramOpt
     Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
     than `dearest` operations once nothing is repeated; LostDigits where its constants lose theirs however many they start with.
     """
-    return replace(Attempt(mechanism, function, method, options).program(budget, longest, dearest), real=options.real)
+    attempt = Attempt(mechanism, function, method, options)
+    attempt.program(budget, longest, dearest)
+    return replace(attempt.polished(), real=options.real)
 
 
 class Attempt:
@@ -89,10 +91,19 @@ class Attempt:
         self._compared: Program | None = None
         """After all passes, where that had to be known to choose between layouts."""
         self.finished: Program | None = None
+        self._polished: Program | None = None
         self.refused: SymgenError | None = None
 
+    def polished(self) -> Program:
+        """After all passes and those that come last; see `program`."""
+        finished = self.program()
+        if self._polished is None:
+            with _collector_at_rest():
+                self._polished = passes.polish(finished)
+        return self._polished
+
     def program(self, budget: int | None = None, longest: int | None = None, dearest: float | None = None) -> Program:
-        """See `derive`; raises what the derivation raised."""
+        """See `derive`, before the passes that come last; raises what the derivation raised."""
         budget = budget or ROW_BUDGET
         longest = longest or 4 * budget
         if self.refused is not None:
@@ -185,12 +196,21 @@ def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tup
     return named if what.needs_frames else named[:1]
 
 
-def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int | None = None,
-          dearest: float | None = None) -> Program:
+def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Program:
     """`derive`, with each derivation done once in a process: for every real type, and for all methods that share it."""
-    shared = methods.alike(method, function, mechanism)
-    made = _attempt(mechanism, function, shared, felt(mechanism, function, options))
+    return replace(_shared(mechanism, function, method, options).polished(), method=method, real=options.real)
+
+
+def before_the_last(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int | None = None,
+                    dearest: float | None = None) -> Program:
+    """Likewise before the passes that come last, which change a count by a few per cent."""
+    made = _shared(mechanism, function, method, options)
     return replace(made.program(longest=longest, dearest=dearest), method=method, real=options.real)
+
+
+def _shared(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Attempt:
+    shared = methods.alike(method, function, mechanism)
+    return _attempt(mechanism, function, shared, felt(mechanism, function, options))
 
 
 def _derivation(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout,

@@ -19,8 +19,8 @@ from symgen.reals import REALS, loses
 from symgen.verification import derivative_identities
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.calling import Distance, Functions, Identity
-from symgen.verification.dynamics_identities import OF_DERIVATIVES
 from symgen.verification.coriolis_identities import OF_CORIOLIS
+from symgen.verification.dynamics_identities import OF_DERIVATIVES
 from symgen.verification.elimination import determinant, is_positive
 from symgen.verification.evaluating import Runner, over
 from symgen.verification.floating import allowance
