@@ -86,7 +86,7 @@ LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "passes": "r
 PACKAGES: dict[str, str] = {
     "sympy": "derivation inspection joints methods",
     "flint": "certificate derivation inspection reference verification",
-    "numpy": "certificate delivery machine measuring proof reference report reproduce verification",
+    "numpy": "certificate delivery machine measuring passes/_alternatives proof reference report reproduce verification",
     "lxml": "description/readers",
     "jinja2": "backends",
     "pycparser": "readback",
