@@ -13,11 +13,12 @@ A rate of the joint in its place changes the velocity by S and the acceleration 
 
 V being the link's own: where the joint has one degree of freedom, Φ̇ = Ψ̇. An acceleration of the joint changes it by S. So two
 kinds of wrench have to be summed over a composite body of mass m̃ and moments h̃, Σ̃: that of a twist of acceleration, which M̃
-gives (SA (15a-c)), and that of 2 w × V(x), which is 2 B(w) with
+gives (SA (15a-c)), and that of 2 w × V(x), which is
 
-    B(w) = ((tr K − K) w, w × p),    K = ∫ρ V xᵀ,    p = ∫ρ V.                                                              (4)
+    B(w) = ((tr K − K) w, w × p),    K = 2 ∫ρ V xᵀ,    p = 2 ∫ρ V.                                                          (4)
 
-K and p of a rigid body are v hᵀ + [ω]× Σ and m v + ω × h. They go outward as R K Rᵀ + (R p) ℓᵀ and R p. Here only
+K and p of a rigid body are v hᵀ + [ω]× Σ and m v + ω × h by twice its twist (ω, v). They go outward as R K Rᵀ + (R p) ℓᵀ and
+R p. Here only
 
     K and p of what moves within the composite body, against its link,                                                     (5)
 
@@ -27,21 +28,21 @@ him. So v = 0, and v' = −u with J = (w, u) = H v the twist across the joint. W
 freedom, that of an acceleration, of a rate, of a displacement, and the one that is felt by whom others move:
 
     t1 = M̃ S                                                                                                               (6)
-    t3 = (Σ̃ Ω × z + h̃ × (Ω × s), Ω × (z × h̃ + m̃ s)) − M̃ (J × S) + 2 B(z)                                                    (7)
+    t3 = (Σ̃ Ω × z + h̃ × (Ω × s), Ω × (z × h̃ + m̃ s)) − M̃ (J × S) + B(z)                                                      (7)
     t2 = the wrench that moves the change of the body, δh̃ = z × h̃ + m̃ s and δΣ̃ = [z]× Σ̃ + s h̃ᵀ and its mirror, as its link
-         moves, + 2 B(Ψ̇_ang) + S ×* W                                                                                       (8)
-    t4 = 2 (Bᵀ(S) + Σ̃ (ω × z) + (ω × h̃) × s),    Bᵀ(S) = (tr K − Kᵀ) z + p × s                                              (9)
+         moves, + B(Ψ̇_ang) + S ×* W                                                                                         (8)
+    t4 = Bᵀ(S) + Σ̃ (Ω × z) + (Ω × h̃) × s,    Bᵀ(S) = (tr K − Kᵀ) z + p × s                                                  (9)
 
 K and p being those of (5). In (7) Coriolis's acceleration is left, of a point that moves at z × x + s in axes that turn. W is
 what the joints beyond add to the wrench across the joint: each the acceleration 2 ω̂ × (w × x + u) with (w, u) its J and ω̂
 halfway, and H a, of the body that it carries (`composite_body:bias` has the first as 4 (Γ + δw)). Loads are taken off. Where a
-joint has several degrees of freedom, which turn each other, t2 is M̃ Ψ̈ + 2 B(Ψ̇_ang) of the whole K, and S ×* of the whole wrench
+joint has several degrees of freedom, which turn each other, t2 is M̃ Ψ̈ + B(Ψ̇_ang) of the whole K, and S ×* of the whole wrench
 is added only for what carries the joint: within it the axes go along.
 
 Wrenches go outward to every degree of freedom j, of the same link or one that carries it. t4 is a couple, and turns. What passes
 the next origin is something else, so that t4 goes from a link to its parent, whose ω is ω_λ, as
 
-    R (t4 − 2 f × u) − 2 R f × (ω_λ × ℓ),    f the force of t1.                                                            (10)
+    R (t4 − 2 f × u) − R f × (2 ω_λ × ℓ),    f the force of t1.                                                            (10)
 
 There M and the derivatives are
 

@@ -30,14 +30,14 @@ Wrench = tuple[Vector, Vector]
 
 @dataclass(frozen=True)
 class Flow:
-    """K = ∫ρ V rᵀ and p = ∫ρ V of matter that moves at V, about the frame's origin."""
+    """K = 2 ∫ρ V rᵀ and p = 2 ∫ρ V of matter that moves at V, about the frame's origin."""
 
     K: Matrix
     p: Vector
 
     @staticmethod
     def of(body: RigidInertia, omega: Vector, v: Vector) -> Flow:
-        """Of a rigid body: K = v hᵀ + [ω]× Σ, p = m v + ω × h."""
+        """Of a rigid body, by twice its twist: K = v hᵀ + [ω]× Σ, p = m v + ω × h."""
         return Flow(plus(outer(v, body.h), cross_rows(omega, body.S.rows)), v * body.m + omega.cross(body.h))
 
     def __add__(self, other: Flow) -> Flow:
@@ -51,7 +51,7 @@ class Flow:
         return Flow(plus(rotation.outward_matrix(self.K), outer(p, shift)), p)
 
     def coriolis(self, w: Vector) -> Wrench:
-        """B(w) = ∫ρ (r × (w × V), w × V) = ((tr K − K) w, w × p), (4)."""
+        """B(w) = 2 ∫ρ (r × (w × V), w × V) = ((tr K − K) w, w × p), (4)."""
         return _less_than_trace(self.K, w), w.cross(self.p)
 
     def couple(self, z: Vector, s: Vector) -> Vector:
@@ -71,7 +71,7 @@ def _less_than_trace(K: Matrix, w: Vector) -> Vector:
 
 def flows_within(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Flow]:
     """Tip → base: the flow of each composite body against its link, (5)."""
-    v, zeros = linkage.inputs["v"], linkage.zeros
+    v, zeros = [rate + rate for rate in linkage.inputs["v"]], linkage.zeros
     found = [Flow((zeros, zeros, zeros), zeros) for _ in linkage.links]
     for i in reversed(range(len(linkage))):
         linkage.step(i, "what moves within the composite body, (5)")
@@ -93,12 +93,12 @@ def displaced(body: RigidInertia, z: Vector, s: Vector) -> RigidInertia:
 def outward_couple(linkage: Linkage, turning: Sequence[Turning], i: int, t4: Vector, f: Vector) -> Vector:
     """t4, with the force f of t1, from link i to its parent: (10)."""
     link = linkage.links[i]
-    t4 = t4 - twice(f.cross(link.sliding(linkage.inputs["v"])))
+    t4 = t4 - f.cross(twice(link.sliding(linkage.inputs["v"])))
     outer, omega = link.shift, turning[link.parent].omega
     if isinstance(link.shift, SplitShift):
-        t4 = t4 - f.cross(twice(turning[i].before.cross(link.shift.inner)))
+        t4 = t4 - f.cross(twice(turning[i].before).cross(link.shift.inner))
         outer = link.shift.outer
-    return link.rotation.outward(t4) - link.rotation.outward(f).cross(twice(omega.cross(outer)))
+    return link.rotation.outward(t4) - link.rotation.outward(f).cross(twice(omega).cross(outer))
 
 
 def of_rate(body: RigidInertia, omega: Vector, z: Vector, s: Vector) -> Wrench:
@@ -137,9 +137,11 @@ def _of_joint(linkage: Linkage, c: int, body: RigidInertia, omega: Vector, v: Se
     if len(link.dofs) == 1:   # in what (7) has too
         z, s, rate = link.dof.H_angular, link.dof.H_linear, v[link.dof.index]
         own, less = of_rate(body, twice(omega), z, s), of_rate(body, z, z, s)
-        coriolis: Wrench = (own[0] - less[0] * rate) * rate, (own[1] - less[1] * rate) * rate
+        moment, force = (own[0] - less[0] * rate) * rate, (own[1] - less[1] * rate) * rate
+        _, same = of_rate(body, (twice(omega) - z * rate) * rate, z, s)
+        force = Vector([x.home.either(x, y) for x, y in zip(force, same, strict=True)])
         n, f = body.momentum(z, s)
-        return added(coriolis, (n * a[link.dof.index], f * a[link.dof.index]))
+        return added((moment, force), (n * a[link.dof.index], f * a[link.dof.index]))
     w, u = link.turning(v), link.sliding(v)
     return added(of_rate(body, twice(omega) - w, w, u), body.momentum(link.turning(a), link.sliding(a)))
 

@@ -64,11 +64,11 @@ class Recursion:
         S = z, s = dof.H_angular, dof.H_linear
         linkage.step(i, "wrenches of an acceleration and of a rate, (6), (7), (9)")
         t1 = body.momentum(z, s)                                                                            # (6)
-        t3 = added(of_rate(body, twice(self.turning[i].omega), z, s), self.flows[i].coriolis(twice(z)))      # (7)
+        t3 = added(of_rate(body, twice(self.turning[i].omega), z, s), self.flows[i].coriolis(z))             # (7)
         if (own := own_rates(linkage, i, S)) is not None:
             n, f = body.momentum(*own)
             t3 = t3[0] - n, t3[1] - f
-        t4 = twice(self._couple(i, body, S))                                                                # (9)
+        t4 = self._couple(i, body, S)                                                                       # (9)
         row = {other.index: other.project(*t1) for other in link.dofs[:dof.column + 1]}                     # (11)
         for other in link.dofs:
             self.by_v[other.index][k] = other.project(*t3)                                                  # (11)
@@ -89,8 +89,8 @@ class Recursion:
         return row
 
     def _couple(self, i: int, body: RigidInertia, S: Twist) -> Vector:
-        """Half of (9)."""
-        (z, s), omega = S, self.turning[i].omega
+        """(9)."""
+        (z, s), omega = S, twice(self.turning[i].omega)
         return self.flows[i].couple(z, s) + body.S.apply(omega.cross(z)) + omega.cross(body.h).cross(s)
 
     def by_q(self, a: Sequence[Scalar]) -> Square:
@@ -106,11 +106,11 @@ class Recursion:
                 k, S = dof.index, (dof.H_angular, dof.H_linear)
                 linkage.step(i, "wrench of a displacement, (8)")
                 if len(link.dofs) == 1:
-                    t2 = added(force_and_moment(displaced(body, *S), motions[i]), flow.coriolis(twice(self.displaced[k][0])))
+                    t2 = added(force_and_moment(displaced(body, *S), motions[i]), flow.coriolis(self.displaced[k][0]))
                     outside = across(S, within[i])
                 else:
-                    whole = flow + Flow.of(body, self.turning[i].omega, linkage.zeros)
-                    t2 = added(body.momentum(*bent[k]), whole.coriolis(twice(self.displaced[k][0])))
+                    whole = flow + Flow.of(body, twice(self.turning[i].omega), linkage.zeros)
+                    t2 = added(body.momentum(*bent[k]), whole.coriolis(self.displaced[k][0]))
                     outside = across(S, added(force_and_moment(body, motions[i]), within[i]))
                 for other in link.dofs:
                     found[other.index][k] = other.project(*t2)                                              # (11)
