@@ -20,6 +20,7 @@ _HOME = {
     "load": "symgen.description.loading",
     "program": "symgen.programs.making",
     "derivative": "symgen.programs.differentiating",
+    "inertial_parameters": "symgen.programs.parameters",
     "generate": "symgen.delivery.writing",
     "compile": "symgen.machine.solver",
     "inspect": "symgen.inspection",
@@ -31,8 +32,8 @@ _HOME = {
 }
 
 __all__ = [
-    "Mechanism", "Program", "Report", "Solver", "SymgenError", "__version__", "compile", "derivative", "generate", "inspect",
-    "load", "program", "verify",
+    "Mechanism", "Program", "Report", "Solver", "SymgenError", "__version__", "compile", "derivative", "generate",
+    "inertial_parameters", "inspect", "load", "program", "verify",
 ]
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from symgen.mechanism import Mechanism
     from symgen.programs.differentiating import derivative
     from symgen.programs.making import program
+    from symgen.programs.parameters import inertial_parameters
     from symgen.verification.report import Report
 
 
