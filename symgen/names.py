@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable
 
+from symgen import derivatives
 from symgen.errors import UnknownName, printable
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, derived, differentiable
 
 _RICCATI = "forward_dynamics", "method riccati is Featherstone's articulated-body algorithm: -f forward_dynamics=riccati"
 _SHOWN = 60
@@ -26,6 +27,8 @@ _ENERGY = "kinetic_energy", "the other one is potential_energy"
 _MOMENTUM = "centroidal_momentum", "angular first, about the mass centre, axes of the base"
 _MOMENTUM_MATRIX = "centroidal_momentum_matrix", "h = A_G v, angular rows first, about the mass centre, axes of the base"
 _MOMENTUM_RATE = "centroidal_momentum_rate", "dh/dt at (q, v, a)"
+_DID = "inverse_dynamics_derivatives", "dtau/dq, dtau/dv and M, made where they are named"
+_DFD = "forward_dynamics_derivatives", "da/dq, da/dv and M^-1, made where they are named"
 _TASK = "operational_inertia", "for the rows that --task-rows names; operational_inertia_inverse is J M^-1 J^T"
 _REGRESSOR = "regressor", "tau = Y pi, ten columns a link; base_regressor has the independent ones"
 _OSIM = "operational_inertia_inverse", "J M^-1 J^T, the inverse of the operational-space inertia"
@@ -53,8 +56,13 @@ _MEANT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("ccrba", "cmm", "ag", "centroidalmap"), _MOMENTUM_MATRIX),
     **dict.fromkeys(("dccrba", "hdot", "dhg", "centroidalmomentumtimevariation"), _MOMENTUM_RATE),
     **dict.fromkeys(("poses", "allposes", "linkposes", "linkframes"), ("link_poses", "forward_kinematics is of chosen frames")),
-    **dict.fromkeys(("step", "integrateconfiguration"), ("integrate", "q moved for a time dt by the constant velocity v")),
+    **dict.fromkeys(("integrateconfiguration", "advance"), ("integrate", "q moved for a time dt by the constant velocity v")),
+    **dict.fromkeys(("euler", "semiimpliciteuler", "symplecticeuler", "eulerstep", "timestep", "simulate"),
+                    ("step", "semi-implicit Euler over forward_dynamics; step_rk4 is of order 4")),
+    **dict.fromkeys(("rk4", "rungekutta", "rk4step", "steprk", "rkmk4"), ("step_rk4", "of order 4; step is semi-implicit Euler")),
     **dict.fromkeys(("delta", "subtract", "minus"), ("difference", "the velocity that takes q to q_next in 1 s")),
+    **dict.fromkeys(("rneaderivatives", "did", "dtau", "dtaudq", "dtaudv", "inversedynamicsderivatives", "gradid"), _DID),
+    **dict.fromkeys(("abaderivatives", "dfd", "dadq", "dadv", "ddq", "ddqdq", "ddqdv", "forwarddynamicsderivatives"), _DFD),
     **dict.fromkeys(("lambdainv", "osimi", "operationalinertiainv"), _OSIM),
     **dict.fromkeys(("lambda", "osim", "operationalinertia", "operationalspaceinertia", "cartesianinertia"), _TASK),
     **dict.fromkeys(("jbar", "dynamicallyconsistent", "dynamicallyconsistentjacobian"),
@@ -90,6 +98,8 @@ def named(name: str) -> str:
     """`name` itself when it is a function; else UnknownName that says which function is meant, or suggests the nearest."""
     if name in FUNCTIONS:
         return name
+    if ":" in name:
+        return _derivative(name)
     word = "".join(c for c in name.lower() if c.isalnum()).removeprefix("compute")
     if word in _MEANT:
         function, more = _MEANT[word]
@@ -97,6 +107,26 @@ def named(name: str) -> str:
     if word in _ABSENT:
         raise UnknownName(f"'{name}': {_ABSENT[word]}")
     return nearest(name, FUNCTIONS, "function")
+
+
+def _derivative(name: str) -> str:
+    """The name of a derivative as it is written here; UnknownName says what is unknown of it, and what there is."""
+    wanted = derivatives.told(name)
+    if wanted is None:
+        raise UnknownName(f"'{printable(name, _SHOWN)}' names no derivative; write FUNCTION:MODE or FUNCTION:MODE(ARGUMENT,…), "
+                          f"where MODE is {', '.join(derivatives.MODES)}")
+    function = FUNCTIONS[named(wanted.of)]
+    if (meant := derivatives.MEANT.get(wanted.mode.lower())) is not None:
+        raise UnknownName(f"'{wanted.mode}' is called {meant} here ({derivatives.MODES[meant].format(function.name)})")
+    mode = nearest(wanted.mode, derivatives.MODES, f"derivative of {function.name}")
+    known = differentiable(function)
+    for one in wanted.by:
+        nearest(one, known, f"argument of {function.name}")
+    found = derived(function, wanted._replace(of=function.name, mode=mode))
+    assert found is not None
+    if found.name not in FUNCTIONS:
+        raise UnknownName(f"'{found.name}' is called {derivatives.symbol(found.name)} here, a function in its own right")
+    return found.name
 
 
 def method_named(name: str, known: Collection[str]) -> str:

@@ -20,6 +20,8 @@ HOST = "auto"
 """Where sines and cosines come from unless told, on a machine like this one. On a target it is "libm"."""
 
 
+NORMAL, HIGH = EFFORTS = ("normal", "high")
+"""How long fewer operations are sought: as long as deriving takes, or for minutes."""
 Rows = str | Sequence[int | str] | None
 """Rows of a task by name or number (`symgen.functions.TASK_ROWS`), in one text with commas or one by one; None for all six."""
 Links = str | Sequence[str] | None
@@ -33,7 +35,8 @@ class ProgramOptions:
     `frame` is the one whose pose or Jacobian is asked for; `payload` and `wrench` carry a load and feel an external wrench at run
     time, each one more argument. Frames and wrenches may be several in their order, a tuple then. The real type changes no row,
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
-    (`symgen.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ.
+    (`symgen.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
+    of EFFORTS; `rounds` are those after which a search is to end, None for all.
     """
 
     real: str = "double"
@@ -44,9 +47,12 @@ class ProgramOptions:
     jacobian_frame: str = USUAL.frame
     jacobian_order: str = USUAL.order
     task_rows: Rows = None
+    effort: str = NORMAL
+    rounds: int | None = None
 
     def __post_init__(self) -> None:
         nearest(self.real, REALS, "real type")
+        nearest(self.effort, EFFORTS, "effort")
         nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")
         nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
         object.__setattr__(self, "task_rows", _rows(self.task_rows))

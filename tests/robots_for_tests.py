@@ -146,8 +146,10 @@ _MOVES = {joint_type(kind).pose: kind for kind in ONE_DEGREE}.values()
 PAIRS = tuple(f"{a}_{b}" for a in _MOVES for b in _MOVES)
 """Every way to move behind every way to move; a type that moves as another does is in the chains."""
 PROVIDED = tuple((function, method) for function in FUNCTIONS for method in methods.providers(function)
-                 if not FUNCTIONS[function].counts("NK") or method in ("composite_body", "riccati"))
-"""Every function by every method that computes it; what is about a task, all of which follows from M^-1, by two."""
+                 if methods.composition(method, function) is None
+                 and (not FUNCTIONS[function].counts("NK") or method in ("composite_body", "riccati")))
+"""Every function by every method that derives it; what is about a task, all of which follows from M^-1, by two. What is put
+together of others is tested by itself."""
 
 BALLS = arb(80)
 """Balls with 80 digits, more than the 64 that an irrational constant of a Program keeps."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from symgen import derivatives
 from symgen.backends import _checks, printer, render
 from symgen.backends._backend import Wrapper
 from symgen.backends._c_text import comment
@@ -42,7 +43,7 @@ def _function(program: Program, target: Target, returned: Callable[..., dict[str
     given = [described(port, array) for port, array in zip(program.inputs, arguments, strict=True)]
     found = [described(port, array) for port, array in zip(program.outputs, results, strict=True)]
     return {
-        "name": program.function,
+        "name": derivatives.symbol(program.function),
         "symbol": target.symbol(program.function),
         "what": comment(declared.what if declared else program.function),
         "arguments": given,
@@ -55,7 +56,7 @@ def _returned(program: Program, results: list[dict[str, str]]) -> dict[str, Any]
     """How the answer is held and given back: a number, one array, or a struct of arrays."""
     first, status = results[0], {"status": ""}
     if len(results) > 1:
-        kind, pointers = f"{program.function}_results", [f"results.{r['name']}.data()" for r in results]
+        kind, pointers = f"{derivatives.symbol(program.function)}_results", [f"results.{r['name']}.data()" for r in results]
         held = status | {"fields": results, "held": f"{kind} results", "pointers": pointers}
         return held | {"returned": kind, "answer": "results"}
     kind, name = f"std::array<real, {first['size']}>", first["name"]
@@ -83,4 +84,9 @@ def _size(array: Array, port: Port, target: Target) -> str:
     return str(port.size) if shape is None else " * ".join(map(str, shape))
 
 
-BACKEND = Wrapper(name=NAME, suffix="hpp", header=header)
+def files(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
+    """NAME.hpp."""
+    return {f"{target.name}.hpp": header(programs, target)}
+
+
+BACKEND = Wrapper(name=NAME, files=files)

@@ -26,6 +26,8 @@ from symgen.programs.layout import PLAIN, Layout, choices
 
 CLOSE = 1.05
 """Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
+LONG = 30_000
+"""Operations after the first passes, beyond which those behind take minutes: they are not run to compare layouts."""
 ROW_BUDGET = 100_000
 """Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
 four times as many, which is a gigabyte of memory.
@@ -70,7 +72,9 @@ def derive(mechanism: Mechanism, function: str, method: str, options: ProgramOpt
     Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
     than `dearest` operations once nothing is repeated; LostDigits where its constants lose theirs however many they start with.
     """
-    return replace(Attempt(mechanism, function, method, options).program(budget, longest, dearest), real=options.real)
+    attempt = Attempt(mechanism, function, method, options)
+    attempt.program(budget, longest, dearest)
+    return replace(attempt.polished(), real=options.real)
 
 
 class Attempt:
@@ -87,10 +91,19 @@ class Attempt:
         self._compared: Program | None = None
         """After all passes, where that had to be known to choose between layouts."""
         self.finished: Program | None = None
+        self._polished: Program | None = None
         self.refused: SymgenError | None = None
 
+    def polished(self) -> Program:
+        """After all passes and those that come last; see `program`."""
+        finished = self.program()
+        if self._polished is None:
+            with _collector_at_rest():
+                self._polished = passes.polish(finished)
+        return self._polished
+
     def program(self, budget: int | None = None, longest: int | None = None, dearest: float | None = None) -> Program:
-        """See `derive`; raises what the derivation raised."""
+        """See `derive`, before the passes that come last; raises what the derivation raised."""
         budget = budget or ROW_BUDGET
         longest = longest or 4 * budget
         if self.refused is not None:
@@ -107,7 +120,7 @@ class Attempt:
                 if len(self.begun.rows) > 2 * budget:   # the passes after the first do not halve it
                     raise TooManyRows(f"{len(self.begun.rows)} rows")
                 compared = self._compared or passes.finish(self.begun)
-                self.finished, self.begun = _without_idle(compared, len(FUNCTIONS[self.function].arguments)), None
+                self.finished, self.begun = without_idle(compared, len(FUNCTIONS[self.function].arguments)), None
         if len(self.finished.rows) > budget:
             raise TooManyRows(f"{len(self.finished.rows)} rows")
         return self.finished
@@ -136,8 +149,8 @@ class Attempt:
             found.append((len(frozen.rows), passes.begin(frozen)))
         costs = [passes.cost(one) for _, one in found]
         close = [one for one, cost in zip(found, costs, strict=True) if cost <= CLOSE * min(costs)]
-        if len(close) == 1:
-            return (*close[0], None)
+        if len(close) == 1 or min(costs) > LONG:
+            return (*found[costs.index(min(costs))], None)
         return min([(*one, passes.finish(one[1])) for one in close], key=lambda one: one[2].cost)
 
     def _layouts(self) -> tuple[Layout, ...]:
@@ -183,12 +196,21 @@ def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tup
     return named if what.needs_frames else named[:1]
 
 
-def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int | None = None,
-          dearest: float | None = None) -> Program:
+def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Program:
     """`derive`, with each derivation done once in a process: for every real type, and for all methods that share it."""
-    shared = methods.alike(method, function, mechanism)
-    made = _attempt(mechanism, function, shared, felt(mechanism, function, options))
+    return replace(_shared(mechanism, function, method, options).polished(), method=method, real=options.real)
+
+
+def before_the_last(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int | None = None,
+                    dearest: float | None = None) -> Program:
+    """Likewise before the passes that come last, which change a count by a few per cent."""
+    made = _shared(mechanism, function, method, options)
     return replace(made.program(longest=longest, dearest=dearest), method=method, real=options.real)
+
+
+def _shared(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Attempt:
+    shared = methods.alike(method, function, mechanism)
+    return _attempt(mechanism, function, shared, felt(mechanism, function, options))
 
 
 def _derivation(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout,
@@ -221,7 +243,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]
             found = home.freeze(function, method, named, shapes, spare=True)
-            return replace(found, quaternions=mechanism.quaternions, convention=stated)
+            return replace(found, quaternions=mechanism.quaternions, convention=stated,
+                           joints=tuple(joint.kind for joint in mechanism.joints))
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
 
@@ -243,7 +266,7 @@ def _size(shape: Sequence[int]) -> int:
     return total
 
 
-def _without_idle(program: Program, own: int) -> Program:
+def without_idle(program: Program, own: int) -> Program:
     """Drop the run-time arguments that no row reads. They come after the `own` arguments of the function."""
     read = {row.value[0] for row in program.rows if row.op == "input"}
     kept = [i for i in range(len(program.inputs)) if i < own or i in read]

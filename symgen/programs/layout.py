@@ -37,6 +37,8 @@ RELATED = {
     "forward_dynamics": ("inverse_dynamics", "mass_matrix"),
     "mass_matrix_solve": ("mass_matrix",),
     "inverse_mass_matrix": ("mass_matrix",),
+    "inverse_dynamics_derivatives": ("inverse_dynamics", "mass_matrix"),
+    "forward_dynamics_derivatives": ("inverse_dynamics", "mass_matrix"),
     "coriolis_matrix": ("inverse_dynamics", "mass_matrix"),
     "mass_matrix_coriolis_and_bias": ("inverse_dynamics", "mass_matrix"),
 }

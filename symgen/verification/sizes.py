@@ -25,7 +25,8 @@ from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Frame, Mechanism
 from symgen.reference.base import base
 from symgen.reference.precision import Array
-from symgen.verification import coriolis_sizes, log_sizes, parameter_sizes, step_sizes, task_sizes
+from symgen.verification import coriolis_sizes, log_sizes, parameter_sizes, step_sizes, stepping_sizes, task_sizes
+from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
 from symgen.verification.whole_sizes import WHOLE, Whole
@@ -249,6 +250,8 @@ class Sizes:
         v, a = self.truth.floats["v"], self.truth.floats["a"]
         if result in WHOLE:
             return WHOLE[result](self.whole)
+        if result in DERIVATIVES:
+            return DERIVATIVES[result](self, v, a)
         if result == "tau":
             return self.forces(v, a)
         if result == "c":
@@ -288,6 +291,8 @@ class Sizes:
             return log_sizes.gradient(self.truth, self.roots, self.parts)
         if result == "det":
             return self.determinant()
+        if function in stepping_sizes.STEPS:
+            return stepping_sizes.STEPS[function](self, type(self))[result]
         if result == "q_next":
             return step_sizes.moved(self.truth)
         if result == "delta":

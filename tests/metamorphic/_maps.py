@@ -76,8 +76,8 @@ class Map:
                 found["q_next"] = self._coordinates(states["q_next"], scalars)
             if "pi" in states:
                 found["pi"] = self._links(states["pi"], scalars, ONE)
-            if "dt" in states:
-                found["dt"] = states["dt"] * scalars.constant(self.time)
+            for time in {"dt", "instant"} & states.keys():
+                found[time] = states[time] * scalars.constant(self.time)
             sign = -1 if self.mirrored else 1
             if "payload" in states:
                 by = [self.mass, *[sign * self.length] * 3, *[self.mass * self.length**2] * 6]
@@ -151,9 +151,10 @@ class Map:
         places = entries(self.old.v_slices, self.order)
         return values[..., places] * scalars.array([factor * self.scale[i] ** power for i in places])
 
-    def _square(self, values: Array, scalars: Scalars, factor: Fraction, power: int) -> Array:
+    def _square(self, values: Array, scalars: Scalars, factor: Fraction, power: int, of_rows: int | None = None) -> Array:
+        """Of columns, and of rows with the same power unless told."""
         swapped = np.swapaxes(self._joints(values, scalars, factor, power), -1, -2)
-        return np.swapaxes(self._joints(swapped, scalars, ONE, power), -1, -2)
+        return np.swapaxes(self._joints(swapped, scalars, ONE, power if of_rows is None else of_rows), -1, -2)
 
     def _turned(self, values: Array, scalars: Scalars, angular: Fraction, linear: Fraction) -> Array:
         """Vectors (..., 6), three and three, in the axes of the base."""
@@ -175,10 +176,16 @@ class Map:
             return self._coordinates(x, scalars)
         if name == "delta":
             return self._joints(x, scalars, ONE, 1)
+        if name == "v_next":
+            return self._joints(x, scalars, ONE / self.time, 1)
         if name in ("a", "x"):
             return self._joints(x, scalars, ONE / self.time**2, 1)
         if name == "M":
             return self._square(x, scalars, mass, -1)
+        if name in ("dtau_dq", "dtau_dv"):
+            return self._square(x, scalars, self.action * (self.time if name == "dtau_dv" else ONE), -1)
+        if name in ("da_dq", "da_dv"):
+            return self._square(x, scalars, ONE / (self.time if name == "da_dv" else self.time**2), -1, 1)
         if name == "C":
             return self._square(x, scalars, mass / self.time, -1)
         if name in ("Y", "Y_base"):

@@ -12,7 +12,7 @@ from symgen.mechanism import BASE, Body, Joint, Mechanism, Part
 from symgen.poses import Shift
 from symgen.programs.making import loss
 from symgen.reference.precision import Array
-from tests.metamorphic._core import Asked, Case, Judged, Links, Pairs, Setting, States, times, with_
+from tests.metamorphic._core import STEPS, Asked, Case, Judged, Links, Pairs, Setting, States, times, with_
 from tests.metamorphic.states import STEP
 from tests.metamorphic.taken_apart import log_determinant
 
@@ -121,9 +121,10 @@ def one_body_more(setting: Setting) -> Case | None:
             if function in ("mass_matrix_determinant", "mass_matrix_log_determinant"):
                 logarithm = log_determinant(G.T @ there("mass_matrix", two(states))["M"] @ G)
                 return {name: (values, np.exp(logarithm) if name == "det" else logarithm) for name, values in wanted.items()}
-            if function == "mass_matrix_log_determinant_gradient":
-                return {}   # no sum of theirs
-            goes = {**dict.fromkeys(("tau", "c", "g"), lambda x: x @ G), **dict.fromkeys(("M", "C"), lambda x: G.T @ x @ G),
+            if function in ("mass_matrix_log_determinant_gradient", "forward_dynamics_derivatives", *STEPS):
+                return {}   # no sum of theirs, or not held together by one force
+            goes = {**dict.fromkeys(("tau", "c", "g"), lambda x: x @ G),
+                    **dict.fromkeys(("M", "C", "dtau_dq", "dtau_dv"), lambda x: G.T @ x @ G),
                     "Y": lambda x: G.T @ x[..., :10 * count],
                     **dict.fromkeys(("J", "Jcom", "A_G"), lambda x: x @ G),
                     "R_links": lambda x: x[..., :count, :, :], "p_links": lambda x: x[..., :count, :],
