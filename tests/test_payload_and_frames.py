@@ -24,8 +24,8 @@ from tests.robots_for_tests import BALLS, TELLING, draw, largest, rationals, rob
 
 TREE = random_tree(31, 4, branching=0.5)
 """Frames on the base ("world", displaced), on each body, and displaced on the last ("tool")."""
-LOADED = [name for name, spec in FUNCTIONS.items() if PAYLOAD in spec.feels]
-PLACED = [name for name, spec in FUNCTIONS.items() if spec.needs_frame]
+LOADED = [name for name, spec in FUNCTIONS.items() if PAYLOAD in spec.feels and not spec.counts("NK")]
+PLACED = [name for name, spec in FUNCTIONS.items() if spec.needs_frame and not spec.counts("NK")]
 WITH_METHOD = [(f, m) for f in LOADED for m in methods_for(TREE, f)]
 CARRIERS = {
     "a lumped link": ("panda", "panda_hand"), "a displaced frame": (TREE, "tool"), "the last link": ("puma560", "link6"),

@@ -19,7 +19,7 @@ from symgen.mechanism import Mechanism
 from symgen.poses import X_AXIS, Angle, Pose, Shift, Turn, compose
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.truth import Truth
-from tests.robots_for_tests import BALLS, PROVIDED, draw, largest, robot, run
+from tests.robots_for_tests import BALLS, PROVIDED, draw, largest, robot, run, task_rows
 
 SAME = {"forward_kinematics": ("R",), "link_poses": ("R_links",), "center_of_mass": (), "potential_energy": ()}
 """Of the functions that say where something is, the results that the base's place is no part of."""
@@ -38,7 +38,8 @@ def test_a_base_elsewhere_gives_the_same_rows(function: str, method: str) -> Non
     """By every method, on the arm where it suits it; all but places and the energy of the weight, which lies where they do."""
     slides = ["prismatic_revolute"] if method in ("composite_body", "kinematics", "newton_euler") else []
     for name in (name for name in ("planar_arm", *slides) if methods.find(method).refusal(robot(name)) is None):
-        here, there = (symgen.program(m, function, method) for m in (robot(name), based(robot(name), (FAR,))))
+        here, there = (symgen.program(m, function, method, task_rows=task_rows(name, function))
+                       for m in (robot(name), based(robot(name), (FAR,))))
         if function in SAME:
             near, far = (in_machine_reals(made)({"q": draw(robot(name), 4)["q"]}) for made in (here, there))
             assert all((near[result] == far[result]).all() for result in SAME[function])

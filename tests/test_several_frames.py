@@ -26,7 +26,8 @@ from tests.oracles import random_tree
 from tests.robots_for_tests import BALLS, draw, largest, robot, run
 
 FRAMED = tuple(name for name, function in FUNCTIONS.items() if function.needs_frames)
-SINGLE = tuple(name for name, function in FUNCTIONS.items() if function.needs_frame and not function.needs_frames)
+SINGLE = tuple(name for name, function in FUNCTIONS.items() if function.needs_frame and not function.needs_frames
+               and not function.counts("NK"))
 FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
 TREE = random_tree(31, 4, branching=0.5)
 ROBOTS: dict[str, tuple[Mechanism, tuple[str, ...]]] = {

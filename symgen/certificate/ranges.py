@@ -33,7 +33,10 @@ _PAYLOAD: tuple[Range, ...] = (
 _WRENCH: tuple[Range, ...] = (*[(Fraction(-10), Fraction(10))] * 3, *[(Fraction(-100), Fraction(100))] * 3)
 _STEP: tuple[Range, ...] = ((Fraction(-1), Fraction(1)),)
 """Of a time step (s)."""
+_PARAMETER: Range = (Fraction(-100), Fraction(100))
+"""Of an inertial parameter of a link: kg, kg·m or kg·m²."""
 _STATED = {
+    "pi": "pi: inertial parameters within ±100 kg, kg m and kg m²",
     "dt": "dt: time steps within ±1 s",
     "payload": "payload: a load that a body can be, mass up to 5 kg, centre within ±0.2 m along each axis, moments to 0.2 kg m²",
     "wrench": "wrench: moments up to 10 N m, forces up to 100 N",
@@ -100,7 +103,7 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION,
     n = mechanism.nv
     return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
                    "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH * wrenches,
-                   "dt": _STEP, "q_next": tuple(positions)},
+                   "pi": (_PARAMETER,) * mechanism.sizes.NP, "dt": _STEP, "q_next": tuple(positions)},
                   (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
 
 

@@ -46,7 +46,7 @@ class Places:
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """A state of ours as the peer has it."""
-        return {name: self.position(x) if name in POSITIONS else self.velocity(x) if np.ndim(x) else x
+        return {name: self.position(x) if name in POSITIONS else self.velocity(x) if np.shape(x) == (self.mechanism.nv,) else x
                 for name, x in state.items()}
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:

@@ -114,7 +114,7 @@ class MujocoPlaces(Places):
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         turn, parts = self.turned(state["q"])
-        found = {name: self.position(x) if name in POSITIONS else self.velocity(turn @ x) if np.ndim(x) else x
+        found = {name: self.position(x) if name in POSITIONS else self.velocity(turn @ x) if np.shape(x) == (len(turn),) else x
                  for name, x in state.items()}
         if "a" in state:
             found["a"] = self.velocity(turn @ (state["a"] + self._drift(parts, state["v"])))
