@@ -204,6 +204,7 @@ def test_a_planted_error_is_caught_by_the_reference_and_by_an_identity(plant: Pl
 
 def test_a_folder_has_them_by_name_with_a_self_test_of_their_own(tmp_path: Path) -> None:
     symgen.generate("planar_arm", tmp_path / "arm", functions=[INVERSE, FORWARD])
+    assert "The frame that" not in (tmp_path / "arm" / "README.md").read_text()   # none of them speaks of one
     text = (tmp_path / "arm" / "planar_arm_selftest.c").read_text()
     for function in (INVERSE, FORWARD):
         assert f"planar_arm_{function}(" in (tmp_path / "arm" / "planar_arm.h").read_text()
