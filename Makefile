@@ -84,6 +84,7 @@ firmware: $(VENV)/test.stamp
 judge: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.judges.example_robot_data --table whole --write --jobs $(or $(JOBS),1)
 	@$(BIN)/python -m tests.judges.example_robot_data --table free --write --jobs $(or $(JOBS),1)
+	@$(BIN)/python -m tests.judges.derivatives --write
 	@$(BIN)/python -m tests.judges.example_robot_data --table dynamics --write --jobs $(or $(JOBS),1)
 
 reproduce: $(VENV)/test.stamp

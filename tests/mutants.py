@@ -65,6 +65,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     **{f"methods/{name}": (f"{FORTY} and {name}'", *more, f"tests/test_inspection_quantities.py -k {name}") for name, more in {
         "composite_body": ("tests/test_degrees_of_freedom.py -k composite_body", "tests/test_wrench.py -k 'feel or undo'"),
         "newton_euler": (), "riccati": (),
+        "derivative_recursion": ("tests/test_dynamics_derivatives.py -k 'planted or payload or small'",),
         "constraint_force": ("tests/test_constraint_force.py", "tests/test_cut_joints_of_several.py"),
         "fixman": ("tests/test_fixman.py", "tests/test_cut_joints_of_several.py", "tests/test_variants.py",
                    "tests/test_inspection_quantities.py -k chirikjian"),

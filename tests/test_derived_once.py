@@ -11,7 +11,7 @@ import pytest
 import symgen
 from symgen import cli
 from symgen.description.tip import tip
-from symgen.functions import FUNCTIONS
+from symgen.functions import BY_DEFAULT
 from symgen.options import ProgramOptions
 from symgen.programs import choosing, deriving, making
 from symgen.programs.layout import Layout
@@ -39,7 +39,7 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
 
 def test_a_checked_folder_derives_each_program_once(derived: Derived, tmp_path: Path) -> None:
     assert cli.main(["generate", "scara", "--checked", "-o", str(tmp_path / "c")]) == 0
-    assert {function for function, _, _, _ in derived} == set(FUNCTIONS)
+    assert {function for function, _, _, _ in derived} == set(BY_DEFAULT)
     assert len(derived) == len(set(derived))
 
 

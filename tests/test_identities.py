@@ -18,6 +18,7 @@ from symgen.poses import Z_AXIS
 from symgen.reference.precision import Array
 from symgen.verification.algebra import TOLERANCE
 from symgen.verification.calling import Functions, Identity
+from symgen.verification.dynamics_identities import OF_DERIVATIVES
 from symgen.verification.evaluating import Results, Runner, in_machine_reals, over
 from symgen.verification.floating import allowance
 from symgen.verification.identities import companions
@@ -26,7 +27,7 @@ from symgen.verification.truth import Truth
 from symgen.verification.whole_identities import OF_THE_WHOLE
 from tests.robots_for_tests import largest, random_mechanism
 
-NAMED = {identity.title: identity for identity in OF_THE_WHOLE}
+NAMED = {identity.title: identity for identity in (*OF_THE_WHOLE, *OF_DERIVATIVES)}
 SLIGHT = {True: Fraction(1, 10**20), False: Fraction(1, 10**6)}   # in balls, in doubles
 STATES = 2
 
@@ -77,7 +78,7 @@ BLIND: Mapping[str, Callable[[str, tuple[int, ...]], bool]] = {
 """What an identity does not speak of: (result, entry)."""
 
 
-@pytest.mark.parametrize("title", NAMED)
+@pytest.mark.parametrize("title", [identity.title for identity in OF_THE_WHOLE])
 def test_an_identity_holds_and_feels_every_entry(title: str) -> None:
     """An entry off by a share of 1e-20 in balls, of 1e-6 in doubles."""
     identity = NAMED[title]
@@ -101,6 +102,10 @@ def test_an_identity_holds_and_feels_every_entry(title: str) -> None:
 
 def _without(result: str, part: Callable[[], Array]) -> Callable[[Results], Results]:
     return lambda results: {**results, result: results[result] - part()}
+
+
+def _transposed(result: str) -> Callable[[Results], Results]:
+    return lambda results: {**results, result: np.swapaxes(results[result], -1, -2)}
 
 
 def _true(function: str) -> Array:
@@ -130,6 +135,14 @@ PLANTS: dict[str, tuple[str, Callable[[Results], Results]]] = {
     "h = A_G v": ("centroidal_momentum", _without("h", lambda: -_lever())),
     "linear h = m Jcom v": ("centroidal_momentum", lambda found: {"h": found["h"][:, [3, 4, 5, 0, 1, 2]]}),
     "hdot = A_G a + d/dt A_G v": ("centroidal_momentum_rate", _without("hdot", _gyration)),
+    "dtau_dq v = d/dt ID(q ⊕ v t)": ("inverse_dynamics_derivatives", _transposed("dtau_dq")),
+    "dtau_dv v = 2 (ID(v) − ID(0))": ("inverse_dynamics_derivatives", _transposed("dtau_dv")),
+    "dtau_dv + dtau_dvᵀ = 2 d/dt M − adᵀM − M ad": (
+        "inverse_dynamics_derivatives", lambda found: {**found, "dtau_dv": found["dtau_dv"] / 2}),
+    "M beside dtau_dq = M": ("inverse_dynamics_derivatives", lambda found: {**found, "M": 2 * found["M"]}),
+    "M da_dq = −dtau_dq(FD)": ("forward_dynamics_derivatives", _transposed("da_dq")),
+    "M da_dv = −dtau_dv": ("forward_dynamics_derivatives", lambda found: {**found, "da_dv": -found["da_dv"]}),
+    "M Minv beside da_dq = 1": ("forward_dynamics_derivatives", lambda found: {**found, "Minv": found["Minv"][:, ::-1]}),
 }
 """What goes wrong in practice: a sign, a transpose, links exchanged, about the wrong point, a term left out."""
 

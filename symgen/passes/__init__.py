@@ -64,6 +64,14 @@ def run(program: Program) -> Program:
     return polish(finish(begin(program)))
 
 
+def as_recorded(program: Program) -> Program:
+    """The passes of PIPELINE but `recognize`: what can be computed in two ways is computed in the one that was recorded.
+
+    For what is exact in one of them where the other cancels, at states that `recognize` does not try.
+    """
+    return _through(program, [one for one in PIPELINE if one is not recognize])
+
+
 def _through(program: Program, some: Iterable[Callable[[Program], Program]]) -> Program:
     for one in some:
         program = one(program)

@@ -21,8 +21,8 @@ from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import HIGH, HOST, NORMAL, Links, ProgramOptions, TextOptions
-from symgen.programs import choosing, deriving, searching
+from symgen.options import HIGH, HOST, NORMAL, Links, ProgramOptions, Rows, TextOptions
+from symgen.programs import choosing, composing, deriving, differentiating, searching, task
 from symgen.programs.deriving import before_the_last, felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
@@ -61,22 +61,24 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
             frame: Links = None, payload: str | None = None, trig: str = HOST, wrench: Links = None,
-            jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order, effort: str = NORMAL) -> Program:
+            jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order, task_rows: Rows = None,
+            effort: str = NORMAL) -> Program:
     """One function of one robot as a Program.
 
     `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant, or several
     in a list, of which the results are then stacked; `payload` names the link that carries a load, and `wrench` the one that
     feels an external wrench, or several in a list: each is one more argument (`symgen.functions`). J and J̇ v are stated in the
     axes of the base at the frame's origin, in the frame's own axes there, or at the base's origin (`jacobian_frame` 'aligned',
-    'local', 'world'), with the angular or the linear part first (`jacobian_order`). `effort` "high" takes minutes to find fewer
-    operations for the same method; Ctrl-C ends that with what has been found.
+    'local', 'world'), with the angular or the linear part first (`jacobian_order`). `task_rows` are the rows that
+    operational_inertia and dynamically_consistent_inverse are about, 'wx,wy,wz,x,y,z' or numbers from 0; None for all six.
+    `effort` "high" takes minutes to find fewer operations for the same method; Ctrl-C ends that with what has been found.
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
     return made(mechanism, named(function), method, ProgramOptions(
         real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order,
-        effort=effort))
+        task_rows=task_rows, effort=effort))
 
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
@@ -94,16 +96,18 @@ def made(mechanism: Mechanism, function: str, method: str | None, options: Progr
 @lru_cache(maxsize=256)
 def _asked(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program | str:
     """The Program, or why no method makes it. Both are worked out once."""
-    refused = refusal(mechanism, function, options.payload)
+    refused = refusal(mechanism, function, options.payload) or task.refusal(mechanism, function, options)
     if refused is not None:
         raise RequestError(refused)
     if options.effort == HIGH:
         return _searched(mechanism, function, method, options)
+    if FUNCTIONS[function].derivative is not None:
+        return _differentiated(mechanism, function, method, options)
     if method is None:
-        alike = FUNCTIONS[function].ranked_as
-        if not alike:
+        alike, composers = FUNCTIONS[function].ranked_as, methods.composers(function)
+        if not alike and not composers:
             return _chosen(mechanism, function, options)
-        method = made(mechanism, alike, None, options).method
+        method = composers[0] if composers else made(mechanism, alike, None, options).method
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
@@ -115,7 +119,9 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
     if found and (found.function, found.method) == (function, method):
         return _dividing_by_something(mechanism, replace(found, real=options.real), options)
     try:
-        derived = once(mechanism, function, method, options)
+        compose = methods.composition(method, function)
+        derived = once(mechanism, function, method, options) if compose is None else composing.composed(
+            mechanism, function, method, compose, options, lambda called: made(mechanism, called, None, options))
     except TooManyRows:
         refused = (f"{function} of '{mechanism.name}' by {method} needs more than {deriving.ROW_BUDGET} rows; "
                    "take another method or lock joints that do not matter with --lock")
@@ -123,6 +129,24 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
         raise RequestError(refused) from None
     shelf.keep({"program": to_plain(replace(derived, real=DOUBLE.name))}, "program", *key)
     return _dividing_by_something(mechanism, derived, options)
+
+
+def _differentiated(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
+    """The derivative of a function by that method, kept as the function's own Program is."""
+    wanted = FUNCTIONS[function].derivative
+    assert wanted is not None
+    base = made(mechanism, wanted.of, method, options)
+    key = _key(mechanism, function, base.method, options)
+    known = shelf.find("program", *key)
+    found = known and from_plain(known["program"])
+    if found and (found.function, found.method) == (function, base.method):
+        return replace(found, real=options.real)
+    solved = differentiating.SOLVES.get(wanted.of)
+    # the same in every real type, as what is kept is
+    equation = None if solved is None else made(mechanism, solved[0], None, replace(options, real=DOUBLE.name))
+    found = differentiating.differentiate(base, wanted, equation)
+    shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
+    return found
 
 
 def _searched(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
@@ -133,7 +157,8 @@ def _searched(mechanism: Mechanism, function: str, method: str | None, options: 
     found = known and from_plain(known["program"])
     if found and (found.function, found.method) == (function, plain.method):
         return replace(found, real=options.real, passed_over=plain.passed_over, rounds=options.rounds)
-    finished = before_the_last(mechanism, function, plain.method, options)
+    made_of_others = FUNCTIONS[function].derivative is not None or methods.composition(plain.method, function) is not None
+    finished = plain if made_of_others else before_the_last(mechanism, function, plain.method, options)
     found = searching.searched(finished, plain, options.rounds)
     kept = _key(mechanism, function, plain.method, replace(options, rounds=found.rounds))
     shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name, passed_over=()))}, "program", *kept)
@@ -168,8 +193,9 @@ def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pro
 
 
 def _key(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> tuple[Any, ...]:
-    """Of the rows, which are the same in every real type."""
-    return mechanism.content, function, method, asdict(replace(options, real=DOUBLE.name))
+    """Of the rows, which are the same in every real type but where the methods of what is called depend on it."""
+    real = options.real if methods.composers(function) else DOUBLE.name
+    return mechanism.content, function, method, asdict(replace(options, real=real))
 
 
 def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:
@@ -213,7 +239,7 @@ def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None,
     wanted = requested(mechanism, functions, options.payload)
     found: dict[str, Program] = {}
     refused: dict[str, str] = {}
-    for name in (name for name in FUNCTIONS if name in wanted):
+    for name in FUNCTIONS.in_order(wanted):
         tell = partial(_tell, progress, len(found) + len(refused), len(wanted))
         tell(f"deriving {name}")
         try:

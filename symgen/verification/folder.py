@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
-from symgen.functions import FUNCTIONS, USUAL
+from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
-from symgen.names import nearest
+from symgen.names import named, nearest
 from symgen.options import NORMAL, Links, ProgramOptions, TextOptions
 
 LARGEST_FILE = 50_000_000
@@ -49,10 +49,10 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         stated = [_word(chosen.get(key)) or usual for key, usual in zip(("jacobian_frame", "jacobian_order"), USUAL, strict=True)]
         options = ProgramOptions(str(manifest["real"]), frame=_words(chosen.get("frame")), payload=_word(chosen.get("payload")),
                                  wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1],
-                                 effort=_word(chosen.get("effort")) or NORMAL)
+                                 task_rows=_word(chosen.get("task_rows")), effort=_word(chosen.get("effort")) or NORMAL)
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")))
-        methods = {nearest(function, FUNCTIONS, "function"): str(entry["method"]) for function, entry in made.items()}
+        methods = {named(function): str(entry["method"]) for function, entry in made.items()}
         rounds = {function: int(entry["rounds"]) for function, entry in made.items() if "rounds" in entry}
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)

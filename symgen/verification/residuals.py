@@ -12,11 +12,13 @@ M allows, where the rest of its column is off by something else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from symgen.reference.precision import Array
+from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.sizes import above, largest
 from symgen.verification.truth import Truth
 
@@ -99,12 +101,25 @@ def _inverse(results: Mapping[str, Array], truth: Truth) -> Distance:
     return Distance(results["Minv"] - exact, size, largest(exact * weights), largest(size * weights), weights)
 
 
+def _columns(by: str, results: Mapping[str, Array], truth: Truth) -> Distance:
+    """M ∂a = −∂ID(a), a column for each coordinate. What a is off by, it is off by in ∂ID as well."""
+    name, sizes, v = f"da_d{by}", truth.sizes, truth.floats["v"]
+    found, exact = results[name], truth.results("forward_dynamics_derivatives")[name]
+    weights = 1 / sizes.roots[..., None]
+    size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ np.abs(np.asarray(found, dtype=float)))
+    size = size + DERIVATIVES[f"dtau_d{by}"](sizes, v, sizes.joint_accelerations())
+    b = truth.mass_matrix @ exact
+    return Distance(truth.mass_matrix @ (found - exact), size, largest(b * weights), largest(size * weights), weights)
+
+
 RESIDUALS = ("a", "x")
 """Results x judged by the residual of M x = b."""
 SOLVED: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
     "a": _forward_dynamics,
     "x": _solve,
     "Minv": _inverse,
+    "da_dq": partial(_columns, "q"),
+    "da_dv": partial(_columns, "v"),
 }
 """Results of a function that solves with M: (results over balls, truth) → distance. The rest have a natural size of their own."""
 
@@ -117,17 +132,23 @@ def right(truth: Truth, result: str) -> Array:
     return truth.balls["b"]
 
 
-def distances(function: str, results: Mapping[str, Array], truth: Truth, whole: bool = False) -> dict[str, Distance]:
-    """One distance a result, in units of its natural size: of each entry, or of the `whole` result's largest."""
+def distances(function: str, results: Mapping[str, Array], truth: Truth, whole: bool = False,
+              bounds: Mapping[str, Array] | None = None) -> dict[str, Distance]:
+    """One distance a result, in units of its natural size: of each entry, or of the `whole` result's largest.
+
+    `bounds` stand for the sizes of a derivative's results (`symgen.verification.running_error`).
+    """
     with truth.scalars.working():
         return {name: SOLVED[name](results, truth) if name in SOLVED
                 else entries(values - truth.results(function)[name], truth.results(function)[name],
-                             natural(function, name, truth, whole))
+                             natural(function, name, truth, whole, bounds))
                 for name, values in results.items()}
 
 
-def natural(function: str, result: str, truth: Truth, whole: bool) -> Array:
+def natural(function: str, result: str, truth: Truth, whole: bool, bounds: Mapping[str, Array] | None = None) -> Array:
     """Sizes of a result, (count, …) as it is. An answer that is a difference of larger terms is judged by the `whole`."""
+    if bounds:
+        return bounds[result]
     size = truth.sizes.of(function, result)
     return np.broadcast_to(largest(size).reshape(-1, *[1] * (size.ndim - 1)), size.shape) if whole else size
 

@@ -48,11 +48,12 @@ def time_reversed(setting: Setting) -> Case:
                 return {"delta": (-here(function, states)["delta"], back)}
         if function not in ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "link_accelerations",
                             "interbody_forces", "bias_acceleration", "kinetic_energy", "centroidal_momentum",
-                            "centroidal_momentum_rate"):
+                            "centroidal_momentum_rate", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
             return {}
         wanted, found = here(function, states), there(function, with_(states, v=-states["v"]))
         with here.scalars.working():
-            return {name: (-values if name == "h" else values, found[name]) for name, values in wanted.items()}
+            turned = ("h", "dtau_dv", "da_dv")
+            return {name: (-values if name in turned else values, found[name]) for name, values in wanted.items()}
 
     return Judged(setting.mechanism, setting.links, judge)
 
@@ -90,16 +91,17 @@ def set_down_elsewhere(setting: Setting) -> Case | None:
 
             there_too = with_(states, **{name: elsewhere(states[name]) for name in ("q", "q_next")})
             wanted, found = here(function, states), there(function, there_too)
-        if function == "integrate":
+        if "q_next" in wanted:
             with scalars.working():
-                return {"q_next": (elsewhere(wanted["q_next"]), found["q_next"])}
+                return {name: (elsewhere(x) if name == "q_next" else x, found[name]) for name, x in wanted.items()}
         return {name: (values, found[name]) for name, values in told.results(links, wanted, states, scalars).items()}
 
     return Judged(old, links, judge)
 
 
 LINEAR = {"inverse_dynamics": "a", "forward_dynamics": "tau", "mass_matrix_solve": "b", "link_accelerations": "tau",
-          "interbody_forces": "tau", "centroidal_momentum": "v", "centroidal_momentum_rate": "a"}
+          "interbody_forces": "tau", "centroidal_momentum": "v", "centroidal_momentum_rate": "a",
+          "inverse_dynamics_derivatives": "a", "forward_dynamics_derivatives": "tau"}
 
 
 def superposed(setting: Setting) -> Case:
@@ -181,6 +183,11 @@ def weight_has_a_potential(setting: Setting) -> Case | None:
     return Judged(setting.mechanism, setting.links, judge) if old.nv > 1 and any(both[1]) else None
 
 
+DIFFERENTIATED = {"inverse_dynamics_derivatives": ("inverse_dynamics", "dtau_dq", "dtau_dv"),
+                  "forward_dynamics_derivatives": ("forward_dynamics", "da_dq", "da_dv")}
+"""What each is the derivatives of, and those by q and by v."""
+
+
 def slopes_followed(setting: Setting) -> Case:
     """A derivative is the slope of what it is derived from: J, the gradient, the tip's acceleration and the momentum's rate."""
     old = setting.mechanism
@@ -196,6 +203,12 @@ def slopes_followed(setting: Setting) -> Case:
             if function == "mass_matrix_log_determinant_gradient":
                 along = slope(lambda t: there("mass_matrix_log_determinant", with_(states, q=moved(old, q, v * t)))["logdet"])
                 return {"grad": ((here(function, states)["grad"] * v).sum(axis=-1), along)}
+            if function in DIFFERENTIATED:
+                plain, of_q, of_v = DIFFERENTIATED[function]
+                found = here(function, states)
+                by_q = slope(lambda t: next(iter(there(plain, with_(states, q=moved(old, q, v * t))).values())))
+                by_v = slope(lambda t: next(iter(there(plain, with_(states, v=v + v * t)).values())))
+                return {of_q: (times(found[of_q], v), by_q), of_v: (times(found[of_v], v), by_v)}
             if function == "jacobian":
                 twist = times(here(function, states)["J"], v)
                 pose = here("forward_kinematics", states)

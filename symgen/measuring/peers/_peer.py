@@ -50,7 +50,11 @@ class Places:
                 for name, x in state.items()}
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
-        """A peer's answer at a state of ours in our order; of a symmetric matrix it may hold the upper triangle alone."""
+        """A peer's answer at a state of ours in our order, of several the first; of a symmetric matrix it may hold the upper
+        triangle alone.
+        """
+        if isinstance(answer, tuple):   # derivatives, which are not symmetric
+            return np.array(answer[0])[np.ix_(self.order, self.order)]
         found = np.array(answer)
         if found.ndim == 1:
             return found[self.order]

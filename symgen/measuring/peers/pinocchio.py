@@ -98,4 +98,6 @@ def peer(mechanism: Mechanism) -> Peer:
         "bias_force": ("nonLinearEffects", maker(pin.nonLinearEffects, "q", "v")),
         "gravity_force": ("computeGeneralizedGravity", maker(pin.computeGeneralizedGravity, "q")),
         "inverse_mass_matrix": ("computeMinverse", maker(pin.computeMinverse, "q")),
+        "inverse_dynamics_derivatives": ("computeRNEADerivatives", maker(pin.computeRNEADerivatives, "q", "v", "a")),
+        "forward_dynamics_derivatives": ("computeABADerivatives", maker(pin.computeABADerivatives, "q", "v", "tau")),
     })

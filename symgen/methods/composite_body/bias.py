@@ -47,9 +47,11 @@ from symgen.derivation import constants as k
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Matrix, RigidInertia, Vector, times, wrench_outward
+from symgen.methods._composite import composite_inertias
+from symgen.methods._elimination import full
 from symgen.methods._motion import Motion, acceleration_field, force_and_moment, origins_acceleration
 from symgen.methods._quantities import Entries, Quantity, column
-from symgen.methods.composite_body.mass_matrix import Elimination, composite_inertias, full, lower_triangle
+from symgen.methods.composite_body.mass_matrix import Elimination, lower_triangle
 
 Wrench = tuple[Vector, Vector]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Vector
+from symgen.methods._composite import composite_inertias
 from symgen.methods._poses import base_axes, few_turns
 from symgen.methods._whole import Matter, center, lever_inward, matter, shares, stand, total_mass
-from symgen.methods.composite_body.mass_matrix import composite_inertias
 
 
 def center_of_mass(linkage: Linkage) -> tuple[list[Scalar], ...]:

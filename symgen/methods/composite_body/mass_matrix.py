@@ -11,20 +11,8 @@ from collections.abc import Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, wrench_outward
-from symgen.methods._factor import Factor, Half
-
-
-def composite_inertias(linkage: Linkage) -> list[RigidInertia]:
-    """M̃_i: link i with everything it carries, frozen (SA 15a-c)."""
-    composite = list(linkage.inertia)
-    for i in reversed(range(len(linkage))):
-        linkage.step(i, "composite body, SA (15a-c)")
-        for c in linkage.links[i].children:
-            child = linkage.links[c]
-            composite[i] = composite[i] + composite[c].outward(child.rotation, child.shift)     # (15a), (15c)
-        linkage.name("h", i, composite[i].h)
-        linkage.name("Sigma", i, composite[i].S)
-    return composite
+from symgen.methods._composite import composite_inertias
+from symgen.methods._elimination import Eliminated, full
 
 
 def lower_triangle(linkage: Linkage, composite: Sequence[RigidInertia] | None = None) -> list[dict[int, Scalar]]:
@@ -52,15 +40,13 @@ def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return (full(linkage, lower_triangle(linkage)),)
 
 
-def full(linkage: Linkage, rows: list[dict[int, Scalar]]) -> list[Scalar]:
-    """A symmetric matrix, row-major, from its lower triangle."""
-    n = len(rows)
-    return [rows[max(i, j)].get(min(i, j), linkage.zero) for i in range(n) for j in range(n)]
-
-
 def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """g: each joint carries its composite body against gravity, g_i = −p_iᵀ M̃_i (0, gravity)."""
-    composite = composite_inertias(linkage)
+    return (weights(linkage, composite_inertias(linkage)),)
+
+
+def weights(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Scalar]:
+    """g of composite bodies that are known."""
     pull: list[Vector] = []
     result = []
     for i, link in enumerate(linkage.links):
@@ -69,84 +55,11 @@ def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.name("g", i, pull[i])
         wrench = composite[i].momentum(linkage.zeros, pull[i])
         result += [dof.project(*wrench) for dof in link.dofs]
-    return (result,)
+    return result
 
 
-def eliminate(linkage: Linkage, rows: list[dict[int, Scalar]]) -> tuple[list[dict[int, Scalar]], list[Scalar], list[Scalar]]:
-    """Reverse Gaussian elimination, k = n … 2 (SA 30): returns α_ik as alpha[k][i], the pivots m̂_k and their inverses."""
-    n = len(rows)
-    alpha: list[dict[int, Scalar]] = [{} for _ in range(n)]
-    pivots: list[Scalar] = [linkage.zero] * n
-    inverses: list[Scalar] = [linkage.zero] * n
-    rows = [dict(row) for row in rows]
-    for k in reversed(range(n)):
-        linkage.step(linkage.dofs[k].link, "reverse Gaussian elimination, SA (26)-(30)")
-        pivots[k] = rows[k][k]
-        inverses[k] = linkage.one / pivots[k]
-        above = sorted((i for i in rows[k] if i != k), reverse=True)
-        linkage.name("D", k, pivots[k])
-        for i in above:
-            alpha[k][i] = rows[k][i] * inverses[k]
-            linkage.home.name(f"alpha_{i + 1}_{k + 1}", alpha[k][i])
-        for i in above:
-            for j in above:
-                if j <= i:
-                    rows[i][j] = rows[i].get(j, linkage.zero) - alpha[k][i] * rows[k][j]
-    return alpha, pivots, inverses
-
-
-class Elimination(Factor):
-    """M = U D Uᵀ by elimination of the mass matrix: U⁻¹ = E_2 … E_n and D = diag(m̂_k), SA (17)-(24)."""
+class Elimination(Eliminated):
+    """M = U D Uᵀ by elimination of the mass matrix, SA (16)-(24)."""
 
     def __init__(self, linkage: Linkage, composite: Sequence[RigidInertia] | None = None) -> None:
-        super().__init__(linkage)
-        rows = lower_triangle(linkage, composite)
-        self.alpha, self.masses, self.inverses = eliminate(linkage, rows)
-
-    @property
-    def pivots(self) -> list[Scalar]:
-        """det M = Π m̂_k."""
-        return self.masses
-
-    def eliminated(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """U⁻¹ b = E_2 … E_n b (SA 24)."""
-        x = list(b)
-        for k in reversed(range(len(x))):
-            self.linkage.step(self.linkage.dofs[k].link, "elimination applied to the right-hand side, SA (24)")
-            for i, factor in self.alpha[k].items():
-                x[i] = x[i] - factor * x[k]
-        return x
-
-    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """U⁻ᵀ D⁻¹ U⁻¹ b (SA 24)."""
-        x = self.eliminated(b)
-        for k in range(len(x)):
-            self.linkage.step(self.linkage.dofs[k].link, "back substitution, SA (24)")
-            x[k] = x[k] * self.inverses[k]
-            for i in sorted(self.alpha[k]):
-                x[k] = x[k] - self.alpha[k][i] * x[i]
-        return x
-
-    def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
-        """(U⁻¹ b, D⁻¹ U⁻¹ b) of every column b."""
-        left = [self.eliminated(b) for b in columns]
-        return [(x, [xk * inverse for xk, inverse in zip(x, self.inverses, strict=True)]) for x in left]
-
-    def inverse(self) -> list[Scalar]:
-        """M⁻¹ = U⁻ᵀ D⁻¹ U⁻¹ (SA 17-19); only where it can be nonzero is anything computed."""
-        n, linkage, alpha = len(self.alpha), self.linkage, self.alpha
-        columns: list[list[Scalar]] = []
-        for j in range(n):
-            linkage.home.step(f"column {j} of the inverse")
-            # The right-hand side e_j touches only what carries j on the way in; entries above row j follow by symmetry.
-            x = [linkage.zero] * n
-            x[j] = linkage.one
-            for k in (j, *linkage.carriers(j)):
-                for i, factor in alpha[k].items():
-                    x[i] = x[i] - factor * x[k]
-            for k in range(j + 1):
-                x[k] = x[k] * self.inverses[k]
-                for i in sorted(alpha[k]):
-                    x[k] = x[k] - alpha[k][i] * x[i]
-            columns.append(x)
-        return [columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)]
+        super().__init__(linkage, lower_triangle(linkage, composite))

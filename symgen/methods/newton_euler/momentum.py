@@ -12,8 +12,9 @@ from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, twist_inward, wrench_outward
+from symgen.methods._outward import outward_sweep
 from symgen.methods._whole import center, shares, stand
-from symgen.methods.newton_euler.sweeps import inward_sweep, outward_sweep
+from symgen.methods.newton_euler.sweeps import inward_sweep
 
 Wrench = tuple[Vector, Vector]
 """(moment, force), or angular and linear momentum: both are moved and turned alike."""

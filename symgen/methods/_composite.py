@@ -1,0 +1,19 @@
+"""Composite bodies: every link with all that it carries, frozen to one rigid body, SA (15a-c)."""
+
+from __future__ import annotations
+
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.spatial import RigidInertia
+
+
+def composite_inertias(linkage: Linkage) -> list[RigidInertia]:
+    """M̃_i: link i with everything it carries, frozen (SA 15a-c)."""
+    composite = list(linkage.inertia)
+    for i in reversed(range(len(linkage))):
+        linkage.step(i, "composite body, SA (15a-c)")
+        for c in linkage.links[i].children:
+            child = linkage.links[c]
+            composite[i] = composite[i] + composite[c].outward(child.rotation, child.shift)     # (15a), (15c)
+        linkage.name("h", i, composite[i].h)
+        linkage.name("Sigma", i, composite[i].S)
+    return composite

@@ -1,0 +1,130 @@
+"""The recursion: four wrenches of every degree of freedom, carried outward to all that carry it, (6)-(12).
+
+`symgen.methods.derivative_recursion` derives them. Each is made once for a joint, of its composite body; what crosses the joints
+between it and the base is the same wrench, turned and moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from symgen.derivation.linkage import Dof, Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import RigidInertia, Vector, wrench_outward
+from symgen.methods._composite import composite_inertias
+from symgen.methods._motion import force_and_moment
+from symgen.methods._outward import outward_sweep
+from symgen.methods.derivative_recursion.bodies import (
+    Flow,
+    Wrench,
+    across,
+    added,
+    displaced,
+    flows_within,
+    of_rate,
+    outward_couple,
+    own_rates,
+    wrenches_within,
+)
+from symgen.methods.derivative_recursion.motion import Twist, accelerations, displacements, turnings, twice
+
+Square = list[list[Scalar]]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Of degree of freedom k, at a link that carries it: t1 of (6) and the couple t4 of (9)."""
+
+    t1: Wrench
+    t4: Vector
+
+
+class Recursion:
+    """∂τ/∂v and M of one robot, which hang on no acceleration, and what ∂τ/∂q takes from them."""
+
+    def __init__(self, linkage: Linkage) -> None:
+        self.linkage = linkage
+        self.composite = composite_inertias(linkage)
+        self.turning = turnings(linkage)
+        self.flows = flows_within(linkage, self.composite)
+        self.displaced, self.driven = displacements(linkage, self.turning)
+        self.mass: list[dict[int, Scalar]] = []
+        """Row i of M as {j: M_ij} for j = i and what carries it."""
+        self.by_v = _square(linkage)
+        self._carried: dict[tuple[int, int], Carried] = {}
+        """By degree of freedom and link."""
+        for i, link in enumerate(linkage.links):
+            for dof in link.dofs:
+                self.mass.append(self._with_rates(i, dof))
+
+    def _with_rates(self, i: int, dof: Dof) -> dict[int, Scalar]:
+        """What (11) and (12) say of M and of rates, for one degree of freedom; its row of M."""
+        linkage, link, body, k = self.linkage, self.linkage.links[i], self.composite[i], dof.index
+        S = z, s = dof.H_angular, dof.H_linear
+        linkage.step(i, "wrenches of an acceleration and of a rate, (6), (7), (9)")
+        t1 = body.momentum(z, s)                                                                            # (6)
+        t3 = added(of_rate(body, twice(self.turning[i].omega), z, s), self.flows[i].coriolis(twice(z)))      # (7)
+        if (own := own_rates(linkage, i, S)) is not None:
+            n, f = body.momentum(*own)
+            t3 = t3[0] - n, t3[1] - f
+        t4 = twice(self._couple(i, body, S))                                                                # (9)
+        row = {other.index: other.project(*t1) for other in link.dofs[:dof.column + 1]}                     # (11)
+        for other in link.dofs:
+            self.by_v[other.index][k] = other.project(*t3)                                                  # (11)
+        at = i
+        for j in linkage.model.ancestors(i):
+            t4 = outward_couple(linkage, self.turning, at, t4, t1[1])                                       # (10)
+            inner, at = linkage.links[at], j
+            t1 = wrench_outward(inner.rotation, inner.shift, *t1)
+            t3 = wrench_outward(inner.rotation, inner.shift, *t3)
+            self._carried[k, j] = Carried(t1, t4)
+            for outer in linkage.links[j].dofs:
+                row[outer.index] = outer.project(*t1)                                                       # (11)
+                self.by_v[outer.index][k] = outer.project(*t3)                                              # (11)
+                angular, linear = self.driven[outer.index]
+                self.by_v[k][outer.index] = t4.dot(outer.H_angular) + (t1[0].dot(angular) + t1[1].dot(linear))   # (12)
+        for j, entry in row.items():
+            linkage.home.name(f"M_{k + 1}_{j + 1}", entry)
+        return row
+
+    def _couple(self, i: int, body: RigidInertia, S: Twist) -> Vector:
+        """Half of (9)."""
+        (z, s), omega = S, self.turning[i].omega
+        return self.flows[i].couple(z, s) + body.S.apply(omega.cross(z)) + omega.cross(body.h).cross(s)
+
+    def by_q(self, a: Sequence[Scalar]) -> Square:
+        """∂τ/∂q at an acceleration: (8), (11), (12)."""
+        linkage = self.linkage
+        found = _square(linkage)
+        motions = outward_sweep(linkage, linkage.inputs["v"], a)
+        within = wrenches_within(linkage, self.composite, self.turning, a)
+        bent = accelerations(linkage, self.turning, motions)
+        for i, link in enumerate(linkage.links):
+            body, flow = self.composite[i], self.flows[i]
+            for dof in link.dofs:
+                k, S = dof.index, (dof.H_angular, dof.H_linear)
+                linkage.step(i, "wrench of a displacement, (8)")
+                if len(link.dofs) == 1:
+                    t2 = added(force_and_moment(displaced(body, *S), motions[i]), flow.coriolis(twice(self.displaced[k][0])))
+                    outside = across(S, within[i])
+                else:
+                    whole = flow + Flow.of(body, self.turning[i].omega, linkage.zeros)
+                    t2 = added(body.momentum(*bent[k]), whole.coriolis(twice(self.displaced[k][0])))
+                    outside = across(S, added(force_and_moment(body, motions[i]), within[i]))
+                for other in link.dofs:
+                    found[other.index][k] = other.project(*t2)                                              # (11)
+                t2, inner = added(t2, outside), link
+                for j in linkage.model.ancestors(i):
+                    t2 = wrench_outward(inner.rotation, inner.shift, *t2)
+                    inner = linkage.links[j]
+                    for outer in inner.dofs:
+                        found[outer.index][k] = outer.project(*t2)                                          # (11)
+                        at, (angular, linear) = self._carried[k, j], bent[outer.index]
+                        found[k][outer.index] = at.t4.dot(self.displaced[outer.index][0]) + (
+                            at.t1[0].dot(angular) + at.t1[1].dot(linear))                                   # (12)
+        return found
+
+
+def _square(linkage: Linkage) -> Square:
+    return [[linkage.zero for _ in linkage.dofs] for _ in linkage.dofs]
