@@ -308,14 +308,14 @@ def test_methods_differ_in_rows_for_one_function() -> None:
 
 
 def test_the_four_riccati_algorithms_are_four_ways() -> None:
-    """FD1 and FD2 take θ̈ out of the same sweeps; the plain name is FD4; the sweeps of a bias apart cost the most."""
+    """FD1 and FD2 take θ̈ out of the same sweeps; the plain name is FD4; the sweeps of a bias apart cost no less."""
     for name in FEW:
         found = {v: program(name, "forward_dynamics", f"riccati:{v}") for v in ("fd1", "fd2", "fd3", "fd4")}
         rows = {v: [(r.op, r.args) for r in one.rows] for v, one in found.items()}
         assert rows["fd1"] == rows["fd2"]
         assert len({str(rows[v]) for v in ("fd1", "fd3", "fd4")}) == 3
         assert rows["fd4"] == [(r.op, r.args) for r in program(name, "forward_dynamics", "riccati").rows]
-        assert found["fd1"].cost > found["fd3"].cost
+        assert found["fd1"].cost >= found["fd3"].cost
 
 
 def test_every_function_has_a_method_and_an_unknown_one_is_refused() -> None:

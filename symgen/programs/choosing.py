@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 OF_A_CALL = 5
 """Round-offs that any call has: of constants, of a sine (computed in whatever way), and of a logarithm."""
 LONG_CHAIN = 20
-CLOSE = 1.04
-"""Times the fewest operations within which the passes that come last may change who has fewer."""
+CLOSE, FEW = 1.04, 4
+"""Times the fewest operations, and more, within which the passes that come last may change who has fewer."""
 
 
 def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
             "method; lock joints that do not matter with --lock, or ask for other functions with -f"
         )
     weighed += [f"{method} left (it would lose its digits here)" for method in (*hopeless, *lost)]
-    last = [once(mechanism, function, one.method, options) for one in close if one.cost <= CLOSE * found.cost]
+    last = [once(mechanism, function, one.method, options) for one in close if one.cost <= CLOSE * found.cost + FEW]
     found = min(last, key=lambda one: (one.cost, one.method))
     shelf.LOG.info("%s by %s, the fewest operations: %s", function, found.method, ", ".join(weighed))
     return replace(found, passed_over=tuple(lost.items()))
