@@ -181,7 +181,8 @@ def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Program]) -
     framed = [name for name in programs if name in FUNCTIONS and FUNCTIONS[name].needs_frame]
     first = [name for name in framed if len(names) > 1 and not FUNCTIONS[name].needs_frames]
     still = [name for name in framed if name != "forward_kinematics" and not FUNCTIONS[name].follows]
-    return {"frames": [code(name) for name in names] if framed else [], "framed": [f"`{name}`" for name in framed if name not in first],
+    return {"frames": [code(name) for name in names] if framed else [],
+            "framed": [f"`{name}`" for name in framed if name not in first],
             "of_the_first": [f"`{name}`" for name in first], "not_following": [f"`{name}`" for name in still]}
 
 
