@@ -19,6 +19,7 @@ from symgen.errors import SymgenError
 _HOME = {
     "load": "symgen.description.loading",
     "program": "symgen.programs.making",
+    "derivative": "symgen.programs.differentiating",
     "generate": "symgen.delivery.writing",
     "compile": "symgen.machine.solver",
     "inspect": "symgen.inspection",
@@ -30,8 +31,8 @@ _HOME = {
 }
 
 __all__ = [
-    "Mechanism", "Program", "Report", "Solver", "SymgenError", "__version__", "compile", "generate", "inspect", "load", "program",
-    "verify",
+    "Mechanism", "Program", "Report", "Solver", "SymgenError", "__version__", "compile", "derivative", "generate", "inspect",
+    "load", "program", "verify",
 ]
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from symgen.ir import Program
     from symgen.machine.solver import Solver, compile
     from symgen.mechanism import Mechanism
+    from symgen.programs.differentiating import derivative
     from symgen.programs.making import program
     from symgen.verification.report import Report
 

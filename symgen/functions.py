@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import UserDict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-Size = Literal["NQ", "NV", "NB", "NF", "NW"] | int
+from symgen import derivatives
+from symgen.derivatives import Derivative
+
+Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK"] | int
 
 
 class Sizes(NamedTuple):
     """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
-    wrenches that are felt.
+    wrenches that are felt, inertial parameters, base parameters, rows of the task.
     """
 
     NQ: int
@@ -18,6 +23,9 @@ class Sizes(NamedTuple):
     NB: int
     NF: int = 1
     NW: int = 1
+    NP: int = 0
+    NR: int = 0
+    NK: int = 6
 
     def of(self, size: Size) -> int:
         return size if isinstance(size, int) else int(getattr(self, size))
@@ -28,6 +36,11 @@ JACOBIAN_FRAMES = {"aligned": "axes of the base, at the frame's origin", "local"
 """In which axes, and at which point of the moving space, the twist of a frame is stated."""
 JACOBIAN_ORDERS = ("angular", "linear")
 """Which part of it stands first."""
+
+
+TASK_ROWS = ("wx", "wy", "wz", "x", "y", "z")
+"""The rows of a frame's twist that a task may be about: turning about the axes of the base, and moving along them."""
+ALL_ROWS = tuple(range(len(TASK_ROWS)))
 
 
 class Convention(NamedTuple):
@@ -43,7 +56,7 @@ USUAL = Convention()
 
 @dataclass(frozen=True)
 class Array:
-    """One argument or result; `shape` in NQ, NV, NB, NF, NW and plain numbers, () for a scalar; stored row-major and full.
+    """One argument or result; `shape` in names of `Sizes` and plain numbers, () for a scalar; stored row-major and full.
 
     `each` says what it is there once for: every frame that is named (NF), or every link that feels a wrench (NW). Of one it has
     this shape, of several they are stacked behind that size. What is a `twist` is stated by the Convention that is chosen, and
@@ -55,6 +68,8 @@ class Array:
     what: str
     each: Literal["NF", "NW"] | None = None
     twist: bool = False
+    drawn: str = ""
+    """What its sample values are drawn as, where it is not its own name: a step of dynamics is shorter than one of positions."""
 
     def sizes(self, known: Sizes) -> tuple[int, ...]:
         return tuple(known.of(size) for size in self.shape)
@@ -110,15 +125,24 @@ class Function:
     on_request: bool = False
     """True when it is made only where it is asked for by name: it is long, and most controllers do without."""
 
+    def counts(self, size: Size) -> bool:
+        """Whether an argument or a result is as long as that."""
+        return any(size in array.shape for array in (*self.arguments, *self.results))
+
     @property
     def follows(self) -> bool:
         """Whether it is stated by the Convention that is chosen."""
-        return any(result.twist for result in self.results)
+        return any(array.twist for array in (*self.results, *self.arguments))
 
     @property
     def needs_frames(self) -> bool:
         """Whether it speaks of every frame that is named. What needs a frame and does not speaks of the first."""
-        return any(result.each == "NF" for result in self.results)
+        return any(array.each == "NF" for array in (*self.results, *self.arguments))
+
+    @property
+    def derivative(self) -> Derivative | None:
+        """What it is the derivative of, and how; None for a function in its own right."""
+        return derivatives.told(self.name)
 
 
 Q = Array("q", ("NQ",), "joint positions (rad, m)")
@@ -128,6 +152,7 @@ TAU = Array("tau", ("NV",), "joint torques and forces (N·m, N)")
 B = Array("b", ("NV",), "right-hand side")
 C = Array("c", ("NV",), "bias force C(q,v)v + g(q)")
 M = Array("M", ("NV", "NV"), "joint-space mass matrix")
+CORIOLIS = Array("C", ("NV", "NV"), "Coriolis matrix: dM/dt = C + C^T")
 MINV = Array("Minv", ("NV", "NV"), "inverse of the mass matrix")
 R = Array("R", (3, 3), "axes of the frame in the base", each="NF")
 P = Array("p", (3,), "origin of the frame in the base (m)", each="NF")
@@ -139,9 +164,91 @@ DTAU_DV = Array("dtau_dv", ("NV", "NV"), "row i: how tau_i changes with each vel
 DA_DQ = Array("da_dq", ("NV", "NV"), "row i: how a_i changes along each velocity of q ⊕ δ")
 DA_DV = Array("da_dv", ("NV", "NV"), "row i: how a_i changes with each velocity")
 Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, m)")
+V_NEXT = Array("v_next", ("NV",), "joint velocities at the end of the step (rad/s, m/s)")
 DT = Array("dt", (), "time step (s)")
+INSTANT = replace(DT, drawn="instant")
 
-FUNCTIONS: dict[str, Function] = {
+
+class Functions(UserDict[str, Function]):
+    """The functions by name. Derivatives are found in it by their names as well; those who go through it meet none."""
+
+    def __missing__(self, name: str) -> Function:
+        found = self._derived(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data or (isinstance(name, str) and self._derived(name) is not None)
+
+    def _derived(self, name: str) -> Function | None:
+        wanted = derivatives.told(name)
+        if wanted is None or wanted.mode not in derivatives.MODES or wanted.of not in self.data:
+            return None
+        found = derived(self[wanted.of], wanted)
+        # center_of_mass:jacobian is a function in its own right, and would be called as that is
+        return found if found is not None and found.name == name and derivatives.symbol(name) not in self.data else None
+
+    def in_order(self, names: Iterable[str]) -> list[str]:
+        """Names of functions in the order of the table; a derivative stands behind all functions, in the order of its own."""
+        place, modes = {name: i for i, name in enumerate(self)}, [*derivatives.MODES]
+
+        def order(name: str) -> tuple[int, int, int, tuple[str, ...]]:
+            wanted = derivatives.told(name)
+            return (0, place[name], 0, ()) if wanted is None else (1, place[wanted.of], modes.index(wanted.mode), wanted.by)
+
+        return sorted(dict.fromkeys(names), key=order)
+
+
+def differentiable(function: Function) -> dict[str, Array]:
+    """The arguments that a function can be differentiated by: its own, and those at run time."""
+    return {array.name: array for array in (*function.arguments, *function.feels)}
+
+
+def derived(function: Function, wanted: Derivative) -> Function | None:
+    """A derivative of a function as one more function; None where it has no such argument.
+
+    Positions change by as many numbers as there are velocities: q ⊕ dq.
+    """
+    known, own = differentiable(function), [array.name for array in function.arguments]
+    if not set(wanted.by) <= set(known):
+        return None
+    by = tuple(name for name in known if name in (wanted.by or own))
+    by = () if by == tuple(own) else by
+    arguments = [known[name] for name in by or own]
+    changes = [_change(array) for array in arguments]
+    weights = [_weight(array) for array in function.results]
+    given, results = {
+        "jvp": (changes, [_change(array) for array in function.results]),
+        "vjp": (weights, [_weight(array) for array in arguments]),
+        "jacobian": ([], [_slope(result, array) for result in function.results for array in arguments]),
+        "hvp": ([*weights, *changes], [_change(_weight(array)) for array in arguments]),
+    }[wanted.mode]
+    name = wanted._replace(by=by).name
+    said = f"{derivatives.MODES[wanted.mode].format(function.name)}: {function.what}"
+    return replace(function, name=name, arguments=(*function.arguments, *given), results=tuple(results), what=said, ranked_as="")
+
+
+def _tangent(array: Array) -> tuple[Size, ...]:
+    return tuple("NV" if size == "NQ" else size for size in array.shape)
+
+
+def _change(array: Array) -> Array:
+    step = ", as velocities change it" if "NQ" in array.shape else ""
+    return replace(array, name=derivatives.change(array.name), shape=_tangent(array), what=f"change of {array.name}{step}")
+
+
+def _weight(array: Array) -> Array:
+    return replace(array, name=derivatives.weight(array.name), shape=_tangent(array), what=f"weight of {array.name}")
+
+
+def _slope(result: Array, by: Array) -> Array:
+    """The argument's elements come last; those of several wrenches are one row."""
+    return replace(result, name=derivatives.slope(result.name, by.name), shape=(*_tangent(result), *_tangent(by)),
+                   what=f"derivative of {result.name} by {by.name}")
+
+
+FUNCTIONS = Functions({
     f.name: f
     for f in (
         Function("inverse_dynamics", (Q, V, A), (TAU,), "tau = M(q) a + C(q,v) v + g(q)", feels=AT_RUN_TIME),
@@ -212,7 +319,38 @@ FUNCTIONS: dict[str, Function] = {
                  (Array("delta", ("NV",), "the way from q to q_next as velocities are counted (rad, m)"),),
                  "the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter",
                  feels=()),
+        Function("step", (Q, V, TAU, INSTANT), (Q_NEXT, V_NEXT),
+                 "one step of semi-implicit Euler: v_next = v + M^-1 (tau - c) dt, then q moved for a time dt by v_next",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("step_rk4", (Q, V, TAU, INSTANT), (Q_NEXT, V_NEXT),
+                 "one step of the classical Runge-Kutta method of order 4 at constant tau (of a joint of several, Munthe-Kaas's)",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("coriolis_matrix", (Q, V), (CORIOLIS,), "C(q,v) with dM/dt - 2 C skew-symmetric and C v = c - g",
+                 on_request=True),
+        Function("mass_matrix_coriolis_and_bias", (Q, V), (M, CORIOLIS, C), "M(q), C(q,v) and c(q,v) in one pass",
+                 feels=AT_RUN_TIME, on_request=True),
+        Function("regressor", (Q, V, A),
+                 (Array("Y", ("NV", "NP"), "ten columns for every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz "
+                                           "zz (kg·m²) about the origin of its frame, in its axes"),),
+                 "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi", feels=(), on_request=True),
+        Function("base_regressor", (Q, V, A),
+                 (Array("Y_base", ("NV", "NR"), "the columns of Y that are independent of those before them"),),
+                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be", feels=(), on_request=True),
+        Function("base_parameters",
+                 (Array("pi", ("NP",), "ten numbers of every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz "
+                                       "(kg·m²) about the origin of its frame, in its axes"),),
+                 (Array("pi_base", ("NR",), "of every column of Y_base the parameter, and what others add to it"),),
+                 "the base parameters that inertial parameters amount to", feels=(), on_request=True),
+        Function("operational_inertia", (Q,),
+                 (Array("Lambda", ("NK", "NK"), "rows of the task (wx wy wz x y z unless others are chosen), axes of the base, "
+                                                "at the frame's origin"),),
+                 "inertia that a wrench along the rows of the task feels, (J M^-1 J^T)^-1", needs_frame=True,
+                 needs_inverse=True, on_request=True),
+        Function("dynamically_consistent_inverse", (Q,),
+                 (Array("Jbar", ("NV", "NK"), "a column for every row of the task (wx wy wz x y z unless others are chosen)"),),
+                 "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else", needs_frame=True,
+                 needs_inverse=True, on_request=True),
     )
-}
+})
 BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)
 """What is made where no function is named."""

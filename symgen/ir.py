@@ -90,8 +90,12 @@ class Program:
     """Of each four elements of positions that are a unit quaternion, the first: what it computes holds for such alone."""
     convention: Convention = USUAL
     """How a Jacobian among its results is stated, and what goes with it."""
+    joints: tuple[str, ...] = ()
+    """The joints' types in their order, by which positions are made of coordinates and move."""
     passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Methods that might have been shorter and could not be derived, each with the reason."""
+    rounds: int | None = field(default=None, compare=False)
+    """Of the search for fewer operations, after which somebody ended it; None where nobody did."""
 
     @property
     def outline(self) -> Outline:

@@ -276,8 +276,8 @@ class Mechanism:
 
     @property
     def sizes(self) -> Sizes:
-        """NQ, NV and the number of bodies."""
-        return Sizes(self.nq, self.nv, len(self.bodies))
+        """NQ, NV, the number of bodies, and that of their inertial parameters."""
+        return Sizes(self.nq, self.nv, len(self.bodies), NP=10 * len(self.bodies))
 
     @property
     def parents(self) -> tuple[int, ...]:

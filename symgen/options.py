@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from symgen.errors import ArgumentError
-from symgen.functions import AT_RUN_TIME, JACOBIAN_FRAMES, JACOBIAN_ORDERS, USUAL, Convention
+from symgen.functions import ALL_ROWS, AT_RUN_TIME, JACOBIAN_FRAMES, JACOBIAN_ORDERS, TASK_ROWS, USUAL, Convention
 from symgen.names import nearest
 from symgen.reals import REALS
 
@@ -20,6 +20,10 @@ HOST = "auto"
 """Where sines and cosines come from unless told, on a machine like this one. On a target it is "libm"."""
 
 
+NORMAL, HIGH = EFFORTS = ("normal", "high")
+"""How long fewer operations are sought: as long as deriving takes, or for minutes."""
+Rows = str | Sequence[int | str] | None
+"""Rows of a task by name or number (`symgen.functions.TASK_ROWS`), in one text with commas or one by one; None for all six."""
 Links = str | Sequence[str] | None
 """A link's name, or those of several in their order; None for the default frame, or for no wrench."""
 
@@ -31,7 +35,8 @@ class ProgramOptions:
     `frame` is the one whose pose or Jacobian is asked for; `payload` and `wrench` carry a load and feel an external wrench at run
     time, each one more argument. Frames and wrenches may be several in their order, a tuple then. The real type changes no row,
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
-    (`symgen.functions.Convention`).
+    (`symgen.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
+    of EFFORTS; `rounds` are those after which a search is to end, None for all.
     """
 
     real: str = "double"
@@ -41,11 +46,16 @@ class ProgramOptions:
     wrench: Links = None
     jacobian_frame: str = USUAL.frame
     jacobian_order: str = USUAL.order
+    task_rows: Rows = None
+    effort: str = NORMAL
+    rounds: int | None = None
 
     def __post_init__(self) -> None:
         nearest(self.real, REALS, "real type")
+        nearest(self.effort, EFFORTS, "effort")
         nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")
         nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
+        object.__setattr__(self, "task_rows", _rows(self.task_rows))
         self._settle("frame", self.frames, "no frame is named; name one or more links, or give None for the default one",
                      "the frame '{}' is named twice; name every frame once")
         self._settle("wrench", self.wrenches, "no link of a wrench is named; name one or more, or give None for no wrench",
@@ -60,6 +70,12 @@ class ProgramOptions:
             raise ArgumentError(twice.format(again))
         if names:
             object.__setattr__(self, option, names[0] if len(names) == 1 else names)
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The rows of the task by number, in their order: all six unless told."""
+        assert isinstance(self.task_rows, tuple)
+        return tuple(int(row) for row in self.task_rows)
 
     @property
     def convention(self) -> Convention:
@@ -81,6 +97,20 @@ class ProgramOptions:
         """The links of every run-time argument that is asked for, by the argument's name."""
         asked = {argument.name: _names(getattr(self, argument.name)) for argument in AT_RUN_TIME}
         return {name: links for name, links in asked.items() if links}
+
+
+def _rows(asked: Rows) -> tuple[int, ...]:
+    """The rows of a task by number. ArgumentError for what is none, or is there twice."""
+    if asked is None:
+        return ALL_ROWS
+    words = asked.split(",") if isinstance(asked, str) else list(asked)
+    found = []
+    for word in (str(word).strip() for word in words):
+        found.append(int(word) if word.isascii() and word.isdigit() and int(word) in ALL_ROWS
+                     else TASK_ROWS.index(nearest(word, TASK_ROWS, "row of a task")))
+    if not found or len(set(found)) < len(found):
+        raise ArgumentError(f"the rows of the task are {asked!r}; name some of {','.join(TASK_ROWS)}, or 0 to 5, each once")
+    return tuple(found)
 
 
 def _names(links: Links) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ import symgen
 from symgen import methods
 from symgen.description.loading import builtin_robots
 from symgen.description.tip import tip
-from symgen.functions import FUNCTIONS
+from symgen.functions import ALL_ROWS, FUNCTIONS
 from symgen.ir import Numbers, Program, evaluate
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
@@ -29,6 +29,7 @@ from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, Scalars, arb, atan2
 from symgen.reference.states import draw_states
+from symgen.reference.task import independent
 
 GRID = 1000
 ONE_DEGREE = tuple(kind for kind in kinds() if joint_type(kind).nv == 1)
@@ -144,8 +145,11 @@ every joint type of one degree, branches with axes anyhow, and branches at right
 _MOVES = {joint_type(kind).pose: kind for kind in ONE_DEGREE}.values()
 PAIRS = tuple(f"{a}_{b}" for a in _MOVES for b in _MOVES)
 """Every way to move behind every way to move; a type that moves as another does is in the chains."""
-PROVIDED = tuple((function, method) for function in FUNCTIONS for method in methods.providers(function))
-"""Every function by every method that computes it."""
+PROVIDED = tuple((function, method) for function in FUNCTIONS for method in methods.providers(function)
+                 if methods.composition(method, function) is None
+                 and (not FUNCTIONS[function].counts("NK") or method in ("composite_body", "riccati")))
+"""Every function by every method that derives it; what is about a task, all of which follows from M^-1, by two. What is put
+together of others is tested by itself."""
 
 BALLS = arb(80)
 """Balls with 80 digits, more than the 64 that an irrational constant of a Program keeps."""
@@ -169,7 +173,16 @@ def program(name: str, function: str, method: str | None = None) -> Program:
     """The Program of one of ROBOTS or MOVING, derived once a test run; without a method the one of fewest operations."""
     if method is None:
         return min((program(name, function, m) for m in methods_for(robot(name), function)), key=lambda found: found.cost)
-    return symgen.program(robot(name), function, method)
+    return symgen.program(robot(name), function, method, task_rows=task_rows(name, function))
+
+
+@cache
+def task_rows(name: str, function: str) -> tuple[int, ...] | None:
+    """The rows of a task that a robot can have; None for a function that is about no task."""
+    if not FUNCTIONS[function].counts("NK"):
+        return None
+    made = robot(name)
+    return independent(lambda scalars: Reference(made, scalars, frame=tip(made)), made, ALL_ROWS)
 
 
 # -- running -------------------------------------------------------------------------------------------------------------
@@ -204,7 +217,8 @@ def states(name: str, count: int, scalars: Scalars = FLOAT) -> dict[str, Array]:
 def _truth(name: str, function: str, count: int, scalars: str) -> dict[str, Array]:
     given = {a.name: _states(name, count, scalars)[a.name] for a in FUNCTIONS[function].arguments}
     frame = tip(robot(name)) if FUNCTIONS[function].needs_frame else None
-    return Reference(robot(name), _SCALARS[scalars], frame=frame).evaluate(function, given)
+    rows = task_rows(name, function) or ALL_ROWS
+    return Reference(robot(name), _SCALARS[scalars], frame=frame, task_rows=rows).evaluate(function, given)
 
 
 def truth(name: str, function: str, count: int, scalars: Scalars = FLOAT) -> dict[str, Array]:

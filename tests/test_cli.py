@@ -340,7 +340,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ("aba", "forward_dynamics"), ("FD", "forward_dynamics"), ("rnea", "inverse_dynamics"), ("id", "inverse_dynamics"),
         ("crba", "mass_matrix"), ("M", "mass_matrix"), ("fk", "forward_kinematics"), ("jac", "jacobian"),
         ("minv", "inverse_mass_matrix"), ("computeMinverse", "inverse_mass_matrix"), ("coriolis", "bias_force"),
-        ("gravload", "gravity_force"), ("non_linear_effects", "bias_force"), ("lambda", "operational_inertia_inverse"),
+        ("gravload", "gravity_force"), ("non_linear_effects", "bias_force"), ("lambda", "operational_inertia"),
         ("com", "center_of_mass"), ("jacobianCenterOfMass", "center_of_mass_jacobian"), ("ccrba", "centroidal_momentum_matrix"),
         ("dccrba", "centroidal_momentum_rate"), ("computeKineticEnergy", "kinetic_energy"), ("Jdot_v", "bias_acceleration"))),
     (["generate", "planar_arm", "-f", "aba"], "method riccati is Featherstone's articulated-body algorithm"),

@@ -18,7 +18,7 @@ import symgen
 from symgen import cli, methods
 from symgen.backends import c99
 from symgen.errors import BuildError, OutOfReach, RequestError
-from symgen.functions import FUNCTIONS, Sizes
+from symgen.functions import BY_DEFAULT, FUNCTIONS, Sizes
 from symgen.ir import Port, Program, Row
 from symgen.machine import footprint
 from symgen.machine.building import Build
@@ -73,7 +73,7 @@ def only(mechanism: Mechanism | str, function: str = FUNCTION) -> compare.Compar
 
 
 def test_every_function_with_a_choice_is_compared_by_every_method(compared: compare.Comparisons) -> None:
-    expected = {f: methods.providers(f) for f in FUNCTIONS if len(methods.providers(f)) > 1}
+    expected = {f: methods.providers(f) for f in BY_DEFAULT if len(methods.providers(f)) > 1}
     assert compare.asked(symgen.load("scara"), None) == (expected, {})
     assert {one.function: tuple(row.method for row in one.rows) for one in compared.compared} == {
         function: expected[function] for function in COMPARED}

@@ -185,7 +185,7 @@ def test_only_on_request(tmp_path: Path) -> None:
 
 def test_a_wrapper_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "cpp17" in backends.names()
-    assert backends.wrappers() == ("cpp17",)
+    assert "cpp17" in backends.wrappers()
     with pytest.raises(RequestError, match="no wrapper of the C is named 'cpp'; did you mean 'cpp17'"):
         symgen.generate("scara", tmp_path / "scara", ["mass_matrix"], wrap=["cpp"])
     with pytest.raises(RequestError, match="no wrapper of the C is named 'c99'"):

@@ -18,7 +18,7 @@ from symgen.poses import Z_AXIS
 from symgen.reference.precision import Array
 from symgen.verification.algebra import TOLERANCE
 from symgen.verification.calling import Functions, Identity
-from symgen.verification.derivative_identities import OF_DERIVATIVES
+from symgen.verification.dynamics_identities import OF_DERIVATIVES
 from symgen.verification.evaluating import Results, Runner, in_machine_reals, over
 from symgen.verification.floating import allowance
 from symgen.verification.identities import companions

@@ -26,10 +26,11 @@ ROOMS: dict[str, str] = {
     "disk": "",
     "errors": "",
     "tables": "",
-    "functions": "",
+    "derivatives": "",
+    "functions": "derivatives",
     "poses": "",
     "reals": "errors",
-    "names": "errors functions",
+    "names": "derivatives errors functions",
     "options": "errors functions names reals",
     "ir": "errors functions tables",
     "joints": "errors",
@@ -38,31 +39,34 @@ ROOMS: dict[str, str] = {
     # a file → Mechanism
     "description": "errors joints mechanism names poses",
     # the other road to the same numbers: nothing of the derivation is allowed here
-    "reference": "errors functions joints mechanism poses",
+    "reference": "derivatives errors functions joints mechanism poses",
     # Mechanism → Program
     "derivation": "errors ir joints mechanism poses",
     "methods": "derivation errors mechanism names",
     "passes": "errors ir",
-    "programs": "derivation description errors functions ir mechanism methods names options passes reals reference shelf",
+    "differentiation": "derivation derivatives errors functions ir joints passes",
+    "programs": "derivation derivatives description differentiation errors functions ir mechanism methods names options passes "
+                "reals reference shelf",
     # the text back into rows, which asks nothing of what printed it; and Program → text
     "readback": "errors functions ir reals",
-    "backends": "errors functions ir names options reals version",
+    "backends": "derivatives errors functions ir names options reals version",
     # what is known of it, and what a machine makes of it
-    "certificate": "backends derivation description errors ir joints mechanism options programs reals reference",
-    "machine": "backends certificate description errors functions ir mechanism names options programs reals reference shelf",
-    "verification": "backends certificate description errors functions ir joints machine mechanism methods names options "
-                    "programs readback reals reference tables",
-    "proof": "backends certificate derivation description errors functions ir machine mechanism options programs reals "
-             "reference tables verification",
+    "certificate": "backends derivation derivatives description errors ir joints mechanism options programs reals reference",
+    "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
+               "reference shelf",
+    "verification": "backends certificate derivatives description errors functions ir joints machine mechanism methods names "
+                    "options programs readback reals reference tables",
+    "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
+             "reals reference tables verification",
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "
                   "programs reference tables",
-    "measuring": "backends description errors functions ir joints machine mechanism methods names options programs reals "
-                 "reference tables verification version",
+    "measuring": "backends derivatives description errors functions ir joints machine mechanism methods names options programs "
+                 "reals reference tables verification version",
     "pictures": "disk errors inspection measuring",
     "report": "backends derivation disk errors functions joints mechanism methods poses programs reference tables verification "
               "version",
-    "delivery": "backends certificate description disk errors functions ir machine mechanism names options programs proof reals "
-                "reference tables verification version",
+    "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options programs "
+                "proof reals reference tables verification version",
     # what a user types
     "reproduce": "description disk errors machine measuring mechanism names options pictures poses programs reference "
                  "version",
@@ -82,7 +86,7 @@ LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "passes": "r
 PACKAGES: dict[str, str] = {
     "sympy": "derivation inspection joints methods",
     "flint": "certificate derivation inspection reference verification",
-    "numpy": "certificate delivery machine measuring proof reference report reproduce verification",
+    "numpy": "certificate delivery machine measuring passes/_alternatives proof reference report reproduce verification",
     "lxml": "description/readers",
     "jinja2": "backends",
     "pycparser": "readback",

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from symgen.functions import FUNCTIONS
+from symgen.functions import BY_DEFAULT, FUNCTIONS
 from symgen.mechanism import Mechanism
 from symgen.programs.making import made
 from tests.metamorphic import RELATIONS, Links, compare
@@ -19,10 +19,13 @@ from tests.robots_for_tests import of_kind, random_mechanism
 
 SEED = 2
 ALL = {f"{name}.{result.name}" for name, function in FUNCTIONS.items() for result in function.results}
-SOME = {"locked": 23, "time_reversed": 21, "superposed": 15, "lagrange_obeyed": 3, "weight_has_a_potential": 3,
-        "slopes_followed": 11, "answers_fit": 12, "wrench_by_jacobian": 9, "weight_turned_round": 35, "base_accelerated": 7,
-        "screw_apart": 9, "without_axes_apart": 31, "chain_reversed": 3, "floating_reversed": 5, "momentum_kept": 4,
-        "one_body_more": 34}
+OF_SIX_ROWS = {f"{name}.{result.name}" for name, function in FUNCTIONS.items() if function.counts("NK")
+               for result in function.results}
+"""What the tree has too few joints for."""
+SOME = {"locked": 28, "time_reversed": 21, "superposed": 15, "lagrange_obeyed": 3, "weight_has_a_potential": 3,
+        "slopes_followed": 11, "answers_fit": 12, "wrench_by_jacobian": 9, "weight_turned_round": 42, "base_accelerated": 7,
+        "screw_apart": 9, "without_axes_apart": 38, "chain_reversed": 3, "floating_reversed": 5, "momentum_kept": 4,
+        "one_body_more": 39}
 """How many results a relation judges where it does not judge all of them."""
 MADE_FOR = {"floating_reversed": "chain", "in_urdf": "square", "set_down_elsewhere": "floating",
             "without_axes_apart": "floating", "momentum_kept": "floating", "one_body_more": "floating"}
@@ -66,17 +69,21 @@ def test_the_reference_keeps_every_relation(relation: str) -> None:
     if relation in SOME:
         assert len(verdict.compared) == SOME[relation] < len(ALL)
     else:
-        assert verdict.compared == ALL
+        assert verdict.compared == (ALL if MADE_FOR.get(relation) == "floating" else ALL - OF_SIX_ROWS)
 
 
 def test_the_programs_of_a_robot_described_anew_give_its_answers() -> None:
-    """All changes of description upon one another, so that two derivations judge every function, by the method of the first."""
+    """All changes of description upon one another, so that two derivations judge every function, by the method of the first.
+
+    Of those that are made on request two, which the others are made of.
+    """
     mechanism, links = problem("tree")
-    methods = {name: made(mechanism, name, None, links.options).method for name in FUNCTIONS}
-    verdict = compare(mechanism, links, "everything_at_once", SEED, methods=methods)
+    names = [*BY_DEFAULT, "coriolis_matrix", "regressor"]
+    methods = {name: made(mechanism, name, None, links.options).method for name in names}
+    verdict = compare(mechanism, links, "everything_at_once", SEED, names, methods=methods)
     assert verdict is not None
     assert verdict.sentences == ()
-    assert verdict.compared == ALL
+    assert verdict.compared == {one for one in ALL if one.partition(".")[0] in names}
 
 
 @pytest.mark.parametrize("relation", SAME_PROGRAMS)
@@ -84,7 +91,7 @@ def test_the_programs_keep_the_relations_between_states(relation: str) -> None:
     verdict = compare(*problem("tree"), relation, SEED)
     assert verdict is not None
     assert verdict.sentences == ()
-    assert len(verdict.compared) == SOME.get(relation, len(ALL))
+    assert len(verdict.compared) == SOME.get(relation, len(ALL - OF_SIX_ROWS))
 
 
 @pytest.fixture

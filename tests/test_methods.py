@@ -44,7 +44,8 @@ from tests.robots_for_tests import (
 LONGEST = ("panda", "puma560", "planar_point_mass", "chain5", "tree5")
 """Where round-off could gather."""
 BRANCHED = tuple(name for name in ROBOTS if len(set(robot(name).parents)) < robot(name).nv)
-FOLLOWS = ("inverse_mass_matrix", "mass_matrix_determinant", "mass_matrix_log_determinant", "operational_inertia_inverse")
+FOLLOWS = ("inverse_mass_matrix", "mass_matrix_determinant", "mass_matrix_log_determinant", "operational_inertia_inverse",
+           "operational_inertia", "dynamically_consistent_inverse")
 """What a method computes with the factor that it solves with; chains and trees of every joint type have these too."""
 TAUGHT = {"tau", "a", "c", "g", "M", "Minv", "x", "det", "logdet", "grad", "T"}
 """What textbooks have: all that joints feel."""
@@ -327,9 +328,10 @@ def test_every_function_has_a_method_and_an_unknown_one_is_refused() -> None:
         symgen.program(robot("scara"), "mas_matrix")
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", [name for name, function in FUNCTIONS.items() if not function.counts("NK")])
 @pytest.mark.parametrize("name", ["planar_point_mass", "scara", "chain3"])
 def test_the_default_method_is_the_cheapest(function: str, name: str) -> None:
+    """Of what is about a task, a method is left that the passes would shorten by more than others."""
     chosen = symgen.program(robot(name), function)
     cheapest = program(name, function)
     assert (chosen.cost, chosen.method) == (cheapest.cost, cheapest.method)

@@ -12,10 +12,14 @@ from symgen.description.loading import builtin_robots
 from tests.operation_counts import counted, measured, recorded, risen, text, write
 
 BOUNDS = {   # mul + add + div of the default method
-    ("panda", "inverse_dynamics"): 552, ("panda", "mass_matrix"): 312, ("panda", "forward_dynamics"): 996,
+    ("panda", "inverse_dynamics"): 552, ("panda", "mass_matrix"): 312, ("panda", "forward_dynamics"): 992,
     ("panda", "inverse_mass_matrix"): 655,
     ("ur5", "inverse_dynamics"): 240, ("ur5", "mass_matrix"): 87, ("ur5", "forward_dynamics"): 360,
     ("ur5", "inverse_mass_matrix"): 250,
+    ("panda", "inverse_dynamics:vjp"): 1351, ("panda", "forward_dynamics:vjp"): 2215, ("panda", "inverse_dynamics:hvp"): 3437,
+    ("ur5", "inverse_dynamics:vjp"): 567, ("ur5", "forward_dynamics:vjp"): 827, ("ur5", "inverse_dynamics:hvp"): 1410,
+    ("panda", "coriolis_matrix"): 1470, ("panda", "mass_matrix_coriolis_and_bias"): 2020, ("panda", "base_regressor"): 1130,
+    ("ur5", "coriolis_matrix"): 705, ("ur5", "mass_matrix_coriolis_and_bias"): 970, ("ur5", "base_regressor"): 600,
     ("puma560", "inverse_dynamics"): 299, ("puma560", "mass_matrix"): 137, ("puma560", "forward_dynamics"): 489,
 }
 

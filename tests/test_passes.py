@@ -127,7 +127,7 @@ def test_a_second_run_of_the_pipeline_never_costs_more(derived: Program) -> None
 
 
 def test_the_pipeline_uses_every_pass_that_exists() -> None:
-    assert set(passes.PIPELINE) == set(PASSES.values())
+    assert {*passes.PIPELINE, *passes.LAST} == set(PASSES.values())
 
 
 @ANY
@@ -221,11 +221,11 @@ def test_a_reciprocal_used_once_becomes_a_division() -> None:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_the_pipeline_leaves_next_to_nothing_for_a_second_run_and_results_as_they_are(name: str) -> None:
-    """Puma's forward dynamics would be one operation of 473 less: a factor that the first run lays bare."""
+    """UR5's inverse dynamics would be two operations of 229 less: what the last passes lay bare."""
     for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
         derived = program(name, function)
-        again = passes.run(derived)
-        assert 0.997 * derived.cost <= again.cost <= derived.cost
+        again = passes.finish(passes.begin(derived))
+        assert 0.99 * derived.cost <= again.cost <= derived.cost
         at = states(name, 1, BALLS)
         (result,) = (port.name for port in derived.outputs)
         with BALLS.working():

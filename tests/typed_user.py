@@ -21,6 +21,7 @@ def main(folder: Path) -> float:
     assert_type(program, symgen.Program)
     assert_type(program.operations, dict[str, int])
     assert_type(program.depth, int)
+    assert_type(symgen.derivative(program, wrt="q", mode="vjp"), symgen.Program)
 
     solver = symgen.compile(robot, ["inverse_dynamics"], "double", optimize=1, frame="link2", trig="libm", checked=False)
     assert_type(solver, symgen.Solver)

@@ -1,6 +1,6 @@
 """Target languages, one file each; a backend is found by its presence in this folder.
 
-Its file declares `BACKEND`: a `Printer` (functions in a language) or a `Wrapper` (one header over what a printer prints). The
+Its file declares `BACKEND`: a `Printer` (functions in a language) or a `Wrapper` (files that call what a printer prints). The
 layout of a backend lives in `templates/<backend>/`; what is shared between backends lives in modules that start with an
 underscore.
 """

@@ -59,12 +59,9 @@ class Printer:
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A language whose functions call those of a printer, and compute nothing: one header, NAME.`suffix`."""
+    """A language whose functions call those of a printer, and compute nothing. `files` gives its texts by name: headers to be
+    installed beside the printer's, and C files, which make a shared library of their own.
+    """
 
     name: str
-    suffix: str
-    header: Callable[[Mapping[str, Program], Target], str]
-
-    def file(self, target: Target) -> str:
-        """The name of the header."""
-        return f"{target.name}.{self.suffix}"
+    files: Callable[[Mapping[str, Program], Target], dict[str, str]]

@@ -10,6 +10,9 @@ from symgen.functions import FUNCTIONS, Array, Size, Sizes
 from symgen.ir import Outline, Port, Program
 from symgen.reals import DOUBLE, REALS
 
+COUNTED = ("NP", "NR", "NK")
+"""Sizes that a header defines where a function has one, and that the function itself says."""
+
 
 def single_real(programs: Iterable[Program]) -> str:
     """The real type that the programs share; RequestError when they mix double and float."""
@@ -51,7 +54,8 @@ def several(programs: Iterable[Program]) -> dict[str, int]:
 def symbolic(array: Array, port: Port, sizes: Sizes) -> tuple[Size, ...] | None:
     """The shape of a port in the names of sizes; None where the table of functions does not know better than the numbers."""
     named = any(isinstance(size, str) for size in array.shape)
-    known = sizes._replace(**{array.each: port.shape[0]}) if array.each in array.shape else sizes
+    own = {size: count for size, count in zip(array.shape, port.shape, strict=False) if size in (array.each, *COUNTED)}
+    known = sizes._replace(**own)
     return array.shape if named and array.sizes(known) == port.shape else None
 
 
@@ -61,6 +65,21 @@ def meaning(array: Array, sizes: Sizes) -> str:
         return array.what
     before, bracket, units = array.what.partition(" (")
     return f"{before} ({units.removesuffix(')') + ', ' if bracket else ''}quaternions x y z w of length 1)"
+
+
+def counted(programs: Iterable[Program]) -> list[dict[str, str | int]]:
+    """The `size` of COUNTED that stands in a shape, and its `count`, of each. ArgumentError where functions do not agree."""
+    found: dict[str, set[int]] = {size: set() for size in COUNTED}
+    for program in programs:
+        ports = (*program.inputs, *program.outputs)
+        for port, array in zip(ports, itertools.chain(*describe(program)), strict=True):
+            for size, count in zip(array.shape, port.shape, strict=False):
+                if size in COUNTED:
+                    found[str(size)].add(count)
+    for name, counts in found.items():
+        if len(counts) > 1:
+            raise ArgumentError(f"the functions mix {' and '.join(map(str, sorted(counts)))} for {name}; one header declares one")
+    return [{"size": name, "count": min(counts)} for name, counts in found.items() if counts]
 
 
 def counts_bodies(programs: Iterable[Program]) -> bool:

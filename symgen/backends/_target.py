@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from symgen import derivatives
 from symgen.backends import _sincos
 from symgen.backends._c_text import identifier
 from symgen.functions import Array, Function, Sizes
@@ -31,6 +32,8 @@ class Target:
     """The links that feel wrenches, in their order, where they are several; what is said of one stands in brackets behind it."""
     told: tuple[str, ...] = ()
     """Lines of the header that say what the entries of q and v are, where joints have several. ASCII."""
+    rates: bool = True
+    """Whether every velocity is the rate of a coordinate, so that a derivative along velocities is one by coordinates."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))
@@ -50,7 +53,7 @@ class Target:
 
     def symbol(self, function: str) -> str:
         """The C name of a function."""
-        return f"{self.name}_{function}"
+        return f"{self.name}_{derivatives.symbol(function)}"
 
     def file(self, function: str) -> str:
         """The name of the file that holds a function."""

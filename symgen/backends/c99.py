@@ -19,7 +19,7 @@ from symgen.backends import _checks, _parts, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._legend import legend
-from symgen.backends._ports import counts_bodies, describe, meaning, operations_text, several, single_real, symbolic
+from symgen.backends._ports import counted, counts_bodies, describe, meaning, operations_text, several, single_real, symbolic
 from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
 from symgen.errors import RequestError
@@ -73,7 +73,8 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     declarations = [_prototype(program, target) for program in programs.values()]
     trig = calls(real, Target(target.name, target.sizes))
     return render(NAME, "header.h.j2", **target.context, told=target.told, real=real, sin=trig["sin"], cos=trig["cos"],
-                  functions=declarations, bodies=counts_bodies(programs.values()), **several(programs.values()),
+                  functions=declarations, bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
+                  **several(programs.values()),
                   statuses=_checks.statuses(programs.values(), target), **legend(programs.values()))
 
 

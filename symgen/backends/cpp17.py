@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from symgen import derivatives
 from symgen.backends import _checks, printer, render
 from symgen.backends._backend import Wrapper
 from symgen.backends._c_text import comment
-from symgen.backends._ports import counts_bodies, describe, meaning, several, single_real, symbolic
+from symgen.backends._ports import counted, counts_bodies, describe, meaning, several, single_real, symbolic
 from symgen.backends._target import Target
 from symgen.functions import FUNCTIONS, Array
 from symgen.ir import Port, Program
@@ -26,7 +27,8 @@ def header(programs: Mapping[str, Program], target: Target) -> str:
     returned = _outcome if target.checked else _returned
     functions = [_function(program, target, returned) for program in programs.values()]
     return render(NAME, "header.hpp.j2", **target.context, real=real, functions=functions,
-                  bodies=counts_bodies(programs.values()), **several(programs.values()),
+                  bodies=counts_bodies(programs.values()), counted=counted(programs.values()),
+                  **several(programs.values()),
                   statuses=_checks.statuses(programs.values(), target))
 
 
@@ -41,7 +43,7 @@ def _function(program: Program, target: Target, returned: Callable[..., dict[str
     given = [described(port, array) for port, array in zip(program.inputs, arguments, strict=True)]
     found = [described(port, array) for port, array in zip(program.outputs, results, strict=True)]
     return {
-        "name": program.function,
+        "name": derivatives.symbol(program.function),
         "symbol": target.symbol(program.function),
         "what": comment(declared.what if declared else program.function),
         "arguments": given,
@@ -54,7 +56,7 @@ def _returned(program: Program, results: list[dict[str, str]]) -> dict[str, Any]
     """How the answer is held and given back: a number, one array, or a struct of arrays."""
     first, status = results[0], {"status": ""}
     if len(results) > 1:
-        kind, pointers = f"{program.function}_results", [f"results.{r['name']}.data()" for r in results]
+        kind, pointers = f"{derivatives.symbol(program.function)}_results", [f"results.{r['name']}.data()" for r in results]
         held = status | {"fields": results, "held": f"{kind} results", "pointers": pointers}
         return held | {"returned": kind, "answer": "results"}
     kind, name = f"std::array<real, {first['size']}>", first["name"]
@@ -82,4 +84,9 @@ def _size(array: Array, port: Port, target: Target) -> str:
     return str(port.size) if shape is None else " * ".join(map(str, shape))
 
 
-BACKEND = Wrapper(name=NAME, suffix="hpp", header=header)
+def files(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
+    """NAME.hpp."""
+    return {f"{target.name}.hpp": header(programs, target)}
+
+
+BACKEND = Wrapper(name=NAME, files=files)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from symgen import derivatives
 from symgen.errors import ArgumentError, RequestError
 from symgen.ir import Program
 from symgen.joints import Coordinate
@@ -57,7 +58,11 @@ class Ranges:
     assumed: tuple[str, ...]
 
     def for_program(self, program: Program) -> dict[str, tuple[Range, ...]]:
-        """The ranges of a Program's arguments; RequestError for one that has none."""
+        """The ranges of a Program's arguments; RequestError for one that has none. What a derivative takes besides is in ±1: it
+        is linear in that.
+        """
+        if derivatives.told(program.function) is not None:
+            return {port.name: self.of.get(port.name, ((Fraction(-1), Fraction(1)),) * port.size) for port in program.inputs}
         for port in program.inputs:
             if port.name not in self.of:
                 raise RequestError(f"{program.function} takes '{port.name}', for which no range is known; leave it out with -f")

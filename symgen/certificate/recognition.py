@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from symgen import derivatives
 from symgen.certificate.samples import Samples, Values
 from symgen.derivation.model import Model
 from symgen.ir import Program
@@ -57,7 +58,7 @@ class Recognition:
     """What the rows of `program` are. The sign is left open: a row may hold the negative of a multiplier or a gain."""
 
     def __init__(self, mechanism: Mechanism, program: Program, options: ProgramOptions) -> None:
-        self.mechanism, self.function, self.rows = mechanism, program.function, program.rows
+        self.mechanism, self.function, self.rows = mechanism, derivatives.of(program.function), program.rows
         self.samples = Samples.drawn(mechanism, program, options)
 
     @cached_property

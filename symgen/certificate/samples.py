@@ -58,7 +58,8 @@ class Samples:
     def drawn(cls, mechanism: Mechanism, program: Program, options: ProgramOptions) -> Samples:
         scalars = arb(DIGITS + 5 * mechanism.longest // 4)   # an elimination over balls loses about a digit a joint
         states = {name: scalars.array(x)
-                  for name, x in draw_states(mechanism, STATES, SEED, options.payload, options.wrench).items()}
+                  for name, x in draw_states(mechanism, STATES, SEED, options.payload, options.wrench,
+                                             {port.name: port.shape for port in program.inputs}).items()}
         reference = Reference(mechanism, scalars, payload=options.payload)
         with scalars.working():
             mass = reference.mass_matrix(states["q"], states.get("payload"))

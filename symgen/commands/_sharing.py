@@ -15,7 +15,7 @@ from symgen.commands import Parser
 from symgen.commands._progress import Progress as Progress
 from symgen.commands._progress import log
 from symgen.errors import RequestError
-from symgen.options import HOST
+from symgen.options import HOST, NORMAL
 from symgen.tables import table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ WARNED = ("warning", "mimic", "snap", "unapplied")
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": "independent", "base": "fixed", "strict": False, "real": "double",
     "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
-    "jacobian_order": "angular",
+    "jacobian_order": "angular", "task_rows": None, "effort": NORMAL,
 }
 """Options that a generated folder has already decided, with their defaults."""
 
@@ -100,7 +100,8 @@ def generated_folder(options: Namespace, done: str) -> Path | None:
 def function_arguments(parser: Parser) -> None:
     """-f."""
     parser.add_argument("-f", "--function", action="append", dest="functions", metavar="FUNCTION[=METHOD]",
-                        help="a function, by METHOD or by that with the fewest operations; repeatable (default: every function)")
+                        help="a function, by METHOD or by that with the fewest operations, or its derivative, as "
+                             "FUNCTION:jacobian(q); repeatable (default: every function)")
 
 
 def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
@@ -122,6 +123,11 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
                              "default), in the frame's own axes there, or in those of the base at the base's origin")
     parser.add_argument("--jacobian-order", default="angular", metavar="angular|linear",
                         help="which part of them stands first (default angular)")
+    parser.add_argument("--task-rows", metavar="ROWS",
+                        help="the rows that operational_inertia and dynamically_consistent_inverse are about, of wx,wy,wz,x,y,z "
+                             "or 0 to 5, in their order (default all six)")
+    parser.add_argument("--effort", default=NORMAL, metavar="normal|high",
+                        help="high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found")
 
 
 def frame_argument(parser: Parser, what: str) -> None:
@@ -134,7 +140,8 @@ def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
     from symgen.options import ProgramOptions
 
     return ProgramOptions(options.real or real, frame=options.frame, payload=options.payload, wrench=options.wrench,
-                          jacobian_frame=options.jacobian_frame, jacobian_order=options.jacobian_order)
+                          jacobian_frame=options.jacobian_frame, jacobian_order=options.jacobian_order,
+                          task_rows=options.task_rows, effort=options.effort)
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:

@@ -43,7 +43,8 @@ def arguments(parser: Parser) -> None:
                              "and cosine without a branch; auto (default): own ones of all angles in a loop, libm's beyond")
     parser.add_argument("--checked", action="store_true",
                         help="functions return a status, and leave their results alone when an argument or a divisor is bad")
-    parser.add_argument("--wrap", action="append", default=[], metavar="cpp17", help="also NAME.hpp, the C in C++17's std::array")
+    parser.add_argument("--wrap", action="append", default=[], metavar="cpp17|casadi",
+                        help="also NAME.hpp, the C in C++17's std::array; or NAME_casadi.c, what CasADi and acados load")
     parser.add_argument("--target", metavar="TARGET",
                         help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}")
     parser.add_argument("--no-evidence", action="store_true", help="with --target: neither measure nor prove, which saves time")
@@ -99,6 +100,9 @@ def _remarks(mechanism: Mechanism, made: Iterable[Program], chosen: ProgramOptio
 
     lines = []
     for program in made:
+        if program.rounds is not None:
+            lines.append(f"the search for fewer operations of {program.function} was interrupted after round {program.rounds}; "
+                         f"what it had found is used, {program.cost} operations, and the manifest says so")
         lines += [f"{program.function} is chosen without {other}: {why}" for other, why in program.passed_over]
         if loses_digits(mechanism, program, chosen):
             lines.append(f"{program.function} by {program.method} loses its digits in {program.real} on this robot, and "

@@ -9,6 +9,7 @@ from fractions import Fraction
 from statistics import median
 from typing import Any, NamedTuple
 
+from symgen import derivatives
 from symgen.backends import printer
 from symgen.backends._c_text import WIDTH
 from symgen.backends._target import Target
@@ -81,7 +82,7 @@ def _test(program: Program, target: Target, cases: list[SelfTestCase], tables: _
     names = printer().parameters(program, target)
 
     def data(port: Port, values: list[Sequence[Number]], of: str = "") -> dict[str, Any]:
-        table = f"{program.function}_{of}{port.name}"
+        table = f"{derivatives.symbol(program.function)}_{of}{port.name}"
         return {"name": names[port.name], "table": table, "size": port.size,
                 "states": [_numbers(row, program.real) for row in values]}
 
@@ -116,7 +117,7 @@ def _test(program: Program, target: Target, cases: list[SelfTestCase], tables: _
         for i, argument in enumerate(arguments)
     ]
     return {
-        "function": program.function,
+        "function": derivatives.symbol(program.function),
         "label": program.function + _coarse(cases),
         "symbol": target.symbol(program.function),
         "count": len(cases),

@@ -26,11 +26,11 @@ from symgen.delivery.entries import at_rest, entries, entry_names, mentioned, of
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
-from symgen.functions import FUNCTIONS, USUAL
+from symgen.functions import ALL_ROWS, FUNCTIONS, TASK_ROWS, USUAL
 from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
-from symgen.options import PLAIN, ProgramOptions, TextOptions
+from symgen.options import NORMAL, PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
 from symgen.version import __version__
 
@@ -63,7 +63,8 @@ def write(
     manifest: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
         functions = {entry["file"] for entry in manifest["functions"].values()}
-        files = {name: content for name, content in files.items() if name in functions or name.endswith((".h", ".hpp"))}
+        around = (".h", ".hpp", *(f"_{wrap}.c" for wrap in text.wrap))
+        files = {name: content for name, content in files.items() if name in functions or name.endswith(around)}
         manifest["files"] = sorted(files)
     replace_folder(Path(folder), files, manifest["robot"])
     return manifest
@@ -86,22 +87,27 @@ def texts(
 
     options = options or ProgramOptions()
     target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frames,
-                    tuple(_with_unfelt(mechanism, options.wrenches, str)), of_header(mechanism))
+                    tuple(_with_unfelt(mechanism, options.wrenches, str)), of_header(mechanism),
+                    all(joint.type.directed for joint in mechanism.joints))
     described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
     described |= {"command": shlex.join(words), "not_modelled": omissions(mechanism, left_out)}
-    common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap,
-                               "statuses": statuses(programs.values(), target)}
+    common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap, "casadi": "casadi" in text.wrap,
+                               "at_rates": target.rates, "statuses": statuses(programs.values(), target)}
     backend = printer()
-    wraps = [wrapper(name) for name in text.wrap]
-    headers = [target.header, *(one.file(target) for one in wraps)]
-    files = backend.texts(programs, target, floors=floors) | {one.file(target): one.header(programs, target) for one in wraps}
+    files = backend.texts(programs, target, floors=floors)
+    headers, shared = [target.header], []
+    for wrap in text.wrap:
+        around = wrapper(wrap).files(programs, target)
+        headers += [file for file in around if not file.endswith(".c")]
+        shared += [{"name": f"{target.name}_{wrap}", "file": file} for file in around if file.endswith(".c")]
+        files |= around
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = filled(programs, target, list(cases))
     files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **common, **tests)
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
     sources = [target.file(function) for function in programs]
-    built = {"release": release, "files": sources, "headers": headers}
+    built = {"release": release, "files": sources, "headers": headers, "shared": shared}
     files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built)
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known
@@ -135,7 +141,7 @@ def _manifest(
             "result": results[0] if len(results) == 1 else results,
             "operations": program.operations,
             "depth": program.depth,
-        }
+        } | ({} if program.rounds is None else {"rounds": program.rounds})
     parents = [mechanism.base if j.parent == BASE else mechanism.bodies[j.parent].name for j in mechanism.joints]
     return {
         "symgen": __version__,
@@ -164,6 +170,8 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     asked = {"checked": text.checked, "target": text.target, "wrap": list(text.wrap)}
     chosen |= {key: value for key, value in asked.items() if value}
     chosen |= stated if options.convention != USUAL else {}
+    chosen |= {"task_rows": ",".join(TASK_ROWS[row] for row in options.rows)} if options.rows != ALL_ROWS else {}
+    chosen |= {"effort": options.effort} if options.effort != NORMAL else {}
     return {key: chosen[key] for key in sorted(chosen)}
 
 
@@ -173,7 +181,8 @@ def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Program]) -
     framed = [name for name in programs if name in FUNCTIONS and FUNCTIONS[name].needs_frame]
     first = [name for name in framed if len(names) > 1 and not FUNCTIONS[name].needs_frames]
     still = [name for name in framed if name != "forward_kinematics" and not FUNCTIONS[name].follows]
-    return {"frames": [code(name) for name in names] if framed else [], "framed": [f"`{name}`" for name in framed if name not in first],
+    return {"frames": [code(name) for name in names] if framed else [],
+            "framed": [f"`{name}`" for name in framed if name not in first],
             "of_the_first": [f"`{name}`" for name in first], "not_following": [f"`{name}`" for name in still]}
 
 
@@ -224,6 +233,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
         "wrenches": _of_wrenches(mechanism, described["options"].get("wrench")) if "wrench" in meanings else [],
         "example": {
             "symbol": described["functions"][first.function]["symbol"],
+            "stem": described["functions"][first.function]["symbol"].removeprefix(f"{described['robot']}_"),
             "function": first.function,
             "answer": first.outputs[0].name if len(first.outputs) == 1 else "results",
             "arguments": [{"name": p.name, "size": p.size} | at_rest(mechanism, p.name) for p in first.inputs],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from symgen import derivatives
 from symgen.errors import ToolMissing
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -16,8 +17,12 @@ def proof_sheet(mechanism: Mechanism, programs: Mapping[str, Program], options: 
                 name: str = "") -> dict[str, Any]:
     """`Proof.facts` with Frama-C's verdict under "eva", or with "eva_missing", a sentence, where Frama-C is not installed.
 
-    It holds no observations, since these depend on the machine's library. `name` is the NAME in the C.
+    It holds no observations, since these depend on the machine's library. `name` is the NAME in the C. Of derivatives nothing is
+    proved; where there are no others, nothing is said.
     """
+    programs = {function: program for function, program in programs.items() if derivatives.told(function) is None}
+    if not programs:
+        return {}
     try:
         return prove_programs(mechanism, programs, options, text, compiled=False, with_eva=True, name=name).facts()
     except ToolMissing as missing:

@@ -19,6 +19,7 @@ from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
 from symgen.reference.precision import Array
+from symgen.verification import running_error
 from symgen.verification.floating import allowance, differs
 from symgen.verification.residuals import RESIDUALS, SOLVED, natural, right
 from symgen.verification.truth import Truth
@@ -34,7 +35,7 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: Progra
           text: TextOptions = PLAIN) -> list[SelfTestCase]:
     """Three states for every program, fewer where its type has no digits for them; deterministic."""
     truth = Truth(mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench,
-                  convention=options.convention)
+                  task_rows=options.rows, convention=options.convention)
     return [case for program in programs.values() for case in _cases(program, truth, text)]
 
 
@@ -43,11 +44,11 @@ def _cases(program: Program, truth: Truth, text: TextOptions) -> Iterable[SelfTe
     eps = REALS[program.real].eps
     unit, whole = eps * (allowance(program, truth, text) + ROUNDING), differs(program, truth)
     summed = eps * (truth.mechanism.nv + 3) / 2   # M and b are printed, and M x − b summed, in the real type
-    names = [port.name for port in program.outputs]
+    names, own = [port.name for port in program.outputs], running_error.bounds(program, truth, text)
     bounds, equations = {}, {}
     for name in names:
         if name not in SOLVED:
-            bounds[name] = unit * natural(program.function, name, truth, whole)
+            bounds[name] = unit * natural(program.function, name, truth, whole, own)
             continue
         with truth.scalars.working():
             size = SOLVED[name](exact, truth).size
@@ -71,7 +72,10 @@ def _cases(program: Program, truth: Truth, text: TextOptions) -> Iterable[SelfTe
 
 
 def _says_nothing(exact: Array, bounds: Array) -> bool:
-    """Whether no entry of a result can be told from zero by what it may be off. A result that is zero is."""
+    """Whether no entry of a result can be told from zero by what it may be off, or nothing bounds that. A result that is zero is.
+    """
+    if not np.isfinite(np.asarray(bounds, dtype=float)).all():   # of a derivative: something may be divided by nothing
+        return True
     largest, least = max(abs(float(x)) for x in _fractions(exact)), float(np.min(bounds))
     return ZERO * least < largest <= least
 

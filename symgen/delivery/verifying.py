@@ -12,7 +12,7 @@ from symgen.delivery.printed import check_printed
 from symgen.description.loading import is_text
 from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
-from symgen.options import HOST, Links
+from symgen.options import HOST, NORMAL, Links, Rows
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.folder import read_folder
@@ -32,6 +32,8 @@ def verify(
     wrench: Links = None,
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
+    task_rows: Rows = None,
+    effort: str = NORMAL,
     trig: str = HOST,
     checked: bool = False,
     seed: int = 0,
@@ -50,12 +52,13 @@ def verify(
     """
     if isinstance(robot, Mechanism) or is_text(robot) or not Path(robot).is_dir():
         return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench,
-                                jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, trig=trig, checked=checked,
-                                seed=seed, compiled=compiled, progress=progress)
+                                jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows, effort=effort,
+                                trig=trig, checked=checked, seed=seed, compiled=compiled, progress=progress)
     functions = None if functions is None else list(functions)
     folder = read_folder(Path(robot), functions)
     mechanism, options = folder.mechanism, folder.options
-    programs = {function: making.made(mechanism, function, method, options) for function, method in folder.methods.items()}
+    programs = {function: making.made(mechanism, function, method, replace(options, rounds=folder.rounds.get(function)))
+                for function, method in folder.methods.items()}
     floors = {function: checked_floors(mechanism, program, options, folder.text) for function, program in programs.items()}
     report = verify_folder(folder, programs, floors, states, seed=seed, compiled=compiled, progress=progress)
     if functions is not None:

@@ -18,7 +18,7 @@ from symgen.functions import FUNCTIONS, USUAL
 from symgen.machine import targets
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
-from symgen.options import Links, ProgramOptions, TextOptions
+from symgen.options import NORMAL, Links, ProgramOptions, Rows, TextOptions
 from symgen.programs.making import INVERSE_ON_REQUEST_ABOVE, Progress, programs_and_refusals, refusal
 
 
@@ -46,23 +46,25 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
              trig: str | None = None, wrench: Links = None, wrap: Iterable[str] = (),
              target: str | None = None, checked: bool = False, evidence: bool = True,
              functions_only: bool = False, progress: Progress | None = None, jacobian_frame: str = USUAL.frame,
-             jacobian_order: str = USUAL.order) -> dict[str, Any]:
+             jacobian_order: str = USUAL.order, task_rows: Rows = None, effort: str = NORMAL) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
     `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
-    else double. `frame`, `payload`, `wrench`, `jacobian_frame` and `jacobian_order` as in `symgen.program`. `name` prefixes
-    every C name. `trig` None is 'libm' on a target, else 'auto' (`symgen.options.TRIG`). `wrap` names the wrappers of the C that
-    are wanted too ('cpp17'). `target` (`symgen.machine.targets`) adds the folder firmware/ for it and, unless `evidence` is
-    False, what a call costs there (`cost_sheet`) and what is proved (`proof_sheet`). `checked` functions return a status, and do
-    not touch their results when it is not OK. With
-    `functions_only` the folder holds the functions and their headers and nothing else: no self-test, description or manifest,
-    nothing for the target. Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
+    else double. `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows` and `effort` as in
+    `symgen.program`. `name` prefixes every C name. `trig` None is 'libm' on a target, else 'auto' (`symgen.options.TRIG`).
+    `wrap` names the wrappers of the C that are wanted too ('cpp17', 'casadi'). `target` (`symgen.machine.targets`) adds the
+    folder firmware/ for it and, unless `evidence` is False, what a call costs there (`cost_sheet`) and what is proved
+    (`proof_sheet`). `checked` functions return a status, and do not touch their results when it is not OK. With
+    `functions_only` the folder holds the functions, their headers and what wraps them and nothing else: no self-test,
+    description or manifest, nothing for the target. Raises a SymgenError subclass, one sentence, for whatever cannot be
+    carried out.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
     wraps = tuple(wrappers(wrap))
     machine = None if target is None else nearest(target, targets.names(), "target")
     options = ProgramOptions(real or targets.real(machine), frame=frame, payload=payload, wrench=wrench,
-                             jacobian_frame=jacobian_frame, jacobian_order=jacobian_order)
+                             jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
+                             effort=effort)
     text = TextOptions(trig or targets.trig(machine), checked=checked, wrap=wraps, target=machine)
     return deliver(mechanism, out, functions, options, text, name=name, evidence=evidence, functions_only=functions_only,
                    progress=progress)

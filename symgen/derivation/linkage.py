@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from symgen.derivation import constants as k
+from symgen.derivation.base_parameters import BaseParameters
 from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.model import Frame, Link, Model
@@ -78,6 +79,10 @@ class Linkage:
     """
 
     jacobian_frame = "aligned"
+    task_rows: tuple[int, ...] = ()
+    """The rows of the Jacobian that a task is about."""
+    base: BaseParameters | None = None
+    """The base parameters, for what is about them."""
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
                  wrenches: Sequence[Frame] = ()) -> None:

@@ -110,7 +110,7 @@ def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Pro
         return Answer(derived, rows, whole, words.letter, tuple(notes))
     counted(words, words.indices, len(shape))
     named = {"NV": partial(velocity, mechanism), "NB": partial(joint, mechanism), "NF": partial(frame_named, frames)}
-    at = [named[size](text) if isinstance(size, str) else plain(text, sizes, f"a row or column of {words.letter}")
+    at = [named[str(size)](text) if size in named else plain(text, sizes, f"a row or column of {words.letter}")
           for text, size, sizes in zip(words.indices, array.shape, shape, strict=True)]
     flat = 0
     for index, size in zip(at, shape, strict=True):

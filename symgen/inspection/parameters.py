@@ -20,11 +20,13 @@ from symgen.derivation.model import Frame, Inertia, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia, Symmetric, Vector
 from symgen.errors import RequestError, UnknownName
-from symgen.functions import FUNCTIONS, Array, Function
+from symgen.functions import FUNCTIONS, Array, Function, Q, Sizes
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
 from symgen.options import Links, ProgramOptions
+from symgen.programs import task
+from symgen.programs.base import base_parameters
 from symgen.programs.choosing import methods_for
 from symgen.programs.deriving import frames, models
 from symgen.programs.making import refusal
@@ -153,16 +155,20 @@ def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "no
     what = FUNCTIONS[named(function)]
     method = chosen(mechanism, function) if method is None else method
     build = methods.derivation(method, function)
-    why = refusal(mechanism, function, None) or methods.find(method).refusal(mechanism)
+    options = ProgramOptions(frame=frame)
+    why = refusal(mechanism, function, None) or task.refusal(mechanism, function, options)
+    why = why or methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
-    shapes = {a.name: a.sizes(mechanism.sizes) for a in what.arguments}
-    names = frames(mechanism, what, ProgramOptions(frame=frame))
+    shapes = {a.name: a.sizes(mechanism.sizes) for a in (*what.arguments, *(() if Q in what.arguments else (Q,)))}
+    names = frames(mechanism, what, options)
     laid, found = linkage(mechanism, {name: prod(shape) for name, shape in shapes.items()}, keep,
                           names[0] if names else None)
+    laid.task_rows, laid.base = options.rows, base_parameters(mechanism) if what.counts("NR") else None
+    sizes = mechanism.sizes._replace(NF=len(names), NR=0 if laid.base is None else len(laid.base))
     with k.precision():
         results = methods.of_each(build, laid, [laid.model.frame(mechanism, name) for name in names])
-        results_named = _named(what, mechanism, results, len(names))
+        results_named = _named(what, sizes, results)
         program = laid.home.freeze(function, method, results_named, {**shapes, PORT: (len(found),)})
     return program, found
 
@@ -184,9 +190,8 @@ def chosen(mechanism: Mechanism, function: str) -> str:
     return "composite_body" if "composite_body" in there else there[0]
 
 
-def _named(what: Function, mechanism: Mechanism, results: Sequence[Sequence[Scalar]],
-           frames: int) -> list[tuple[str, tuple[int, ...], Any]]:
+def _named(what: Function, sizes: Sizes, results: Sequence[Sequence[Scalar]]) -> list[tuple[str, tuple[int, ...], Any]]:
     def shape(array: Array) -> tuple[int, ...]:
-        return array.of_each(frames).sizes(mechanism.sizes._replace(NF=frames))
+        return array.of_each(sizes.NF).sizes(sizes)
 
     return [(array.name, shape(array), atoms) for array, atoms in zip(what.results, results, strict=True)]

@@ -117,16 +117,18 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
         counted = ", ".join(name for name in targets.names() if targets.find(name).counter)
         raise RequestError(f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine")
     options = options or ProgramOptions()
-    drawn = draw_states(mechanism, states, SEED, options.payload, options.wrench)
+    programs = list(programs)
+    taken = {port.name: port.shape for program in programs for port in program.inputs}
+    drawn = draw_states(mechanism, states, SEED, options.payload, options.wrench, taken)
     own = Target(mechanism.name, mechanism.sizes, text)
 
     with tempfile.TemporaryDirectory(prefix="symgen-cost-") as name:
         folder = Path(name)
 
         def one(program: Program) -> tuple[Cost, str]:
-            (folder / program.function).mkdir()
+            (folder / own.symbol(program.function)).mkdir()
             source = printer().source(program, own, (floors or {}).get(program.function))
-            return _cost(program, source, own, drawn, Toolchain(machine, folder / program.function))
+            return _cost(program, source, own, drawn, Toolchain(machine, folder / own.symbol(program.function)))
 
         with ThreadPoolExecutor(os.cpu_count()) as side_by_side:   # each thread waits for compilers and emulators
             found = list(side_by_side.map(one, programs))
@@ -137,7 +139,7 @@ def measure(mechanism: Mechanism, programs: Iterable[Program], target: str, stat
                                f"firmware/ of {machine.title} has {_size(machine.flash)}; ask for fewer with -f, or lock joints "
                                "with --lock")
         tools = Toolchain(machine, folder)
-        objects = [f"{cost.function}/one.o" for cost in costs]
+        objects = [f"{own.symbol(cost.function)}/one.o" for cost in costs]
         tools.image("all.elf", *objects, *(f"-Wl,--undefined={own.symbol(cost.function)}" for cost in costs),
                     entry=own.symbol(costs[0].function))
         linked = _sections(tools, "all.elf")

@@ -14,6 +14,7 @@ from keyword import iskeyword
 from time import perf_counter
 from typing import Any
 
+from symgen import derivatives
 from symgen.backends import printer, render
 from symgen.backends._ports import describe, meaning, operations_text
 from symgen.errors import ArgumentError, StateError
@@ -68,20 +69,21 @@ class Kernel:
         costs. `templates/solver/call.py.j2` has the text.
         """
         names, results = [port.name for port in self.inputs], [port.name for port in self.outputs]
-        for name in (self.function, *names, *results):
+        own = derivatives.symbol(self.function)
+        for name in (own, *names, *results):
             if not name.isidentifier() or iskeyword(name) or name.startswith("_") or name == "out":
                 raise ArgumentError(f"'{name}' cannot be the name of a function or an argument; use a plain identifier")
         single = len(results) == 1
         index = "[()]" if single and not self.outputs[0].shape else ""
         context = {"names": names, "results": results, "single": single, "index": index}
-        text = render("solver", "call.py.j2", function=self.function, **context)
+        text = render("solver", "call.py.j2", function=own, **context)
         known: dict[str, Any] = {"_ndarray": self.np.ndarray, "_empty": self.np.empty, "_real": self.real}
         known |= {"_one": self.aligned, "_from_buffer": self.ffi.from_buffer, "_chars": self.ffi.typeof("char[]")}
         known |= {"_long_road": self.long_road}
         known |= {f"_shape_{p.name}": p.shape for p in self.inputs} | {f"_shape_out_{p.name}": p.shape for p in self.outputs}
         exec(text, known)
-        call: Call = known[self.function]
-        call.__qualname__, call.__module__, call.__doc__ = f"Solver.{self.function}", __name__, self._doc()
+        call: Call = known[own]
+        call.__qualname__, call.__module__, call.__doc__ = f"Solver.{own}", __name__, self._doc()
         return call
 
     def long_road(self, arguments: tuple[Any, ...], out: Any) -> Any:
@@ -269,7 +271,7 @@ class Kernel:
 
         return "\n".join(
             [
-                f"{self.function}({', '.join(p.name for p in self.inputs)}, out=None)",
+                f"{derivatives.symbol(self.function)}({', '.join(p.name for p in self.inputs)}, out=None)",
                 "",
                 "Arguments:",
                 *map(line, arguments, self.inputs),

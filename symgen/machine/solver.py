@@ -15,7 +15,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from symgen import shelf
+from symgen import derivatives, shelf
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, UnknownName
@@ -25,7 +25,7 @@ from symgen.machine.building import Build, depends, opened
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
 from symgen.names import nearest
-from symgen.options import HOST, PLAIN, Links, ProgramOptions, TextOptions
+from symgen.options import HOST, NORMAL, PLAIN, Links, ProgramOptions, Rows, TextOptions
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -48,6 +48,8 @@ def compile(
     wrench: Links = None,
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
+    task_rows: Rows = None,
+    effort: str = NORMAL,
     trig: str = HOST,
     checked: bool = False,
 ) -> Solver:
@@ -55,8 +57,9 @@ def compile(
 
     `robot` is a Mechanism, a built-in name or a path; `functions` are names, or 'name=method' (None: every function).
     `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
-    leave to contract a*b + c. `frame`, `payload` and `wrench` name links, and `jacobian_frame` and `jacobian_order` say how J and
-    J̇ v are stated, as in `symgen.program`; `trig` is one of
+    leave to contract a*b + c. `frame`, `payload` and `wrench` name links, `jacobian_frame` and `jacobian_order` say how J and
+    J̇ v are stated, `task_rows` what Λ and J̄ are about, and `effort` how long fewer operations are sought, as in
+    `symgen.program`; `trig` is one of
     `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without
     a C compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
     several; of what they are given to write to, they have then written the states before it.
@@ -67,7 +70,7 @@ def compile(
     wanted = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
-                             jacobian_order=jacobian_order)
+                             jacobian_order=jacobian_order, task_rows=task_rows, effort=effort)
     recipe = (mechanism, wanted, Build(optimize, native, contract), options, TextOptions(trig, checked=checked))
     return _found(recipe) or _made(recipe)
 
@@ -100,7 +103,8 @@ def _made(recipe: Recipe) -> Solver:
     solver = Solver(mechanism.name, derived, mechanism.sizes, build=build, text=text, mechanism=mechanism, floors=bounds)
     solver._recipe = recipe
     plain = [outline_to_plain(program.outline) for program in derived.values()]
-    shelf.keep({"library": solver._library, "functions": plain}, "solver", *_key(recipe))
+    if all(program.rounds is None for program in derived.values()):   # else a search was interrupted
+        shelf.keep({"library": solver._library, "functions": plain}, "solver", *_key(recipe))
     return solver
 
 
@@ -164,7 +168,7 @@ class Solver:
         symbol = Target(name, sizes, text).symbol
         self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes) for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
-            setattr(self, function, kernel.call())
+            setattr(self, derivatives.symbol(function), kernel.call())
 
     @property
     def nq(self) -> int:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from symgen import derivatives
 from symgen.functions import BY_DEFAULT
 from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
@@ -145,7 +146,9 @@ def bench(mechanism: Mechanism, functions: Iterable[str] | None = None, *, nativ
     build = Build(optimize=2, native=native)
     solver = Solver.from_programs(mechanism.name, programs, mechanism.sizes, optimize=2, native=native)
     peers, absent = found(mechanism)
-    drawn = {name: np.ascontiguousarray(values.astype(float)) for name, values in draw_states(mechanism, STATES, seed=11).items()}
+    taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
+    drawn = {name: np.ascontiguousarray(values.astype(float))
+             for name, values in draw_states(mechanism, STATES, seed=11, besides=taken).items()}
     measured = []
     for done, name in enumerate(programs):
         tell(f"timing {name}", done, len(programs))
@@ -160,7 +163,7 @@ def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Ite
     batch = solver.bind(function, *arguments, *results)
     batch()
     states = [{name: values[k, ...].copy() for name, values in drawn.items()} for k in range(STATES)]
-    python = getattr(solver, function)
+    python = getattr(solver, derivatives.symbol(function))
     given = [tuple(state[port.name] for port in program.inputs) for state in states]
     bound = [solver.bind(function, *given[k], *(np.empty(port.shape) for port in program.outputs)) for k in range(STATES)]
     contestants: dict[str, Callable[[], None]] = {

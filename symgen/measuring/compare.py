@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen import methods
+from symgen import derivatives, methods
 from symgen.backends._target import Target
 from symgen.description.tip import tip
 from symgen.errors import OutOfReach, RequestError, SymgenError
@@ -217,14 +217,15 @@ def asked(mechanism: Mechanism, words: Iterable[str] | None) -> tuple[dict[str, 
     for word in words:
         name, _, listed = word.partition("=")
         function = named(name)
-        names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.providers(function)
+        base = derivatives.of(function)
+        names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.providers(base)
         for method in names:
-            methods.derivation(method, function)   # an unknown method, or one that does not compute it, is refused by name
+            methods.derivation(method, base)   # an unknown method, or one that does not compute it, is refused by name
         refused = making.refusal(mechanism, function, None)
         if refused is not None:
             raise RequestError(refused)
         chosen[function] = names
-    return {name: chosen[name] for name in FUNCTIONS if name in chosen}, {}
+    return {name: chosen[name] for name in FUNCTIONS.in_order(chosen)}, {}
 
 
 def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, progress: Progress | None = None) -> Comparisons:
@@ -289,7 +290,7 @@ def _comparison(mechanism: Mechanism, function: str, names: tuple[str, ...], row
     """The default as `choosing.best` chooses it, and why, in figures."""
     derived = sorted((row for row in rows.values() if row.figures), key=lambda row: row.cost)
     best = making.program(mechanism, function)
-    if len(names) < len(methods.providers(function)) or not derived or derived[0].method != best.method:
+    if len(names) < len(methods.providers(derivatives.of(function))) or not derived or derived[0].method != best.method:
         # a selection does not say what the default is, nor do the figures where a method loses its digits
         passed_over = [row.method for row in derived if row.cost < best.cost and row.unjudged]
         why = f", since {', '.join(passed_over)} would lose the digits of the answer" if passed_over else ""
@@ -354,7 +355,7 @@ def _solver(mechanism: Mechanism, programs: Mapping[str, Program], real: str) ->
 
 def _name(program: Program) -> str:
     """One function by one method, for C and Python."""
-    return f"{program.function}_{program.method.replace(':', '_')}"
+    return f"{derivatives.symbol(program.function)}_{program.method.replace(':', '_')}"
 
 
 def _round_off(program: Program, solver: Solver, truth: Truth) -> Check:
@@ -370,7 +371,9 @@ def _round_off(program: Program, solver: Solver, truth: Truth) -> Check:
 
 def _times(programs: Mapping[str, Program], solver: Solver, mechanism: Mechanism) -> dict[str, float]:
     """Nanoseconds a call by method, all of them interleaved."""
-    drawn = {name: np.ascontiguousarray(values.astype(float)) for name, values in draw_states(mechanism, STATES, seed=11).items()}
+    taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
+    drawn = {name: np.ascontiguousarray(values.astype(float))
+             for name, values in draw_states(mechanism, STATES, seed=11, besides=taken).items()}
     contestants: dict[str, Callable[[], None]] = {}
     for method, program in programs.items():
         buffers = [drawn[port.name] for port in program.inputs]

@@ -15,9 +15,11 @@ from importlib import import_module
 from symgen.derivation.linkage import Linkage
 from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
+from symgen.methods._composition import Compose
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
 from symgen.methods._frames import of_each as of_each
 from symgen.methods._method import Method
+from symgen.methods._task import of_task
 from symgen.names import method_named
 
 BIAS_METHOD = "newton_euler"
@@ -36,7 +38,8 @@ def find(name: str) -> Method:
     """A method or variant with all that it computes; UnknownName suggests the nearest."""
     stem, _, variant = method_named(name, names()).partition(":")
     found = _declared(stem).variant(variant)
-    follows = {} if found.factor is None else functions_of(found.factor, _bias_force, _jacobian)
+    follows = {} if found.factor is None else {
+        **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian)}
     if "mass_matrix" in found.functions:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
     return replace(found, functions={**follows, **found.functions})
@@ -59,14 +62,28 @@ def _jacobian(linkage: Linkage) -> Results:
 
 
 @cache
+def composers(function: str) -> tuple[str, ...]:
+    """The methods that make a function of others."""
+    return tuple(name for name in names() if function in find(name).compositions)
+
+
+@cache
 def providers(function: str) -> tuple[str, ...]:
     """The methods that compute a function."""
-    return tuple(name for name in names() if function in find(name).functions)
+    return tuple(name for name in names() if function in find(name).functions or function in find(name).compositions)
+
+
+def composition(method: str, function: str) -> Compose | None:
+    """How `method` makes `function` of others; None where it does not, or derives it."""
+    return find(method).compositions.get(function)
 
 
 def derivation(method: str, function: str) -> Derive:
     """How `method` computes `function`, one object for one derivation; ArgumentError lists the methods that do."""
     found = find(method).functions.get(function)
+    if found is None and composition(method, function) is not None:
+        raise ArgumentError(f"{function} is put together of other functions by {method} and has no derivation; look at those "
+                            "that it calls")
     if found is None:
         raise ArgumentError(f"method '{method}' does not compute {function}; these do: {', '.join(providers(function))}")
     return found

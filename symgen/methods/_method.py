@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
+from symgen.methods._composition import Compose
 from symgen.methods._factor import Derive, TakeApart
 from symgen.methods._quantities import Quantity
 from symgen.names import named
@@ -47,7 +48,8 @@ class Method:
 
     `source`: the paper, its year and the equations that are read. `functions`: what the method has an algorithm of its own
     for, name -> derivation. `factor`: how it takes M apart; M⁻¹ b, M⁻¹, det M, ln det M, forward dynamics and Λ⁻¹ follow
-    from it where `functions` has no algorithm of its own, as mass_matrix_and_bias does from mass_matrix.
+    from it where `functions` has no algorithm of its own, as mass_matrix_and_bias does from mass_matrix. `compositions`: what it
+    makes of finished functions, name -> how it calls them.
 
     `variants`: its other readings. `stands_for`: which of them the method by its plain name is on a robot, where that is one.
     `refusal`: why a robot is not suited. What only a derivation can see, such as a run-time payload, a method declines by
@@ -63,6 +65,7 @@ class Method:
     source: str
     functions: Functions = field(default_factory=dict)
     factor: TakeApart | None = None
+    compositions: Mapping[str, Compose] = field(default_factory=dict)
     variants: Mapping[str, Variant] = field(default_factory=dict)
     stands_for: Callable[[Mechanism], str] | None = None
     refusal: Refusal = suits
@@ -79,16 +82,18 @@ class Method:
         readings: dict[str, Method | Variant] = {"the method": self}
         readings |= {f"variant '{name}' of the method": variant for name, variant in self.variants.items()}
         for which, reading in readings.items():
-            if not reading.functions and reading.factor is None:
+            if not reading.functions and reading.factor is None and not (reading is self and self.compositions):
                 raise ArgumentError(f"{which} after {self.source} computes nothing; give it functions or a factor")
             for function in reading.functions:
                 named(function)
+        for function in self.compositions:
+            named(function)
 
     def variant(self, name: str) -> Method:
         """A variant as a method by itself; "" is the method."""
         if not name:
             return self
         own = self.variants[name]
-        return replace(self, functions=own.functions, factor=own.factor, variants={}, stands_for=None, centred=own.centred,
-                       refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
+        return replace(self, functions=own.functions, factor=own.factor, compositions={}, variants={}, stands_for=None,
+                       centred=own.centred, refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
                        quantities={letter: one for letter, one in self.quantities.items() if one.variant in ("", name)})

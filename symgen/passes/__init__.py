@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from random import Random
+
 from symgen.ir import Program, check
+from symgen.passes._candidates import Limits as Limits
+from symgen.passes._search import improved
 from symgen.passes._spare import behind, without_spare
 from symgen.passes.balance import balance
 from symgen.passes.divide import divide
@@ -11,6 +16,7 @@ from symgen.passes.factor import factor
 from symgen.passes.fold import fold
 from symgen.passes.gather import gather
 from symgen.passes.recognize import recognize
+from symgen.passes.resubstitute import resubstitute
 from symgen.passes.value_number import value_number
 
 FIRST = (eliminate, value_number)
@@ -18,6 +24,9 @@ FIRST = (eliminate, value_number)
 PIPELINE = (
     *FIRST, fold, recognize, fold, eliminate, gather, factor, value_number, fold, eliminate, divide, balance, eliminate,
 )
+LAST = (resubstitute, fold, eliminate, gather, factor, value_number, fold, eliminate, divide, balance, eliminate)
+"""The search for other rows, which takes as long as all before it and is made for the Program that is taken in the end, and what
+that search lays bare."""
 
 
 def cost(begun: Program) -> int:
@@ -27,25 +36,43 @@ def cost(begun: Program) -> int:
 
 def begin(program: Program) -> Program:
     """The passes of FIRST."""
-    return _through(behind(check(program)), 0, len(FIRST))
+    return _through(behind(check(program)), FIRST)
 
 
 def finish(program: Program) -> Program:
     """The passes behind those of FIRST. What is spare is left out where it does not save operations in the end."""
-    finished = _through(program, len(FIRST), len(PIPELINE))
+    finished = _through(program, PIPELINE[len(FIRST):])
     plain = without_spare(program)
     if plain is program:
         return finished
-    without = _through(eliminate(plain), len(FIRST), len(PIPELINE))
+    without = _through(eliminate(plain), PIPELINE[len(FIRST):])
     return finished if finished.cost < without.cost else without
+
+
+def polish(finished: Program) -> Program:
+    """The passes of LAST."""
+    return _through(finished, LAST)
+
+
+def searched(program: Program, limits: Limits, random: Random, span: range, moves: int) -> Program:
+    """A round of a thorough search, with no more operations than before; see `_search.improved`."""
+    return _through(improved(program, limits, random, span, moves, thorough=True), LAST[1:])
 
 
 def run(program: Program) -> Program:
     """All passes in order."""
-    return finish(begin(program))
+    return polish(finish(begin(program)))
 
 
-def _through(program: Program, start: int, end: int) -> Program:
-    for one in PIPELINE[start:end]:
+def as_recorded(program: Program) -> Program:
+    """The passes of PIPELINE but `recognize`: what can be computed in two ways is computed in the one that was recorded.
+
+    For what is exact in one of them where the other cancels, at states that `recognize` does not try.
+    """
+    return _through(program, [one for one in PIPELINE if one is not recognize])
+
+
+def _through(program: Program, some: Iterable[Callable[[Program], Program]]) -> Program:
+    for one in some:
         program = one(program)
     return check(program)

@@ -49,7 +49,7 @@ class _Point:
         p, turn = self.prime, self._turn
         random = Random(self.seed)
         inputs = [[random.randrange(p) for _ in range(port.size)] for port in program.inputs]
-        angles = _angles(program)
+        turned = angles(program)
         values: list[int] = []
         put = values.append
         for i, (op, args, value, _, _) in enumerate(program.rows):
@@ -59,7 +59,7 @@ class _Point:
                 a, b = values[args[0]], values[args[1]]
                 b = b if op == "add" else p - b
                 put((a + b) % p)
-                if i in angles:
+                if i in turned:
                     self._know(values[i], a, b)
             elif op == "const":
                 put(value.numerator * self._inverse(value.denominator) % p)
@@ -108,7 +108,7 @@ class _Point:
             self._turns[key] = (c * d - s * t) % p, (s * d + c * t) * (1 if key == angle else -1) % p
 
 
-def _angles(program: Program) -> set[int]:
+def angles(program: Program) -> set[int]:
     """The rows whose sine or cosine is taken, and the rows that those are sums of."""
     rows = program.rows
     found = {row[1][0] for row in rows if row[0] in ("sin", "cos")}

@@ -21,6 +21,11 @@ Errors = list[float]
 
 def round_offs(program: Program, asked: Iterable[int]) -> list[Errors]:
     """The bounds of the rows that are `asked` for, and of what they are made of, at each of the STATES that tells something."""
+    return [errors for _, errors in told(program, asked)]
+
+
+def told(program: Program, asked: Iterable[int]) -> list[tuple[list[float], Errors]]:
+    """Likewise the values and the bounds."""
     needed = [False] * len(program.rows)
     for row in asked:
         needed[row] = True
@@ -49,7 +54,7 @@ def _arguments(program: Program, shift: float | None) -> list[list[float]]:
     return values
 
 
-def _errors(program: Program, arguments: list[list[float]], needed: list[bool]) -> Errors:
+def _errors(program: Program, arguments: list[list[float]], needed: list[bool]) -> tuple[list[float], Errors]:
     values: list[float] = []
     errors: Errors = []
     for i, (op, args, value, _, _) in enumerate(program.rows):
@@ -88,7 +93,7 @@ def _errors(program: Program, arguments: list[list[float]], needed: list[bool]) 
             e = slope * errors[args[0]]
         values.append(x)
         errors.append(e + abs(x))
-    return errors
+    return values, errors
 
 
 def _function(op: str, x: float) -> tuple[float, float]:

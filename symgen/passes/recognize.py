@@ -11,25 +11,17 @@ from __future__ import annotations
 
 from itertools import chain
 
-from symgen.errors import ProgramError
-from symgen.ir import Port, Program, Row
+from symgen.ir import Port, Program
+from symgen.passes._proof import prove
 from symgen.passes._quantities import Quantities
 from symgen.passes._residues import residues
 from symgen.passes._round_offs import round_offs
+from symgen.passes._signed import Place, Signed
 from symgen.passes._spare import idle, results, without_spare
 from symgen.passes._ways import Ways
 
 PRIME, SEED = 314159265358979347, 1
-PROOF_PRIME, PROOF_SEED = 271828182845904539, 2
 """Near no power of two, for constants are such: modulo 2^61 − 1, 2^-31 would be 2^30. Below 2^60, as Python is quickest there."""
-NEGATIVE = "neg_"
-"""Before the name of a quantity whose opposite a row holds."""
-SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
-
-_new = tuple.__new__   # rows are made by the ten thousand
-
-Place = tuple[int, int]
-"""(row, sign) in the new Program."""
 
 
 def recognize(program: Program) -> Program:
@@ -56,39 +48,16 @@ def recognize(program: Program) -> Program:
     return written
 
 
-def prove(before: Program, after: Program, places: list[Place]) -> None:
-    """That every row of `before` stands at its place in `after`: modulo another prime, at another point.
-
-    Raises ProgramError naming the first row that does not.
-    """
-    here = f"{before.function}/{before.method}"
-    values = residues(PROOF_PRIME, PROOF_SEED, before, after)
-    if values is None:
-        raise ProgramError(f"{here}: what was recognized cannot be proved, for it divides by zero")
-    old, new = values
-    for i, (row, sign) in enumerate(places):
-        if (old[i] - sign * new[row]) % PROOF_PRIME:
-            name = f" ('{before.rows[i].name}')" if before.rows[i].name else ""
-            raise ProgramError(f"{here}: row {i}{name} was recognized as what it does not equal")
-    ends = [(a, b) for one, other in zip(results(before), after.outputs, strict=True)
-            for a, b in zip(one.rows, other.rows, strict=True)]
-    for a, b in ends:
-        if old[a] != new[b]:
-            raise ProgramError(f"{here}: row {a}, a result, has lost its sign")
-
-
 class _Writer:
     """Quantities as rows, in the order of the rows that say how each is computed."""
 
     def __init__(self, program: Program, quantities: Quantities, chosen: dict[int, int]) -> None:
         self.program, self.quantities, self.chosen = program, quantities, chosen
-        self.rows: list[Row] = []
+        self.out = Signed(row[3] for row in program.rows)
         self._row = [-1] * len(program.rows)
         """Where a quantity stands, -1 where it does not yet."""
         self._sign = [1] * len(program.rows)
         """With which sign it stands there."""
-        self._opposite: dict[int, int] = {}
-        self._taken = {row[3] for row in program.rows}
         self._names: dict[int, int] = {}
         """Of each quantity that has a name, the first row that does."""
         for i, row in enumerate(program.rows):
@@ -104,7 +73,7 @@ class _Writer:
                 self._put(c, i, rows[i][4])
         outputs = [Port(port.name, port.shape, tuple([self._held(of[r], self.quantities.sign[r]) for r in port.rows]))
                    for port in results(self.program)]
-        return self.program.with_rows(self.rows, outputs)
+        return self.program.with_rows(self.out.rows, outputs)
 
     @property
     def places(self) -> list[Place]:
@@ -127,50 +96,20 @@ class _Writer:
     def _put(self, c: int, which: int, step: int) -> None:
         """Put c as that old row computes it."""
         of, signs = self.quantities.of, self.quantities.sign
-        op, args, value, name, _ = self.program.rows[which]
+        op, args, value, _, _ = self.program.rows[which]
         named = self._names.get(c)
-        wanted = 1 if named is None else signs[named]
-        sign = signs[which]   # of what is put, against the quantity
         if c in self.quantities.constants:
-            op, args, value, sign, named = "const", (), self.quantities.constants[c], 1, None
-        elif op in PRODUCTS or op in SUMS:
-            a, b = args[0], args[-1]
-            first, second = signs[a] * self._sign[of[a]], signs[b] * self._sign[of[b]]
-            args = (self._row[of[a]], self._row[of[b]])
-            sign *= first
-            if op in PRODUCTS:
-                sign *= second
-            elif (first == second) == (op == "add"):
-                op = "add"
-            else:   # the one of two differences whose sign is wanted
-                op = "sub"
-                if sign != wanted:
-                    args, sign = args[::-1], wanted
-        elif op == "sin":
-            sign *= signs[args[0]] * self._sign[of[args[0]]]
-            args = (self._row[of[args[0]]],)
-        elif op == "cos":
-            args = (self._row[of[args[0]]],)
-        elif args:
-            args = tuple([self._held(of[a], signs[a]) for a in args])
+            self._row[c], self._sign[c] = self.out.put("const", [], self.quantities.constants[c], "", step)
+            return
+        operands = [(self._row[of[a]], signs[a] * self._sign[of[a]]) for a in args]
+        own = signs[which]   # of what is put, against the quantity
+        if op == "sub":
+            operands[1] = operands[1][0], -operands[1][1]
+        wanted = own * signs[named] if named is not None else own
         name = self.program.rows[named][3] if named is not None and args else ""   # an argument has its own
-        if name and sign != wanted:
-            name = self._turned(name)
-        self._row[c], self._sign[c] = len(self.rows), sign
-        self.rows.append(_new(Row, (op, args, value, name, step)))
+        row, sign = self.out.put(op, operands, value, name, step, wanted)
+        self._row[c], self._sign[c] = row, own * sign
 
     def _held(self, c: int, sign: int) -> int:
         """The row that holds a quantity with this sign, put where there is none."""
-        row = self._row[c]
-        if sign == self._sign[c]:
-            return row
-        if row not in self._opposite:
-            op, _, value, _, step = self.rows[row]
-            self._opposite[row] = len(self.rows)
-            self.rows.append(Row("const", (), -value, "", step) if op == "const" else Row("neg", (row,), None, "", step))
-        return self._opposite[row]
-
-    def _turned(self, name: str) -> str:
-        """The name of the opposite; none where another row has it."""
-        turned = name.removeprefix(NEGATIVE) if name.startswith(NEGATIVE) else NEGATIVE + name
-        return "" if turned in self._taken else turned
+        return self.out.held((self._row[c], sign * self._sign[c]))

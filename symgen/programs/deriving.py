@@ -13,14 +13,15 @@ from symgen import methods, passes
 from symgen.derivation import constants
 from symgen.derivation.constants import LostDigits
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.model import Model, reframe, regroup
+from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS, PAYLOAD, USUAL, WRENCH, Function
+from symgen.functions import FUNCTIONS, PAYLOAD, USUAL, WRENCH, Function, Q
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
+from symgen.programs.base import base_parameters
 from symgen.programs.layout import PLAIN, Layout, choices
 
 CLOSE = 1.05
@@ -47,9 +48,9 @@ def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
 
 
 def laid(mechanism: Mechanism, where: Layout) -> Model:
-    """In the chosen frames, placed by a layout."""
+    """In the chosen frames, placed by a layout; or where the description has the links."""
     with constants.precision():
-        return where.lay(models(mechanism)[0])
+        return where.lay(declared(mechanism) if where.declared else models(mechanism)[0])
 
 
 def regrouped(mechanism: Mechanism, where: Layout, forget: bool = True) -> Model:
@@ -71,7 +72,9 @@ def derive(mechanism: Mechanism, function: str, method: str, options: ProgramOpt
     Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
     than `dearest` operations once nothing is repeated; LostDigits where its constants lose theirs however many they start with.
     """
-    return replace(Attempt(mechanism, function, method, options).program(budget, longest, dearest), real=options.real)
+    attempt = Attempt(mechanism, function, method, options)
+    attempt.program(budget, longest, dearest)
+    return replace(attempt.polished(), real=options.real)
 
 
 class Attempt:
@@ -88,10 +91,19 @@ class Attempt:
         self._compared: Program | None = None
         """After all passes, where that had to be known to choose between layouts."""
         self.finished: Program | None = None
+        self._polished: Program | None = None
         self.refused: SymgenError | None = None
 
+    def polished(self) -> Program:
+        """After all passes and those that come last; see `program`."""
+        finished = self.program()
+        if self._polished is None:
+            with _collector_at_rest():
+                self._polished = passes.polish(finished)
+        return self._polished
+
     def program(self, budget: int | None = None, longest: int | None = None, dearest: float | None = None) -> Program:
-        """See `derive`; raises what the derivation raised."""
+        """See `derive`, before the passes that come last; raises what the derivation raised."""
         budget = budget or ROW_BUDGET
         longest = longest or 4 * budget
         if self.refused is not None:
@@ -108,7 +120,7 @@ class Attempt:
                 if len(self.begun.rows) > 2 * budget:   # the passes after the first do not halve it
                     raise TooManyRows(f"{len(self.begun.rows)} rows")
                 compared = self._compared or passes.finish(self.begun)
-                self.finished, self.begun = _without_idle(compared, len(FUNCTIONS[self.function].arguments)), None
+                self.finished, self.begun = without_idle(compared, len(FUNCTIONS[self.function].arguments)), None
         if len(self.finished.rows) > budget:
             raise TooManyRows(f"{len(self.finished.rows)} rows")
         return self.finished
@@ -171,7 +183,9 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     what = FUNCTIONS[function]
     links = {a.name: getattr(options, a.name) for a in what.feels}
     axes, order = options.convention if what.follows else USUAL
-    return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order, **links)
+    rows = options.rows if what.counts("NK") else None
+    return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
+                          task_rows=rows, **links)
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
@@ -182,12 +196,21 @@ def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tup
     return named if what.needs_frames else named[:1]
 
 
-def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int | None = None,
-          dearest: float | None = None) -> Program:
+def once(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Program:
     """`derive`, with each derivation done once in a process: for every real type, and for all methods that share it."""
-    shared = methods.alike(method, function, mechanism)
-    made = _attempt(mechanism, function, shared, felt(mechanism, function, options))
+    return replace(_shared(mechanism, function, method, options).polished(), method=method, real=options.real)
+
+
+def before_the_last(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, longest: int | None = None,
+                    dearest: float | None = None) -> Program:
+    """Likewise before the passes that come last, which change a count by a few per cent."""
+    made = _shared(mechanism, function, method, options)
     return replace(made.program(longest=longest, dearest=dearest), method=method, real=options.real)
+
+
+def _shared(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Attempt:
+    shared = methods.alike(method, function, mechanism)
+    return _attempt(mechanism, function, shared, felt(mechanism, function, options))
 
 
 def _derivation(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout,
@@ -204,7 +227,10 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         meant = [model.frame(mechanism, name) for name in frames(mechanism, what, options)]
         loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
         arguments = [*what.arguments, *(a.of_each(len(links)) for a, links in loaded.items())]
-        sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches))
+        arguments += [] if Q in arguments else [Q]   # what a linkage is laid out by, idle in the end
+        base = base_parameters(mechanism) if what.counts("NR") else None
+        sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
+                                         NK=len(options.rows))
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL
@@ -212,12 +238,13 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             at = {a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()}
             carried = at[PAYLOAD][0] if PAYLOAD in at else None
             linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()))
-            linkage.jacobian_frame = stated.frame
+            linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]
             found = home.freeze(function, method, named, shapes, spare=True)
-            return replace(found, quaternions=mechanism.quaternions, convention=stated)
+            return replace(found, quaternions=mechanism.quaternions, convention=stated,
+                           joints=tuple(joint.kind for joint in mechanism.joints))
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
 
@@ -239,7 +266,7 @@ def _size(shape: Sequence[int]) -> int:
     return total
 
 
-def _without_idle(program: Program, own: int) -> Program:
+def without_idle(program: Program, own: int) -> Program:
     """Drop the run-time arguments that no row reads. They come after the `own` arguments of the function."""
     read = {row.value[0] for row in program.rows if row.op == "input"}
     kept = [i for i in range(len(program.inputs)) if i < own or i in read]

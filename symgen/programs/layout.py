@@ -39,8 +39,12 @@ RELATED = {
     "inverse_mass_matrix": ("mass_matrix",),
     "inverse_dynamics_derivatives": ("inverse_dynamics", "mass_matrix"),
     "forward_dynamics_derivatives": ("inverse_dynamics", "mass_matrix"),
+    "coriolis_matrix": ("inverse_dynamics", "mass_matrix"),
+    "mass_matrix_coriolis_and_bias": ("inverse_dynamics", "mass_matrix"),
 }
 """What else is made of the rows of a function that is counted, and so is tried in its layout too."""
+OF_PARAMETERS = ("regressor", "base_regressor")
+"""About inertia in the declared frames of the links, which start there then."""
 MOST_JOINTS = 40
 """Of a robot that is searched: a count of every choice of a longer one takes minutes."""
 SWEEPS = 3
@@ -58,10 +62,12 @@ Pairs = tuple[tuple[int, int], ...]
 @dataclass(frozen=True)
 class Layout:
     """`slides`: link → with whose origin it is level, its parent's (GROUND) or a child's. `axes`: link → whose axes it is written
-    in, another link's of its group or those of the group's own parent (GROUND)."""
+    in, another link's of its group or those of the group's own parent (GROUND). `declared`: links start where they are declared.
+    """
 
     slides: Pairs = ()
     axes: Pairs = ()
+    declared: bool = False
 
     def lay(self, plain: Model) -> Model:
         """The model with its frames so placed: link by link from the base, each level with what it is to be level with."""
@@ -92,6 +98,8 @@ def choices(mechanism: Mechanism, function: str) -> tuple[Layout, ...]:
     """The layouts that a function of a robot is tried in; of those that count alike the first is taken."""
     found = layouts(mechanism)
     own = [one for measured, one in found.own if measured in (function, *RELATED.get(function, ()))]
+    if function in OF_PARAMETERS:
+        return tuple(dict.fromkeys(Layout((), one.axes, declared=True) for one in (found.general, PLAIN)))
     return tuple(dict.fromkeys((found.general, *own, PLAIN)))
 
 

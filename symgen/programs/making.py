@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,9 @@ from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import HOST, Links, ProgramOptions, TextOptions
-from symgen.programs import choosing, deriving
-from symgen.programs.deriving import felt, once
+from symgen.options import HIGH, HOST, NORMAL, Links, ProgramOptions, Rows, TextOptions
+from symgen.programs import choosing, composing, deriving, differentiating, searching, task
+from symgen.programs.deriving import before_the_last, felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
 
@@ -61,20 +61,24 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
             frame: Links = None, payload: str | None = None, trig: str = HOST, wrench: Links = None,
-            jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order) -> Program:
+            jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order, task_rows: Rows = None,
+            effort: str = NORMAL) -> Program:
     """One function of one robot as a Program.
 
     `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant, or several
     in a list, of which the results are then stacked; `payload` names the link that carries a load, and `wrench` the one that
     feels an external wrench, or several in a list: each is one more argument (`symgen.functions`). J and J̇ v are stated in the
     axes of the base at the frame's origin, in the frame's own axes there, or at the base's origin (`jacobian_frame` 'aligned',
-    'local', 'world'), with the angular or the linear part first (`jacobian_order`).
+    'local', 'world'), with the angular or the linear part first (`jacobian_order`). `task_rows` are the rows that
+    operational_inertia and dynamically_consistent_inverse are about, 'wx,wy,wz,x,y,z' or numbers from 0; None for all six.
+    `effort` "high" takes minutes to find fewer operations for the same method; Ctrl-C ends that with what has been found.
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
     return made(mechanism, named(function), method, ProgramOptions(
-        real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order))
+        real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order,
+        task_rows=task_rows, effort=effort))
 
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
@@ -82,7 +86,8 @@ def made(mechanism: Mechanism, function: str, method: str | None, options: Progr
     for links in (options.frames, *options.at_run_time.values()):
         for link in links:
             mechanism.frame(link)
-    found = _asked(mechanism, function, method, replace(felt(mechanism, function, options), real=options.real))
+    found = _asked(mechanism, function, method, replace(
+        felt(mechanism, function, options), real=options.real, effort=options.effort, rounds=options.rounds))
     if isinstance(found, str):
         raise OutOfReach(found)
     return found
@@ -91,14 +96,18 @@ def made(mechanism: Mechanism, function: str, method: str | None, options: Progr
 @lru_cache(maxsize=256)
 def _asked(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program | str:
     """The Program, or why no method makes it. Both are worked out once."""
-    refused = refusal(mechanism, function, options.payload)
+    refused = refusal(mechanism, function, options.payload) or task.refusal(mechanism, function, options)
     if refused is not None:
         raise RequestError(refused)
+    if options.effort == HIGH:
+        return _searched(mechanism, function, method, options)
+    if FUNCTIONS[function].derivative is not None:
+        return _differentiated(mechanism, function, method, options)
     if method is None:
-        alike = FUNCTIONS[function].ranked_as
-        if not alike:
+        alike, composers = FUNCTIONS[function].ranked_as, methods.composers(function)
+        if not alike and not composers:
             return _chosen(mechanism, function, options)
-        method = made(mechanism, alike, None, options).method
+        method = composers[0] if composers else made(mechanism, alike, None, options).method
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
@@ -110,7 +119,9 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
     if found and (found.function, found.method) == (function, method):
         return _dividing_by_something(mechanism, replace(found, real=options.real), options)
     try:
-        derived = once(mechanism, function, method, options)
+        compose = methods.composition(method, function)
+        derived = once(mechanism, function, method, options) if compose is None else composing.composed(
+            mechanism, function, method, compose, options, lambda called: made(mechanism, called, None, options))
     except TooManyRows:
         refused = (f"{function} of '{mechanism.name}' by {method} needs more than {deriving.ROW_BUDGET} rows; "
                    "take another method or lock joints that do not matter with --lock")
@@ -118,6 +129,40 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
         raise RequestError(refused) from None
     shelf.keep({"program": to_plain(replace(derived, real=DOUBLE.name))}, "program", *key)
     return _dividing_by_something(mechanism, derived, options)
+
+
+def _differentiated(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
+    """The derivative of a function by that method, kept as the function's own Program is."""
+    wanted = FUNCTIONS[function].derivative
+    assert wanted is not None
+    base = made(mechanism, wanted.of, method, options)
+    key = _key(mechanism, function, base.method, options)
+    known = shelf.find("program", *key)
+    found = known and from_plain(known["program"])
+    if found and (found.function, found.method) == (function, base.method):
+        return replace(found, real=options.real)
+    solved = differentiating.SOLVES.get(wanted.of)
+    # the same in every real type, as what is kept is
+    equation = None if solved is None else made(mechanism, solved[0], None, replace(options, real=DOUBLE.name))
+    found = differentiating.differentiate(base, wanted, equation)
+    shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
+    return found
+
+
+def _searched(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
+    """The Program by the method that is taken without a search, of fewer operations where some are found; kept."""
+    plain = made(mechanism, function, method, replace(options, effort=NORMAL, rounds=None))
+    key = _key(mechanism, function, plain.method, options)
+    known = shelf.find("program", *key)
+    found = known and from_plain(known["program"])
+    if found and (found.function, found.method) == (function, plain.method):
+        return replace(found, real=options.real, passed_over=plain.passed_over, rounds=options.rounds)
+    made_of_others = FUNCTIONS[function].derivative is not None or methods.composition(plain.method, function) is not None
+    finished = plain if made_of_others else before_the_last(mechanism, function, plain.method, options)
+    found = searching.searched(finished, plain, options.rounds)
+    kept = _key(mechanism, function, plain.method, replace(options, rounds=found.rounds))
+    shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name, passed_over=()))}, "program", *kept)
+    return found
 
 
 def _dividing_by_something(mechanism: Mechanism, found: Program, options: ProgramOptions) -> Program:
@@ -148,8 +193,9 @@ def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pro
 
 
 def _key(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> tuple[Any, ...]:
-    """Of the rows, which are the same in every real type."""
-    return mechanism.content, function, method, asdict(replace(options, real=DOUBLE.name))
+    """Of the rows, which are the same in every real type but where the methods of what is called depend on it."""
+    real = options.real if methods.composers(function) else DOUBLE.name
+    return mechanism.content, function, method, asdict(replace(options, real=real))
 
 
 def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:
@@ -178,6 +224,11 @@ def programs(mechanism: Mechanism, functions: Iterable[str] | None = None,
     return programs_and_refusals(mechanism, functions, options)[0]
 
 
+def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
+    if progress is not None:
+        progress(what, done, total)
+
+
 def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions | None = None,
                           progress: Progress | None = None) -> tuple[dict[str, Program], dict[str, str]]:
     """(Programs, and with functions None those that no method makes, each with its sentence).
@@ -188,11 +239,12 @@ def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None,
     wanted = requested(mechanism, functions, options.payload)
     found: dict[str, Program] = {}
     refused: dict[str, str] = {}
-    for name in (name for name in FUNCTIONS if name in wanted):
-        if progress is not None:
-            progress(f"deriving {name}", len(found) + len(refused), len(wanted))
+    for name in FUNCTIONS.in_order(wanted):
+        tell = partial(_tell, progress, len(found) + len(refused), len(wanted))
+        tell(f"deriving {name}")
         try:
-            found[name] = made(mechanism, name, wanted[name], options)
+            with searching.telling(tell):
+                found[name] = made(mechanism, name, wanted[name], options)
         except OutOfReach as error:
             if functions is not None or (len(refused) + 1 == len(wanted)):
                 raise

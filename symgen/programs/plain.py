@@ -28,6 +28,7 @@ def to_plain(program: Program) -> dict[str, Any]:
         "names": [[i, row.name] for i, row in enumerate(rows) if row.name],
         "steps": list(program.steps), "begins": steps,
         "quaternions": list(program.quaternions), "convention": list(program.convention),
+        "joints": list(program.joints),
         "passed_over": [list(one) for one in program.passed_over],
     }
 
@@ -78,7 +79,7 @@ def _program(facts: Any) -> Program:
     passed_over = tuple((_text(method), _text(why)) for method, why in facts["passed_over"])
     return Program(_text(facts["function"]), _text(facts["method"]), inputs, outputs, tuple(rows),
                    tuple(map(_text, facts["steps"])), _text(facts["real"]), tuple(map(_whole, facts["quaternions"])),
-                   _convention(facts["convention"]), passed_over)
+                   _convention(facts["convention"]), tuple(map(_text, facts["joints"])), passed_over)
 
 
 def _convention(facts: Any) -> Convention:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from symgen import derivatives
 from symgen.backends._target import Target
 from symgen.certificate.boxes import drawn
 from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias, with_quaternions
@@ -79,6 +80,10 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
                    with_eva: bool = False, name: str = "", sources: Mapping[str, str] | None = None,
                    progress: Progress | None = None) -> Proof:
     """`prove` for given Programs. `sources` is their C where it is not the backend's, `name` the NAME in it."""
+    for function in programs:
+        if derivatives.told(function) is not None:
+            raise ArgumentError(f"{function} is a derivative, of which nothing is proved over the ranges; prove "
+                                f"{derivatives.of(function)}, and let 'symgen verify' bound the round-off state by state")
     if states < 1:
         raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")
     ranges = declared_ranges(mechanism, acceleration, wrenches=len(options.wrenches) or 1)

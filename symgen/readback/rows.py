@@ -11,6 +11,7 @@ the work array stands there until something else is put in its place, and no arg
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -47,10 +48,11 @@ def compare(program: Program, text: str, header: str = "", checked: Mapping[int,
         parsed = parse(text, seen)
     except ProgramError as error:
         return [str(error)]
-    name = parsed.symbol.removesuffix(f"_{program.function}")
+    called = "_".join(re.findall(r"\w+", program.function))   # of a derivative, f:jacobian(q,v)
+    name = parsed.symbol.removesuffix(f"_{called}")
     found = directives.directives(text, name, parsed.symbol)
     if name == parsed.symbol:
-        found.append(f"the function is called {parsed.symbol}, which does not end in _{program.function}")
+        found.append(f"the function is called {parsed.symbol}, which does not end in _{called}")
     if header:
         found += directives.macros(program, header, name, checked is not None)
     if parsed.declared is not None:

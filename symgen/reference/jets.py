@@ -94,7 +94,8 @@ class Jet(Entered):
     def atan2(self, other: Any) -> Jet:
         """The angle of (other, self), which is as deep a jet."""
         square = self.x * self.x + other.x * other.x
-        return Jet(type(self.x).atan2(self.x, other.x), (self.d * other.x - other.d * self.x) / square)
+        whole = self.x.atan2(other.x) if type(self.x) is Jet else flint.arb.atan2(self.x, other.x)
+        return Jet(whole, (self.d * other.x - other.d * self.x) / square)
 
     def __lt__(self, other: Any) -> bool:
         return bool(self.x < (other.x if type(other) is Jet else other))

@@ -28,10 +28,11 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
-from symgen.reference import derivatives, whole
+from symgen.reference import base, coriolis, derivatives, parameters, stepping, task, whole
 from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
+from symgen.reference.differentials import differential
 from symgen.reference.forces import acceleration, d_alembert, interbody_forces
 from symgen.reference.motion import Motion, Placement, at_precision
 from symgen.reference.precision import Array
@@ -45,6 +46,7 @@ class Reference(Motion):
 
     `frame` names the link that poses, Jacobians and Λ⁻¹ speak of, or several: `evaluate` then stacks the answers that are
     there for each frame, and everything else speaks of the first. `convention` says how `evaluate` states J and J̇ v.
+    `task_rows` are those of J that Λ and J̄ are about.
     `payload` names the link that carries the run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy
     xz yy yz zz (kg·m², tensor entries, about the origin of the link's frame), all in the link's axes. `wrench` names the link
     that the surroundings exert a wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; or
@@ -198,6 +200,9 @@ class Reference(Motion):
 
     def evaluate(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Array]:
         """The results of one of `symgen.functions.FUNCTIONS` by name; `arguments` by name, in any numbers."""
+        wanted = FUNCTIONS[function].derivative if function in FUNCTIONS else None
+        if wanted is not None:
+            return differential(self, wanted, {name: self.scalars.array(value) for name, value in arguments.items()})
         oracle = ORACLES.get(function)
         if oracle is None:
             raise RequestError(f"the reference has no oracle for '{function}'; add one to ORACLES in {__name__}")
@@ -249,6 +254,10 @@ def _difference(reference: Reference, /, q: Array, q_next: Array) -> dict[str, A
     return {"delta": difference(reference, q, q_next)}
 
 
+def _step(scheme: Callable[..., dict[str, Array]], reference: Reference, /, **given: Array) -> dict[str, Array]:
+    return scheme(reference, reference.forward_dynamics, **given)
+
+
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "inverse_dynamics": partial(_one, "tau", Reference.inverse_dynamics),
     "forward_dynamics": partial(_one, "a", Reference.forward_dynamics),
@@ -269,7 +278,13 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "potential_energy": partial(_one, "U", Reference.potential_energy),
     **whole.ORACLES,
     **derivatives.ORACLES,
+    **coriolis.ORACLES,
+    **parameters.ORACLES,
+    **base.ORACLES,
+    **task.ORACLES,
     "integrate": _integrate,
     "difference": _difference,
+    "step": partial(_step, stepping.semi_implicit_euler),
+    "step_rk4": partial(_step, stepping.rk4),
 }
 """One oracle per function: (reference, arguments by name) → results by name."""

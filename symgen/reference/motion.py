@@ -15,7 +15,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
 import numpy as np
 
 from symgen.errors import ArgumentError
-from symgen.functions import USUAL, Convention
+from symgen.functions import ALL_ROWS, USUAL, Convention
 from symgen.joints import AboutAxis, Orienting, Placing, Sliding
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Pose, Shift, Slide, Vector3
@@ -61,8 +61,9 @@ class Motion:
     """
 
     def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | Sequence[str] | None = None,
-                 payload: str | None = None, wrench: str | Sequence[str] | None = None, convention: Convention = USUAL) -> None:
-        self.mechanism, self.scalars, self.convention = mechanism, scalars, convention
+                 payload: str | None = None, wrench: str | Sequence[str] | None = None, convention: Convention = USUAL,
+                 task_rows: Sequence[int] = ALL_ROWS) -> None:
+        self.mechanism, self.scalars, self.convention, self.task_rows = mechanism, scalars, convention, task_rows
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
         self.frames, self.wrenches = ([mechanism.frame(one) for one in ([links] if isinstance(links, str) else links or ())]
                                       for links in (frame, wrench))

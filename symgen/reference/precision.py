@@ -70,8 +70,13 @@ class Scalars:
 def atan2(y: Array, x: Array) -> Array:
     """The angle from the x axis to (x, y), from -π to π, entry by entry. NumPy knows it of floats alone."""
     if any(np.asarray(one).dtype == object for one in (y, x)):
-        return np.asarray(np.frompyfunc(lambda a, b: type(a).atan2(a, b), 2, 1)(y, x))
+        return np.asarray(np.frompyfunc(_angle, 2, 1)(y, x))
     return np.asarray(np.arctan2(y, x))
+
+
+def _angle(y: Any, x: Any) -> Any:
+    """A ball's own is a function of two."""
+    return flint.arb.atan2(y, x) if isinstance(y, flint.arb) else y.atan2(x)
 
 
 _QUARTER_SINES = (0.0, 1.0, 0.0, -1.0)

@@ -7,8 +7,9 @@ the 24 with entries 0, ±1/2 and ±1 are exact in binary, so it is rational, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import prod
 from random import Random
 
 import numpy as np
@@ -21,17 +22,21 @@ _RATE = (Fraction(-2), Fraction(2))
 _FORCE = (Fraction(-20), Fraction(20))
 _STEPS = ((1, GRID // 8), (GRID // 2, 4 * GRID), (-GRID // 8, -1), (0, 0))
 """Of the grid, in s."""
+INSTANT = Fraction(1, 128)
+"""Part of such a step that is short beside what any drawn force does to a light link."""
 
 
 def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | None = None,
-                wrench: str | Sequence[str] | None = None) -> dict[str, Array]:
-    """`count` states by argument name: q and q_next (count, NQ), v, a, tau and b (count, NV), dt (count,), and payload
-    (count, 10) and wrench (count, 6), or of several links (count, NW, 6), if asked.
+                wrench: str | Sequence[str] | None = None,
+                besides: Mapping[str, tuple[int, ...]] | None = None) -> dict[str, Array]:
+    """`count` states by argument name: q and q_next (count, NQ), v, a, tau and b (count, NV), dt and instant (count,), pi
+    (count, NP), and payload (count, 10) and wrench (count, 6), or of several links (count, NW, 6), if asked.
 
     Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in the joint
     type's usual range (±π rad, ±1 m); the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point
     masses. Steps dt are in turn one of a controller's, one of some seconds, in which a body turns right round, one back in time,
-    and none. Every fourth q_next is q.
+    and none; an instant is a step of dynamics, dt as much shorter. Every fourth q_next is q. `besides` are changes and weights
+    for derivatives by name, and their shapes.
     """
     random = Random(f"{seed}/{mechanism.nv}/{count}")
     states: dict[str, list[list[Fraction]]] = {name: [] for name in ("q", "v", "a", "tau", "b")}
@@ -46,9 +51,24 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
         states["wrench"] = [[_between(random, *_FORCE) for _ in range(6 * links)] for _ in range(count)]
     goals = Random(f"q_next/{seed}/{mechanism.nv}/{count}")   # drawn apart from all else, as time steps are
     states["q_next"] = [q if k % 4 == 3 else _positions(mechanism, goals) for k, q in enumerate(states["q"])]
-    found = {name: _exact(rows) for name, rows in states.items()} | {"dt": _steps(count, seed)}
+    times = _steps(count, seed)
+    found = {name: _exact(rows) for name, rows in states.items()} | {"dt": times, "instant": times * INSTANT}
+    inertias = Random(f"pi/{seed}/{len(mechanism.bodies)}/{count}")
+    found["pi"] = _exact([[_between(inertias, *_RATE) for _ in range(10 * len(mechanism.bodies))] for _ in range(count)])
     if wrench is not None and links > 1:
         found["wrench"] = found["wrench"].reshape(count, links, 6)
+    return found | draw_besides({name: shape for name, shape in (besides or {}).items() if name not in found}, count, seed)
+
+
+def draw_besides(shapes: Mapping[str, tuple[int, ...]], count: int, seed: int = 0) -> dict[str, Array]:
+    """Changes and weights for derivatives by name, (count, *shape) each: numbers like velocities, drawn apart from all else."""
+    found = {}
+    for name, shape in shapes.items():
+        random = Random(f"{name}/{seed}/{shape}/{count}")
+        out = np.empty(count * prod(shape), dtype=object)
+        for i in range(len(out)):
+            out[i] = _between(random, *_RATE)
+        found[name] = out.reshape(count, *shape)
     return found
 
 

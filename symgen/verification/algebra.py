@@ -12,6 +12,7 @@ from symgen.reference.precision import Array
 from symgen.verification.evaluating import over
 from symgen.verification.report import Check
 from symgen.verification.residuals import LEAST_ANSWER, SOLVED, distances, worst
+from symgen.verification.running_error import units
 from symgen.verification.truth import SHARPENINGS, Truth
 
 TOLERANCE = 1e-40
@@ -28,7 +29,7 @@ def check_algebra(program: Program, truth: Truth, label: str) -> Check:
     for attempt in range(SHARPENINGS + 1):
         results = over(truth.scalars, program)(truth.arguments(program.function))
         error, centre, where = 0.0, 0.0, ""
-        for name, found in distances(program.function, results, truth).items():
+        for name, found in distances(program.function, results, truth, bounds=units(program, truth)).items():
             difference, size = found.difference, found.size
             if name not in SOLVED:   # a formula is right to the last digit of its answer
                 size = np.maximum(found.answer, LEAST_ANSWER * found.terms)

@@ -24,6 +24,7 @@ class Functions:
         self._known: dict[str, Results] = {}
 
     def __call__(self, function: str, **replaced: Array) -> Results:
+        self.truth.draw(function)
         if replaced:
             return self.runners[function](self.truth.arguments(function, {**self.states, **replaced}))
         if function not in self._known:
@@ -69,6 +70,10 @@ class Functions:
         """Zeros for these arguments, and for wrenches if there are any. Only gravity is then left."""
         return {name: 0 * self.states[name] for name in (*names, "wrench") if name in self.states}
 
+    def unladen(self) -> dict[str, Array]:
+        """Zeros for payloads and wrenches if there are any."""
+        return {name: 0 * self.states[name] for name in ("payload", "wrench") if name in self.states}
+
 
 class _OfFrame(Functions):
     """Functions of several frames, as they speak of frame k."""
@@ -84,9 +89,12 @@ class _OfFrame(Functions):
 
 @dataclass(frozen=True)
 class Identity:
-    """`distance(functions)` must vanish. `needs` names the functions. `exact_only` ones are not checked in floats."""
+    """`distance(functions)` must vanish. `needs` names the functions. `exact_only` ones are not checked in floats, and those
+    `together` are of all frames at once.
+    """
 
     title: str
     needs: tuple[str, ...]
     distance: Callable[[Functions], Distance]
     exact_only: bool = False
+    together: bool = False

@@ -58,8 +58,9 @@ def compiled_runners(
         for function in programs:
             (folder / target.file(function)).write_text(printed[function], encoding="utf-8")
         with ThreadPoolExecutor(max_workers=2) as pool:
-            words = {f: [*FLAGS, _level(program), "-c", target.file(f), "-o", f"{f}.o"] for f, program in programs.items()}
-            objects = list(pool.map(lambda f: _run(folder, words[f], f"{f}.o"), programs))
+            words = {f: [*FLAGS, _level(program), "-c", target.file(f), "-o", f"{target.symbol(f)}.o"]
+                     for f, program in programs.items()}
+            objects = list(pool.map(lambda f: _run(folder, words[f], f"{target.symbol(f)}.o"), programs))
         library = _run(folder, ["-shared", *objects, "-o", "all.so", "-lm"], "all.so")
         try:
             loaded = ctypes.CDLL(str(folder / library))   # stays mapped after the folder is deleted

@@ -1,97 +1,167 @@
-"""The derivatives of the dynamics against the dynamics, and against each other: rows of IDENTITIES."""
+"""What derivatives obey on every robot, without a reference: they are slopes of their function, and of each other transposes.
+
+All of it is checked over balls. By the mode: dy is the slope of y along dx; y_bar·dy = x_bar·dx; the Jacobian times dx is dy; and
+what the weights change by is their slope, the same for two directions in either order. Where joints have several degrees of
+freedom, steps in another order end elsewhere: by their bracket, which is taken off.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from functools import partial
+
 import numpy as np
 
+from symgen import derivatives
+from symgen.derivatives import Derivative
+from symgen.functions import FUNCTIONS
+from symgen.ir import POSITIONS
 from symgen.reference.arrays import cross, identity
 from symgen.reference.precision import Array
 from symgen.verification.calling import Distance, Functions, Identity
-from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.evaluating import Results
-from symgen.verification.residuals import times
+from symgen.verification.sizes import largest
 
 
-def _slope_along_q(f: Functions) -> Distance:
-    """dtau_dq v = d/dt ID(q ⊕ v t)."""
-    v, sizes = f.states["v"], f.truth.sizes
-    size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dq"), np.abs(f.truth.floats["v"]))
-    found = times(f("inverse_dynamics_derivatives")["dtau_dq"], v) - f.slopes("inverse_dynamics")["tau"]
-    return found, size + sizes.of("inverse_dynamics", "tau")   # where nothing changes, the slope of what does not is nothing
+def of_derivatives(functions: Iterable[str]) -> list[Identity]:
+    """The identities of those derivatives that are among some functions, as far as the others that they need are."""
+    there = list(functions)
+    wanted = [found for name in there if (found := FUNCTIONS[name].derivative) is not None]
+    return [one for found in wanted for one in _of(found) if set(one.needs) <= set(there)]
 
 
-def _quadratic_in_rates(f: Functions) -> Distance:
-    """dtau_dv v = 2 (ID(v) − ID(v=0)): rates are there as squares."""
-    v, sizes = f.states["v"], f.truth.sizes
-    moved = f("inverse_dynamics")["tau"] - f("inverse_dynamics", v=0 * v)["tau"]
-    size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dv"), np.abs(f.truth.floats["v"]))
-    return times(f("inverse_dynamics_derivatives")["dtau_dv"], v) - 2 * moved, size + 2 * sizes.of("inverse_dynamics", "tau")
+def companions(wanted: Derivative) -> tuple[str, ...]:
+    """Other functions that make a derivative's identities checkable."""
+    return tuple(dict.fromkeys(name for one in _of(wanted) for name in one.needs if name != wanted.name))
 
 
-def _rate_of_the_mass_matrix(f: Functions) -> Distance:
-    """dtau_dv + dtau_dvᵀ = 2 dM/dt − adᵀ M − M ad, where ad takes a joint's velocities x to v × x, nothing where they commute."""
-    found, rate = f("inverse_dynamics_derivatives"), f.slopes("inverse_dynamics_derivatives")["M"]
-    half, turned = found["dtau_dv"] - rate, found["M"] @ _brackets(f)
-    difference = half + turned
-    size = f.truth.sizes.of("inverse_dynamics_derivatives", "dtau_dv")
-    size = size + f.truth.sizes.mass() * (1 + np.abs(f.truth.floats["v"]).sum(axis=-1))[:, None, None]
-    return difference + np.swapaxes(difference, -1, -2), size + np.swapaxes(size, -1, -2)
+def _of(wanted: Derivative) -> list[Identity]:
+    def made(title: str, *others: str, distance: Callable[[Derivative, Functions], Distance]) -> Identity:
+        return Identity(title, (wanted.name, *others), partial(distance, wanted), exact_only=True, together=True)
+
+    def like(mode: str) -> str:
+        return wanted._replace(mode=mode).name
+
+    name, moves = wanted.name, any(array.name in POSITIONS for array in FUNCTIONS[wanted.of].results)
+    return {
+        "jvp": [made(f"{name} = d/dt {wanted.of}", wanted.of, distance=_slope)],
+        "vjp": [made(f"x_bar · dx of {name} = y_bar · dy", like("jvp"), distance=_transpose)],
+        "jacobian": [made(f"{name} · dx = dy", like("jvp"), distance=_product)],
+        "hvp": [made(f"{name} = d/dt {like('vjp')}", like("vjp"), distance=_slope_of_the_weights),
+                made(f"{name} is symmetric", like("vjp"), *([like("jvp"), wanted.of] if moves else []), distance=_symmetric)],
+    }[wanted.mode]
 
 
-def _brackets(f: Functions) -> Array:
-    """v × e_k in the velocities of the joint that e_k is of, column k (count, NV, NV). Those of a joint without an axis are
-    twists about and along the axes of its body, and only they turn each other.
-    """
-    reference, v = f.truth.reference, f.states["v"]
-    out = 0 * (v[:, :, None] * v[:, None, :])
-    for index, (joint, own) in enumerate(zip(f.truth.mechanism.joints, f.truth.mechanism.v_slices, strict=True)):
-        if joint.type.directed:
+def _by(wanted: Derivative) -> Sequence[str]:
+    return wanted.by or tuple(array.name for array in FUNCTIONS[wanted.of].arguments)
+
+
+def _results(wanted: Derivative) -> Sequence[str]:
+    return tuple(array.name for array in FUNCTIONS[wanted.of].results)
+
+
+def _slopes(f: Functions, wanted: Derivative, name: str) -> tuple[Results, Results]:
+    """(values at the states, slopes along dx) of a function's results, by central differences with h = 1e-30."""
+    h = f.truth.scalars.constant(Fraction(1, 10**30))
+
+    def along(by: object) -> Results:
+        moved = {}
+        for x in _by(wanted):
+            step = f.states[derivatives.change(x)] * by
+            moved[x] = f.truth.reference.moved(f.states[x], step) if x in POSITIONS else f.states[x] + step
+        return f(name, **moved)
+
+    f.truth.draw(derivatives.Derivative(wanted.of, "jvp", wanted.by).name)
+    up, down = along(h), along(-h)
+    return f(name), {key: (up[key] - down[key]) / (2 * h) for key in up}
+
+
+def _slope(wanted: Derivative, f: Functions) -> Distance:
+    """A result that is positions is moved by ±h dy, to be compared with what has moved."""
+    changes = f(wanted.name)
+    values, slopes = _slopes(f, wanted, wanted.of)
+    h = f.truth.scalars.constant(Fraction(1, 10**30))
+    found = []
+    for name, value in values.items():
+        change = changes[derivatives.change(name)]
+        if name in POSITIONS:
+            change = (f.truth.reference.moved(value, change * h) - f.truth.reference.moved(value, -change * h)) / (2 * h)
+        found.append(_flat(change - slopes[name]))
+    return _all(found, [*values.values(), *slopes.values()])
+
+
+def _transpose(wanted: Derivative, f: Functions) -> Distance:
+    weights, changes = f(wanted.name), f(wanted._replace(mode="jvp").name)
+    pairs = [(weights[derivatives.weight(x)], f.states[derivatives.change(x)], 1) for x in _by(wanted)]
+    pairs += [(f.states[derivatives.weight(y)], changes[derivatives.change(y)], -1) for y in _results(wanted)]
+    terms = [sign * _flat(a) * _flat(b) for a, b, sign in pairs]
+    return sum(term.sum(axis=-1) for term in terms)[:, None], _size(terms)
+
+
+def _product(wanted: Derivative, f: Functions) -> Distance:
+    slopes, changes = f(wanted.name), f(wanted._replace(mode="jvp").name)
+    found = []
+    for y in _results(wanted):
+        total = _flat(changes[derivatives.change(y)])
+        for x in _by(wanted):
+            step = _flat(f.states[derivatives.change(x)])
+            block = slopes[derivatives.slope(y, x)].reshape(len(step), -1, step.shape[-1])
+            total = total - (block @ step[..., None])[..., 0]
+        found.append(total)
+    return _all(found, [*slopes.values(), *changes.values()])
+
+
+def _slope_of_the_weights(wanted: Derivative, f: Functions) -> Distance:
+    bent = f(wanted.name)
+    values, slopes = _slopes(f, wanted, wanted._replace(mode="vjp").name)
+    found = [_flat(bent[derivatives.change(name)] - slope) for name, slope in slopes.items()]
+    return _all(found, [*values.values(), *bent.values()])
+
+
+def _symmetric(wanted: Derivative, f: Functions) -> Distance:
+    """w·H dx = dx·H w, for a second direction w: its numbers, each in another place."""
+    f.truth.draw(wanted.name)
+    one = {x: f.states[derivatives.change(x)] for x in _by(wanted)}
+    other = {x: (k + 1) * np.roll(step, 1, axis=-1) for k, (x, step) in enumerate(one.items())}
+    there, back = (f(wanted.name, **{derivatives.change(x): step for x, step in way.items()}) for way in (one, other))
+    weights = f(wanted._replace(mode="vjp").name)
+    terms = []
+    for x in _by(wanted):
+        bar = derivatives.change(derivatives.weight(x))
+        terms += [_flat(other[x]) * _flat(there[bar]), -_flat(one[x]) * _flat(back[bar])]
+        if x in POSITIONS:
+            terms.append(-_bracket(f, f.states[x], one[x], other[x]) * weights[derivatives.weight(x)])
+    for y in (name for name in _results(wanted) if name in POSITIONS):
+        steps = [f(wanted._replace(mode="jvp").name, **{derivatives.change(x): step for x, step in way.items()})
+                 for way in (one, other)]
+        ahead = [step[derivatives.change(y)] for step in steps]
+        terms.append(_bracket(f, f(wanted.of)[y], *ahead) * f.states[derivatives.weight(y)])
+    return sum(term.sum(axis=-1) for term in terms)[:, None], _size(terms)
+
+
+def _bracket(f: Functions, q: Array, one: Array, other: Array) -> Array:
+    """[δ, ε] of two steps, (count, NV): what they differ by when they are taken in another order."""
+    motion, found = f.truth.reference, []
+    for index, (of_q, of_v) in enumerate(zip(motion.mechanism.q_slices, motion.mechanism.v_slices, strict=True)):
+        if motion.mechanism.joints[index].type.directed:
+            found.append(0 * one[:, of_v])
             continue
-        units = reference.twists(index, identity(reference.scalars))
-        for rate, (w, u) in zip(np.moveaxis(v[:, own], -1, 0), units, strict=True):
-            for k, (z, s) in enumerate(units, own.start):
-                angular, linear = cross(w, z), cross(w, s) + cross(u, z)
-                for i, (e, d) in enumerate(units, own.start):
-                    out[:, i, k] += rate * ((angular * e).sum() + (linear * d).sum())
-    return out
+        (_, w, u), (_, dw, du) = (motion.stirred(index, q[:, of_q], step[:, of_v]) for step in (one, other))
+        spin, shift = cross(w, dw), cross(w, du) - cross(dw, u)
+        units = motion.twists(index, identity(motion.scalars))
+        found.append(np.stack([(spin * a).sum(axis=-1) + (shift * b).sum(axis=-1) for a, b in units], axis=-1))
+    return np.concatenate(found, axis=-1)
 
 
-def _mass_beside(f: Functions) -> Distance:
-    return f("inverse_dynamics_derivatives")["M"] - f("mass_matrix")["M"], f.truth.sizes.mass()
+def _flat(values: Array) -> Array:
+    return values.reshape(len(values), -1)
 
 
-def _solved(f: Functions, by: str, inverse: Results) -> Distance:
-    """M da + dtau = 0, a column for each coordinate."""
-    found, sizes = f("forward_dynamics_derivatives")[f"da_d{by}"], f.truth.sizes
-    size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ np.abs(np.asarray(found, dtype=float)))
-    size = size + DERIVATIVES[f"dtau_d{by}"](sizes, f.truth.floats["v"], sizes.joint_accelerations())
-    return inverse["M"] @ found + inverse[f"dtau_d{by}"], size
+def _size(terms: Iterable[Array]) -> Array:
+    """Of what is compared (count,): in SI units, and as large as its terms."""
+    return np.asarray(1 + sum(largest(_flat(term)) for term in terms))
 
 
-def _solved_along_q(f: Functions) -> Distance:
-    """At the a of forward dynamics."""
-    return _solved(f, "q", f("inverse_dynamics_derivatives", a=f("forward_dynamics")["a"]))
-
-
-def _solved_along_v(f: Functions) -> Distance:
-    """At any a, on which ∂τ/∂v does not hang."""
-    return _solved(f, "v", f("inverse_dynamics_derivatives"))
-
-
-def _inverse_beside(f: Functions) -> Distance:
-    sizes = f.truth.sizes
-    mass, inverse = f("mass_matrix")["M"], f("forward_dynamics_derivatives")["Minv"]
-    size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ sizes.inverse())
-    return mass @ inverse - np.eye(f.truth.mechanism.nv, dtype=int), size
-
-
-_ID, _FD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"
-OF_DERIVATIVES = (
-    Identity("dtau_dq v = d/dt ID(q ⊕ v t)", (_ID, "inverse_dynamics"), _slope_along_q, exact_only=True),
-    Identity("dtau_dv v = 2 (ID(v) − ID(0))", (_ID, "inverse_dynamics"), _quadratic_in_rates),
-    Identity("dtau_dv + dtau_dvᵀ = 2 d/dt M − adᵀM − M ad", (_ID,), _rate_of_the_mass_matrix, exact_only=True),
-    Identity("M beside dtau_dq = M", (_ID, "mass_matrix"), _mass_beside),
-    Identity("M da_dq = −dtau_dq(FD)", (_FD, _ID, "forward_dynamics"), _solved_along_q),
-    Identity("M da_dv = −dtau_dv", (_FD, _ID), _solved_along_v),
-    Identity("M Minv beside da_dq = 1", (_FD, "mass_matrix"), _inverse_beside),
-)
+def _all(found: Sequence[Array], terms: Iterable[Array]) -> Distance:
+    return np.concatenate(found, axis=-1), _size(terms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, Self
@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS, USUAL, Convention
+from symgen.functions import ALL_ROWS, FUNCTIONS, USUAL, Convention
 from symgen.mechanism import Mechanism
 from symgen.options import Links
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
-from symgen.reference.states import draw_states
+from symgen.reference.states import draw_besides, draw_states
 
 GUARD = 25
 """Working digits beyond those asked for. Balls lose them because operands depend on each other."""
@@ -34,10 +34,10 @@ class ExactAnswers:
     """
 
     def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Links = None,
-                 payload: str | None = None, wrench: Links = None, convention: Convention = USUAL,
-                 working: int | None = None) -> None:
+                 payload: str | None = None, wrench: Links = None, task_rows: Sequence[int] = ALL_ROWS,
+                 convention: Convention = USUAL, working: int | None = None) -> None:
         self.mechanism, self.count, self.seed = mechanism, count, seed
-        self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench}
+        self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench, "task_rows": tuple(task_rows)}
         self.convention = convention
         self.states = draw_states(mechanism, count, seed, payload, wrench)
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
@@ -76,22 +76,34 @@ class ExactAnswers:
         pairs = zip(self.rough.of_each_frame(), self.reference.of_each_frame(), strict=True)
         for k, (rough, reference) in enumerate(pairs):
             one = copy(self)
-            for name in _WORKED_OUT:
-                vars(one).pop(name, None)
+            one.take({})
             one.rough, one.reference, one.links = rough, reference, self.links | {"frame": self.rough.frames[k].name}
-            one._known, one._among = {}, (self, k)
+            one._among = (self, k)
             found.append(one)
         return found
 
     def arguments(self, function: str, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """The function's arguments at the states, (count, …) each; `source` chooses balls (default) or floats."""
+        self.draw(function)
         source = self.balls if source is None else source
         spec = FUNCTIONS[function]
-        return {a.name: source[a.name] for a in (*spec.arguments, *spec.feels) if a in spec.arguments or self.links[a.name]}
+        return {a.name: source[a.drawn or a.name] for a in (*spec.arguments, *spec.feels)
+                if a in spec.arguments or self.links[a.name]}
+
+    def draw(self, function: str) -> None:
+        """Draw what a derivative takes besides: changes and weights, each as often as there are states."""
+        count = {"NF": len(self.rough.frames), "NW": len(self.rough.wrenches)}
+        sizes = self.mechanism.sizes._replace(**count)
+        for array in FUNCTIONS[function].arguments:
+            if array.name not in self.states:
+                whole = array.of_each(count[array.each]) if array.each else array
+                drawn = draw_besides({array.name: whole.sizes(sizes)}, self.count, self.seed)[array.name]
+                self.states[array.name], self.floats[array.name] = drawn, drawn.astype(float)
+                self.balls[array.name] = self.scalars.array(drawn)
 
     def results(self, function: str) -> dict[str, Array]:
         """The function's results by name, (count, …) each, over balls."""
-        if function not in self._known and self._among is not None:
+        if function not in self._known and self._among is not None and FUNCTIONS[function].derivative is None:
             together, k = self._among
             whole = together.results(function)
             self._known[function] = {name: values[:, k] for name, values in whole.items()} \
@@ -99,6 +111,12 @@ class ExactAnswers:
         if function not in self._known:
             self._known[function] = answers(self.reference, self.working, function, self.arguments(function), KNOWN)
         return self._known[function]
+
+    def take(self, known: dict[str, dict[str, Array]]) -> None:
+        """Take these for the results of functions, in the place of all that is known."""
+        for name in _WORKED_OUT:
+            vars(self).pop(name, None)
+        self._known, self._among = known, None
 
     @property
     def mass_matrix(self) -> Array:

@@ -28,6 +28,7 @@ from symgen.verification.evaluating import Runner
 from symgen.verification.log_sizes import trace
 from symgen.verification.report import Check, lost_digits
 from symgen.verification.residuals import SOLVED, by_state, distances
+from symgen.verification.running_error import bounds
 from symgen.verification.truth import Truth
 
 
@@ -35,8 +36,11 @@ def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> floa
     """The bound in units: `depth`, one for the constants, one for quaternions, those of a sine, whose last place is a unit or
     less, and one where there is an atan2, which may be off by two.
 
-    Where a method's terms are larger than those, it may lose digits in proportion: `symgen.programs.choosing.terms`.
+    A derivative's sizes are bounds already: one. Where a method's terms are larger than those, it may lose digits in proportion:
+    `symgen.programs.choosing.terms`.
     """
+    if bounds(program, truth, text):
+        return 1.0
     larger = terms(truth.mechanism, program.function, program.method, ProgramOptions(program.real, **truth.links))
     angle = "atan2" in program.operations
     return float(program.depth + 1 + bool(program.quaternions) + angle + printer().ulps[text.trig]) * larger
@@ -71,7 +75,10 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
         return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", why, lost > 0)
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
     with truth.scalars.working():
-        for name, found in distances(program.function, entered, truth, differs(program, truth)).items():
+        own = bounds(program, truth, text)
+        for name, found in distances(program.function, entered, truth, differs(program, truth), own).items():
+            if not np.isfinite(found.size).all():   # of a derivative: something may be divided by nothing
+                return Check("floating", label, 0.0, allowed, " eps", name, f"{name} has no bound at these states", True)
             ratios = by_state(found.difference, found.size * REALS[program.real].eps)
             error, state = float(ratios.max()), int(ratios.argmax())
             if name not in SOLVED and 0 < float(found.terms.min()) < float(REALS[program.real].least):

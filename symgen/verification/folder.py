@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
-from symgen.functions import FUNCTIONS, USUAL
+from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
-from symgen.names import nearest
-from symgen.options import Links, ProgramOptions, TextOptions
+from symgen.names import named, nearest
+from symgen.options import NORMAL, Links, ProgramOptions, TextOptions
 
 LARGEST_FILE = 50_000_000
 """Bytes of a file that is read at all."""
@@ -20,8 +20,10 @@ _HINT = "generate it again"
 
 
 class Folder(NamedTuple):
-    """The content of a folder. `methods` and `sources` (the C) are by function, `header` is its NAME.h, `sincos` its
-    NAME_sincos.h ("" if there is none).
+    """The content of a folder.
+
+    `methods`, `rounds` (of searches that were interrupted) and `sources` (the C) are by function, `header`
+    is its NAME.h, `sincos` its NAME_sincos.h ("" if there is none).
     """
 
     mechanism: Mechanism
@@ -29,6 +31,7 @@ class Folder(NamedTuple):
     options: ProgramOptions
     text: TextOptions
     methods: dict[str, str]
+    rounds: dict[str, int]
     sources: dict[str, str]
     header: str
     sincos: str
@@ -45,10 +48,12 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         name, made, chosen = str(manifest["robot"]), _table(manifest["functions"]), _table(manifest["options"])
         stated = [_word(chosen.get(key)) or usual for key, usual in zip(("jacobian_frame", "jacobian_order"), USUAL, strict=True)]
         options = ProgramOptions(str(manifest["real"]), frame=_words(chosen.get("frame")), payload=_word(chosen.get("payload")),
-                                 wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1])
+                                 wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1],
+                                 task_rows=_word(chosen.get("task_rows")), effort=_word(chosen.get("effort")) or NORMAL)
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")))
-        methods = {nearest(function, FUNCTIONS, "function"): str(entry["method"]) for function, entry in made.items()}
+        methods = {named(function): str(entry["method"]) for function, entry in made.items()}
+        rounds = {function: int(entry["rounds"]) for function, entry in made.items() if "rounds" in entry}
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)
         sources = {function: _text(path / Path(str(made[function]["file"])).name) for function in methods}
@@ -61,7 +66,7 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
-    return Folder(mechanism, name, options, printed, methods, sources, header, sincos)
+    return Folder(mechanism, name, options, printed, methods, rounds, sources, header, sincos)
 
 
 def _table(value: object) -> dict[str, Any]:

@@ -12,20 +12,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from symgen.functions import USUAL
+from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS, loses
+from symgen.verification import derivative_identities
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.calling import Distance, Functions, Identity
-from symgen.verification.derivative_identities import OF_DERIVATIVES
+from symgen.verification.coriolis_identities import OF_CORIOLIS
+from symgen.verification.dynamics_identities import OF_DERIVATIVES
 from symgen.verification.elimination import determinant, is_positive
 from symgen.verification.evaluating import Runner, over
 from symgen.verification.floating import allowance
+from symgen.verification.parameter_identities import OF_PARAMETERS
 from symgen.verification.report import Check
 from symgen.verification.residuals import solved, times, worst
 from symgen.verification.sizes import largest
 from symgen.verification.step_identities import OF_STEPS
+from symgen.verification.stepping_identities import OF_STEPPING
+from symgen.verification.task_identities import OF_TASKS
 from symgen.verification.truth import SHARPENINGS, Truth
 from symgen.verification.whole_identities import OF_THE_WHOLE
 
@@ -187,11 +192,17 @@ IDENTITIES = (
     *OF_THE_WHOLE,
     *OF_STEPS,
     *OF_DERIVATIVES,
+    *OF_STEPPING,
+    *OF_CORIOLIS,
+    *OF_PARAMETERS,
+    *OF_TASKS,
 )
 
 
 def companions(function: str) -> tuple[str, ...]:
     """Other functions that make the function's first identity checkable, when it is verified alone."""
+    if (wanted := FUNCTIONS[function].derivative) is not None:
+        return derivative_identities.companions(wanted)
     return next((tuple(n for n in identity.needs if n != function) for identity in IDENTITIES if function in identity.needs), ())
 
 
@@ -203,7 +214,7 @@ def check_identities(programs: Mapping[str, Program], compiled: Mapping[str, Run
     """
     over_balls = [_exactly(programs, truth)]
     over_floats = None if compiled is None else Functions(compiled, truth.floats, truth, False)
-    for identity in IDENTITIES:
+    for identity in (*IDENTITIES, *derivative_identities.of_derivatives(programs)):
         if any(function not in programs for function in identity.needs):
             continue
         for attempt in range(SHARPENINGS + 1):
@@ -230,7 +241,7 @@ def _check(identity: Identity, functions: Functions, bound: float, unit: str, sc
     """The check, and whether it may have failed only because the balls are too wide."""
     with functions.truth.scalars.working(), np.errstate(all="ignore"):
         found = []
-        for one in functions.of_each_frame(identity.needs):
+        for one in [functions] if identity.together else functions.of_each_frame(identity.needs):
             difference, size = identity.distance(one)
             found.append((*worst(difference, size * scale), worst(centres(difference), size * scale)[0]))
         error, state, _ = max(found)

@@ -132,17 +132,23 @@ def right(truth: Truth, result: str) -> Array:
     return truth.balls["b"]
 
 
-def distances(function: str, results: Mapping[str, Array], truth: Truth, whole: bool = False) -> dict[str, Distance]:
-    """One distance a result, in units of its natural size: of each entry, or of the `whole` result's largest."""
+def distances(function: str, results: Mapping[str, Array], truth: Truth, whole: bool = False,
+              bounds: Mapping[str, Array] | None = None) -> dict[str, Distance]:
+    """One distance a result, in units of its natural size: of each entry, or of the `whole` result's largest.
+
+    `bounds` stand for the sizes of a derivative's results (`symgen.verification.running_error`).
+    """
     with truth.scalars.working():
         return {name: SOLVED[name](results, truth) if name in SOLVED
                 else entries(values - truth.results(function)[name], truth.results(function)[name],
-                             natural(function, name, truth, whole))
+                             natural(function, name, truth, whole, bounds))
                 for name, values in results.items()}
 
 
-def natural(function: str, result: str, truth: Truth, whole: bool) -> Array:
+def natural(function: str, result: str, truth: Truth, whole: bool, bounds: Mapping[str, Array] | None = None) -> Array:
     """Sizes of a result, (count, …) as it is. An answer that is a difference of larger terms is judged by the `whole`."""
+    if bounds:
+        return bounds[result]
     size = truth.sizes.of(function, result)
     return np.broadcast_to(largest(size).reshape(-1, *[1] * (size.ndim - 1)), size.shape) if whole else size
 

@@ -23,8 +23,9 @@ from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Frame, Mechanism
+from symgen.reference.base import base
 from symgen.reference.precision import Array
-from symgen.verification import log_sizes, step_sizes
+from symgen.verification import coriolis_sizes, log_sizes, parameter_sizes, step_sizes, stepping_sizes, task_sizes
 from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
@@ -259,6 +260,14 @@ class Sizes:
             return self.forces(0 * v, 0 * a, wrench=False)
         if result == "M":
             return self.mass()
+        if result == "C":
+            return coriolis_sizes.coriolis(self.parts, v)
+        if result == "Y":
+            return parameter_sizes.regressor(self.truth, self.placed, np.array(self.rates).T, self.gravity)
+        if result == "Y_base":
+            return self._of("regressor", "Y")[..., base(self.truth.rough)[0]]
+        if result == "pi_base":
+            return np.asarray(np.abs(self.truth.floats["pi"]) @ np.abs(base(self.truth.rough)[1]).T)
         if result == "J":
             return self.jacobian(self.lever())
         if result == "R":
@@ -272,12 +281,18 @@ class Sizes:
             return rates if result == "a" else np.repeat(self.wrenches(v, rates)[..., None], 6, axis=-1)
         if result == "Lambda_inv":
             return self.mobility()
+        if result == "Lambda":
+            return task_sizes.inertia(self.truth, self.mobility())
+        if result == "Jbar":
+            return task_sizes.inverse(self.truth, self.mobility(), self.jacobian(), self.roots)
         if result == "logdet":
             return log_sizes.log_determinant(self.truth, self.roots)
         if result == "grad":
             return log_sizes.gradient(self.truth, self.roots, self.parts)
         if result == "det":
             return self.determinant()
+        if function in stepping_sizes.STEPS:
+            return stepping_sizes.STEPS[function](self, type(self))[result]
         if result == "q_next":
             return step_sizes.moved(self.truth)
         if result == "delta":

@@ -8,14 +8,20 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.joints import Orienting, Placing
+from symgen.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.verification.exact import ExactAnswers
 
 
 def moved(truth: ExactAnswers) -> Array:
-    """Size of q_next (count, NQ)."""
-    q, step = np.abs(truth.floats["q"]), np.abs(truth.floats["v"] * truth.floats["dt"][:, None])
-    mechanism, total = truth.mechanism, q.copy()
+    """Size of q_next (count, NQ) of `integrate`."""
+    return along(truth.mechanism, truth.floats["q"], truth.floats["v"] * truth.floats["dt"][:, None])
+
+
+def along(mechanism: Mechanism, q: Array, step: Array) -> Array:
+    """Size of q ⊕ δ (count, NQ), with δ (count, NV) of the size of `step`."""
+    q, step = np.abs(q), np.abs(step)
+    total = q.copy()
     for joint, of_q, of_v in zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True):
         own, aside, given = total[:, of_q], step[:, of_v], q[:, of_q]   # a view of what is returned
         if joint.type.directed:

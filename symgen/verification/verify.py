@@ -25,7 +25,7 @@ from symgen.errors import ArgumentError, BuildError
 from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.options import HOST, PLAIN, Links, ProgramOptions, TextOptions
+from symgen.options import HOST, NORMAL, PLAIN, Links, ProgramOptions, Rows, TextOptions
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.algebra import check_algebra
@@ -53,6 +53,8 @@ def verify(
     wrench: Links = None,
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
+    task_rows: Rows = None,
+    effort: str = NORMAL,
     trig: str = HOST,
     checked: bool = False,
     seed: int = 0,
@@ -64,7 +66,7 @@ def verify(
     functions = None if functions is None else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
-                             jacobian_order=jacobian_order)
+                             jacobian_order=jacobian_order, task_rows=task_rows, effort=effort)
     text = TextOptions(trig, checked=checked)
     wanted = making.requested(mechanism, functions, payload)
     why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
@@ -76,8 +78,8 @@ def verify(
     helpers: dict[str, Program] = {}
     if functions is not None:   # so that a function alone is checked by an identity too
         for other in dict.fromkeys(other for name in programs for other in companions(name)):
-            if other not in programs and why[other] is None:
-                helpers[other] = making.made(mechanism, other, None, options)
+            if other not in programs and making.refusal(mechanism, other, payload) is None:
+                helpers[other] = making.made(mechanism, other, None, replace(options, effort=NORMAL))
     report = verify_programs(mechanism, programs, options, text, states=states, seed=seed, compiled=compiled, helpers=helpers,
                              progress=progress)
     return replace(report, refused=refused)
@@ -121,7 +123,7 @@ def verify_programs(
     options = options or ProgramOptions()
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
     truth = Truth(mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
-                  convention=options.convention)
+                  task_rows=options.rows, convention=options.convention)
     everything = {**(helpers or {}), **programs}
     labels = {f: f"{f}={program.method}" for f, program in programs.items()}
     total = 3 * len(programs) + 2

@@ -20,6 +20,7 @@ from symgen.errors import MethodRefusal, SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, Mechanism
 from symgen.methods import find
+from symgen.programs import task
 from symgen.programs.making import loss
 from symgen.reference.precision import Array, Scalars, TooFewDigits, arb
 from symgen.reference.states import draw_states
@@ -99,6 +100,8 @@ def _refused(case: Case, at: Setting, function: str, methods: Mapping[str, str |
         if any(singular):
             differ = isinstance(case, Change) and not all(singular)
             return "has a mass matrix that is singular on one side only" if differ else ""
+    if any(task.refusal(mechanism, function, links.options) for mechanism, links in sides):
+        return ""   # six rows of a task take six joints that move the frame
     if FUNCTIONS[function].needs_mass and any(
             not m.mass and (told.payload is None or m.frame(told.payload).body == BASE) for m, told in sides):
         return ""

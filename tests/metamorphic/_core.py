@@ -76,7 +76,7 @@ class OfReference:
     def __call__(self, function: str, states: States) -> Results:
         what, told = FUNCTIONS[function], self.links.options.at_run_time
         names = [a.name for a in what.arguments] + [a.name for a in what.feels if a.name in told]
-        return self.reference.evaluate(function, {name: states[name] for name in names})
+        return self.reference.evaluate(function, {name: drawn(function, states)[name] for name in names})
 
 
 class OfPrograms:
@@ -89,7 +89,16 @@ class OfPrograms:
 
     def __call__(self, function: str, states: States) -> Results:
         program = made(self.mechanism, function, self.methods.get(function), self.links.options)
-        return over(self.scalars, program)({port.name: states[port.name] for port in program.inputs})
+        return over(self.scalars, program)({port.name: drawn(function, states)[port.name] for port in program.inputs})
+
+
+def drawn(function: str, states: States) -> States:
+    """The states by a function's own names: what it calls dt may be an instant."""
+    return {**states, **{a.name: states[a.drawn] for a in FUNCTIONS[function].arguments if a.drawn}}
+
+
+STEPS = ("step", "step_rk4")
+"""Functions at whose end velocities are not those at their beginning."""
 
 
 class Case(Protocol):

@@ -11,6 +11,8 @@ import numpy as np
 
 from symgen.mechanism import BASE, Limits, Mechanism
 from symgen.poses import Pose
+from symgen.reference.base import base
+from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, Scalars
 from symgen.verification.evaluating import Results
 from tests.metamorphic._core import Change, Links, States, placed
@@ -72,8 +74,10 @@ class Map:
                      "b": self._joints(states["b"], scalars, self.action, -1)}
             if "q_next" in states:
                 found["q_next"] = self._coordinates(states["q_next"], scalars)
-            if "dt" in states:
-                found["dt"] = states["dt"] * scalars.constant(self.time)
+            if "pi" in states:
+                found["pi"] = self._links(states["pi"], scalars, ONE)
+            for time in {"dt", "instant"} & states.keys():
+                found[time] = states[time] * scalars.constant(self.time)
             sign = -1 if self.mirrored else 1
             if "payload" in states:
                 by = [self.mass, *[sign * self.length] * 3, *[self.mass * self.length**2] * 6]
@@ -109,8 +113,29 @@ class Map:
         by = self.mass * self.length / self.time**2 * (-1 if self.mirrored else 1)
         return mass[..., None] * scalars.constant(by) * (self._base(scalars)[0] @ scalars.array(list(self.old.gravity)))
 
+    @property
+    def _base_columns(self) -> list[int]:
+        """Of all inertial parameters, those whose columns stay."""
+        return base(Motion(self.old))[0]
+
+    def _links(self, x: Array, scalars: Scalars, power: Fraction, columns: list[int] | None = None) -> Array:
+        """Inertial parameters (..., 10·NB), or columns of them, in other units, the links' new order and their new frames; with a
+        power of −1 what is multiplied by them."""
+        sign = -1 if self.mirrored else 1
+        by = [self.mass, *[sign * self.mass * self.length] * 3, *[self.mass * self.length**2] * 6] * len(self.old.bodies)
+        if columns is not None:   # which stay as long as the links are the same ones, in the same frames
+            return x * scalars.array([by[c] ** int(power) for c in columns])
+        x = (x * scalars.array([one ** int(power) for one in by])).reshape(*x.shape[:-1], -1, 10)[..., list(self.order), :]
+        if self.frames:
+            x = np.stack([(one @ seen if power < 0 else one @ inward.T) for one, (seen, inward) in zip(
+                np.moveaxis(x, -2, 0), [_seen(*placed(pose, scalars), scalars) for pose in self.frames], strict=True)], axis=-2)
+        return x.reshape(*x.shape[:-2], -1)
+
     def comparable(self, name: str, values: Array) -> Array:
-        """What of a result does not hang on where on its axis a body's frame stands, where that was changed."""
+        """What of a result does not hang on where on its axis a body's frame stands, where that was changed; of base parameters
+        nothing but how many there are, where the links have another order or other frames."""
+        if name in ("Y_base", "pi_base") and (self.frames or self.order != tuple(range(len(self.order)))):
+            return 0 * values
         if self.origins or name not in ("alpha", "F"):
             return values
         return values[..., :3] if name == "alpha" else values[..., 3:]
@@ -151,6 +176,8 @@ class Map:
             return self._coordinates(x, scalars)
         if name == "delta":
             return self._joints(x, scalars, ONE, 1)
+        if name == "v_next":
+            return self._joints(x, scalars, ONE / self.time, 1)
         if name in ("a", "x"):
             return self._joints(x, scalars, ONE / self.time**2, 1)
         if name == "M":
@@ -159,6 +186,19 @@ class Map:
             return self._square(x, scalars, self.action * (self.time if name == "dtau_dv" else ONE), -1)
         if name in ("da_dq", "da_dv"):
             return self._square(x, scalars, ONE / (self.time if name == "da_dv" else self.time**2), -1, 1)
+        if name == "C":
+            return self._square(x, scalars, mass / self.time, -1)
+        if name in ("Y", "Y_base"):
+            rows = np.swapaxes(self._joints(np.swapaxes(x, -1, -2), scalars, self.action, -1), -1, -2)
+            return self._links(rows, scalars, -ONE, self._base_columns if name == "Y_base" else None)
+        if name == "pi_base":
+            return self._links(x, scalars, ONE, self._base_columns)
+        if name == "Lambda":
+            half = np.swapaxes(self._turned(x, scalars, ONE, ONE / self.length), -1, -2)
+            return self._turned(half, scalars, mass, mass / self.length)
+        if name == "Jbar":
+            rows = self._turned(x, scalars, ONE, ONE / self.length)
+            return np.swapaxes(self._joints(np.swapaxes(rows, -1, -2), scalars, ONE, 1), -1, -2)
         if name == "Minv":
             return self._square(x, scalars, 1 / mass, 1)
         if name in ("det", "logdet"):
@@ -198,6 +238,23 @@ class Map:
             x = x[..., list(self.order), :] if name == "F" else x
             return self._turned(x, scalars, self.action, self.action / self.length)
         raise NotImplementedError(f"no relation knows how the result '{name}' goes over; say so here")
+
+
+def _seen(turn: Array, shift: Array, scalars: Scalars) -> tuple[Array, Array]:
+    """Ten parameters of matter in a frame that stands so, as the frame outside has them, (10, 10); and the other way round."""
+    def outside(turn: Array, shift: Array) -> Array:
+        columns = []
+        for unit in np.eye(10, dtype=int).tolist():
+            m, h, (xx, xy, xz, yy, yz, zz) = unit[0], scalars.array(unit[1:4]), unit[4:]
+            J = scalars.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            second = np.trace(J) / 2 * np.eye(3, dtype=int) - J
+            turned, first = turn @ second @ turn.T, turn @ h
+            second = turned + np.outer(first, shift) + np.outer(shift, first) + m * np.outer(shift, shift)
+            J = np.trace(second) * np.eye(3, dtype=int) - second
+            columns.append([m + 0 * first[0], *(first + m * shift), J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2]])
+        return np.array(columns, dtype=object).T
+
+    return outside(turn, shift), outside(turn.T, -(turn.T @ shift))
 
 
 def unchanged(old: Mechanism, **changes: object) -> Map:

@@ -12,7 +12,7 @@ from symgen.mechanism import BASE, Body, Joint, Mechanism, Part
 from symgen.poses import Shift
 from symgen.programs.making import loss
 from symgen.reference.precision import Array
-from tests.metamorphic._core import Asked, Case, Judged, Links, Pairs, Setting, States, times, with_
+from tests.metamorphic._core import STEPS, Asked, Case, Judged, Links, Pairs, Setting, States, times, with_
 from tests.metamorphic.states import STEP
 from tests.metamorphic.taken_apart import log_determinant
 
@@ -94,6 +94,8 @@ def one_body_more(setting: Setting) -> Case | None:
                       for name in ("q", "q_next")}
                 return with_(states, **at, **{name: states[name][..., both] for name in ("v", "a")})
 
+            if function in ("base_regressor", "base_parameters", "operational_inertia", "dynamically_consistent_inverse"):
+                return {}   # no sum of theirs
             wanted = here(function, states)
             if function in ("forward_dynamics", "link_accelerations", "interbody_forces"):
                 a = here("forward_dynamics", states)["a"]   # of the one; each of the two takes what that takes of it
@@ -119,10 +121,11 @@ def one_body_more(setting: Setting) -> Case | None:
             if function in ("mass_matrix_determinant", "mass_matrix_log_determinant"):
                 logarithm = log_determinant(G.T @ there("mass_matrix", two(states))["M"] @ G)
                 return {name: (values, np.exp(logarithm) if name == "det" else logarithm) for name, values in wanted.items()}
-            if function in ("mass_matrix_log_determinant_gradient", "forward_dynamics_derivatives"):
-                return {}   # no sum of theirs
+            if function in ("mass_matrix_log_determinant_gradient", "forward_dynamics_derivatives", *STEPS):
+                return {}   # no sum of theirs, or not held together by one force
             goes = {**dict.fromkeys(("tau", "c", "g"), lambda x: x @ G),
-                    **dict.fromkeys(("M", "dtau_dq", "dtau_dv"), lambda x: G.T @ x @ G),
+                    **dict.fromkeys(("M", "C", "dtau_dq", "dtau_dv"), lambda x: G.T @ x @ G),
+                    "Y": lambda x: G.T @ x[..., :10 * count],
                     **dict.fromkeys(("J", "Jcom", "A_G"), lambda x: x @ G),
                     "R_links": lambda x: x[..., :count, :, :], "p_links": lambda x: x[..., :count, :],
                     "q_next": lambda x: x[..., :old.nq], "delta": lambda x: x[..., :old.nv]}

@@ -91,9 +91,9 @@ def set_down_elsewhere(setting: Setting) -> Case | None:
 
             there_too = with_(states, **{name: elsewhere(states[name]) for name in ("q", "q_next")})
             wanted, found = here(function, states), there(function, there_too)
-        if function == "integrate":
+        if "q_next" in wanted:
             with scalars.working():
-                return {"q_next": (elsewhere(wanted["q_next"]), found["q_next"])}
+                return {name: (elsewhere(x) if name == "q_next" else x, found[name]) for name, x in wanted.items()}
         return {name: (values, found[name]) for name, values in told.results(links, wanted, states, scalars).items()}
 
     return Judged(old, links, judge)

@@ -14,7 +14,7 @@ from symgen.errors import SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, Body, Mechanism, Part
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn, compose
-from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, inverse, with_
+from tests.metamorphic._core import STEPS, Asked, Case, Judged, Pairs, Setting, States, inverse, with_
 from tests.metamorphic._maps import unchanged
 from tests.metamorphic.described import halves
 
@@ -57,8 +57,9 @@ def _part(part: Part) -> list[str]:
 
 
 OF_ALL_JOINTS = ("inverse_mass_matrix", "mass_matrix_solve", "operational_inertia_inverse", "mass_matrix_determinant",
-                 "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient", "forward_dynamics_derivatives")
-"""What follows from the mass matrix of all joints, and not from a motion in which one stands still."""
+                 "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient", "forward_dynamics_derivatives",
+                 "operational_inertia", "dynamically_consistent_inverse", "base_regressor", "base_parameters")
+"""What follows from the mass matrix of all joints, or from all their motions, and not from one in which a joint stands still."""
 OF_ALL_MASS = tuple(name for name, function in FUNCTIONS.items() if function.keeps_mass)
 """What is of all that moves: a link that is locked to the base counts no more."""
 
@@ -88,13 +89,14 @@ def locked(setting: Setting) -> Case | None:
             held["tau"] = here("inverse_dynamics", held)["tau"]
             fewer = with_(states, **{name: held[name][..., places] for name in ("q", "q_next")},
                           **{name: held[name][..., rest] for name in ("v", "a", "tau", "b")})
-            goes = {**dict.fromkeys(("M", "dtau_dq", "dtau_dv"), lambda x: x[..., rest, :][..., rest]),
-                    "J": lambda x: x[..., rest], "R": lambda x: x, "p": lambda x: x,
+            columns = [10 * i + k for i in others for k in range(10)]
+            goes = {**dict.fromkeys(("M", "C", "dtau_dq", "dtau_dv"), lambda x: x[..., rest, :][..., rest]),
+                    "Y": lambda x: x[..., rest, :][..., columns], "J": lambda x: x[..., rest], "R": lambda x: x, "p": lambda x: x,
                     "alpha": lambda x: x[..., others, :], "F": lambda x: x[..., others, :], "alpha_tip": lambda x: x,
                     "q_next": lambda x: x[..., places], "R_links": lambda x: x[..., others, :, :],
                     "p_links": lambda x: x[..., others, :],
                     **dict.fromkeys(("Jdot_v", "com", "T", "U", "h", "hdot"), lambda x: x)}
-            if function in OF_ALL_JOINTS or (old.joints[which].parent == BASE and function in OF_ALL_MASS):
+            if function in (*OF_ALL_JOINTS, *STEPS) or (old.joints[which].parent == BASE and function in OF_ALL_MASS):
                 return {}
             wanted, found = here(function, held), there(function, fewer)
             return {name: (goes.get(name, lambda x: x[..., rest])(values), found[name]) for name, values in wanted.items()}

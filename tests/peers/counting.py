@@ -52,6 +52,7 @@ IDEAS = {
     "a layout of its own": lambda: mock.patch.object(deriving, "choices", lambda mechanism, _: _general(mechanism)),
     "bias of composite bodies": lambda: mock.patch.object(choosing, "methods_for", _without("composite_body:bias")),
     "equal ways": lambda: mock.patch.object(Derivation, "either", lambda self, one, other: _first(one, other)),
+    "rows computed anew": lambda: mock.patch.object(passes, "LAST", ()),
     "values recognized": lambda: mock.patch.object(passes, "PIPELINE", tuple(p for p in passes.PIPELINE if p is not recognize)),
 }
 """What is left out to see what it saves."""

@@ -12,6 +12,7 @@ from symgen.methods.composite_body.centroid import (
     centroidal_momentum_matrix,
     potential_energy,
 )
+from symgen.methods.composite_body.coriolis import coriolis_matrix, mass_matrix_coriolis_and_bias
 from symgen.methods.composite_body.mass_matrix import Elimination, gravity_force, mass_matrix
 
 METHOD = Method(
@@ -22,6 +23,8 @@ METHOD = Method(
         "center_of_mass": center_of_mass,                                                   # (15a), (15c)
         "center_of_mass_jacobian": center_of_mass_jacobian,                                 # (16)
         "potential_energy": potential_energy,
+        "coriolis_matrix": coriolis_matrix,                                                 # (15a-c)
+        "mass_matrix_coriolis_and_bias": mass_matrix_coriolis_and_bias,                     # (15a-c), (16)
         "centroidal_momentum_matrix": centroidal_momentum_matrix,                           # (16)
     },
     variants={

@@ -42,7 +42,11 @@ def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """g: each joint carries its composite body against gravity, g_i = −p_iᵀ M̃_i (0, gravity)."""
-    composite = composite_inertias(linkage)
+    return (weights(linkage, composite_inertias(linkage)),)
+
+
+def weights(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Scalar]:
+    """g of composite bodies that are known."""
     pull: list[Vector] = []
     result = []
     for i, link in enumerate(linkage.links):
@@ -51,7 +55,7 @@ def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.name("g", i, pull[i])
         wrench = composite[i].momentum(linkage.zeros, pull[i])
         result += [dof.project(*wrench) for dof in link.dofs]
-    return (result,)
+    return result
 
 
 class Elimination(Eliminated):

@@ -1,8 +1,10 @@
 """Recursive Newton-Euler, RK (2.1)-(2.13), and what the same sweeps give of momentum, energy and accelerations."""
 
 from symgen.methods._method import Method
+from symgen.methods.newton_euler.base_parameters import base_parameters, base_regressor
 from symgen.methods.newton_euler.bias_acceleration import bias_acceleration
 from symgen.methods.newton_euler.momentum import centroidal_momentum, centroidal_momentum_rate, kinetic_energy
+from symgen.methods.newton_euler.regressor import regressor
 from symgen.methods.newton_euler.sweeps import QUANTITIES, bias_force, gravity_force, inverse_dynamics, mass_matrix
 
 METHOD = Method(
@@ -16,6 +18,9 @@ METHOD = Method(
         "kinetic_energy": kinetic_energy,                                                   # (2.2), (2.3)
         "centroidal_momentum": centroidal_momentum,
         "centroidal_momentum_rate": centroidal_momentum_rate,                               # (2.1)-(2.12)
+        "regressor": regressor,                                                             # (2.6)-(2.13)
+        "base_regressor": base_regressor,
+        "base_parameters": base_parameters,
     },
     quantities=QUANTITIES,
 )

@@ -1,0 +1,81 @@
+"""One step of the classical Runge-Kutta method of order 4, on what a joint of several degrees moves in: Munthe-Kaas's.
+
+With a(q, v) = M(q)⁻¹ (tau − c(q, v)), tau held, the four stages are
+
+    a₁ = a(q, v)
+    a₂ = a(q ⊕ v dt/2, v₂),                      v₂ = v + a₁ dt/2       (1)
+    a₃ = a(q ⊕ (v₂ + [v, a₁] dt²/8) dt/2, v₃),   v₃ = v + a₂ dt/2       (2)
+    a₄ = a(q ⊕ v₃ dt, v₄),                       v₄ = v + a₃ dt         (3)
+
+    v⁺ = v + (a₁ + 2 a₂ + 2 a₃ + a₄) dt/6                               (4)
+    q⁺ = q ⊕ (v + (a₁ + a₂ + a₃) dt/6 + [v, a₃] dt²/12) dt              (5)
+
+It is the method of Munthe-Kaas, Runge-Kutta methods on Lie groups, BIT 38, 1998, with the two brackets that order 4 takes:
+[v, v₂] dt/4 beside v₂ in (2), and [v, v₄] dt/12 beside (v + 2 v₂ + 2 v₃ + v₄)/6 in (5), with (1)-(3) put in. Velocities are in
+the moved body's own axes, so that both have the sign +. Where a joint has an axis no bracket is left, and what stands here is
+the classical method.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Vector
+from symgen.methods._composition import Calls
+from symgen.methods._factor import Results
+from symgen.methods._method import Method
+
+
+def step(robot: Calls) -> Results:
+    """q_next (NQ) and v_next (NV)."""
+    home, v, (dt,) = robot.home, robot.inputs["v"], robot.inputs["dt"]
+    half, sixth = (dt * home.constant(Fraction(1, n)) for n in (2, 6))
+
+    def moved(rates: list[Scalar], changes: Sequence[Scalar], time: Scalar) -> list[Scalar]:
+        return [rate + change * time for rate, change in zip(rates, changes, strict=True)]
+
+    def stage(name: str, rates: list[Scalar], time: Scalar, at: list[Scalar]) -> list[Scalar]:
+        """a(q ⊕ rates time, at)."""
+        (q,) = robot("integrate", f"{name}_q", v=rates, dt=[time])
+        (a,) = robot("forward_dynamics", name, q=q, v=at)
+        return a
+
+    (a1,) = robot("forward_dynamics", "k1")
+    home.step("k2: velocities")
+    v2 = moved(v, a1, half)
+    a2 = stage("k2", v, half, v2)                                                       # (1)
+    home.step("k3: velocities")
+    v3 = moved(v, a2, half)
+    a3 = stage("k3", moved(v2, bracket(robot, v, a1), half * half * home.constant(Fraction(1, 2))), half, v3)   # (2)
+    home.step("k4: velocities")
+    a4 = stage("k4", v3, dt, moved(v, a3, dt))                                          # (3)
+    home.step("velocities at the end of the step")
+    both = [x + y for x, y in zip(a2, a3, strict=True)]
+    through = [x + y for x, y in zip(a1, both, strict=True)]
+    v_next = moved(v, [x + (y + z) for x, y, z in zip(through, both, a4, strict=True)], sixth)                  # (4)
+    rates = moved(moved(v, through, sixth), bracket(robot, v, a3), half * sixth)
+    (q_next,) = robot("integrate", "q", v=rates)                                        # (5)
+    return q_next, v_next
+
+
+def bracket(robot: Calls, x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
+    """[x, y] (NV), joint by joint: (ω × ω', ω × u' + u × ω') of two twists (ω, u) in the moved body's axes; else 0."""
+    found = [robot.home.zero for _ in x]
+    for joint, own in zip(robot.mechanism.joints, robot.mechanism.v_slices, strict=True):
+        if joint.type.along is None:
+            continue
+        places = [(one.unit == "m", axis) for one, axis in zip(joint.type.velocities, joint.type.along, strict=True)]
+
+        def twist(rates: Sequence[Scalar], places: Sequence[tuple[bool, int]] = places) -> list[Vector]:
+            parts = [[robot.home.zero] * 3, [robot.home.zero] * 3]
+            for rate, (linear, axis) in zip(rates, places, strict=True):
+                parts[linear][axis] = rate
+            return [Vector(part) for part in parts]
+
+        (turn, slide), (turning, sliding) = twist(x[own]), twist(y[own])
+        both = turn.cross(turning), turn.cross(sliding) + slide.cross(turning)
+        found[own] = [both[linear][axis] for linear, axis in places]
+    return found
+
+
+METHOD = Method(source="Munthe-Kaas 1998, written out as (1)-(5)", compositions={"step_rk4": step})

@@ -1,0 +1,25 @@
+"""One step of semi-implicit Euler, which is symplectic: the velocity first, and the place by the velocity that it then is.
+
+    v⁺ = v + M(q)⁻¹ (tau − c(q, v)) dt      (1)
+    q⁺ = q ⊕ v⁺ dt                          (2)
+
+Hairer, Lubich and Wanner, Geometric Numerical Integration, 2006, chapter I, have it where a velocity is the rate of its
+coordinate; ⊕ is the exponential map of each joint (`symgen.methods.kinematics`). It is of order 1.
+"""
+
+from symgen.methods._composition import Calls
+from symgen.methods._factor import Results
+from symgen.methods._method import Method
+
+
+def step(robot: Calls) -> Results:
+    """q_next (NQ) and v_next (NV)."""
+    (dt,) = robot.inputs["dt"]
+    (a,) = robot("forward_dynamics")
+    robot.home.step("velocities at the end of the step")
+    v_next = [rate + change * dt for rate, change in zip(robot.inputs["v"], a, strict=True)]   # (1)
+    (q_next,) = robot("integrate", v=v_next)                                                   # (2)
+    return q_next, v_next
+
+
+METHOD = Method(source="Hairer, Lubich & Wanner 2006, chapter I, written out as (1)-(2)", compositions={"step": step})

@@ -1,0 +1,66 @@
+"""Derivatives of Programs: the Program differentiated, by the equation that it solves where that is shorter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from symgen import derivatives
+from symgen.derivatives import Derivative
+from symgen.differentiation import Equation, differentiated
+from symgen.differentiation.length import lengths
+from symgen.errors import ArgumentError, OutOfReach
+from symgen.functions import AT_RUN_TIME, FUNCTIONS
+from symgen.ir import Program
+from symgen.names import nearest
+from symgen.programs.deriving import ROW_BUDGET
+
+SOLVES = {"forward_dynamics": ("inverse_dynamics", "a", "tau")}
+"""By function: the one whose equation it solves, the argument that it gives, and the result that it takes."""
+LEFT = 4
+"""Times as many rows are recorded as the passes leave, at most."""
+
+
+def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: str = "jacobian") -> Program:
+    """The derivative of a Program, as a Program.
+
+    `wrt` names arguments ("q", "q,v" or a list; None: all but a payload and wrenches), and `mode` is one of
+    `symgen.derivatives.MODES`. "jacobian" has a result dy_dx for each result y and argument x; "jvp" takes changes dx and gives
+    dy; "vjp" takes weights y_bar and gives x_bar; "hvp" takes both and gives dx_bar, what x_bar changes by. Positions change by a
+    step, q ⊕ dq, as long as v. Raises ArgumentError for an unknown argument or mode, or a derivative of a derivative, and
+    OutOfReach beyond the row budget.
+    """
+    nearest(mode, derivatives.MODES, f"derivative of {program.function}")
+    if derivatives.told(program.function) is not None:
+        raise ArgumentError(f"{program.function} is a derivative already; differentiate {derivatives.of(program.function)}, of "
+                            "which hvp is the second derivative along a direction")
+    known = [port.name for port in program.inputs]
+    own = [name for name in known if name not in [array.name for array in AT_RUN_TIME]]
+    words = own if wrt is None else wrt.split(",") if isinstance(wrt, str) else wrt
+    named = [nearest(word.strip(), known, f"argument of {program.function}") for word in words]
+    by = tuple(name for name in known if name in named)
+    return differentiate(program, Derivative(program.function, mode, () if [*by] == own else by))
+
+
+def differentiate(program: Program, wanted: Derivative, equation: Program | None = None) -> Program:
+    """`wanted` of a Program. `equation` is that of the function of SOLVES."""
+    by = wanted.by or tuple(a.name for a in FUNCTIONS[wanted.of].arguments)
+    for name in by:
+        if name not in [port.name for port in program.inputs]:
+            raise ArgumentError(f"{wanted.name} is by the {name}, which {wanted.of} has no argument for here; name a link that "
+                                f"moves with --{name}")
+    solves = None if equation is None else Equation(equation, *SOLVES[wanted.of][1:])
+    long = lengths(program, wanted.mode, by) if solves is None or wanted.mode != "jacobian" else \
+        lengths(solves.program, wanted.mode, solves.of(by))
+    if min(long) > LEFT * ROW_BUDGET:
+        raise OutOfReach(_too_long(wanted, by, f"about {min(long)}"))
+    found = differentiated(program, wanted._replace(by=by), wanted.name, solves)
+    if len(found.rows) > ROW_BUDGET:
+        raise OutOfReach(_too_long(wanted, by, str(len(found.rows))))
+    return found
+
+
+def _too_long(wanted: Derivative, by: tuple[str, ...], rows: str) -> str:
+    ways = [f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time"] if wanted.mode == "jacobian" else []
+    ways += [f"a part of it, as {wanted._replace(by=by[:1]).name}"] if len(by) > 1 else []
+    way = f"ask for {', or '.join(ways)}" if ways else "lock joints that do not matter with --lock"
+    return f"{wanted.name} needs {rows} rows, more than {ROW_BUDGET}; {way}"

@@ -1,0 +1,43 @@
+"""What the Coriolis matrix is asked for: Ṁ − 2C skew-symmetric and C v = c − g; and that the pass with M and c gives the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.residuals import times
+
+
+def _rate_of_the_mass_matrix(f: Functions) -> Distance:
+    C, sizes = f("coriolis_matrix")["C"], f.truth.sizes
+    size = sizes.of("coriolis_matrix", "C")
+    difference = f.slopes("mass_matrix")["M"] - C - np.swapaxes(C, -1, -2)
+    return difference, size + np.swapaxes(size, -1, -2) + sizes.mass()   # at a state where M stands still its slope is zero
+
+
+def _along_the_velocities(f: Functions) -> Distance:
+    along, sizes = times(f("coriolis_matrix")["C"], f.states["v"]), f.truth.sizes
+    bias, weight = f("bias_force", **f.at_rest())["c"], f("gravity_force")["g"]
+    size = times(sizes.of("coriolis_matrix", "C"), np.abs(f.truth.floats["v"])) + sizes.of("bias_force", "c")
+    return along - (bias - weight), size
+
+
+def _mass(f: Functions) -> Distance:
+    return f("mass_matrix_coriolis_and_bias")["M"] - f("mass_matrix")["M"], f.truth.sizes.mass()
+
+
+def _coriolis(f: Functions) -> Distance:
+    return f("mass_matrix_coriolis_and_bias")["C"] - f("coriolis_matrix")["C"], f.truth.sizes.of("coriolis_matrix", "C")
+
+
+def _bias(f: Functions) -> Distance:
+    return f("mass_matrix_coriolis_and_bias")["c"] - f("bias_force")["c"], f.truth.sizes.of("bias_force", "c")
+
+
+OF_CORIOLIS = (
+    Identity("Ṁ = C + Cᵀ", ("coriolis_matrix", "mass_matrix"), _rate_of_the_mass_matrix, exact_only=True),
+    Identity("C v = c − g", ("coriolis_matrix", "bias_force", "gravity_force"), _along_the_velocities),
+    Identity("C beside M = C", ("mass_matrix_coriolis_and_bias", "coriolis_matrix"), _coriolis),
+    Identity("M beside C = M", ("mass_matrix_coriolis_and_bias", "mass_matrix"), _mass),
+    Identity("c beside C = c", ("mass_matrix_coriolis_and_bias", "bias_force"), _bias),
+)

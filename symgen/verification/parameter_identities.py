@@ -1,0 +1,43 @@
+"""What a regressor is: what it makes of the declared inertial parameters is the torque, by whichever parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symgen.reference.parameters import declared
+from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.residuals import times
+
+
+def _of_the_declared(f: Functions) -> Distance:
+    """Y π = tau, with the π of the description."""
+    reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.sizes
+    pi = declared(reference)
+    size = times(sizes.of("regressor", "Y"), np.abs(pi.astype(float))) + sizes.of("inverse_dynamics", "tau")
+    return times(f("regressor")["Y"], pi) - f("inverse_dynamics", **f.unladen())["tau"], size
+
+
+def _by_base_parameters(f: Functions) -> Distance:
+    """Y_base of the base parameters that any parameters amount to = Y of these."""
+    pi, sizes = f.states["pi"], f.truth.sizes
+    found = times(f("base_regressor")["Y_base"], f("base_parameters")["pi_base"])
+    size = times(sizes.of("regressor", "Y"), np.abs(f.truth.floats["pi"])) \
+        + times(sizes.of("base_regressor", "Y_base"), sizes.of("base_parameters", "pi_base"))
+    return found - times(f("regressor")["Y"], pi), size
+
+
+def _of_the_declared_base(f: Functions) -> Distance:
+    """Y_base of the description's base parameters = tau."""
+    reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.sizes
+    pi = np.broadcast_to(declared(reference), f.states["pi"].shape)
+    base = f("base_parameters", pi=pi)["pi_base"]
+    amounts = np.abs(np.asarray(base, dtype=float))
+    size = times(sizes.of("base_regressor", "Y_base"), amounts) + sizes.of("inverse_dynamics", "tau")
+    return times(f("base_regressor")["Y_base"], base) - f("inverse_dynamics", **f.unladen())["tau"], size
+
+
+OF_PARAMETERS = (
+    Identity("Y π = tau", ("regressor", "inverse_dynamics"), _of_the_declared),
+    Identity("Y_base π_base = tau", ("base_regressor", "base_parameters", "inverse_dynamics"), _of_the_declared_base),
+    Identity("Y_base π_base = Y π", ("base_regressor", "base_parameters", "regressor"), _by_base_parameters),
+)

@@ -1,0 +1,58 @@
+"""How far the C of a derivative may be off at a state: its rows' own bound, worked out beside them.
+
+A derivative has no natural size of its own: its terms are products along every way through the rows. So the bound is the running
+error analysis of its rows (`symgen.certificate.rounding`), at each state of a check. Where M is ill-conditioned it grows as the
+answer does, and what a division by next to nothing costs is in it. It is a bound for the rows in this order, whatever they mean:
+that they mean the derivative is for the algebra to say.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symgen.backends import printer
+from symgen.certificate.intervals import Interval
+from symgen.certificate.rounding import Arithmetic, propagate
+from symgen.functions import FUNCTIONS
+from symgen.ir import Program
+from symgen.options import PLAIN, TextOptions
+from symgen.reals import REALS
+from symgen.reference.precision import Array
+from symgen.verification.sizes import LEAST, largest
+from symgen.verification.truth import Truth
+
+
+def bounds(program: Program, truth: Truth, text: TextOptions = PLAIN) -> dict[str, Array]:
+    """How far each entry of each result may be off, (count, …), in units of eps; infinite where nothing is known.
+
+    For derivatives alone: what has natural sizes of its own is measured against those, and nothing is given here.
+    """
+    if not _is_derivative(program):
+        return {}
+    key = (program.function, program.method, program.real, text.trig)
+    if key not in truth.bounds or truth.bounds[key][0] is not program:
+        truth.bounds[key] = (program, _bounds(program, truth, text))
+    return truth.bounds[key][1]
+
+
+def units(program: Program, truth: Truth) -> dict[str, Array]:
+    """One for each entry of a derivative's results: the size of an answer that is zero, in SI units."""
+    return {port.name: np.ones((truth.count, *port.shape)) for port in program.outputs} if _is_derivative(program) else {}
+
+
+def _is_derivative(program: Program) -> bool:
+    return program.function in FUNCTIONS and FUNCTIONS[program.function].derivative is not None
+
+
+def _bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Array]:
+    entries = frozenset(first + k for first in program.quaternions for k in range(4))
+    arithmetic = Arithmetic(program.real, trig=float(printer().ulps[text.trig]), unit_entries=entries)
+    given = truth.arguments(program.function, truth.floats)
+    boxes = {port.name: [Interval(x, x) for x in given[port.name].reshape(truth.count, -1).T] for port in program.inputs}
+    rows = propagate(program, boxes, arithmetic)
+    found = {}
+    for port in program.outputs:
+        errors = [np.broadcast_to(rows[r].error, (truth.count,)) for r in port.rows]
+        found[port.name] = np.stack(errors, axis=-1).reshape(truth.count, *port.shape) / REALS[program.real].eps
+    least = {name: LEAST * np.maximum(largest(sizes), 1.0) for name, sizes in found.items()}
+    return {name: np.maximum(sizes, least[name].reshape(-1, *[1] * (sizes.ndim - 1))) for name, sizes in found.items()}

@@ -1,0 +1,92 @@
+"""What the rows of a task feel: identities, refusals, the rows on their way to a folder and back, and errors that are caught."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.cli import main
+from symgen.errors import ArgumentError, RequestError, UnknownName
+from symgen.methods import _task
+from symgen.options import ProgramOptions
+from symgen.programs import deriving, making
+from symgen.verification.verify import verify_programs
+from tests.robots_for_tests import random_mechanism
+
+INERTIA, INVERSE = "operational_inertia", "dynamically_consistent_inverse"
+ROBOT = random_mechanism(3, 2, "chain")
+
+
+def test_they_are_what_they_are_asked_for() -> None:
+    """Λ Λ⁻¹ = 1, J J̄ = 1 and M J̄ = Jᵀ Λ, with a load, in rows out of order, by two methods."""
+    names = (INERTIA, INVERSE, "operational_inertia_inverse", "jacobian", "mass_matrix")
+    for method in ("composite_body", "riccati"):
+        asked = [f"{name}={method}" if name in (INERTIA, INVERSE) else name for name in names]
+        report = symgen.verify(ROBOT, asked, 1, frame="link2", payload="link2", task_rows="z,wy", compiled=False)
+        assert report.passed, str(report)
+        assert {check.subject for check in report.of("identities")} >= {"Λ Λ⁻¹ = 1", "J J̄ = 1", "M J̄ = Jᵀ Λ"}
+
+
+def test_rows_are_named_in_many_ways() -> None:
+    for rows in ("x,y,2", (3, 4, "wz"), ["x", "4", 2]):
+        assert ProgramOptions(task_rows=rows).rows == (3, 4, 2)
+    assert ProgramOptions().rows == tuple(range(6))
+    for rows in ("", (), "x,x", "x,,y"):
+        with pytest.raises((ArgumentError, UnknownName)):
+            ProgramOptions(task_rows=rows)
+    with pytest.raises(UnknownName, match="no row of a task is named '6'"):
+        ProgramOptions(task_rows="6")
+
+
+@pytest.mark.parametrize(("name", "rows"), [("scara", "wz,x,y,z"), ("planar_arm", "wz,x")])
+def test_rows_that_no_joint_moves_by_themselves_are_refused_with_those_that_can(name: str, rows: str) -> None:
+    robot = symgen.load(name)
+    for function in (INERTIA, INVERSE):
+        with pytest.raises(RequestError, match=f"is singular in every state; its joints can have --task-rows {rows}$"):
+            symgen.program(robot, function)
+        assert symgen.program(robot, function, task_rows=rows).outputs[0].shape[-1] == rows.count(",") + 1
+    with pytest.raises(RequestError, match="no joint moves them"):
+        symgen.program(robot, INERTIA, task_rows="wx")
+
+
+def test_a_folder_keeps_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In its header, its manifest, and the command that makes it again."""
+    out = tmp_path / "scara"
+    assert main(["generate", "scara", "-f", INVERSE, "--task-rows", "3,4", "-o", str(out)]) == 0
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["options"]["task_rows"] == "x,y"
+    words = shlex.split(manifest["command"])
+    assert words[words.index("--task-rows") + 1] == "x,y"
+    assert "#define scara_NK 2" in (out / "scara.h").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main(["verify", str(out), "--states", "2"]) == 0
+    assert main(["verify", str(out), "--task-rows", "x"]) == 2
+    assert "--task-rows does not apply" in capsys.readouterr().err
+    assert main(["generate", "scara", "-f", INVERSE, "-o", str(out)]) == 2
+
+
+def test_an_error_in_the_elimination_is_caught_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = _task.Symmetric.solve
+    monkeypatch.setattr(_task.Symmetric, "solve", lambda self, b, name, first=0: [
+        x + b[0] if i else x for i, x in enumerate(solve(self, b, name, first))])
+    options = ProgramOptions(frame="link2", task_rows="x,z")
+    made = {name: deriving.Attempt(ROBOT, name, "udut", options).program() for name in (INERTIA, INVERSE)}
+    helpers = {name: making.made(ROBOT, name, None, options) for name in ("operational_inertia_inverse", "jacobian")}
+    report = verify_programs(ROBOT, made, options, states=1, compiled=False, helpers=helpers)
+    for function in (INERTIA, INVERSE):
+        assert not next(check for check in report.of("algebra") if check.subject.startswith(function)).passed
+    assert not any(check.passed for check in report.of("identities") if "J̄" in check.subject or "Λ" in check.subject)
+
+
+def test_compiled_they_are_numpy_s() -> None:
+    solver = symgen.compile("scara", [INERTIA, INVERSE, "jacobian", "mass_matrix"], task_rows="x,wz,z,y")
+    q = np.array([0.3, -1.1, 0.2, 0.4])
+    J, M = solver.jacobian(q)[[3, 2, 5, 4]], solver.mass_matrix(q)
+    wanted = np.linalg.inv(J @ np.linalg.solve(M, J.T))
+    np.testing.assert_allclose(solver.operational_inertia(q), wanted, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(solver.dynamically_consistent_inverse(q), np.linalg.solve(M, J.T) @ wanted, atol=1e-10)
