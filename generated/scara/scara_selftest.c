@@ -633,13 +633,13 @@ static int test_mass_matrix_solve(void)
     };
     static const double mass_matrix_solve_M_x_tolerance[3][4] = {
         {
-            2.38e-12, 6.87e-13, 1.63e-12, 4.03e-14
+            2.26e-12, 6.52e-13, 1.54e-12, 3.83e-14
         },
         {
-            2.63e-12, 7.25e-13, 1.73e-12, 4.25e-14
+            2.5e-12, 6.88e-13, 1.64e-12, 4.03e-14
         },
         {
-            6.6e-13, 1.96e-13, 4.6e-13, 1.12e-14
+            6.26e-13, 1.86e-13, 4.36e-13, 1.06e-14
         }
     };
     static double x[4];
