@@ -40,6 +40,20 @@ class Derivative(NamedTuple):
         return f"{self.of}:{self.mode}" + (f"({','.join(self.by)})" if self.by else "")
 
 
+ELSEWHERE: dict[tuple[str, str, str], tuple[str, str]] = {
+    ("inverse_dynamics", "tau", "q"): ("inverse_dynamics_derivatives", "dtau_dq"),
+    ("inverse_dynamics", "tau", "v"): ("inverse_dynamics_derivatives", "dtau_dv"),
+    ("inverse_dynamics", "tau", "a"): ("inverse_dynamics_derivatives", "M"),
+    ("forward_dynamics", "a", "q"): ("forward_dynamics_derivatives", "da_dq"),
+    ("forward_dynamics", "a", "v"): ("forward_dynamics_derivatives", "da_dv"),
+    ("forward_dynamics", "a", "tau"): ("forward_dynamics_derivatives", "Minv"),
+    ("potential_energy", "U", "q"): ("gravity_force", "g"),
+    ("center_of_mass", "com", "q"): ("center_of_mass_jacobian", "Jcom"),
+    ("mass_matrix_log_determinant", "logdet", "q"): ("mass_matrix_log_determinant_gradient", "grad"),
+}
+"""(function, result, argument) → the function in its own right in whose result that derivative stands as well."""
+
+
 def told(name: str) -> Derivative | None:
     """What a name speaks of, if it has the form of one. Whether there is such a thing is not asked."""
     found = _NAME.fullmatch(name)

@@ -129,6 +129,10 @@ class Function:
         """Whether an argument or a result is as long as that."""
         return any(size in array.shape for array in (*self.arguments, *self.results))
 
+    def drawn(self, name: str) -> str:
+        """As what the sample values of an argument are drawn."""
+        return next((array.drawn for array in self.arguments if array.name == name and array.drawn), name)
+
     @property
     def follows(self) -> bool:
         """Whether it is stated by the Convention that is chosen."""
@@ -235,11 +239,12 @@ def _tangent(array: Array) -> tuple[Size, ...]:
 
 def _change(array: Array) -> Array:
     step = ", as velocities change it" if "NQ" in array.shape else ""
-    return replace(array, name=derivatives.change(array.name), shape=_tangent(array), what=f"change of {array.name}{step}")
+    return replace(array, name=derivatives.change(array.name), drawn="", shape=_tangent(array),
+                   what=f"change of {array.name}{step}")
 
 
 def _weight(array: Array) -> Array:
-    return replace(array, name=derivatives.weight(array.name), shape=_tangent(array), what=f"weight of {array.name}")
+    return replace(array, name=derivatives.weight(array.name), drawn="", shape=_tangent(array), what=f"weight of {array.name}")
 
 
 def _slope(result: Array, by: Array) -> Array:

@@ -142,6 +142,29 @@ def test_ipopt_lets_the_arm_hang(ur5: Path) -> None:
     assert float(found["f"]) < float(energy(np.zeros(6))) - 10
 
 
+def test_ipopt_brings_an_arm_to_rest_by_steps(tmp_path: Path) -> None:
+    """Multiple shooting: every constraint is a step of the C, and its derivatives are those of the C."""
+    symgen.generate("planar_arm", tmp_path / "arm", ["step_rk4", "step_rk4:jacobian"], name="arm", wrap=["casadi"], trig="libm")
+    step = ca.external("arm_casadi_step_rk4", str(library(tmp_path / "arm")))
+    assert step.jacobian().name() == "jac_arm_casadi_step_rk4"
+    n, count, dt = 2, 8, 0.1
+    x, tau = ca.MX.sym("x", 2 * n, count + 1), ca.MX.sym("tau", n, count)
+    ends = [ca.vertcat(*step(x[:n, k], x[n:, k], tau[:, k], dt)) - x[:, k + 1] for k in range(count)]
+    begun, wanted = [0.3, -0.5, 0, 0], [0.5, 0.2, 0, 0]
+    held = ca.vertcat(x[:, 0] - begun, x[:, -1] - wanted, *ends)
+    solver = ca.nlpsol("solver", "ipopt", {"x": ca.veccat(x, tau), "f": ca.sumsqr(tau), "g": held},
+                       {"ipopt.hessian_approximation": "limited-memory", "ipopt.print_level": 0, "print_time": False,
+                        "ipopt.sb": "yes"})
+    found = solver(x0=0, lbg=0, ubg=0)
+    assert solver.stats()["success"]
+    torques = np.array(found["x"])[-n * count:].reshape(count, n)
+    q, v = np.array(begun[:n]), np.array(begun[n:])
+    exact = symgen.compile("planar_arm", ["step_rk4"])
+    for one in torques:
+        q, v = exact.step_rk4(q, v, one, dt)
+    assert np.abs(np.concatenate([q, v]) - wanted).max() < 1e-6
+
+
 def test_where_velocities_are_no_rates_there_is_no_derivative(tmp_path: Path) -> None:
     symgen.generate("free_body", tmp_path / "body", ["potential_energy", "gravity_force"], name="body", wrap=["casadi"])
     text = (tmp_path / "body" / "body_casadi.c").read_text()

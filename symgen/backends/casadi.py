@@ -17,23 +17,10 @@ from symgen.backends import render
 from symgen.backends._backend import Wrapper
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
+from symgen.derivatives import ELSEWHERE, slope, told
 from symgen.ir import Port, Program
 
 NAME = "casadi"
-
-SLOPES: dict[tuple[str, str, str], tuple[str, str]] = {
-    ("inverse_dynamics", "tau", "q"): ("inverse_dynamics_derivatives", "dtau_dq"),
-    ("inverse_dynamics", "tau", "v"): ("inverse_dynamics_derivatives", "dtau_dv"),
-    ("inverse_dynamics", "tau", "a"): ("inverse_dynamics_derivatives", "M"),
-    ("forward_dynamics", "a", "q"): ("forward_dynamics_derivatives", "da_dq"),
-    ("forward_dynamics", "a", "v"): ("forward_dynamics_derivatives", "da_dv"),
-    ("forward_dynamics", "a", "tau"): ("forward_dynamics_derivatives", "Minv"),
-    ("potential_energy", "U", "q"): ("gravity_force", "g"),
-    ("center_of_mass", "com", "q"): ("center_of_mass_jacobian", "Jcom"),
-    ("mass_matrix_log_determinant", "logdet", "q"): ("mass_matrix_log_determinant_gradient", "grad"),
-}
-"""(function, result, argument) → the function in whose result that derivative stands, besides FUNCTION:jacobian."""
-
 
 def files(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
     """NAME_casadi.h and NAME_casadi.c."""
@@ -130,9 +117,9 @@ def _block(k: int, result: Port, argument: Port, other: Program, port: Port) -> 
 
 def _slope(program: Program, result: Port, argument: Port, programs: Mapping[str, Program]) -> tuple[Program, Port] | None:
     """The Program and the result of it in which the derivative of a result by an argument stands."""
-    other, name = SLOPES.get((program.function, result.name, argument.name), ("", ""))
-    candidates = [(one, f"d{result.name}_d{argument.name}") for function, one in programs.items()
-                  if function.partition("(")[0] == f"{program.function}:jacobian"]
+    other, name = ELSEWHERE.get((program.function, result.name, argument.name), ("", ""))
+    candidates = [(one, slope(result.name, argument.name)) for function, one in programs.items()
+                  if (derivative := told(function)) is not None and derivative[:2] == (program.function, "jacobian")]
     if other in programs:
         candidates.append((programs[other], name))
     own = {port.name for port in program.inputs}

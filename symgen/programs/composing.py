@@ -12,7 +12,7 @@ from math import prod
 from symgen import passes
 from symgen.derivation import constants
 from symgen.derivation.scalars import Derivation, Scalar, TooManyRows
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, Function
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
@@ -21,6 +21,8 @@ from symgen.programs import deriving
 
 Made = Callable[[str], Program]
 """The Program of a function by name."""
+Result = tuple[str, tuple[int, ...], list[Scalar]]
+"""Name, shape and elements."""
 
 
 def composed(mechanism: Mechanism, function: str, method: str, compose: Compose, options: ProgramOptions, made: Made) -> Program:
@@ -29,19 +31,29 @@ def composed(mechanism: Mechanism, function: str, method: str, compose: Compose,
     Raises TooManyRows when it has more than `deriving.ROW_BUDGET` rows, or its derivation four times as many.
     """
     what = FUNCTIONS[function]
+
+    def results(home: Derivation) -> list[Result]:
+        found = compose(Inlining(mechanism, home, made))
+        return [(one.name, one.sizes(mechanism.sizes), atoms) for one, atoms in zip(what.results, found, strict=True)]
+
+    return put_together(mechanism, what, method, options, results)
+
+
+def put_together(mechanism: Mechanism, what: Function, method: str, options: ProgramOptions,
+                 results: Callable[[Derivation], list[Result]]) -> Program:
+    """The Program of these results, after all passes."""
     links = options.at_run_time
     arguments = [*what.arguments, *(a.of_each(len(links[a.name])) for a in what.feels if a.name in links)]
     sizes = mechanism.sizes._replace(NW=len(options.wrenches))
     shapes = {a.name: a.sizes(sizes) for a in arguments}
     with constants.precision():
         home = Derivation({name: prod(shape) for name, shape in shapes.items()}, 4 * deriving.ROW_BUDGET)
-        results = compose(Inlining(mechanism, home, made))
-        named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(what.results, results, strict=True)]
-        frozen = home.freeze(function, method, named, shapes)
+        frozen = home.freeze(what.name, method, results(home), shapes)
     found = deriving.without_idle(passes.run(frozen), len(what.arguments))
     if len(found.rows) > deriving.ROW_BUDGET:
         raise TooManyRows(f"{len(found.rows)} rows")
-    return replace(found, quaternions=mechanism.quaternions, real=options.real)
+    return replace(found, quaternions=mechanism.quaternions, real=options.real,
+                   joints=tuple(joint.kind for joint in mechanism.joints))
 
 
 class Inlining:

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from symgen import methods, shelf
+from symgen import derivatives, methods, shelf
 from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
 from symgen.description.loading import load
@@ -22,7 +22,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
 from symgen.options import HIGH, HOST, NORMAL, Links, ProgramOptions, Rows, TextOptions
-from symgen.programs import choosing, composing, deriving, differentiating, searching, task
+from symgen.programs import chaining, choosing, composing, deriving, differentiating, searching, task
 from symgen.programs.deriving import before_the_last, felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
@@ -141,6 +141,16 @@ def _differentiated(mechanism: Mechanism, function: str, method: str | None, opt
     found = known and from_plain(known["program"])
     if found and (found.function, found.method) == (function, base.method):
         return replace(found, real=options.real)
+    compose = methods.composition(base.method, wanted.of)
+    if compose is not None and wanted.mode == "jacobian":
+        try:
+            found = chaining.jacobian(mechanism, wanted, base.method, compose, options,
+                                      lambda called: made(mechanism, called, None, options))
+        except TooManyRows:
+            raise OutOfReach(f"{function} of '{mechanism.name}' needs more than {deriving.ROW_BUDGET} rows; ask for "
+                             f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time") from None
+        shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
+        return found
     solved = differentiating.SOLVES.get(wanted.of)
     # the same in every real type, as what is kept is
     equation = None if solved is None else made(mechanism, solved[0], None, replace(options, real=DOUBLE.name))
@@ -194,7 +204,7 @@ def _chosen(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pro
 
 def _key(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> tuple[Any, ...]:
     """Of the rows, which are the same in every real type but where the methods of what is called depend on it."""
-    real = options.real if methods.composers(function) else DOUBLE.name
+    real = options.real if methods.composers(derivatives.of(function)) else DOUBLE.name
     return mechanism.content, function, method, asdict(replace(options, real=real))
 
 

@@ -22,7 +22,7 @@ _RATE = (Fraction(-2), Fraction(2))
 _FORCE = (Fraction(-20), Fraction(20))
 _STEPS = ((1, GRID // 8), (GRID // 2, 4 * GRID), (-GRID // 8, -1), (0, 0))
 """Of the grid, in s."""
-INSTANT = Fraction(1, 128)
+INSTANT = Fraction(1, 4096)
 """Part of such a step that is short beside what any drawn force does to a light link."""
 
 

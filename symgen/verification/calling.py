@@ -26,10 +26,15 @@ class Functions:
     def __call__(self, function: str, **replaced: Array) -> Results:
         self.truth.draw(function)
         if replaced:
-            return self.runners[function](self.truth.arguments(function, {**self.states, **replaced}))
+            instead = {FUNCTIONS[function].drawn(name): values for name, values in replaced.items()}
+            return self.runners[function](self.truth.arguments(function, {**self.states, **instead}))
         if function not in self._known:
             self._known[function] = self.runners[function](self.truth.arguments(function, self.states))
         return self._known[function]
+
+    def given(self, function: str, name: str) -> Array:
+        """The drawn values of an argument."""
+        return self.states[FUNCTIONS[function].drawn(name)]
 
     def of_each_frame(self, needs: Iterable[str]) -> list[Functions]:
         """The functions once for each frame, as if it were the only one; of the first alone where one of `needs` is."""

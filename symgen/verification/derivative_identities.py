@@ -69,7 +69,8 @@ def _slopes(f: Functions, wanted: Derivative, name: str) -> tuple[Results, Resul
         moved = {}
         for x in _by(wanted):
             step = f.states[derivatives.change(x)] * by
-            moved[x] = f.truth.reference.moved(f.states[x], step) if x in POSITIONS else f.states[x] + step
+            given = f.given(wanted.of, x)
+            moved[x] = f.truth.reference.moved(given, step) if x in POSITIONS else given + step
         return f(name, **moved)
 
     f.truth.draw(derivatives.Derivative(wanted.of, "jvp", wanted.by).name)

@@ -87,7 +87,7 @@ class ExactAnswers:
         self.draw(function)
         source = self.balls if source is None else source
         spec = FUNCTIONS[function]
-        return {a.name: source[a.drawn or a.name] for a in (*spec.arguments, *spec.feels)
+        return {a.name: source[spec.drawn(a.name)] for a in (*spec.arguments, *spec.feels)
                 if a in spec.arguments or self.links[a.name]}
 
     def draw(self, function: str) -> None:

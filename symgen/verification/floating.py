@@ -19,6 +19,7 @@ import numpy as np
 from symgen import methods
 from symgen.backends import printer
 from symgen.errors import RequestError
+from symgen.functions import FUNCTIONS
 from symgen.ir import Program
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.programs.choosing import terms
@@ -27,8 +28,9 @@ from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
 from symgen.verification.log_sizes import trace
 from symgen.verification.report import Check, lost_digits
-from symgen.verification.residuals import SOLVED, by_state, distances
+from symgen.verification.residuals import SOLVED, by_state, distances, natural
 from symgen.verification.running_error import bounds
+from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
 
 
@@ -54,11 +56,11 @@ def differs(program: Program, truth: Truth) -> bool:
 def check_floating(program: Program, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:
     """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
 
-    An answer that loses its digits is not judged. There are four cases. The bound is more than `symgen.reals.LOST` of the terms,
+    An answer that loses its digits is not judged. There are five cases. The bound is more than `symgen.reals.LOST` of the terms,
     and bounds nothing. Or it is more than that share of the answer that the terms leave over, and the answer was seen to be off
     by as much. Or M is singular within round-off wherever an answer that needs its inverse is off. Or all terms of a result are
-    below the smallest normal number of the type. Nor is an answer judged that is above its largest number, where the C says
-    infinity.
+    below the smallest normal number of the type. Or what is not finite may be off by all that it is. Nor is an answer judged that
+    is above its largest number, where the C says infinity.
     """
     results = run(truth.arguments(program.function, truth.floats))
     units, where, allowed = 0.0, "", allowance(program, truth, text)
@@ -70,7 +72,7 @@ def check_floating(program: Program, run: Runner, truth: Truth, label: str, text
         return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", large, True)
     if broken is not None:   # a ball made of NaN or infinity would hide which result it came from
         at = np.asarray(~np.isfinite(results[broken].reshape(truth.count, -1)).all(axis=-1))
-        lost = lost or _singular(program, truth, at, allowed)
+        lost = lost or _singular(program, truth, at, allowed) or _swamped(program, truth, broken, at, allowed)
         why = lost_digits(lost) if lost else ""
         return Check("floating", label, np.inf, allowed, " eps", f"{broken} is not finite", why, lost > 0)
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
@@ -102,6 +104,20 @@ def _too_large(exact: Array, found: Array, real: str) -> bool:
     within = flint.arb(flint.fmpq(largest.numerator, largest.denominator))
     return all(ball > within if sign > 0 else ball < -within if sign < 0 else False
                for ball, sign in zip(exact[at], found[at], strict=True))
+
+
+def _swamped(program: Program, truth: Truth, name: str, broken: Array, allowed: float) -> float:
+    """How many round-offs of an answer are allowed, where these are all of it at every state that is `broken`; else 0.
+
+    A step of dynamics at which a light link is torn away has such stages.
+    """
+    if name in SOLVED or FUNCTIONS[program.function].derivative is not None:
+        return 0.0
+    terms, answer = (largest(values)[broken] for values in (
+        natural(program.function, name, truth, differs(program, truth)), truth.results(program.function)[name]))
+    with np.errstate(divide="ignore"):
+        least = float((allowed * terms / answer).min())
+    return least if least * REALS[program.real].eps >= 1 else 0.0
 
 
 def _singular(program: Program, truth: Truth, broken: Array, allowed: float) -> float:

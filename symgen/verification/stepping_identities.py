@@ -15,7 +15,7 @@ SHORT = Fraction(4, 10**9)
 
 def _euler_is_forward_dynamics(f: Functions) -> Distance:
     """v⁺ = v + a dt, q⁺ = q ⊕ v⁺ dt."""
-    dt, found = f.states["instant"], f("step")
+    dt, found = f.given("step", "dt"), f("step")
     later = f.states["v"] + f("forward_dynamics")["a"] * dt[:, None]
     moved = f("integrate", v=found["v_next"], dt=dt)["q_next"]
     return _both(found["q_next"] - moved, found["v_next"] - later), _sizes(f, "step")
@@ -32,14 +32,14 @@ def _no_time_moves_nothing_either(f: Functions) -> Distance:
 
 
 def _still(f: Functions, function: str) -> Array:
-    found = f(function, instant=0 * f.states["instant"])
+    found = f(function, dt=0 * f.given("step", "dt"))
     return _both(found["q_next"] - f.states["q"], found["v_next"] - f.states["v"])
 
 
 def _at_once_it_is_the_acceleration(f: Functions) -> Distance:
     """d/dt v⁺ at dt = 0 is a, by central differences with h = 1e-25."""
-    h, still = f.truth.scalars.constant(Fraction(1, 10**25)), 0 * f.states["instant"]
-    up, down = (f("step_rk4", instant=still + s)["v_next"] for s in (h, -h))
+    h, still = f.truth.scalars.constant(Fraction(1, 10**25)), 0 * f.given("step", "dt")
+    up, down = (f("step_rk4", dt=still + s)["v_next"] for s in (h, -h))
     return (up - down) / (2 * h) - f("forward_dynamics")["a"], f.truth.sizes.joint_accelerations()
 
 
@@ -48,8 +48,8 @@ def _two_halves_are_the_whole(f: Functions) -> Distance:
     a = np.asarray(f.truth.results("forward_dynamics")["a"], dtype=float)
     quick = 1 + np.abs(f.truth.floats["v"]).max(axis=-1) + np.sqrt(np.abs(a).max(axis=-1))
     dt = f.truth.scalars.array([SHORT / Fraction(float(rate)) for rate in quick])
-    between, whole = f("step_rk4", instant=dt / 2), f("step_rk4", instant=dt)
-    found = f("step_rk4", q=between["q_next"], v=between["v_next"], instant=dt / 2)
+    between, whole = f("step_rk4", dt=dt / 2), f("step_rk4", dt=dt)
+    found = f("step_rk4", q=between["q_next"], v=between["v_next"], dt=dt / 2)
     far = 1 + np.abs(f.truth.floats["q"]).max(axis=-1)
     sizes = [np.broadcast_to(far[:, None], whole["q_next"].shape), np.broadcast_to(quick[:, None], whole["v_next"].shape)]
     return _both(found["q_next"] - whole["q_next"], found["v_next"] - whole["v_next"]), np.concatenate(sizes, axis=-1)

@@ -19,7 +19,7 @@ import numpy as np
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Angle, Pose, Shift, Slide
 from symgen.reference.precision import Array
-from tests.adversary._steps import parted, stepped
+from tests.adversary._steps import euler, parted, runge_kutta, stepped
 
 Ball = Any
 Vector = list[Ball]
@@ -153,6 +153,7 @@ class Recursion:
         self.mechanism = mechanism
         self.state = {name: vector(list(np.ravel(np.asarray(x, dtype=object)))) for name, x in state.items()}
         self.links = {"frame": frame, "payload": payload}
+        self.given = {**self.links, "wrench": wrench}
         self.pushing = [mechanism.frame(link) for link in ([wrench] if isinstance(wrench, str) else wrench or ())]
         self.n = mechanism.nv
         self.axes = [unit(vector(joint.axis)) for joint in mechanism.joints]
@@ -453,6 +454,8 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
     "centroidal_momentum_rate": lambda at, _: {"hdot": at.pushed(at.v, at.state["a"])},
     "integrate": lambda at, _: {"q_next": stepped(at)},
     "difference": lambda at, _: {"delta": parted(at)},
+    "step": lambda at, _: dict(zip(("q_next", "v_next"), euler(at), strict=True)),
+    "step_rk4": lambda at, _: dict(zip(("q_next", "v_next"), runge_kutta(at), strict=True)),
 }
 
 

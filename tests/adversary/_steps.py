@@ -1,5 +1,5 @@
 """q ⊕ v dt by exponentials of matrices, which FLINT encloses: of a twist, and of what multiplies a quaternion from the right. And
-the way back, by Gauss' hypergeometric function.
+the way back, by Gauss' hypergeometric function. And steps of the dynamics, of such steps.
 """
 
 from __future__ import annotations
@@ -30,6 +30,61 @@ def stepped(at: Any) -> list[Ball]:
         turned = (flint.arb_mat([[0, c, -b, a], [-c, 0, a, b], [b, -a, 0, c], [-a, -b, -c, 0]]) * Ball("0.5")).exp()
         found += [x for (x,) in (turned * flint.arb_mat([[x] for x in own[-4:]])).tolist()]
     return found
+
+
+def elsewhere(at: Any, q: list[Ball], v: list[Ball], dt: Ball) -> Any:
+    """A `Recursion` at another place, with other rates and another time."""
+    return type(at)(at.mechanism, {**at.state, "q": q, "v": v, "dt": [dt]}, **at.given)
+
+
+def euler(at: Any) -> tuple[list[Ball], list[Ball]]:
+    """(q, v) after an instant: v first."""
+    (dt,), q, v = at.state["instant"], at.state["q"], at.state["v"]
+    later = [x + a * dt for x, a in zip(v, at.accelerations, strict=True)]
+    return stepped(elsewhere(at, q, later, dt)), later
+
+
+def runge_kutta(at: Any) -> tuple[list[Ball], list[Ball]]:
+    """(q, v) after an instant, by the increments k of both, dt times their rates: of q they are twists, and no numbers."""
+    (dt,), q, v = at.state["instant"], at.state["q"], at.state["v"]
+
+    def increments(way: list[Ball], gain: list[Ball]) -> tuple[list[Ball], list[Ball]]:
+        """dt (v, a) at q moved by `way` in a second, and v more by `gain`."""
+        rates = [x + more for x, more in zip(v, gain, strict=True)]
+        here = elsewhere(at, stepped(elsewhere(at, q, way, Ball(1))), rates, dt)
+        return [x * dt for x in rates], [x * dt for x in here.accelerations]
+
+    def of(*terms: tuple[str, list[Ball]]) -> list[Ball]:
+        """A sum, each with its share as a fraction."""
+        shares = [Ball(one.partition("/")[0]) / Ball(one.partition("/")[2]) for one, _ in terms]
+        pairs = [(share, values) for share, (_, values) in zip(shares, terms, strict=True)]
+        return [sum((share * values[i] for share, values in pairs), Ball(0)) for i in range(len(v))]
+
+    none = [0 * x for x in v]
+    p1, k1 = increments(none, none)
+    p2, k2 = increments(of(("1/2", p1)), of(("1/2", k1)))
+    p3, k3 = increments(of(("1/2", p2), ("1/8", crossed(at, p1, p2))), of(("1/2", k2)))
+    p4, k4 = increments(p3, k3)
+    way = of(("1/6", p1), ("1/3", p2), ("1/3", p3), ("1/6", p4), ("1/12", crossed(at, p1, p4)))
+    gain = of(("1/6", k1), ("1/3", k2), ("1/3", k3), ("1/6", k4))
+    return stepped(elsewhere(at, q, way, Ball(1))), [x + more for x, more in zip(v, gain, strict=True)]
+
+
+def crossed(at: Any, x: list[Ball], y: list[Ball]) -> list[Ball]:
+    """What two twists of a joint make of each other, as velocities (NV,): one turns the other, ω × ω' and ω × u' − ω' × u."""
+    found = [Ball(0) for _ in x]
+    for i, (joint, own) in enumerate(zip(at.mechanism.joints, at.mechanism.v_slices, strict=True)):
+        if joint.type.along is None:
+            continue
+        (w, u), (dw, du) = at._twist(i, x), at._twist(i, y)
+        turning, sliding = _across(w, dw), [a - b for a, b in zip(_across(w, du), _across(dw, u), strict=True)]
+        found[own] = [(turning if one.unit == "rad" else sliding)[axis]
+                      for one, axis in zip(joint.type.velocities, joint.type.along, strict=True)]
+    return found
+
+
+def _across(a: list[Ball], b: list[Ball]) -> list[Ball]:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
 def parted(at: Any) -> list[Ball]:

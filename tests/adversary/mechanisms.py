@@ -169,7 +169,8 @@ def _judged(program: Program, truth: Second, options: ProgramOptions, text: Text
         if not check.passed and not check.unjudged:
             return _said(check)
     inverted = FUNCTIONS[program.function].needs_inverse or program.function == "mass_matrix_determinant"
-    if find_spec("pinocchio") is None or truth.links["wrench"] is not None or (inverted and min(truth.regularity) < ILL):
+    judged = find_spec("pinocchio") is not None and program.function in pinocchio_answers.ERRORS
+    if not judged or truth.links["wrench"] is not None or (inverted and min(truth.regularity) < ILL):
         return None
     spec = FUNCTIONS[program.function]
     if (spec.follows and options.convention != USUAL) or (spec.needs_frames and len(options.frames) > 1):

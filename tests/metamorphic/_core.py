@@ -94,7 +94,7 @@ class OfPrograms:
 
 def drawn(function: str, states: States) -> States:
     """The states by a function's own names: what it calls dt may be an instant."""
-    return {**states, **{a.name: states[a.drawn] for a in FUNCTIONS[function].arguments if a.drawn}}
+    return {**states, **{a.name: states[FUNCTIONS[function].drawn(a.name)] for a in FUNCTIONS[function].arguments}}
 
 
 STEPS = ("step", "step_rk4")
