@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from symgen import derivatives
+from symgen import derivatives, passes
 from symgen.derivatives import Derivative
 from symgen.differentiation import Equation, differentiated
 from symgen.differentiation.length import lengths
@@ -16,6 +17,10 @@ from symgen.programs.deriving import ROW_BUDGET
 
 SOLVES = {"forward_dynamics": ("inverse_dynamics", "a", "tau")}
 """By function: the one whose equation it solves, the argument that it gives, and the result that it takes."""
+RECURSION = "derivative_recursion"
+RECURSIVE = {"inverse_dynamics": ("inverse_dynamics_derivatives", {"dtau_dq": "dtau_dq", "dtau_dv": "dtau_dv", "dtau_da": "M"}),
+             "forward_dynamics": ("forward_dynamics_derivatives", {"da_dq": "da_dq", "da_dv": "da_dv", "da_dtau": "Minv"})}
+"""By function: the one that has its Jacobian by that method, and what the blocks are called there."""
 LEFT = 4
 """Times as many rows are recorded as the passes leave, at most."""
 
@@ -57,6 +62,21 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
     if len(found.rows) > ROW_BUDGET:
         raise OutOfReach(_too_long(wanted, by, str(len(found.rows))))
     return found
+
+
+def recursive(wanted: Derivative) -> str | None:
+    """The function that has this derivative by RECURSION among its results, None where there is none."""
+    if wanted.mode != "jacobian" or wanted.of not in RECURSIVE:
+        return None
+    whole, called = RECURSIVE[wanted.of]
+    return whole if all(block.name in called for block in FUNCTIONS[wanted.name].results) else None
+
+
+def out_of(whole: Program, wanted: Derivative) -> Program:
+    """The derivative out of the Program of `recursive`."""
+    called, blocks = RECURSIVE[wanted.of][1], {port.name: port for port in whole.outputs}
+    outputs = [blocks[called[block.name]]._replace(name=block.name) for block in FUNCTIONS[wanted.name].results]
+    return passes.run(replace(whole.with_rows(whole.rows, outputs), function=wanted.name))
 
 
 def _too_long(wanted: Derivative, by: tuple[str, ...], rows: str) -> str:

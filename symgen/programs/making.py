@@ -7,6 +7,7 @@ method, `symgen.programs.deriving` derives by it, and `symgen.shelf` keeps both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import lru_cache, partial
 from os import PathLike
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from symgen import derivatives, methods, shelf
 from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
+from symgen.derivatives import Derivative
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, OutOfReach, RequestError
 from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
@@ -132,9 +134,37 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
 
 
 def _differentiated(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
-    """The derivative of a function by that method, kept as the function's own Program is."""
+    """The derivative of a function: of its rows by that method, or by a recursion of its own where that is shorter."""
     wanted = FUNCTIONS[function].derivative
     assert wanted is not None
+    if method == differentiating.RECURSION:
+        return _by_recursion(mechanism, wanted, options)
+    found = _of_rows(mechanism, wanted, method, options)
+    if method is not None or differentiating.recursive(wanted) is None:
+        return found
+    with suppress(OutOfReach):
+        return min(found, _by_recursion(mechanism, wanted, options), key=lambda one: one.cost)
+    return found
+
+
+def _by_recursion(mechanism: Mechanism, wanted: Derivative, options: ProgramOptions) -> Program:
+    """Out of the function that has it among its results, kept as well."""
+    whole = differentiating.recursive(wanted)
+    if whole is None:
+        raise RequestError(f"method '{differentiating.RECURSION}' does not compute {wanted.name}; write it without a method")
+    key = _key(mechanism, wanted.name, differentiating.RECURSION, options)
+    known = shelf.find("program", *key)
+    found = known and from_plain(known["program"])
+    if found and (found.function, found.method) == (wanted.name, differentiating.RECURSION):
+        return replace(found, real=options.real)
+    found = differentiating.out_of(made(mechanism, whole, differentiating.RECURSION, options), wanted)
+    shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
+    return found
+
+
+def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, options: ProgramOptions) -> Program:
+    """By the rows of the function, kept as the function's own Program is."""
+    function = wanted.name
     base = made(mechanism, wanted.of, method, options)
     key = _key(mechanism, function, base.method, options)
     known = shelf.find("program", *key)
