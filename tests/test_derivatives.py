@@ -41,8 +41,10 @@ from tests.judges import example_robot_data as judges
 from tests.robots_for_tests import random_mechanism
 from tests.test_degrees_of_freedom import tree
 
-EVERY = [("free_revolute", f"{f}:{mode}") for f in FUNCTIONS for mode in ("jvp", "vjp")]
-EVERY += [(name, f"{f}:{mode}") for f in FUNCTIONS for name, mode in (("planar_spherical", "jvp"), ("sliding", "vjp"))]
+OF_ANY = [name for name, function in FUNCTIONS.items() if not function.counts("NK")]
+OF_TASKS = [name for name, function in FUNCTIONS.items() if function.counts("NK")]
+EVERY = [("free_revolute", f"{f}:{mode}") for f in OF_ANY for mode in ("jvp", "vjp")]
+EVERY += [(name, f"{f}:{mode}") for f in OF_ANY for name, mode in (("planar_spherical", "jvp"), ("sliding", "vjp"))]
 SECOND = ("inverse_dynamics:hvp", "forward_dynamics:hvp", "integrate:hvp", "difference:hvp", "forward_kinematics:hvp")
 
 
@@ -76,6 +78,14 @@ def identities(name: str, function: str, found: Program) -> list[Check]:
 def test_first_derivatives_of_every_function_are_exact(name: str, function: str) -> None:
     """Of a floating base, of joints of several degrees of freedom, and of a tree of hinges, slides and screws."""
     assert algebra(name, function).passed
+
+
+@pytest.mark.parametrize("function", [f"{f}:{mode}" for f in OF_TASKS for mode in ("jvp", "vjp")])
+def test_derivatives_are_by_the_rows_of_a_task(function: str) -> None:
+    made = robot("free_revolute")
+    rows, frame = (0, 3), made.frames[-1].name
+    exact = Truth(made, 1, seed=1, frame=frame, task_rows=rows)
+    assert check_algebra(symgen.program(made, function, frame=frame, task_rows=rows), exact, function).passed
 
 
 @pytest.mark.parametrize("function", [*SECOND, "inverse_dynamics:jacobian", "forward_dynamics:jacobian(tau,q)",
@@ -301,7 +311,7 @@ def test_a_folder_of_derivatives_is_built_called_and_verified(tmp_path: Path) ->
     entry = manifest["functions"]["inverse_dynamics:jacobian(q,v)"]
     assert (entry["symbol"], entry["file"]) == ("scara_inverse_dynamics_jacobian_q_v", "scara_inverse_dynamics_jacobian_q_v.c")
     command = json.loads((tmp_path / "scara" / "manifest.json").read_text(encoding="utf-8"))["command"]
-    assert "'inverse_dynamics:jacobian(q,v)=newton_euler'" in command
+    assert "'inverse_dynamics:jacobian(q,v)=derivative_recursion'" in command
     words = [*find_compiler(), "-std=c99", "-ffp-contract=off", "-Dscara_SELFTEST", *map(str, (tmp_path / "scara").glob("*.c"))]
     subprocess.run([*words, "-o", str(tmp_path / "selftest"), "-lm"], check=True)
     said = subprocess.run([tmp_path / "selftest"], check=True, capture_output=True, text=True).stdout

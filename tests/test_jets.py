@@ -8,7 +8,7 @@ import flint
 import numpy as np
 import pytest
 
-from symgen.errors import ArgumentError
+from symgen.errors import ArgumentError, RequestError
 from symgen.functions import FUNCTIONS
 from symgen.joints import kinds
 from symgen.mechanism import Mechanism
@@ -121,3 +121,16 @@ def test_what_is_not_there_is_named() -> None:
 
 def test_every_joint_type_is_among_them() -> None:
     assert {kind for kind in kinds() if kind not in ("revolute", "continuous", "prismatic")} <= {*AFLOAT, "universal"}
+
+
+def test_jets_over_many_directions() -> None:
+    """A Jacobian's Jacobian at once: the second derivatives of the kinetic energy by v are M, and those by q and v its rates."""
+    exact, n = reference(), robot().nv
+    arguments = {a.name: states()[a.name] for a in FUNCTIONS["kinetic_energy"].arguments}
+    below = lifted(exact)
+    ways = BALLS.array(np.broadcast_to(np.eye(n, dtype=int)[:, None], (n, 2, n)))
+    bent = {**arguments, "v": moved(below, "v", arguments["v"], ways)}
+    inner = derivatives(below, "kinetic_energy", bent, ["v"])["v"]["T"]
+    assert off(np.moveaxis(slopes(inner, n, below.scalars), 0, -1), exact.mass_matrix(arguments["q"])) < NEAR
+    with pytest.raises(RequestError, match="no third derivatives"):
+        lifted(lifted(below))

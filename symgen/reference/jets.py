@@ -1,8 +1,8 @@
 """Exact derivatives of the reference: numbers x + ε d with ε² = 0, that go through every formula of it as its balls do.
 
 Each operation has the derivative that calculus gives it; nothing is a difference of two values. d holds the slopes in as many
-directions as are asked for at once, so that a whole Jacobian is one evaluation. Jets over jets give second derivatives: η along
-one direction is entered first, ε on top of it.
+directions as are asked for at once, so that a whole Jacobian is one evaluation. Jets over jets give second derivatives: η is
+entered first, ε on top of it.
 
 Where the reference adds a ball round zero for what a series leaves out (`symgen.reference.steps`), what the slope's own series
 leaves out is in no ball. It is less than 2^10 times as large, far below what anybody asks for.
@@ -18,29 +18,34 @@ from typing import Any, TypeVar
 import flint
 import numpy as np
 
-from symgen.errors import ArgumentError
+from symgen.errors import ArgumentError, RequestError
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, Entered, Scalars
 
 _Moved = TypeVar("_Moved", bound=Motion)
+DEEPEST = 2
+"""Level of jets over jets."""
 
 
 class Jet(Entered):
-    """x + ε d: `x` a ball, `d` a row of as many as there are directions (an arb_mat). Over jets of one direction each is a jet.
+    """x + ε d: `x` a ball, `d` what it changes by in each of some directions.
 
-    `depth` says over how many others it is: what is less deep is constant to it.
+    Jets of `level` 1 have a column of balls as `d`. Those of level 2 go over them: their x may be a jet of level 1, and their
+    `d` a row of as many as there are directions, or a jet of level 1 that holds such a row and what it changes by. What is of a
+    lower level is constant to a jet.
     """
 
-    __slots__ = ("d", "depth", "x")
+    __slots__ = ("d", "level", "x")
 
-    def __init__(self, x: Any, d: Any) -> None:
-        self.x, self.d = x, d
-        self.depth: int = 1 + (x.depth if type(x) is Jet else 0)
+    def __init__(self, x: Any, d: Any, level: int = 1) -> None:
+        self.x, self.d, self.level = x, d, level
 
     def __add__(self, other: Any) -> Jet:
-        if type(other) is not Jet or other.depth < self.depth:
-            return Jet(self.x + other, self.d)
-        return Jet(self.x + other.x, self.d + other.d) if other.depth == self.depth else Jet(other.x + self, other.d)
+        if type(other) is not Jet or other.level < self.level:
+            return Jet(self.x + other, self.d, self.level)
+        if other.level > self.level:
+            return Jet(other.x + self, other.d, other.level)
+        return Jet(self.x + other.x, self.d + other.d, self.level)
 
     def __sub__(self, other: Any) -> Jet:
         return self.__add__(-other)
@@ -49,53 +54,53 @@ class Jet(Entered):
         return self.__neg__().__add__(other)
 
     def __mul__(self, other: Any) -> Jet:
-        if type(other) is not Jet or other.depth < self.depth:
-            return Jet(self.x * other, self.d * other)
-        if other.depth > self.depth:
-            return Jet(other.x * self, other.d * self)
-        return Jet(self.x * other.x, self.d * other.x + other.d * self.x)
+        if type(other) is not Jet or other.level < self.level:
+            return Jet(self.x * other, self.d * other, self.level)
+        if other.level > self.level:
+            return Jet(other.x * self, other.d * self, other.level)
+        return Jet(self.x * other.x, self.d * other.x + other.d * self.x, self.level)
 
     def __truediv__(self, other: Any) -> Jet:
-        if type(other) is not Jet or other.depth < self.depth:
-            return Jet(self.x / other, self.d / other)
-        if other.depth > self.depth:
+        if type(other) is not Jet or other.level < self.level:
+            return Jet(self.x / other, self.d / other, self.level)
+        if other.level > self.level:
             return Jet.__rtruediv__(other, self)
         whole = self.x / other.x
-        return Jet(whole, (self.d - other.d * whole) / other.x)
+        return Jet(whole, (self.d - other.d * whole) / other.x, self.level)
 
     def __rtruediv__(self, other: Any) -> Jet:
         whole = other / self.x
-        return Jet(whole, -(self.d * whole) / self.x)
+        return Jet(whole, -(self.d * whole) / self.x, self.level)
 
     __radd__ = __add__
     __rmul__ = __mul__
 
     def __neg__(self) -> Jet:
-        return Jet(-self.x, -self.d)
+        return Jet(-self.x, -self.d, self.level)
 
     def __abs__(self) -> Jet:
         """Of slope ±d, and anything between them where the sign is not known."""
         sign = 1 if self.x > 0 else -1 if self.x < 0 else flint.arb(0, 1)
-        return Jet(abs(self.x), self.d * sign)
+        return Jet(abs(self.x), self.d * sign, self.level)
 
     def sin(self) -> Jet:
-        return Jet(self.x.sin(), self.d * self.x.cos())
+        return Jet(self.x.sin(), self.d * self.x.cos(), self.level)
 
     def cos(self) -> Jet:
-        return Jet(self.x.cos(), -(self.d * self.x.sin()))
+        return Jet(self.x.cos(), -(self.d * self.x.sin()), self.level)
 
     def sqrt(self) -> Jet:
         root = self.x.sqrt()
-        return Jet(root, self.d / (2 * root))
+        return Jet(root, self.d / (2 * root), self.level)
 
     def log(self) -> Jet:
-        return Jet(self.x.log(), self.d / self.x)
+        return Jet(self.x.log(), self.d / self.x, self.level)
 
     def atan2(self, other: Any) -> Jet:
-        """The angle of (other, self), which is as deep a jet."""
+        """The angle of (other, self), which is a jet of the same level."""
         square = self.x * self.x + other.x * other.x
         whole = self.x.atan2(other.x) if type(self.x) is Jet else flint.arb.atan2(self.x, other.x)
-        return Jet(whole, (self.d * other.x - other.d * self.x) / square)
+        return Jet(whole, (self.d * other.x - other.d * self.x) / square, self.level)
 
     def __lt__(self, other: Any) -> bool:
         return bool(self.x < (other.x if type(other) is Jet else other))
@@ -115,47 +120,49 @@ class Jet(Entered):
 
 @dataclass(frozen=True)
 class Jets(Scalars):
-    """Scalars x + ε d; `depth` is that of the jets among them."""
+    """Scalars x + ε d; `level` is that of the jets among them."""
 
-    depth: int = 1
+    level: int = 1
 
 
 def jets(base: Scalars) -> Jets:
     """Scalars x + ε d over `base`, which are balls or jets; what is constant stays a number of `base`."""
-    depth = 1 + getattr(base, "depth", 0)
+    level = 1 + getattr(base, "level", 0)
+    if level > DEEPEST:
+        raise RequestError("the reference has no third derivatives; ask for jvp, vjp or jacobian of what is a derivative itself")
 
     def solve(matrices: Array, right: Array) -> Array:
         """A x = b: A x' = b' − A' x, all directions at once."""
-        a, b = _values(matrices, depth), _values(right, depth)
+        a, b = _values(matrices, level), _values(right, level)
         x = base.solve(a, b)
-        count = max(_count(matrices, depth), _count(right, depth))
+        count = max(_count(matrices, level), _count(right, level))
         if not count:
             return x
         rates = [slope - base.product(bent, x) for slope, bent in
-                 zip(_slopes(right, count, depth), _slopes(matrices, count, depth), strict=True)]
+                 zip(_slopes(right, count, level), _slopes(matrices, count, level), strict=True)]
         found = base.solve(a, np.concatenate(np.broadcast_arrays(*rates), axis=-1))
-        return _joined(x, np.split(found, count, axis=-1))
+        return _joined(x, np.split(found, count, axis=-1), level)
 
     def log_determinant(matrices: Array) -> Array:
         """d ln det A = tr(A⁻¹ dA)."""
-        a, count = _values(matrices, depth), _count(matrices, depth)
+        a, count = _values(matrices, level), _count(matrices, level)
         whole = base.log_determinant(a)
         if not count:
             return whole
-        turned = base.solve(a, np.concatenate(_slopes(matrices, count, depth), axis=-1))
-        return _joined(whole, [_trace(one) for one in np.split(turned, count, axis=-1)])
+        turned = base.solve(a, np.concatenate(_slopes(matrices, count, level), axis=-1))
+        return _joined(whole, [_trace(one) for one in np.split(turned, count, axis=-1)], level)
 
     def determinant(matrices: Array) -> Array:
         """d det A = det A tr(A⁻¹ dA)."""
-        a, count = _values(matrices, depth), _count(matrices, depth)
+        a, count = _values(matrices, level), _count(matrices, level)
         whole = base.determinant(a)
         if not count:
             return whole
-        turned = base.solve(a, np.concatenate(_slopes(matrices, count, depth), axis=-1))
-        return _joined(whole, [whole * _trace(one) for one in np.split(turned, count, axis=-1)])
+        turned = base.solve(a, np.concatenate(_slopes(matrices, count, level), axis=-1))
+        return _joined(whole, [whole * _trace(one) for one in np.split(turned, count, axis=-1)], level)
 
     return Jets(f"jets over {base.name}", base.dtype, base.constant, base.sine_cosine, np.matmul, solve, determinant,
-                log_determinant, base.working, depth)
+                log_determinant, base.working, level)
 
 
 def lifted(motion: _Moved) -> _Moved:
@@ -167,14 +174,13 @@ def lifted(motion: _Moved) -> _Moved:
 
 def seeded(values: Array, directions: Array, scalars: Jets) -> Array:
     """values (..., n) + ε directions (m, ..., n), as jets of m slopes among `scalars`."""
-    raised = np.frompyfunc(lambda one: _raised(one, scalars.depth - 1), 1, 1)
-    return _joined(raised(values), list(raised(directions)))
+    return _joined(values, list(directions), scalars.level)
 
 
 def slopes(found: Array, count: int, scalars: Jets) -> Array:
     """(m, ...) of results (...) in jets among `scalars`: how they change along each of the `count` directions."""
     with scalars.working():
-        return np.stack(_slopes(found, count, scalars.depth)) + scalars.array(np.zeros(np.shape(found)))
+        return np.stack(_slopes(found, count, scalars.level)) + scalars.array(np.zeros(np.shape(found)))
 
 
 def moved(motion: Motion, name: str, given: Array, ways: Array) -> Array:
@@ -218,58 +224,59 @@ def derivatives(motion: Any, function: str, arguments: Mapping[str, Array], of: 
 
 # -- jets in arrays --------------------------------------------------------------------------------------------------------
 
-def _raised(one: Any, depth: int) -> Any:
-    """The same number as a jet of that depth, which stands still; 0 for a ball."""
-    return one if depth == getattr(one, "depth", 0) else Jet(one, flint.arb_mat(1, 1, [0]))
+def _moves(one: Any, level: int) -> bool:
+    return type(one) is Jet and one.level == level
 
 
-def _moves(one: Any, depth: int) -> bool:
-    return type(one) is Jet and one.depth == depth
-
-
-def _values(array: Array, depth: int) -> Array:
+def _values(array: Array, level: int) -> Array:
     """The numbers without their slopes."""
-    return np.asarray(np.frompyfunc(lambda one: one.x if _moves(one, depth) else one, 1, 1)(array), dtype=object)
+    return np.asarray(np.frompyfunc(lambda one: one.x if _moves(one, level) else one, 1, 1)(array), dtype=object)
 
 
-def _count(array: Array, depth: int) -> int:
+def _count(array: Array, level: int) -> int:
     """How many directions the entries have; 0 where none moves."""
-    return next((len(_row(one.d)) for one in np.asarray(array, dtype=object).flat if _moves(one, depth)), 0)
+    return next((len(_row(one.d)) for one in np.asarray(array, dtype=object).flat if _moves(one, level)), 0)
 
 
-def _slopes(array: Array, count: int, depth: int) -> list[Array]:
+def _slopes(array: Array, count: int, level: int) -> list[Array]:
     """The slopes in each direction, an array as large as the jets' own."""
     array = np.asarray(array, dtype=object)
-    rows = [_row(one.d) if _moves(one, depth) else [0 * one] * count for one in array.flat]
+    rows = [_row(one.d) if _moves(one, level) else [0 * one] * count for one in array.flat]
     out = np.empty((count, len(rows)), dtype=object)
     for i, row in enumerate(rows):
         out[:, i] = row
     return [one.reshape(array.shape) for one in out]
 
 
-def _joined(whole: Array, ways: Sequence[Array]) -> Array:
-    """Jets of these values and slopes, arrays of one shape."""
+def _joined(whole: Array, ways: Sequence[Array], level: int) -> Array:
+    """Jets of that level of these values and slopes, arrays of one shape."""
     whole = np.asarray(whole, dtype=object)
     out = np.empty(whole.shape, dtype=object)
     flat = [np.broadcast_to(way, whole.shape).ravel() for way in ways]
     for i, x in enumerate(whole.ravel()):
-        out.flat[i] = Jet(x, _together([way[i] for way in flat]))
+        out.flat[i] = Jet(x, _together([way[i] for way in flat], level), level)
     return out
 
 
 def _row(d: Any) -> list[Any]:
-    """The slopes that `d` holds, one by one. Jets below others have one direction."""
+    """The slopes that `d` holds, one by one."""
     if type(d) is not Jet:
         return list(d.entries())
-    return [Jet(x, flint.arb_mat(1, 1, [slope])) for x, slope in zip(_row(d.x), _row(d.d), strict=True)]
+    n, m = d.d.nrows(), d.d.ncols()
+    slopes = d.d.entries()
+    return [Jet(x, flint.arb_mat(n, 1, slopes[k::m])) for k, x in enumerate(d.x.entries())]
 
 
-def _together(row: Sequence[Any]) -> Any:
-    """One `d` that holds these slopes."""
-    if not any(type(one) is Jet for one in row):
+def _together(row: Sequence[Any], level: int) -> Any:
+    """One `d` that holds these slopes: see `Jet`."""
+    if level == 1:
+        return flint.arb_mat(len(row), 1, list(row))
+    n = next((one.d.nrows() for one in row if type(one) is Jet), 0)
+    if not n:
         return flint.arb_mat(1, len(row), list(row))
-    below = [(one.x, one.d.entries()[0]) if type(one) is Jet else (one, 0 * one) for one in row]
-    return Jet(*(flint.arb_mat(1, len(row), list(column)) for column in zip(*below, strict=True)))
+    columns = [one.d.entries() if type(one) is Jet else [0 * one] * n for one in row]
+    return Jet(flint.arb_mat(1, len(row), [one.x if type(one) is Jet else one for one in row]),
+               flint.arb_mat(n, len(row), [column[i] for i in range(n) for column in columns]))
 
 
 def _trace(matrix: Array) -> Array:

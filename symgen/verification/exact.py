@@ -13,6 +13,7 @@ from symgen.errors import RequestError
 from symgen.functions import ALL_ROWS, FUNCTIONS, USUAL, Convention
 from symgen.mechanism import Mechanism
 from symgen.options import Links
+from symgen.reference.base import base
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
@@ -93,7 +94,8 @@ class ExactAnswers:
     def draw(self, function: str) -> None:
         """Draw what a derivative takes besides: changes and weights, each as often as there are states."""
         count = {"NF": len(self.rough.frames), "NW": len(self.rough.wrenches)}
-        sizes = self.mechanism.sizes._replace(**count)
+        sizes = self.mechanism.sizes._replace(**count, NK=len(self.rough.task_rows),
+                                              NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0)
         for array in FUNCTIONS[function].arguments:
             if array.name not in self.states:
                 whole = array.of_each(count[array.each]) if array.each else array
