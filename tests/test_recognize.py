@@ -22,7 +22,7 @@ from symgen.passes import recognize as recognized
 from symgen.programs import deriving
 from symgen.programs.choosing import methods_for
 from symgen.programs.layout import PLAIN
-from tests.robots_for_tests import BALLS, largest, program, robot, run, states
+from tests.robots_for_tests import BALLS, largest, program, robot, run, states, task_rows
 from tests.test_passes import by_hand, meant, ops
 
 RECOGNIZE = passes.recognize.__globals__
@@ -262,7 +262,7 @@ def test_no_function_by_any_method_costs_more_than_without(name: str) -> None:
     saved = 0
     for function in (one for one in FUNCTIONS if not methods.composers(one)):
         for method in methods_for(robot(name), function):
-            options = deriving.felt(robot(name), function, ProgramOptions())
+            options = deriving.felt(robot(name), function, ProgramOptions(task_rows=task_rows(name, function)))
             begun = passes.begin(deriving._derivation(robot(name), function, method, options, PLAIN, 100_000))
             without = begun
             for one in WITHOUT[len(passes.FIRST):]:

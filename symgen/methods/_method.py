@@ -32,7 +32,7 @@ class Variant:
     """Another reading of the same method, asked for as "method:variant".
 
     Its functions and its factor are its own, none is taken from the method. A refusal and a `differs` that it does not
-    state are the method's, as is all else but `centred`.
+    state are the method's, as is all else but `centred` and `shallow`.
     """
 
     functions: Functions = field(default_factory=dict)
@@ -40,6 +40,7 @@ class Variant:
     refusal: Refusal | None = None
     differs: Callable[[Mechanism], bool] | None = None
     centred: bool = False
+    shallow: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,7 +60,9 @@ class Method:
     functions in which it carries Λ⁻¹ of a link out to the next one, which feels little of it where the link is light.
 
     `sweeps`: whether it goes along the links without pairing them, so that its length grows as their number does. `regroups`:
-    whether it accepts links whose inertia was moved into their parents. `quantities`: the letters that it lets people look at.
+    whether it accepts links whose inertia was moved into their parents. `shallow`: whether few operations one after another are
+    what it is for, so that it is kept from the passes that have fewer of them in longer chains. `quantities`: the letters that it
+    lets people look at.
     """
 
     source: str
@@ -74,6 +77,7 @@ class Method:
     outward: frozenset[str] = frozenset()
     sweeps: bool = False
     regroups: bool = True
+    shallow: bool = False
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -95,5 +99,6 @@ class Method:
             return self
         own = self.variants[name]
         return replace(self, functions=own.functions, factor=own.factor, compositions={}, variants={}, stands_for=None,
-                       centred=own.centred, refusal=own.refusal or self.refusal, differs=own.differs or self.differs,
+                       centred=own.centred, shallow=own.shallow, refusal=own.refusal or self.refusal,
+                       differs=own.differs or self.differs,
                        quantities={letter: one for letter, one in self.quantities.items() if one.variant in ("", name)})

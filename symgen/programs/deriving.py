@@ -95,8 +95,10 @@ class Attempt:
         self.refused: SymgenError | None = None
 
     def polished(self) -> Program:
-        """After all passes and those that come last; see `program`."""
+        """After all passes and those that come last, which deepen what they shorten; see `program`."""
         finished = self.program()
+        if methods.find(self.method).shallow:
+            return finished
         if self._polished is None:
             with _collector_at_rest():
                 self._polished = passes.polish(finished)

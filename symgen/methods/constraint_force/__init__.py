@@ -57,6 +57,7 @@ METHOD = Method(
     },
     variants={
         "parallel": Variant(
+            shallow=True,
             factor=parallel,
             functions={
                 "forward_dynamics": parallel_dynamics,
