@@ -178,11 +178,15 @@ def program(name: str, function: str, method: str | None = None) -> Program:
 
 @cache
 def task_rows(name: str, function: str) -> tuple[int, ...] | None:
-    """The rows of a task that a robot can have; None for a function that is about no task."""
+    """`rows_of` a robot of ROBOTS or of MOVING."""
+    return rows_of(robot(name), function)
+
+
+def rows_of(made: Mechanism, function: str, frame: str | None = None) -> tuple[int, ...] | None:
+    """The rows of a task that a robot can have, at its tip unless told; None for a function that is about no task."""
     if not FUNCTIONS[function].counts("NK"):
         return None
-    made = robot(name)
-    return independent(lambda scalars: Reference(made, scalars, frame=tip(made)), made, ALL_ROWS)
+    return independent(lambda scalars: Reference(made, scalars, frame=frame or tip(made)), made, ALL_ROWS)
 
 
 # -- running -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.programs import choosing, deriving, making
-from tests.robots_for_tests import FEW, ROBOTS, TELLING, flat_chain, planar_rods, point_mass_arm, program, robot
+from tests.robots_for_tests import FEW, ROBOTS, TELLING, flat_chain, planar_rods, point_mass_arm, program, robot, rows_of
 
 STANDING = [m for m in methods.names() if methods.find(m).stands_for is not None]
 """Methods that are one variant on some robots and another on others."""
@@ -66,7 +66,7 @@ def test_the_search_for_the_cheapest_derives_nothing_twice(made: str, monkeypatc
     for function in FUNCTIONS:
         if making.refusal(mechanism, function, None) is None and not methods.composers(function):
             found.clear()
-            choosing.best(mechanism, function, ProgramOptions())
+            choosing.best(mechanism, function, ProgramOptions(task_rows=rows_of(mechanism, function)))
             assert found or FUNCTIONS[function].ranked_as
             for i, one in enumerate(found):
                 for other in found[i + 1:]:
@@ -99,7 +99,8 @@ def test_whether_the_answer_is_a_difference_of_larger_terms_is_asked_of_the_vari
 def test_every_form_verifies_in_a_plane(method: str) -> None:
     asked = [f"{function}={method}" for function in FUNCTIONS if method in methods.providers(function)]
     assert len(asked) >= 5
-    report = symgen.verify(flat_chain(3), asked, states=2, compiled=False)
+    flat = flat_chain(3)
+    report = symgen.verify(flat, asked, states=2, compiled=False, task_rows=rows_of(flat, "operational_inertia"))
     assert report.passed, str(report)
 
 

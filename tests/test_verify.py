@@ -18,7 +18,7 @@ from symgen.mechanism import Body, Mechanism, Part
 from symgen.poses import Z_AXIS
 from symgen.programs import choosing
 from symgen.reference.regularity import loss
-from symgen.reference.states import GRID, draw_states
+from symgen.reference.states import GRID, INSTANT, draw_states
 from symgen.verification.elimination import pivots
 from symgen.verification.identities import IDENTITIES
 from symgen.verification.report import Check, Report
@@ -27,7 +27,7 @@ from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
 from symgen.verification.whole_sizes import WHOLE
 from tests.oracles import CLOSED_FORMS, random_tree
-from tests.robots_for_tests import MOVING, random_mechanism, robot
+from tests.robots_for_tests import MOVING, random_mechanism, robot, rows_of
 from tests.test_place_of_base import FAR, based
 
 OF_THE_WHOLE = tuple(name for name, f in FUNCTIONS.items() if {r.name for r in f.results} <= set(WHOLE))
@@ -56,7 +56,7 @@ def test_a_function_asked_for_alone_has_an_identity_to_obey(function: str) -> No
     """On a tree; every method on many of them is in tests/test_random_robots.py."""
     tree = random_tree(20, 4, generic=True)
     asked = f"{function}={choosing.methods_for(tree, function)[0]}"
-    report = verify(tree, [asked], states=2, compiled=False)
+    report = verify(tree, [asked], states=2, compiled=False, task_rows=rows_of(tree, function))
     assert report.passed, str(report)
     assert report.of("identities")
     assert asked in report.costs
@@ -139,8 +139,9 @@ def test_states_are_exact_seeded_and_within_limits() -> None:
         assert joint.limits.lower is not None
         assert joint.limits.upper is not None
         assert all(joint.limits.lower <= x <= joint.limits.upper for x in column)
-    for values in states.values():
-        assert all(Fraction(float(np.float32(float(x)))) == x and (x * GRID).denominator == 1 for x in values.ravel())
+    for name, values in states.items():
+        grid = GRID / INSTANT if name == "instant" else GRID
+        assert all(Fraction(float(np.float32(float(x)))) == x and (x * grid).denominator == 1 for x in values.ravel())
 
 
 def test_sizes_bound_the_answers() -> None:

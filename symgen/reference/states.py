@@ -1,8 +1,9 @@
 """States to check at: seeded, inside the declared limits, and exact in every real type.
 
-Each number is k/1024: a terminating decimal that float, double and a ball of any precision hold exactly, so one exact
-answer serves the check of the algebra and that of both floating-point types. A unit quaternion is the exception: no others than
-the 24 with entries 0, ±1/2 and ±1 are exact in binary, so it is rational, and each of its entries is rounded where C takes it.
+Each number is k/1024, an instant that by 4096: a terminating decimal that float, double and a ball of any precision hold
+exactly, so one exact answer serves the check of the algebra and that of both floating-point types. A unit quaternion is the
+exception: no others than the 24 with entries 0, ±1/2 and ±1 are exact in binary, so it is rational, and each of its entries is
+rounded where C takes it.
 """
 
 from __future__ import annotations
