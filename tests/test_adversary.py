@@ -14,13 +14,14 @@ import flint
 import numpy as np
 import pytest
 
+from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods import providers
 from symgen.options import ProgramOptions, TextOptions
 from symgen.poses import Angle, Shift, Turn
 from symgen.reference.precision import arb
 from tests import metamorphic
-from tests.adversary import Failure, _robots, mechanisms
+from tests.adversary import Failure, _newton_euler, _robots, mechanisms
 from tests.adversary import __main__ as runner
 
 FIRST = {"certificates": 4, "compilers": 2, "crashes": 3, "folders": 4, "mechanisms": 4, "metamorphic": 1, "readers": 1,
@@ -34,6 +35,10 @@ def test_the_first_tries_fail(attack: str) -> None:
     module = import_module(f"tests.adversary.{attack}")
     assert module.WORD
     assert list(islice(module.tries(SEED), FIRST[attack])) == [None] * FIRST[attack]
+
+
+def test_the_recursion_answers_for_every_function() -> None:
+    assert set(_newton_euler.ANSWERS) == set(FUNCTIONS)
 
 
 def test_what_a_case_is_kept_by_makes_the_robot_again() -> None:

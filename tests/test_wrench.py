@@ -362,8 +362,8 @@ def test_a_wrench_laid_out_wrongly_is_caught(monkeypatch: pytest.MonkeyPatch, pl
     assert caught_by(report) >= {"algebra", "floating", "identities"}, str(report)
 
 
-@pytest.mark.parametrize(("name", "function"), [
-    *(("planar_arm", function) for function in FELT if function != "step_rk4"),   # forward dynamics four times over, as `step` is once
+@pytest.mark.parametrize(("name", "function"), [   # step_rk4 has every sum of forward dynamics four times, `step` has it once
+    *(("planar_arm", function) for function in FELT if function != "step_rk4"),
     *(("scara", function) for function in FELT if function not in ("link_accelerations", "interbody_forces", "step_rk4")),
 ])
 def test_every_sum_is_felt_under_a_wrench(name: str, function: str) -> None:

@@ -14,7 +14,8 @@ from symgen.reference.precision import Array
 
 Q = np.array([0, 0, 0, 0, 0, 0, 1.0])
 POSITIONS = ("q", "q_next")
-GIVEN = {"pi": np.ones(10), **dict.fromkeys(POSITIONS, Q), "dt": np.array(0.1), **dict.fromkeys(("v", "a", "tau", "b"), np.ones(6))}
+GIVEN = {**dict.fromkeys(POSITIONS, Q), "dt": np.array(0.1), "pi": np.ones(10),
+         **dict.fromkeys(("v", "a", "tau", "b"), np.ones(6))}
 
 LIKE = {tuple(a.name for a in function.arguments): name for name, function in FUNCTIONS.items()}
 ASKED = (*LIKE.values(), "kinetic_energy")

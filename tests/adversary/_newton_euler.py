@@ -16,9 +16,11 @@ from typing import Any
 import flint
 import numpy as np
 
+from symgen.functions import ALL_ROWS
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Angle, Pose, Shift, Slide
 from symgen.reference.precision import Array
+from tests.adversary import _on_request
 from tests.adversary._steps import euler, parted, runge_kutta, stepped
 
 Ball = Any
@@ -149,11 +151,12 @@ class Recursion:
     """The mechanism at one state: arguments of a function by name, flat. Inside a context of as many digits as are wanted."""
 
     def __init__(self, mechanism: Mechanism, state: State, frame: str | None = None, payload: str | None = None,
-                 wrench: str | Sequence[str] | None = None) -> None:
+                 wrench: str | Sequence[str] | None = None, task_rows: Sequence[int] = ALL_ROWS) -> None:
         self.mechanism = mechanism
         self.state = {name: vector(list(np.ravel(np.asarray(x, dtype=object)))) for name, x in state.items()}
         self.links = {"frame": frame, "payload": payload}
-        self.given = {**self.links, "wrench": wrench}
+        self.task_rows = tuple(task_rows)
+        self.given = {**self.links, "wrench": wrench, "task_rows": self.task_rows}
         self.pushing = [mechanism.frame(link) for link in ([wrench] if isinstance(wrench, str) else wrench or ())]
         self.n = mechanism.nv
         self.axes = [unit(vector(joint.axis)) for joint in mechanism.joints]
@@ -212,6 +215,10 @@ class Recursion:
             change = turned if kind == "spherical" else [*shifted, *turned]
         found[self.mechanism.q_slices[i]] = plus(own, change)
         return found
+
+    def matter_of(self, mass: Ball, centre: Vector, moments: Turned) -> Matter:
+        """A body's own, about its centre in its axes."""
+        return Matter(mass, centre, moments)
 
     def _carried(self, part: Any) -> Matter:
         R, centre = placed(part.pose)
@@ -454,13 +461,14 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
     "centroidal_momentum_rate": lambda at, _: {"hdot": at.pushed(at.v, at.state["a"])},
     "integrate": lambda at, _: {"q_next": stepped(at)},
     "difference": lambda at, _: {"delta": parted(at)},
+    **_on_request.ANSWERS,
     "step": lambda at, _: dict(zip(("q_next", "v_next"), euler(at), strict=True)),
     "step_rk4": lambda at, _: dict(zip(("q_next", "v_next"), runge_kutta(at), strict=True)),
 }
 
 
 def answers(mechanism: Mechanism, function: str, states: Mapping[str, Array], digits: int, shapes: Mapping[str, tuple[int, ...]],
-            **links: str | Sequence[str] | None) -> dict[str, Array]:
+            **links: Any) -> dict[str, Array]:
     """Results by name, (count, …) balls each, of states (count, …) by argument name; `shapes` are those of the results."""
     count = len(states["q"])
     found: dict[str, list[Any]] = {name: [] for name in shapes}

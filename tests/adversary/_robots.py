@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
-from symgen.functions import JACOBIAN_FRAMES, JACOBIAN_ORDERS
+from symgen.functions import ALL_ROWS, JACOBIAN_FRAMES, JACOBIAN_ORDERS
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import BASE, Body, Frame, Joint, Limits, Mechanism, Part
 from symgen.options import TRIG, ProgramOptions, TextOptions
@@ -146,6 +146,8 @@ def options(random: Random, made: Mechanism) -> tuple[ProgramOptions, TextOption
     if asked["wrench"] is not None and random.random() < 0.5:
         asked["wrench"] = random.sample(links, random.randint(1, min(3, len(links))))
     stated = {"jacobian_frame": random.choice([*JACOBIAN_FRAMES]), "jacobian_order": random.choice(JACOBIAN_ORDERS)}
+    if random.random() < 0.5:
+        asked["task_rows"] = random.sample(ALL_ROWS, random.randint(1, min(made.nv, len(ALL_ROWS))))
     return (ProgramOptions(**asked, **(stated if random.random() < 0.3 else {})),   # type: ignore[arg-type]
             TextOptions(random.choice(TRIG), checked=random.random() < 0.4))
 

@@ -68,7 +68,8 @@ class Second(Truth):
         return self._known[function]
 
     def _recursion(self, function: str, frame: str) -> dict[str, Array]:
-        shapes = {r.name: r.sizes(self.mechanism.sizes) for r in FUNCTIONS[function].results}
+        sizes = self.mechanism.sizes._replace(NR=-1, NK=len(self.links["task_rows"]))   # of base parameters as many as are found
+        shapes = {r.name: r.sizes(sizes) for r in FUNCTIONS[function].results}
         try:
             return _newton_euler.answers(self.mechanism, function, self.states, max(DIGITS, self.working), shapes,
                                          **self.links | {"frame": frame})
@@ -130,7 +131,7 @@ def attacked(made: Mechanism, function: str, method: str, options: ProgramOption
     what = f"{function}={method} with {options} and {text}, states {states}"
     try:
         truth = Second(made, STATES, states, frame=options.frame, payload=options.payload, wrench=options.wrench,
-                       convention=options.convention)
+                       convention=options.convention, task_rows=options.rows)
         wrong = _refused(truth, function, options)
         with suppress(SymgenError):   # a method may refuse a mechanism, and says so
             program = making.made(made, function, method, options)

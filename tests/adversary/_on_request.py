@@ -1,0 +1,185 @@
+"""The recursion's answers for what is made on request: differences of its forces, its forces by one parameter alone, and J.
+
+Nothing of it is what symgen or its reference does: those go by jets, Koszul's formula, point masses and a search for columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+from symgen.reference.states import draw_states
+
+Ball = Any
+Vector = list[Ball]
+
+STEP = Fraction(1, 10**45)
+"""Of a central difference along q: what it leaves out is some 1e-90 of the answer. Those along v are exact, whatever the step."""
+NOTHING = Fraction(1, 10**60)
+"""Of a column of the regressor: what the columns before it leave over of it is nothing then."""
+
+
+def _ball(x: Fraction | int) -> Ball:
+    return flint.arb(flint.fmpq(Fraction(x).numerator, Fraction(x).denominator))
+
+
+def _settled(x: Ball) -> Ball:
+    """Of what does not change, a difference leaves a radius."""
+    return flint.arb(0) if x.contains(0) else x
+
+
+def _slope(up: Vector, down: Vector, step: Ball) -> Vector:
+    return [_settled((a - b) / (2 * step)) for a, b in zip(up, down, strict=True)]
+
+
+def _rows(columns: list[Vector]) -> Vector:
+    """Flat, row by row."""
+    return [x for row in zip(*columns, strict=True) for x in row]
+
+
+def _flat(matrix: Any) -> Vector:
+    return [x for row in matrix.tolist() for x in row]
+
+
+def _along(v: Vector, k: int, step: Ball) -> Vector:
+    return [x + step if i == k else x for i, x in enumerate(v)]
+
+
+def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
+    """Columns of ∂τ/∂q and ∂τ/∂v of inverse dynamics at (q, v, a) of a `Recursion`."""
+    q, v, step, one = at.state["q"], at.v, _ball(STEP), _ball(1)
+    by_q = [_slope(*(at.forces(at.advanced(q, k, sign * step), v, a, True, True) for sign in (1, -1)), step) for k in range(at.n)]
+    by_v = [_slope(*(at.forces(q, _along(v, k, sign * one), a, True, True) for sign in (1, -1)), one) for k in range(at.n)]
+    return by_q, by_v
+
+
+def inverse_dynamics(at: Any) -> dict[str, Vector]:
+    by_q, by_v = slopes(at, at.state["a"])
+    return {"dtau_dq": _rows(by_q), "dtau_dv": _rows(by_v), "M": _flat(at.M)}
+
+
+def forward_dynamics(at: Any) -> dict[str, Vector]:
+    """M ∂a = −∂τ at the accelerations that tau causes."""
+    by_q, by_v = ([[-x for x in at.solved(column)] for column in columns] for columns in slopes(at, at.accelerations))
+    return {"da_dq": _rows(by_q), "da_dv": _rows(by_v), "Minv": _flat(at.M.inv())}
+
+
+def coriolis(at: Any) -> Vector:
+    """C of the connection without torsion, E_k to E_j less E_j to E_k being their bracket: ½ ∂(C v)/∂v + ½ M [v, E_j]."""
+    q, v, one = at.state["q"], at.v, _ball(1)
+    found = []
+    for j in range(at.n):
+        up, down = (at.forces(q, _along(v, j, sign * one), at.nothing, False, False) for sign in (1, -1))
+        turned = at.M * flint.arb_mat(at.n, 1, _bracket(at, j))
+        found.append([half / 2 + x / 2 for half, (x,) in zip(_slope(up, down, one), turned.tolist(), strict=True)])
+    return [_settled(x) for x in _rows(found)]
+
+
+def _bracket(at: Any, j: int) -> Vector:
+    """[v, E_j] (NV): of a joint without an axis its velocities are twists of its body in its axes, and turn each other."""
+    found = list(at.nothing)
+    i, of = at.mechanism.dofs[j]
+    if at.mechanism.joints[i].type.directed:
+        return found
+    (spin, slide), (turning, sliding) = at.columns[i][of], at._twist(i, at.v)
+    angular = _cross(turning, spin)
+    linear = [x + y for x, y in zip(_cross(turning, slide), _cross(sliding, spin), strict=True)]
+    for place, (about, along) in enumerate(at.columns[i], at.mechanism.v_slices[i].start):   # unit vectors, at right angles
+        found[place] = sum((x * y for x, y in zip([*angular, *linear], [*about, *along], strict=True)), flint.arb(0))
+    return found
+
+
+def _cross(a: Vector, b: Vector) -> Vector:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def regressor(at: Any, q: Vector, v: Vector, a: Vector) -> list[Vector]:
+    """Columns of Y: the forces on a robot of which a single link has a single parameter, and no mass besides.
+
+    A first moment alone is that of a kilogram one metre out, less the kilogram and its moments about the origin.
+    """
+    moved, found = at.outward(q, v, a, True), []
+
+    def column(body: int, mass: int, centre: tuple[int, ...], pair: tuple[int, int] | None) -> Vector:
+        moments = [[_ball(int(pair in ((r, k), (k, r)))) for k in range(3)] for r in range(3)]
+        alone = copy(at)
+        alone.matter = [[] for _ in moved]
+        alone.matter[body] = [at.matter_of(_ball(mass), [_ball(x) for x in centre], moments)]
+        borne = alone.inward(moved, False)
+        return [sum((x * y for x, y in zip((*angular, *linear), (*moment, *force), strict=True)), flint.arb(0))
+                for columns, (moment, force) in zip(at.columns, borne, strict=True) for angular, linear in columns]
+
+    for body in range(len(moved)):
+        mass = column(body, 1, (0, 0, 0), None)
+        seconds = {pair: column(body, 0, (0, 0, 0), pair) for pair in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))}
+        found.append(mass)
+        for k in range(3):
+            out = column(body, 1, tuple(int(i == k) for i in range(3)), None)
+            about = [seconds[i, i] for i in range(3) if i != k]
+            found.append([x - sum(less, flint.arb(0)) for x, *less in zip(out, mass, *about, strict=True)])
+        found += seconds.values()
+    return [[_settled(x) for x in column] for column in found]
+
+
+def declared_regressor(at: Any) -> list[Vector]:
+    return regressor(at, at.state["q"], at.v, at.state["a"])
+
+
+def combinations(at: Any) -> tuple[list[int], list[Vector]]:
+    """Columns of Y that are independent of those before them, and K with Y = Y_base K: many rows of Y by Gauss and Jordan."""
+    width, rows = 10 * len(at.mechanism.bodies), []
+    drawn = draw_states(at.mechanism, width // at.n + 3, 4711)
+    for q, v, a in zip(drawn["q"], drawn["v"], drawn["a"], strict=True):
+        columns = regressor(at, *([_ball(x) for x in values] for values in (q, v, a)))
+        rows += [list(row) for row in zip(*columns, strict=True)]
+    rows, done, kept = [[x.mid() for x in row] for row in rows], 0, []
+    for column in range(width):
+        size = max((abs(row[column]) for row in rows[done:]), default=flint.arb(0))
+        if not size > _ball(NOTHING):
+            continue
+        best = max(range(done, len(rows)), key=lambda i, k=column: float(abs(rows[i][k])))
+        rows[done], rows[best] = rows[best], [*rows[done]]
+        head = rows[done][column]
+        rows[done] = [(x / head).mid() for x in rows[done]]
+        for i, row in enumerate(rows):
+            if i != done and row[column] != 0:
+                share = row[column]
+                rows[i] = [(x - share * y).mid() for x, y in zip(row, rows[done], strict=True)]
+        kept.append(column)
+        done += 1
+    return kept, rows[:done]
+
+
+def base_regressor(at: Any) -> dict[str, Vector]:
+    columns, (kept, _) = declared_regressor(at), combinations(at)
+    return {"Y_base": _rows([columns[k] for k in kept])}
+
+
+def base_parameters(at: Any) -> dict[str, Vector]:
+    _, among = combinations(at)
+    return {"pi_base": [sum((x * y for x, y in zip(row, at.state["pi"], strict=True)), flint.arb(0)) for row in among]}
+
+
+def task(at: Any) -> tuple[Any, Any]:
+    """(Λ, J̄) of the rows of the task."""
+    J = flint.arb_mat(len(at.task_rows), at.n, [at.twists[k][row] for row in at.task_rows for k in range(at.n)])
+    moved = at.M.solve(J.transpose())
+    inertia = (J * moved).inv()
+    return inertia, moved * inertia
+
+
+ANSWERS: dict[str, Callable[[Any, Vector], dict[str, Vector]]] = {
+    "inverse_dynamics_derivatives": lambda at, _: inverse_dynamics(at),
+    "forward_dynamics_derivatives": lambda at, _: forward_dynamics(at),
+    "coriolis_matrix": lambda at, _: {"C": coriolis(at)},
+    "mass_matrix_coriolis_and_bias": lambda at, _: {"M": _flat(at.M), "C": coriolis(at), "c": at.bias},
+    "regressor": lambda at, _: {"Y": _rows(declared_regressor(at))},
+    "base_regressor": lambda at, _: base_regressor(at),
+    "base_parameters": lambda at, _: base_parameters(at),
+    "operational_inertia": lambda at, _: {"Lambda": _flat(task(at)[0])},
+    "dynamically_consistent_inverse": lambda at, _: {"Jbar": _flat(task(at)[1])},
+}
