@@ -190,6 +190,13 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
         symgen.generate(replace(chain, name="longer"), folder)
 
 
+def test_a_derivation_keeps_its_own_budget_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chains of 256 links are derived so, to see how deep they are."""
+    monkeypatch.setattr(deriving, "ROW_BUDGET", 10)
+    made = deriving.derive(robot("scara"), "forward_dynamics", "riccati", ProgramOptions(), budget=1000)
+    assert 10 < len(made.rows) < 1000
+
+
 @pytest.mark.parametrize("ask", [
     lambda out: symgen.generate("planar_arm", out, []),
     lambda out: symgen.compile("planar_arm", []),

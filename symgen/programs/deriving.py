@@ -74,7 +74,7 @@ def derive(mechanism: Mechanism, function: str, method: str, options: ProgramOpt
     """
     attempt = Attempt(mechanism, function, method, options)
     attempt.program(budget, longest, dearest)
-    return replace(attempt.polished(), real=options.real)
+    return replace(attempt.polished(budget), real=options.real)
 
 
 class Attempt:
@@ -94,9 +94,9 @@ class Attempt:
         self._polished: Program | None = None
         self.refused: SymgenError | None = None
 
-    def polished(self) -> Program:
+    def polished(self, budget: int | None = None) -> Program:
         """After all passes and those that come last, which deepen what they shorten; see `program`."""
-        finished = self.program()
+        finished = self.program(budget)
         if methods.find(self.method).shallow:
             return finished
         if self._polished is None:
