@@ -26,7 +26,7 @@ from symgen.reference.states import draw_states
 from symgen.verification.floating import check_floating
 from symgen.verification.text import check_text
 from symgen.verification.truth import Truth
-from tests.robots_for_tests import random_mechanism
+from tests.robots_for_tests import LONG, random_mechanism
 
 SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nv > 1)
 ALONG = tuple(name for name in methods.names() if name not in ("fixman:planar", "fixman"))   # which is fixman:spatial on these
@@ -72,7 +72,10 @@ def test_columns_are_those_of_the_pose_and_those_that_the_type_says(kind: str) -
 def test_every_method_that_takes_them_is_verified(method: str) -> None:
     for of in ROBOTS:
         made = tree(of, "_".join(of))
-        asked = [f"{name}={method}" for name in FUNCTIONS if name in methods.find(method).functions]
+        asked = [f"{name}={method}" for name in FUNCTIONS if name in methods.find(method).functions
+                 and (name not in LONG or of == ROBOTS[0])]
+        if not asked:
+            continue
         report = symgen.verify(made, asked, states=1, compiled=False)
         assert not report.failures
         assert max(check.error for check in report.checks if check.kind == "algebra") < 1e-40
