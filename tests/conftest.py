@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from symgen import methods
+from symgen import methods, passes
+from symgen.ir import Program
 from symgen.programs import deriving, layout, making
+from tests import robots_for_tests
 from tests.oracles import CLOSED_FORMS
 from tests.robots_for_tests import MOVING, ROBOTS, robot
 
@@ -24,6 +27,18 @@ os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 # every robot here takes a quarter of an hour.
 FULL = layout.EFFORT
 layout.EFFORT = 3
+
+# The last passes take a third of a derivation. They prove each value that they compute anew (test_resubstitute.py), and the
+# built-in robots are verified with all of them (test_verify.py); here long Programs go without. Tests of counts have `polished`.
+LONG = 120
+POLISH = passes.polish
+
+
+def _polish_what_is_short(finished: Program) -> Program:
+    return POLISH(finished) if len(finished.rows) <= LONG else finished
+
+
+passes.polish = _polish_what_is_short
 
 
 def _refused(item: pytest.Item) -> bool:
@@ -62,16 +77,40 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="module")
+def polished() -> Iterator[None]:
+    """Every Program of a file goes through the last passes, as a user's does."""
+    yield from _polished()
+
+
+@pytest.fixture
+def polished_here() -> Iterator[None]:
+    """Every Program of one test goes through them."""
+    yield from _polished()
+
+
+def _polished() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "polish", POLISH)
+        _forget(DERIVED)
+        yield
+    _forget(DERIVED)
+
+
 @pytest.fixture
 def full_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Frames are laid out as a user's are."""
+    """Frames are laid out as a user's are, and every Program goes through the last passes."""
     monkeypatch.setattr(layout, "EFFORT", FULL)
+    monkeypatch.setattr(passes, "polish", POLISH)
     _forget()
     yield
     _forget()
 
 
-def _forget() -> None:
-    """What was derived in one layout is not taken for another's."""
-    for kept in (layout.layouts, deriving._attempt, making._asked):
+DERIVED = (deriving._attempt, making._asked, robots_for_tests.program)
+
+
+def _forget(caches: Iterable[Any] = (layout.layouts, *DERIVED)) -> None:
+    """What was derived in one layout, or without the last passes, is not taken for another's."""
+    for kept in caches:
         kept.cache_clear()

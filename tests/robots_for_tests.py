@@ -151,6 +151,18 @@ PROVIDED = tuple((function, method) for function in FUNCTIONS for method in meth
 """Every function by every method that derives it; what is about a task, all of which follows from M^-1, by two. What is put
 together of others is tested by itself."""
 
+LONG = ("forward_dynamics_derivatives", "step_rk4", "operational_inertia", "dynamically_consistent_inverse")
+"""Functions that take as long to derive as ten others. Each is put together of others that are tested over all robots, so that a
+relation about all functions over many robots has these on `TRIED` alone."""
+TRIED = ("planar_arm", "scara", "chain3", "tree3", "tree5", "one", *MOVING[:1])
+"""In a plane, with a slide, every way to move, branches, and a joint of several degrees."""
+
+
+def tried(name: str, function: str) -> bool:
+    """Whether a relation about all functions is to have this one on this robot; see LONG."""
+    return function not in LONG or name in TRIED
+
+
 BALLS = arb(80)
 """Balls with 80 digits, more than the 64 that an irrational constant of a Program keeps."""
 _SCALARS = {scalars.name: scalars for scalars in (FLOAT, BALLS)}

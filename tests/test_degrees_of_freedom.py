@@ -26,7 +26,7 @@ from symgen.reference.states import draw_states
 from symgen.verification.floating import check_floating
 from symgen.verification.text import check_text
 from symgen.verification.truth import Truth
-from tests.robots_for_tests import PROVIDED, random_mechanism
+from tests.robots_for_tests import LONG, PROVIDED, random_mechanism
 
 SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nv > 1)
 ALONG = tuple(name for name in methods.names()   # but "fixman", which is fixman:spatial on these; of steps see tests/test_step.py
@@ -73,7 +73,7 @@ def test_columns_are_those_of_the_pose_and_those_that_the_type_says(kind: str) -
 def test_every_method_that_takes_them_is_verified(method: str) -> None:
     for of in ROBOTS:
         made = tree(of, "_".join(of))
-        asked = [f"{name}={along}" for name, along in PROVIDED if along == method]
+        asked = [f"{name}={along}" for name, along in PROVIDED if along == method and (name not in LONG or of == ROBOTS[0])]
         report = symgen.verify(made, asked, states=1, compiled=False)
         assert not report.failures
         assert max(check.error for check in report.checks if check.kind == "algebra") < 1e-40

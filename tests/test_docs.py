@@ -137,12 +137,14 @@ def test_the_table_says_who_computes_each_function(function: str) -> None:
     assert row.endswith(f"| {', '.join(f'`{m}`' for m in methods.providers(function))} |")
 
 
+@pytest.mark.usefixtures("polished_here")
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_table_says_what_each_function_costs(function: str) -> None:
     program = making.programs(symgen.load("panda"), [function])[function]
     assert f"| `{function}` | `{program.method}` | {program.cost} | {program.depth} |" in text(DOCS / "figures.md")
 
 
+@pytest.mark.usefixtures("polished_here")
 @pytest.mark.parametrize("robot", ["panda", "ur5"])
 def test_the_figures_are_the_counts(robot: str) -> None:
     programs = making.programs(symgen.load(robot), ["inverse_dynamics", "mass_matrix", "forward_dynamics"])

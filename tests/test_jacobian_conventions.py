@@ -104,6 +104,7 @@ def words(model: object, convention: Convention, given: dict[str, Array]) -> tup
     return np.array([one for one, _ in found]), np.array([two for _, two in found])
 
 
+@pytest.mark.usefixtures("polished_here")
 def test_what_it_costs() -> None:
     """Of a quadruped's foot: the order costs nothing, and in its own axes a foot need not know where the trunk is."""
     mechanism, (foot, _) = ROBOTS["feet"]

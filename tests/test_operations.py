@@ -11,6 +11,7 @@ import symgen
 from symgen.description.loading import builtin_robots
 from tests.operation_counts import counted, measured, recorded, risen, text, write
 
+pytestmark = pytest.mark.usefixtures("polished")
 BOUNDS = {   # mul + add + div of the default method
     ("panda", "inverse_dynamics"): 545, ("panda", "mass_matrix"): 307, ("panda", "forward_dynamics"): 987,
     ("panda", "inverse_mass_matrix"): 649,

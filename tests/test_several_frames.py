@@ -57,6 +57,7 @@ def test_they_are_the_answers_of_one_frame_at_a_time(function: str, which: str) 
                 assert all(largest(together[name][:, k] - alone[name]) < 1e-40 for name in alone), (method, frame)
 
 
+@pytest.mark.usefixtures("polished_here")
 @pytest.mark.parametrize("function", FRAMED)
 def test_feet_share_the_work_of_the_trunk(function: str) -> None:
     mechanism, _ = ROBOTS["feet"]

@@ -124,6 +124,7 @@ def test_pinocchio_counts_them_so(which: str) -> None:
         assert np.abs(found - expected[result]).max() <= 1e-9 * np.abs(expected[result]).max(), function
 
 
+@pytest.mark.usefixtures("polished_here")
 def test_a_push_on_a_foot_costs_fourteen_operations() -> None:
     """Of whatever feels it, since the way in to the trunk is there without it."""
     for function, method in (("inverse_dynamics", "newton_euler"), ("forward_dynamics", "riccati:fd3")):

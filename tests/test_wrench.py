@@ -367,7 +367,10 @@ def test_a_wrench_laid_out_wrongly_is_caught(monkeypatch: pytest.MonkeyPatch, pl
     *(("scara", function) for function in FELT if function not in ("link_accelerations", "interbody_forces", "step_rk4")),
 ])
 def test_every_sum_is_felt_under_a_wrench(name: str, function: str) -> None:
-    """Each sum, with its sign flipped or its second term dropped, is seen by algebra and by floating point."""
+    """Each sum, with its sign flipped or its second term dropped, is seen by algebra and by floating point.
+
+    Runge and Kutta's step is forward dynamics four times over, some thousand sums, and a wrench enters it there.
+    """
     mechanism = symgen.load(name)
     truth = Truth(mechanism, 4, frame=tip(mechanism), wrench=tip(mechanism))
     program: Program = symgen.program(mechanism, function, wrench=tip(mechanism))
