@@ -189,6 +189,6 @@ def test_a_branch_leaves_zeros_and_a_chain_a_band() -> None:
 def test_what_cannot_be_written_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RequestError, match="does not exist"):
         report(point_mass_arm(1), tmp_path / "no" / "a.html")
-    assert main(["report", "scara", "-o", str(tmp_path), "--states", "1"]) == 2
+    assert main(["report", "planar_point_mass:1", "-o", str(tmp_path), "--states", "1"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

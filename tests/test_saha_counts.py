@@ -32,7 +32,7 @@ def test_saha_s_own_recursion_at_the_mass_centres_is_about_what_he_printed(n: in
 
 
 @pytest.mark.parametrize("twists", ["square", "right"])
-@pytest.mark.parametrize("n", [n for n in LINKS if 6 <= n < 30])   # from 18 to 30 it grows linearly, as is shown below
+@pytest.mark.parametrize("n", [n for n in LINKS if 6 <= n < 30])   # rows grow linearly beyond: tests/test_generation_growth.py
 def test_the_whole_forward_dynamics_stays_below_the_counts_of_the_solve_alone(n: int, twists: str) -> None:
     """Twists that are multiples of π/2; "right" ones never leave two neighbouring axes parallel, the dearest case."""
     program = fewest(n, twists, "forward_dynamics")
