@@ -189,7 +189,7 @@ def test_a_jacobian_of_a_step_takes_that_of_forward_dynamics_once_a_stage() -> N
     slope = min((symgen.program("scara", way) for way in ways), key=lambda one: one.cost)
     euler, rk = (symgen.program("scara", f"{name}:jacobian(q,v,tau)") for name in STEPS)
     assert euler.cost < slope.cost + forward.cost + 3 * 16
-    assert rk.cost < 4 * (slope.cost + forward.cost) + 3 * 2 * 4**3   # and what it is multiplied by in the stages behind the first
+    assert rk.cost < 4 * (slope.cost + forward.cost) + 3 * 2 * 4**3   # and products in three stages
     assert rk.cost < symgen.derivative(symgen.program("scara", "step_rk4"), "q,v,tau").cost
 
 
