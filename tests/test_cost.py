@@ -294,6 +294,7 @@ def test_a_folder_made_where_a_tool_is_missing_says_so(tmp_path: Path, monkeypat
     assert said in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("polished_here")
 def test_the_page_of_cost_sheets_is_what_is_measured() -> None:
     """One sheet of it; `make firmware` rewrites the whole."""
     need("cortex-m4f")
