@@ -132,8 +132,8 @@ def _gains(gains: dict[str, Any]) -> list[str]:
         for function, counts in found.items():
             more = (counts[idea] - counts["now"] for idea in ideas if idea != "now")
             rows.append((robot, SHORT[function], counts["now"], *more))
-    return ["## What each idea saves\n", "Operations as they are, and how many more there would be without one idea. They do not "
-            "add up: what one leaves another may find.\n",
+    return ["## What each idea saves\n", "Operations when this table was counted last, and how many more there would be without "
+            "one idea. They do not add up: what one leaves another may find.\n",
             *_table(["robot", "function", "operations", *(idea for idea in ideas if idea != "now")], rows), ""]
 
 
