@@ -40,13 +40,19 @@ def begin(program: Program) -> Program:
 
 
 def finish(program: Program) -> Program:
-    """The passes behind those of FIRST. What is spare is left out where it does not save operations in the end."""
-    finished = _through(program, PIPELINE[len(FIRST):])
-    plain = without_spare(program)
-    if plain is program:
-        return finished
-    without = _through(eliminate(plain), PIPELINE[len(FIRST):])
-    return finished if finished.cost < without.cost else without
+    """The passes behind those of FIRST."""
+    return _through(program, PIPELINE[len(FIRST):])
+
+
+def least(begun: list[Program]) -> Program:
+    """What `finish` makes shortest of some Programs, its spare rows left out where they do not save operations in the end."""
+    finished = [finish(one) for one in begun]
+    found = min(range(len(begun)), key=lambda i: finished[i].cost)
+    plain = without_spare(begun[found])
+    if plain is begun[found]:
+        return finished[found]
+    without = finish(eliminate(plain))
+    return finished[found] if finished[found].cost < without.cost else without
 
 
 def polish(finished: Program) -> Program:
@@ -61,7 +67,7 @@ def searched(program: Program, limits: Limits, random: Random, span: range, move
 
 def run(program: Program) -> Program:
     """All passes in order."""
-    return polish(finish(begin(program)))
+    return polish(least([begin(program)]))
 
 
 def as_recorded(program: Program) -> Program:

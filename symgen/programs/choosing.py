@@ -29,6 +29,10 @@ OF_A_CALL = 5
 LONG_CHAIN = 20
 CLOSE, FEW = 1.04, 4
 """Times the fewest operations, and more, within which the passes that come last may change who has fewer."""
+DEARER, FEWER = 1.2, 70
+"""Times the fewest operations, and more, beyond which no method after the first passes ends up the shortest: those behind remove a
+seventh, of a short one a quarter (tests check both limits on every built-in robot).
+"""
 
 
 def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
@@ -90,10 +94,9 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
         if found is None or (candidate.cost, method) < (found.cost, found.method):
             found = candidate
             # The passes remove a quarter of a derivation, of a short one up to three quarters. A longer one than this
-            # has never ended up the shortest (tests check that on every built-in robot), and is left out.
+            # has never ended up the shortest, and is left out.
             longest = 400 + len(candidate.rows) * 4 // 3
-            # The passes after the first remove up to a seventh of the operations. A method dearer by a third is left out.
-            dearest = 20 + candidate.cost * 4 / 3
+            dearest = FEWER + candidate.cost * DEARER
     for method in hopeless if found is None else ():   # nothing else is left; `verify` says what they are worth
         with suppress(TooManyRows, MethodRefusal, LostDigits):
             return once(mechanism, function, method, options)

@@ -87,9 +87,8 @@ class Attempt:
         self.mechanism, self.function, self.method, self.options = mechanism, function, method, options
         self.length = self.cost = 0
         """Rows of the derivation, or a number that it exceeded; operations once nothing is repeated."""
-        self.begun: Program | None = None
-        self._compared: Program | None = None
-        """After all passes, where that had to be known to choose between layouts."""
+        self.begun: list[Program] = []
+        """After the first passes, in each layout that may turn out the least."""
         self.finished: Program | None = None
         self._polished: Program | None = None
         self.refused: SymgenError | None = None
@@ -113,47 +112,40 @@ class Attempt:
         if self.length > longest:
             raise TooManyRows(f"the derivation outgrew {longest} rows")
         with _collector_at_rest():
-            if self.begun is None and self.finished is None:
+            if not self.begun and self.finished is None:
                 self._begin(longest)
             if dearest is not None and self.cost > dearest:
                 raise TooManyRows(f"{self.cost} operations")
             if self.finished is None:
-                assert self.begun is not None
-                if len(self.begun.rows) > 2 * budget:   # the passes after the first do not halve it
-                    raise TooManyRows(f"{len(self.begun.rows)} rows")
-                compared = self._compared or passes.finish(self.begun)
-                self.finished, self.begun = without_idle(compared, len(FUNCTIONS[self.function].arguments)), None
+                if len(self.begun[0].rows) > 2 * budget:   # the passes after the first do not halve it
+                    raise TooManyRows(f"{len(self.begun[0].rows)} rows")
+                self.finished, self.begun = without_idle(passes.least(self.begun), len(FUNCTIONS[self.function].arguments)), []
         if len(self.finished.rows) > budget:
             raise TooManyRows(f"{len(self.finished.rows)} rows")
         return self.finished
 
     def _begin(self, longest: int) -> None:
         try:
-            self.length, self.begun, self._compared = self._shorter(longest)
+            self._lay(longest)
         except TooManyRows:
             self.length = longest + 1
             raise
         except SymgenError as error:
             self.refused = copy(error)   # without its traceback
             raise
-        self.cost = passes.cost(self.begun)
 
-    def _shorter(self, longest: int) -> tuple[int, Program, Program | None]:
-        """(rows as recorded, the Program of the first passes, that of all passes where it was asked for).
-
-        In one of the robot's layouts or the plain one, whichever is least.
-
-        The passes behind the first change a count by a few per cent, so that they are asked where it is close.
+    def _lay(self, longest: int) -> None:
+        """Derive it in the robot's layouts and the plain one. The passes behind the first change a count by a few per cent, so
+        that those are kept whose counts are close.
         """
-        found: list[tuple[int, Program]] = []
-        for where in self._layouts():
-            frozen = _derivation(self.mechanism, self.function, self.method, self.options, where, longest)
-            found.append((len(frozen.rows), passes.begin(frozen)))
-        costs = [passes.cost(one) for _, one in found]
-        close = [one for one, cost in zip(found, costs, strict=True) if cost <= CLOSE * min(costs)]
-        if len(close) == 1 or min(costs) > LONG:
-            return (*found[costs.index(min(costs))], None)
-        return min([(*one, passes.finish(one[1])) for one in close], key=lambda one: one[2].cost)
+        found = [_derivation(self.mechanism, self.function, self.method, self.options, where, longest)
+                 for where in self._layouts()]
+        begun = [passes.begin(frozen) for frozen in found]
+        costs = [passes.cost(one) for one in begun]
+        least = costs.index(min(costs))
+        self.length, self.cost = len(found[least].rows), costs[least]
+        close = [one for one, cost in zip(begun, costs, strict=True) if cost <= CLOSE * self.cost]
+        self.begun = close if self.cost <= LONG else [begun[least]]
 
     def _layouts(self) -> tuple[Layout, ...]:
         """A method that takes the inertia of every link apart, or bears its weight, has it in the link's own axes."""
