@@ -122,7 +122,7 @@ class TextOptions:
     """What changes the C of a Program, and not the Program.
 
     `trig` is one of TRIG. Functions that are `checked` return a status. `wrap` names the wrappers of the C that stand beside it,
-    `target` the machine that a firmware/ is made for.
+    `target` the machine that a firmware/ is made for. With `batch` every function stands there for many states as well.
     """
 
     trig: str = "libm"
@@ -130,6 +130,7 @@ class TextOptions:
     checked: bool = False
     wrap: tuple[str, ...] = ()
     target: str | None = None
+    batch: bool = False
 
     def __post_init__(self) -> None:
         nearest(self.trig, TRIG, "kind of trigonometry")

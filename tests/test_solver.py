@@ -21,7 +21,7 @@ import symgen
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, RequestError, UnknownName
 from symgen.functions import Sizes
-from symgen.machine import building, kernels
+from symgen.machine import building, kernels, many
 from symgen.machine.solver import Solver, compile
 from tests import typed_user
 from tests.c_programs import arm, determinant, drawn, expected, forward_dynamics, gravity
@@ -206,7 +206,8 @@ for _ in range(300):
     x = b.op("sin", x)
 solver = Solver.from_programs("long", {"slow": b.program([Port("x", (1,), (x,))])}, Sizes(1, 1, 1), optimize=0)
 q, x = np.ones((2_000_000, 1)), np.zeros((2_000_000, 1))
-for call in (lambda: solver.slow(q, out=x), solver.bind("slow", q, x)):
+solver.slow(q[:50_000])   # which compiles it for blocks of states
+for call in (lambda: solver.slow(q, out=x), lambda: solver.slow(q, out=x, threads=2), solver.bind("slow", q, x)):
     x[...] = 0
     print("ready", flush=True)
     start = time.process_time()
@@ -221,7 +222,7 @@ def test_ctrl_c_stops_a_long_batch_within_a_second() -> None:
     """Six hundred million sines are six seconds and more. Counted in the process's own seconds, however busy the machine is."""
     with subprocess.Popen([sys.executable, "-c", INTERRUPTED], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        for _ in range(2):
+        for _ in range(3):
             assert process.stdout.readline() == "ready\n"
             time.sleep(0.1)
             process.send_signal(signal.SIGINT)
@@ -238,7 +239,7 @@ def test_a_batch_in_many_shares_is_that_in_one(monkeypatch: pytest.MonkeyPatch, 
     bound, last = np.empty((101, 2)), np.empty(2)
     for first in (1, 40 * len(own.programs["forward_dynamics"].rows)):
         monkeypatch.setattr(kernels, "FIRST_SHARE", first)
-        monkeypatch.setattr(kernels, "SHARE", 1e-9)   # every later share is one state
+        monkeypatch.setattr(many, "SHARE", 1e-9)   # every later share is one block
         np.testing.assert_array_equal(own.forward_dynamics(q, v, tau), whole)
         np.testing.assert_array_equal(own.forward_dynamics(q, v, tau, out=tau.copy()), whole)
         own.bind("forward_dynamics", q, v, tau, bound)()
@@ -331,7 +332,7 @@ def test_what_a_solver_says_of_itself(solver: Solver) -> None:
     assert solver.functions == tuple(arm())
     assert solver.programs == arm()
     assert solver.mechanism is None
-    assert list(inspect.signature(solver.forward_dynamics).parameters) == ["q", "v", "tau", "out"]
+    assert list(inspect.signature(solver.forward_dynamics).parameters) == ["q", "v", "tau", "out", "threads", "layout", "progress"]
     assert "tau: (..., 2), joint torques" in (solver.forward_dynamics.__doc__ or "")
     assert not hasattr(solver, "jacobian")
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'tau'"):

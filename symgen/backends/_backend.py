@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 from symgen.backends._language import Language
 from symgen.backends._target import Target
@@ -19,6 +19,13 @@ class Source(Protocol):
     def __call__(self, program: Program, target: Target, floors: Mapping[int, Fraction] | None = None) -> str: ...
 
 
+class Batches(Protocol):
+    """The files of functions for many states, by name; `floors` are those of `Source`, by function."""
+
+    def __call__(self, programs: Mapping[str, Program], target: Target,
+                 floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]: ...
+
+
 @dataclass(frozen=True)
 class Printer:
     """A language that functions are printed in.
@@ -26,7 +33,8 @@ class Printer:
     `name` is also that of its folder of templates. `headers` are the files that the functions include, by name; `sincos` is the
     text of that with a sine and cosine of one's own. `parameters` gives the parameter of each argument and result of a Program,
     `calls` the names of the functions that it may call, `parts` into how many it is cut, where it is long, and how many numbers
-    these share on the stack. `ulps` says by `TextOptions.trig` how many units in the last place sines
+    these share on the stack. `batches` are the files of the functions for many states, by name, and
+    `driver` what a caller of one is told about it. `ulps` says by `TextOptions.trig` how many units in the last place sines
     and cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for; `statuses` are what a
     checked function returns, from 0 on, with their meaning.
     """
@@ -39,6 +47,8 @@ class Printer:
     parameters: Callable[[Program, Target], dict[str, str]]
     calls: Callable[[str, Target], dict[str, str]]
     parts: Callable[[Program, Target], tuple[int, int]]
+    batches: Batches
+    driver: Callable[[Program, Target], dict[str, Any]]
     ulps: Mapping[str, int]
     farthest: int
     statuses: Mapping[str, str]
@@ -50,7 +60,7 @@ class Printer:
         for function, program in programs.items():
             text = (given or {}).get(function)
             files[target.file(function)] = text or self.source(program, target, (floors or {}).get(function))
-        return files
+        return files | (self.batches(programs, target, floors) if target.text.batch else {})
 
     def literal(self, value: Fraction, real: str) -> str:
         """A number in a real type."""

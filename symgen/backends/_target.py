@@ -59,6 +59,20 @@ class Target:
         """The name of the file that holds a function."""
         return f"{self.symbol(function)}.c"
 
+    def file_of_many(self, function: str) -> str:
+        """The name of the file that holds a function for many states."""
+        return f"{self.symbol(function)}_batch.c"
+
+    @property
+    def batch(self) -> str:
+        """The name of the file that declares the functions for many states."""
+        return f"{self.name}_batch.h"
+
+    @property
+    def lanes(self) -> str:
+        """The name of the file that reads states into lanes and writes them back."""
+        return f"{self.name}_lanes.h"
+
     @property
     def header(self) -> str:
         """The name of the file that declares the functions."""

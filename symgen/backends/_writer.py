@@ -91,7 +91,7 @@ class Writer:
         self._statement(self.real.name, f"{given}[{self.turn.size}]", self._listed(values), step)
         self._statement(self.turn.kind, found, f"{self.turn.function}({given})", step)
         for place, row in enumerate(angles):
-            self.pairs[self._angle(row)] = {op: f"{found}.{part}[{place}]" for op, part in _PARTS.items()}
+            self.pairs[self.angle(row)] = {op: f"{found}.{part}[{place}]" for op, part in _PARTS.items()}
 
     def _rows(self, rows: Collection[int] | None) -> None:
         for i in self.live:
@@ -105,7 +105,7 @@ class Writer:
         margin = " "*(self.indent + 8)
         return "{\n" + ",\n".join(f"{margin}{value}" for value in values) + f"\n{margin[4:]}}}"
 
-    def _angle(self, row: int) -> str | int:
+    def angle(self, row: int) -> str | int:
         """What tells an angle from others: an argument may stand in several rows, and is one angle all the same."""
         return self.text[row] if self.rows[row].op == "input" else row
 
@@ -152,7 +152,7 @@ class Writer:
         """Sine and cosine of row `angle`. Where they are given one angle at a time, their local is declared when first asked for;
         of an angle that is not among those given at once there is none.
         """
-        key, turn = self._angle(angle), self.turn
+        key, turn = self.angle(angle), self.turn
         if key not in self.pairs and turn is not None and not turn.lanes:
             found = self.local(f"turn_{len(self.pairs) + 1}")
             self.pairs[key] = {op: f"{found}.{part}" for op, part in _PARTS.items()}

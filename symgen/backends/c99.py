@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgen.backends import _checks, _parts, _sincos, render
+from symgen.backends import _checks, _lanes, _parts, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._legend import legend
@@ -65,6 +65,42 @@ def parts(program: Program, target: Target) -> tuple[int, int]:
 def _length(program: Program) -> int | None:
     """Of a part, in statements; None for a function that is not cut."""
     return _parts.LINES if len(program.rows) > _parts.LONGEST else None
+
+
+def batches(programs: Mapping[str, Program], target: Target,
+            floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]:
+    """The functions for many states, every file by name, headers first; `floors` as `source` has them, by function."""
+    real = single_real(programs.values())
+    functions = {function: _batch(program, target, (floors or {}).get(function, {})) for function, program in programs.items()}
+    common = target.context | {"real": real, "lanes": _lanes.lanes(real)}
+    stack = max(one["bytes"] for one in functions.values())
+    found = {target.batch: render(NAME, "batch.h.j2", **common, functions=functions.values(), bytes=stack),
+             target.lanes: render(NAME, "lanes.h.j2", **common)}
+    found |= {target.file_of_many(function): render(NAME, "batch.c.j2", **common, **one) for function, one in functions.items()}
+    return found
+
+
+def driver(program: Program, target: Target) -> dict[str, Any]:
+    """What a caller of a function for many states is told: `symbol`, `parameters` with the names of their steps, `driver`."""
+    names = parameters(program, target)
+    arrays, driven = _lanes.driver(program, names)
+    return {"symbol": target.symbol(program.function), "name": target.name, "parameters": arrays, "driver": driven,
+            "checked": target.checked}
+
+
+def _batch(program: Program, target: Target, floors: Mapping[int, Fraction]) -> dict[str, Any]:
+    """What the template says of one function for many states."""
+    names = parameters(program, target)
+    alone = target.text.trig == "inline"   # a sine without a branch, which stands in the loop over the states
+    turn = _turn(program, target) if alone else None
+    taken = _macros(target) | {target.symbol(program.function), *names.values(), *(turn or ())}
+    called = calls(program.real, target)
+    found = _prototype(program, target)
+    found |= _lanes.function(program, target, names, called, [] if alone else _early(program), turn, taken, floors,
+                             _length(program))
+    loop = target.text.trig == "auto" and bool(_together(program))
+    found |= {"own_loop": loop, "own_sines": loop or turn is not None, "sin": called["sin"], "cos": called["cos"]}
+    return found
 
 
 def header(programs: Mapping[str, Program], target: Target) -> str:
@@ -152,12 +188,18 @@ def _together(program: Program) -> list[list[int]]:
 
     None where there is but one, which <math.h> serves as well.
     """
+    found = _early(program)
+    return found if len(found) > 1 else []
+
+
+def _early(program: Program) -> list[list[int]]:
+    """The angles that need no other sine or cosine, the rows of each."""
     rows = program.rows
     found: dict[Any, list[int]] = {}
     for row in _checks.angles(program, live_rows(program)):
         if all(rows[i].op not in ("sin", "cos") for i in _checks.ancestors(program, [row])):
             found.setdefault(rows[row].value if rows[row].op == "input" else row, []).append(row)
-    return list(found.values()) if len(found) > 1 else []
+    return list(found.values())
 
 
 def _turn(program: Program, target: Target) -> Turn | None:
@@ -262,6 +304,6 @@ def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: i
 
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
-    parts=parts,
+    parts=parts, batches=batches, driver=driver,
     ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
 )

@@ -72,23 +72,43 @@ def load(
     """The compiled functions as a module with `lib` and `ffi`.
 
     `lib.NAME_<function>` takes one pointer per argument and result, and so does `lib.NAME_<function>_aligned`, which returns -1
-    where one of them is not aligned, else 0 (or the status of a checked function); `lib.NAME_<function>_batch` takes a count, a
-    pointer and a step (in elements) per argument, and a pointer per result; `lib.NAME_<function>_chain` takes a count,
-    a share and the same, and adds that share of each call's first result to the first argument of the next. `sources`
-    replaces the text of functions, by name; `floors` are those of `Source`. Of checked functions the first two return 0,
-    or the status of the first state that is refused plus their number times its place. Raises BuildError when there is no
-    compiler, no Python header, no place for the result, or when the compiler refuses the text.
+    where one of them is not aligned, else 0 (or the status of a checked function); `lib.NAME_<function>_each` takes a count, a
+    pointer and a step (in elements) per argument, a pointer per result and, of a checked function, one to the statuses, and
+    calls it state by state; `lib.NAME_<function>_chain` takes a count, a share and the same arguments and results, and adds that
+    share of each call's first result to the first argument of the next. `sources` replaces the text of functions, by name;
+    `floors` are those of `Source`. Raises BuildError when there is no compiler, no Python header, no place for the result, or
+    when the compiler refuses the text.
     """
     backend = printer()
     files = backend.texts(programs, target, sources, floors)
     context = {"name": target.name, "real": single_real(programs.values()), "functions": _functions(programs, target)}
-    returns = {"checked": target.checked, "returns": target.context["returns"], "statuses": len(backend.statuses)}
-    loops, declarations = (render(backend.name, name, **context, **returns) for name in ("batch.c.j2", "batch.h.j2"))
+    returns = {"checked": target.checked, "returns": target.context["returns"]}
+    loops, declarations = (render(backend.name, name, **context, **returns) for name in ("calls.c.j2", "calls.h.j2"))
+    return _built(files, loops, declarations, build)
+
+
+def load_many(program: Program, target: Target, build: Build, floors: Mapping[int, Fraction] | None = None) -> ModuleType:
+    """One compiled function for many states, as a module with `lib` and `ffi`.
+
+    `lib.NAME_<function>_many` takes a count, and of each argument and result a pointer and the steps, in elements, from state to
+    state and from element to element; of a checked function also a pointer to the statuses, and returns how many states are
+    refused. Raises as `load`.
+    """
+    backend = printer()
+    programs = {program.function: program}
+    files = {**backend.headers(programs, target), **backend.batches(programs, target, {program.function: floors or {}})}
+    context = backend.driver(program, target)
+    calls, declarations = (render(backend.name, name, **context) for name in ("many.c.j2", "many.h.j2"))
+    return _built(files, calls, declarations, build)
+
+
+def _built(files: Mapping[str, str], calls: str, declarations: str, build: Build) -> ModuleType:
+    """The library of these texts, built unless it is in the cache."""
     digest = hashlib.sha256()
-    for part in (*depends(build), *(t for item in files.items() for t in item), loops, declarations):
+    for part in (*depends(build), *(t for item in files.items() for t in item), calls, declarations):
         digest.update(f"{len(part)}:{part}".encode())
     module = f"_symgen_{digest.hexdigest()[:24]}"
-    return opened(module) or _make(module, _place(module), files, loops, declarations, find_compiler(), build)
+    return opened(module) or _make(module, _place(module), files, calls, declarations, find_compiler(), build)
 
 
 _LOADED: dict[str, ModuleType] = {}

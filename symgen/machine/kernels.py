@@ -1,17 +1,16 @@
 """One compiled function as Python calls it: what arrays it takes, and how C runs through them.
 
 A call on one state takes a short way: when every argument is an array of the right type and shape, its buffer goes straight to C.
-Everything else (lists, batches, other types, mistakes) takes the long way, which explains itself. A batch is run in slices of a
-fifth of a second, since Python reacts to Ctrl-C only when C has returned.
+Everything else (lists, many states, other types, mistakes) takes the long way, which explains itself. Few states are computed one
+after the other; for many the function is compiled once more, for blocks of states (`symgen.machine.many`).
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from keyword import iskeyword
-from time import perf_counter
+from types import ModuleType
 from typing import Any
 
 from symgen import derivatives
@@ -20,14 +19,18 @@ from symgen.backends._ports import describe, meaning, operations_text
 from symgen.errors import ArgumentError, StateError
 from symgen.functions import Array, Sizes
 from symgen.ir import Outline, Port
+from symgen.machine.arrays import Arrays, behind, seen
+from symgen.machine.many import LAYOUTS, Progress, Run, Strided, in_slices, strided
+from symgen.names import nearest
 from symgen.reals import REALS
 
 Call = Callable[..., Any]
 
-SHARE = 0.2
-"""Seconds that C may run before Python checks for an interruption."""
 FIRST_SHARE = 2_000_000
-"""Rows in the first slice of a batch, a thousandth of a second and more. From then on the length is measured."""
+"""Rows in the first slice of many states, a thousandth of a second and more. From then on the length is measured."""
+FEW = 10_000_000
+"""Rows that are computed state by state before a function is compiled for blocks of states: a few thousandths of a second."""
+_OPTIONS = ("out", "threads", "layout", "status", "progress")
 
 _REFUSED = (
     "",
@@ -40,27 +43,41 @@ _REFUSED = (
 
 
 class Kernel:
-    """One compiled function and what it accepts."""
+    """One compiled function and what it accepts. `many` gives its library for blocks of states; None: there is none."""
 
-    def __init__(self, program: Outline, library: Any, symbol: str, checked: bool, robot: str, sizes: Sizes) -> None:
+    def __init__(self, program: Outline, library: Any, symbol: str, checked: bool, robot: str, sizes: Sizes,
+                 many: Callable[[], ModuleType] | None, contract: bool) -> None:
         import numpy
 
         self.np = numpy
-        self.program, self.function, self.checked = program, program.function, checked
-        self.robot, self.sizes = robot, sizes
-        self.one, self.batch = getattr(library.lib, symbol), getattr(library.lib, f"{symbol}_batch")
+        self.program, self.function, self.checked, self.symbol = program, program.function, checked, symbol
+        self.sizes = sizes
+        self.one, self.each = getattr(library.lib, symbol), getattr(library.lib, f"{symbol}_each")
         self.aligned, self.in_turn = getattr(library.lib, f"{symbol}_aligned"), getattr(library.lib, f"{symbol}_chain")
         self.ffi = library.ffi
         self.real = numpy.dtype(REALS[program.real].numpy)
         self.inputs, self.outputs = program.inputs, program.outputs
+        self.arrays = Arrays(program, robot, sizes, checked)
+        self._many = many
+        self._blocks: tuple[Any, Any] | None = None
+        self._waited = FEW if contract else 0   # rows; blocks give other last bits where a*b + c may be contracted
 
-    def _heed(self, code: int | None, first: int | None = None) -> None:
-        """The status of a checked function: StateError where it refuses a state, counted from `first` in a batch."""
+    def _heed(self, code: int | None) -> None:
+        """The status of a checked function: StateError where it refuses a state."""
         if code:
-            state, status = divmod(code, len(printer().statuses))
-            why = _REFUSED[status].format(farthest=printer().farthest)
-            place = "" if first is None else f" at state {first + state}"
-            raise StateError(f"{self.function} refuses its arguments{place}: {why}")
+            raise StateError(f"{self.function} refuses its arguments: {self._why(code)}")
+
+    def _heed_all(self, statuses: Any) -> None:
+        """Those of all states."""
+        bad = self.np.flatnonzero(statuses)
+        if bad.size:
+            more = f" and {bad.size - 1} more" if bad.size > 1 else ""
+            why = self._why(int(statuses.reshape(-1)[bad[0]]))
+            raise StateError(f"{self.function} refuses its arguments at state {bad[0]}{more}: {why}")
+
+    @staticmethod
+    def _why(status: int) -> str:
+        return _REFUSED[status].format(farthest=printer().farthest)
 
     def call(self) -> Call:
         """The function as the user calls it.
@@ -71,11 +88,11 @@ class Kernel:
         names, results = [port.name for port in self.inputs], [port.name for port in self.outputs]
         own = derivatives.symbol(self.function)
         for name in (own, *names, *results):
-            if not name.isidentifier() or iskeyword(name) or name.startswith("_") or name == "out":
+            if not name.isidentifier() or iskeyword(name) or name.startswith("_") or name in _OPTIONS:
                 raise ArgumentError(f"'{name}' cannot be the name of a function or an argument; use a plain identifier")
         single = len(results) == 1
         index = "[()]" if single and not self.outputs[0].shape else ""
-        context = {"names": names, "results": results, "single": single, "index": index}
+        context = {"names": names, "results": results, "single": single, "index": index, "checked": self.checked}
         text = render("solver", "call.py.j2", function=own, **context)
         known: dict[str, Any] = {"_ndarray": self.np.ndarray, "_empty": self.np.empty, "_real": self.real}
         known |= {"_one": self.aligned, "_from_buffer": self.ffi.from_buffer, "_chars": self.ffi.typeof("char[]")}
@@ -86,23 +103,99 @@ class Kernel:
         call.__qualname__, call.__module__, call.__doc__ = f"Solver.{own}", __name__, self._doc()
         return call
 
-    def long_road(self, arguments: tuple[Any, ...], out: Any) -> Any:
-        """A call on anything: convert, broadcast, check, and loop over the states in C."""
-        np = self.np
-        arrays = [self._convert(port, x) for port, x in zip(self.inputs, arguments, strict=True)]
-        leads = [x.shape[: x.ndim - len(port.shape)] for port, x in zip(self.inputs, arrays, strict=True)]
-        lead = self._common(leads)
-        results = [np.empty(lead + p.shape, self.real) for p in self.outputs] if out is None else self._given(out, lead)
-        for k, (port, own) in enumerate(zip(self.inputs, leads, strict=True)):
-            if own != lead and _states(own) != 1:
-                arrays[k] = np.ascontiguousarray(np.broadcast_to(arrays[k], lead + port.shape))
-            if out is not None and self._is_overwritten(arrays[k], results, _states(lead)):
-                arrays[k] = arrays[k].copy()
+    def long_road(self, arguments: tuple[Any, ...], out: Any, threads: int = 1, layout: str = "aos", status: Any = None,
+                  progress: Progress | None = None) -> Any:
+        """A call on anything: convert, broadcast, check, and run through the states in C."""
+        np, across = self.np, nearest(layout, LAYOUTS, "layout") == "soa"
+        workers = self.arrays.workers(threads)
+        arrays = [self.arrays.argument(port, x, across) for port, x in zip(self.inputs, arguments, strict=True)]
+        lead = self.arrays.common([x.shape[: x.ndim - len(port.shape)] for port, x in zip(self.inputs, arrays, strict=True)])
+        shapes = [p.shape + lead if across else lead + p.shape for p in self.outputs]
+        found = [np.empty(shape, self.real) for shape in shapes] if out is None else self.arrays.results(out, shapes)
+        results = [behind(np, x, len(p.shape)) if across else x for p, x in zip(self.outputs, found, strict=True)]
+        statuses = self.arrays.statuses(status, lead)
         if _states(lead):
-            self._run(arrays, results, _states(lead))()
+            self._run_all(arrays, results, statuses, lead, workers, progress)
+        if status is None and self.checked:
+            self._heed_all(statuses) if lead else self._heed(int(statuses))
         if out is None and not lead:
-            results = [result[()] for result in results]
-        return results[0] if len(results) == 1 else tuple(results)
+            found = [result[()] for result in found]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _run_all(self, arrays: Sequence[Any], results: Sequence[Any], statuses: Any, lead: tuple[int, ...], workers: int,
+                 progress: Progress | None) -> None:
+        """Compute every state."""
+        states = _states(lead)
+        pairs = [strided(self.np, port, x, lead) for port, x in zip(self.inputs, arrays, strict=True)]
+        into = [strided(self.np, port, x, lead) for port, x in zip(self.outputs, results, strict=True)]
+        pairs = [self._apart(port, x, into, lead) for port, x in zip(self.inputs, pairs, strict=True)]
+        even = all(x.array.flags.c_contiguous for x in into)
+        blocks = bool(lead) and self._has_blocks(states if even else FEW)
+        if not even and not blocks:
+            raise ArgumentError(f"{self.function}: layout 'soa' is not for a solver of C that was given; leave the layout out")
+        run = (self._in_blocks if blocks else self._one_by_one)(pairs, into, statuses)
+        share = self._first_share
+        if states <= share and workers == 1:
+            run(0, states)
+        else:
+            in_slices(run, states, share, workers, progress)
+
+    def _has_blocks(self, states: int) -> bool:
+        """Whether there have been so many states by now that the function is compiled for blocks of them."""
+        self._waited += states*self.program.length
+        if self._many is not None and self._blocks is None and self._waited >= FEW:
+            library = self._many()
+            self._blocks = library.ffi, getattr(library.lib, f"{self.symbol}_many")
+        return self._blocks is not None
+
+    def _in_blocks(self, given: Sequence[Strided], into: Sequence[Strided], statuses: Any) -> Run:
+        """`run(begin, end)` in blocks of states."""
+        assert self._blocks is not None
+        ffi, call = self._blocks
+        size = self.real.itemsize
+        arrays = [(x.array.__array_interface__["data"][0], x.state, x.element) for x in (*given, *into)]
+        where = None if statuses is None else statuses.__array_interface__["data"][0]
+
+        def run(begin: int, end: int) -> None:
+            words: list[Any] = []
+            for address, state, element in arrays:
+                words += [ffi.cast("void *", address + begin*state*size), state, element]
+            if where is not None:
+                words.append(ffi.cast("int *", where + begin*statuses.itemsize))
+            call(end - begin, *words)
+
+        return run
+
+    def _one_by_one(self, given: Sequence[Strided], into: Sequence[Strided], statuses: Any) -> Run:
+        """`run(begin, end)` state by state."""
+        np = self.np
+        many = [x.state != 0 for x in given]
+        flat = [np.ascontiguousarray(x.array if each else _first(x.array, port)).reshape(-1, port.size)
+                for port, x, each in zip(self.inputs, given, many, strict=True)]
+        rows = [x.array.reshape(-1, port.size) for port, x in zip(self.outputs, into, strict=True)]
+        return self._in_turn(flat, many, rows, statuses)
+
+    def _in_turn(self, given: Sequence[Any], many: Sequence[bool], rows: Sequence[Any], statuses: Any) -> Run:
+        """`run(begin, end)` over states one below the other."""
+        marks = [] if statuses is None else [statuses.reshape(-1)]
+
+        def run(begin: int, end: int) -> None:
+            steps = self._steps([x[begin:end] if each else x for x, each in zip(given, many, strict=True)], many)
+            found = [self.ffi.cast("int *", self.ffi.from_buffer(x[begin:end])) for x in marks]
+            self.each(end - begin, *steps, *self._into([x[begin:end] for x in rows]), *found)
+
+        return run
+
+    def _apart(self, port: Port, x: Strided, into: Sequence[Strided], lead: tuple[int, ...]) -> Strided:
+        """An argument over whose later states a result of an earlier one would be stored, copied.
+
+        One state is safe, since C reads it whole before it stores; so are arrays that coincide state by state.
+        """
+        def over(r: Strided) -> bool:
+            same = x[1:] == r[1:] and x.array.nbytes == r.array.nbytes and _place(x.array) == _place(r.array)
+            return bool(self.np.may_share_memory(x.array, r.array)) and not same
+
+        return strided(self.np, port, x.array.copy(), lead) if _states(lead) > 1 and any(map(over, into)) else x
 
     def bind(self, arrays: Sequence[Any]) -> Call:
         """See `Solver.bind`."""
@@ -111,15 +204,15 @@ class Kernel:
             names = ", ".join(port.name for port in ports)
             raise ArgumentError(f"{self.function}: {len(arrays)} arrays are bound, but it takes {len(ports)}: {names}")
         for port, x in zip(ports, arrays, strict=True):
-            self._refuse_masked(port, x)
+            self.arrays.refuse_masked(port, x)
             if not isinstance(x, self.np.ndarray) or x.dtype != self.real or not x.flags.c_contiguous or not x.flags.aligned:
                 raise ArgumentError(f"{self.function}: {port.name} must be a contiguous, aligned "
-                                    f"{self.real} array to be bound; {_seen(x)}")
-            self._check_shape(port, x)
+                                    f"{self.real} array to be bound; {seen(x)}")
+            self.arrays.check_shape(port, x)
         given, results = list(arrays[: len(self.inputs)]), arrays[len(self.inputs) :]
         leads = [x.shape[: x.ndim - len(port.shape)] for port, x in zip(self.inputs, given, strict=True)]
-        lead = self._common(leads)
-        results = self._given(tuple(results) if len(results) > 1 else results[0], lead)
+        lead = self.arrays.common(leads)
+        results = self.arrays.results(tuple(results) if len(results) > 1 else results[0], [lead + p.shape for p in self.outputs])
         for port, own, x in zip(self.inputs, leads, given, strict=True):
             if own != lead and _states(own) != 1:
                 wanted = f"bound arrays hold one state or all of {lead}"
@@ -150,7 +243,7 @@ class Kernel:
 
         for x in arrays[count:]:
             x[...] = 0   # the first call adds a share of these
-        return partial(self._in_shares, chain, states)
+        return partial(in_slices, chain, states, self._first_share, 1)
 
     def _steps(self, arrays: Sequence[Any], many: Sequence[bool]) -> list[Any]:
         """Buffer and step of each argument. The step is 0 where one argument serves all states."""
@@ -166,91 +259,24 @@ class Kernel:
             one = partial(self.one, *(self.ffi.from_buffer(x) for x in arrays), *self._into(results))
             return one if not self.checked else lambda: self._heed(one())
         many = [x.size > port.size for port, x in zip(self.inputs, arrays, strict=True)]
-        if states <= self._first_share:
-            all_of_them = partial(self.batch, states, *self._steps(arrays, many), *self._into(results))
-            return all_of_them if not self.checked else lambda: self._heed(all_of_them(), 0)
+        if states <= self._first_share and not self.checked:
+            return partial(self.each, states, *self._steps(arrays, many), *self._into(results))
         # The states of each array one below the other, in place.
         given = [x.reshape(-1, port.size) for port, x in zip(self.inputs, arrays, strict=True)]
         into = [x.reshape(-1, port.size) for port, x in zip(self.outputs, results, strict=True)]
+        statuses = self.np.zeros(states, self.np.intc) if self.checked else None
+        run = self._in_turn(given, many, into, statuses)
 
-        def batch(first: int, last: int) -> None:
-            steps = self._steps([x[first:last] if each else x for x, each in zip(given, many, strict=True)], many)
-            self._heed(self.batch(last - first, *steps, *self._into([x[first:last] for x in into])), first)
+        def call() -> None:
+            in_slices(run, states, self._first_share, 1)
+            if self.checked:
+                self._heed_all(statuses)
 
-        return partial(self._in_shares, batch, states)
+        return call
 
     @property
     def _first_share(self) -> int:
         return max(1, FIRST_SHARE // self.program.length)
-
-    def _in_shares(self, run: Callable[[int, int], None], states: int) -> None:
-        """`run(first, last)` over all states. Python reacts to a signal between two slices."""
-        first, share = 0, self._first_share
-        while first < states:
-            start, last = perf_counter(), min(first + share, states)
-            run(first, last)
-            first = last
-            share = max(1, int(share * min(8.0, SHARE / max(perf_counter() - start, 1e-6))))
-
-    def _convert(self, port: Port, x: Any) -> Any:
-        """`x` as an aligned, contiguous array of the solver's real type, the same one when it is that already."""
-        self._refuse_masked(port, x)
-        try:
-            array = self.np.asarray(x)
-        except (ValueError, TypeError) as error:
-            raise ArgumentError(f"{self.function}: {port.name} is no array of numbers ({error})") from None
-        if array.dtype.kind not in "iuf":
-            raise ArgumentError(f"{self.function}: {port.name} has dtype {array.dtype}; real numbers ({self.real}) are wanted")
-        self._check_shape(port, array)
-        return self.np.require(array, self.real, ["C", "A"]).reshape(array.shape)
-
-    def _refuse_masked(self, port: Port, x: Any) -> None:
-        if _is_masked(x):
-            raise ArgumentError(f"{self.function}: {port.name} is a masked array, whose mask C does not see; fill it, as by "
-                                f"{port.name}.filled(0), or take the states that are whole")
-
-    def _check_shape(self, port: Port, array: Any) -> None:
-        if array.shape[max(array.ndim - len(port.shape), 0) :] != port.shape:
-            self._tell_apart(port, array)
-            wanted = ", ".join(["...", *map(str, port.shape)])
-            raise ArgumentError(f"{self.function}: {port.name} has shape {array.shape}; ({wanted}) is wanted")
-
-    def _tell_apart(self, port: Port, array: Any) -> None:
-        """ArgumentError where an array as long as v is given for q, or one as long as q for what goes with v."""
-        long = {"NQ": self.sizes.NQ, "NV": self.sizes.NV}
-        known = {one.name: one.shape for some in describe(self.program) for one in some}
-        for own, other in (("NQ", "NV"), ("NV", "NQ")):
-            if array.ndim and known[port.name] == (own,) and array.shape[-1] == long[other]:
-                raise ArgumentError(f"{self.function}: {port.name} has {long[other]} numbers, which is {other}; {port.name} of "
-                                    f"'{self.robot}' has {own} = {long[own]} (a quaternion is four numbers in q and three in v)")
-
-    def _common(self, leads: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-        try:
-            return tuple(self.np.broadcast_shapes(*leads))
-        except ValueError:
-            listed = ", ".join(f"{port.name} {lead}" for port, lead in zip(self.inputs, leads, strict=True))
-            raise ArgumentError(f"{self.function}: leading shapes do not broadcast together: {listed}") from None
-
-    def _given(self, out: Any, lead: tuple[int, ...]) -> list[Any]:
-        """The arrays of `out`, each one fit to be written by C."""
-        results = [out] if len(self.outputs) == 1 else list(out) if isinstance(out, tuple | list) else [out]
-        if len(results) != len(self.outputs):
-            names = ", ".join(port.name for port in self.outputs)
-            raise ArgumentError(f"{self.function}: out must be a tuple of {len(self.outputs)} arrays ({names})")
-        for k, (port, x) in enumerate(zip(self.outputs, results, strict=True)):
-            self._refuse_masked(port, x)
-            shape = lead + port.shape
-            if not isinstance(x, self.np.ndarray) or x.dtype != self.real or x.shape != shape:
-                wanted = f"a {self.real} array of shape {shape}"
-                raise ArgumentError(f"{self.function}: the result {port.name} goes into {wanted}; {_seen(x)}")
-            lacks = [word for word, has in (("contiguous", x.flags.c_contiguous), ("aligned", x.flags.aligned),
-                                            ("writable", x.flags.writeable)) if not has]
-            if lacks:
-                raise ArgumentError(f"{self.function}: the array given for the result {port.name} is not {lacks[0]}; C writes to "
-                                    "contiguous, aligned and writable memory, as numpy.empty gives it")
-            if any(self.np.may_share_memory(x, other) for other in results[:k]):
-                raise ArgumentError(f"{self.function}: the arrays given for the results overlap; use one array each")
-        return results
 
     def _is_overwritten(self, x: Any, results: Sequence[Any], states: int) -> bool:
         """Whether a result of an earlier state would be stored over a later state of `x`.
@@ -269,20 +295,34 @@ class Kernel:
         def line(array: Array, port: Port) -> str:
             return f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}), {meaning(array, self.sizes)}"
 
-        return "\n".join(
-            [
-                f"{derivatives.symbol(self.function)}({', '.join(p.name for p in self.inputs)}, out=None)",
-                "",
-                "Arguments:",
-                *map(line, arguments, self.inputs),
-                "Results:",
-                *map(line, results, self.outputs),
-                "",
-                f"Leading dimensions broadcast together; out is {out} to write to.",
-                f"Method {self.program.method}: {operations_text(self.program)}.",
-                "Raises ArgumentError, a ValueError, on a wrong shape or type.",
-            ]
-        )
+        lines = [
+            f"{derivatives.symbol(self.function)}({', '.join(p.name for p in self.inputs)}, out=None, *, threads=1, "
+            f"layout='aos', {'status=None, ' if self.checked else ''}progress=None)",
+            "",
+            "Arguments:",
+            *map(line, arguments, self.inputs),
+            "Results:",
+            *map(line, results, self.outputs),
+            "",
+            f"Leading dimensions broadcast together; out is {out} to write to. With layout='soa' they come last, in arguments",
+            "and results. An argument is read where it stands if its steps are even, and copied otherwise. So many threads work",
+            "at once; progress(done, states) is told of long calls. A state's results have the same bits in any company.",
+            f"Method {self.program.method}: {operations_text(self.program)}.",
+            "Raises ArgumentError, a ValueError, on a wrong shape or type.",
+        ]
+        if self.checked:
+            lines += [f"status, an array of {self.np.dtype('intc')}, is told of each state why it is refused, 0 where it is not.",
+                      "Without it StateError names the first. The results of those that are not refused are stored all the same."]
+        return "\n".join(lines)
+
+
+def _first(array: Any, port: Port) -> Any:
+    """The first of the states of an array."""
+    return array[(0,)*(array.ndim - len(port.shape))]
+
+
+def _place(array: Any) -> Any:
+    return array.__array_interface__["data"]
 
 
 def _states(lead: tuple[int, ...]) -> int:
@@ -292,16 +332,3 @@ def _states(lead: tuple[int, ...]) -> int:
     return count
 
 
-def _is_masked(x: Any) -> bool:
-    """Whether it is a masked array, or a list that holds one. Where nobody has imported numpy.ma there is none."""
-    masked = sys.modules.get("numpy.ma")
-    if masked is None:
-        return False
-    return isinstance(x, masked.MaskedArray) or (isinstance(x, list | tuple) and any(map(_is_masked, x)))
-
-
-def _seen(x: Any) -> str:
-    """What was given instead, in words."""
-    if hasattr(x, "dtype") and hasattr(x, "shape"):
-        return f"a {x.dtype} array of shape {x.shape} was given"
-    return f"a {type(x).__name__} was given"

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from fractions import Fraction
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from symgen.backends._target import Target
 from symgen.errors import ArgumentError, UnknownName
 from symgen.functions import USUAL, Sizes
 from symgen.ir import Outline, Program
-from symgen.machine.building import Build, depends, opened
+from symgen.machine.building import Build, depends, load_many, opened
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
 from symgen.names import nearest
@@ -62,7 +63,7 @@ def compile(
     `symgen.program`; `trig` is one of
     `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without
     a C compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
-    several; of what they are given to write to, they have then written the states before it.
+    several, unless they are given an array for the `status` of each; the results of the others are stored all the same.
     """
     from symgen.description.loading import load
     from symgen.mechanism import Mechanism
@@ -134,6 +135,7 @@ class Solver:
     _recipe: Recipe | None
     _sources: dict[str, str] | None
     _programs: dict[str, Program] | None
+    _floors: Mapping[str, Mapping[int, Fraction]] | None
 
     def __init__(
         self,
@@ -153,12 +155,13 @@ class Solver:
         single_real(programs.values())
         library = load_library(programs, target, build or Build(), sources, floors)
         outlines = {function: program.outline for function, program in programs.items()}
-        self._hold(name, outlines, sizes, build or Build(), text, library)
+        self._hold(name, outlines, sizes, build or Build(), text, library, given=sources is not None)
         self.mechanism, self._sources, self._programs = mechanism, dict(sources) if sources else None, dict(programs)
+        self._floors = floors
 
     def _hold(self, name: str, outlines: Mapping[str, Outline], sizes: Sizes, build: Build, text: TextOptions,
-              library: ModuleType) -> None:
-        """Set everything except where the C came from."""
+              library: ModuleType, given: bool = False) -> None:
+        """Set everything except where the C came from; of C that was `given` there is none for blocks of states."""
         self.name, self.sizes = name, sizes
         self.mechanism = None
         self.functions = tuple(outlines)
@@ -166,9 +169,33 @@ class Solver:
         self._build, self._text, self._library = build, text, library.__name__
         self._recipe = self._sources = self._programs = None
         symbol = Target(name, sizes, text).symbol
-        self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes) for f, one in outlines.items()}
+        self._floors = None
+        many = {f: None if given else partial(self._blocks, f) for f in outlines}
+        self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes, many[f], build.contract)
+                         for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
             setattr(self, derivatives.symbol(function), kernel.call())
+
+    def _blocks(self, function: str) -> ModuleType:
+        """The library of a function for many states: from the cache, where its name is known, else built."""
+        key = None if self._recipe is None else ("blocks", function, *_key(self._recipe))
+        known = None if key is None else shelf.find(*key)
+        library = opened(known["library"]) if known else None
+        if library is None:
+            target = Target(self.name, self.sizes, self._text, (self.mechanism and self.mechanism.source_sha256) or "")
+            library = load_many(self.programs[function], target, self._build, self._bounds(function))
+            if key is not None:
+                shelf.keep({"library": library.__name__}, *key)
+        return library
+
+    def _bounds(self, function: str) -> Mapping[int, Fraction]:
+        """The certified bounds of a checked function's divisors."""
+        if self._floors is None and self._recipe is not None:
+            from symgen.certificate import checked_floors
+
+            mechanism, _, _, options, text = self._recipe
+            self._floors = {name: checked_floors(mechanism, one, options, text) for name, one in self.programs.items()}
+        return (self._floors or {}).get(function, {})
 
     @property
     def nq(self) -> int:

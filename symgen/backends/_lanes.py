@@ -1,0 +1,129 @@
+"""A function of many states: NAME_<function>_batch.c, the same rows over blocks of states, one lane of a vector a state.
+
+A block's arrays hold element k of lane l in x[k][l]. The body stands in loops over the lanes that a compiler turns into vectors:
+how often they run is known to it, and nothing in them branches. Sines and cosines stand between two such loops, all angles of all
+lanes in one more. A long function is cut into parts, each with a loop of its own, as `_parts` says; what goes from one loop to
+the next stands in a work array, which has lanes as well.
+
+Each lane does what the function of one state does, in the same order, so that its results have the same bits, whatever the other
+lanes hold. A block that is not full repeats its last state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from symgen.backends import _checks, _parts
+from symgen.backends._c_text import C
+from symgen.backends._target import Target
+from symgen.backends._writer import Turn, Writer, live_rows
+from symgen.ir import Program
+from symgen.reals import REALS
+
+BYTES = 64
+"""Of a block's row: the longest vector that processors have."""
+LANE = "lane"
+_C = replace(C, element=f"{{array}}[{{index}}][{LANE}]")
+
+
+def lanes(real: str) -> int:
+    """States of a block."""
+    return BYTES // REALS[real].size
+
+
+def function(program: Program, target: Target, names: Mapping[str, str], calls: Mapping[str, str],
+             together: Sequence[Sequence[int]], turn: Turn | None, taken: set[str], floors: Mapping[int, Fraction],
+             part: int | None) -> dict[str, Any]:
+    """What the template says of one function.
+
+    `names` are its parameters by port, `calls` the functions that it may call, `together` the angles whose sines are taken
+    between two loops, the rows of each, and `turn` what gives those of one angle inside a loop. `part` is how many statements a
+    part has, about; None: it stays in one piece.
+    """
+    live = live_rows(program)
+    inputs = [names[port.name] for port in program.inputs]
+    guards = _checks.guards(program, live, floors) if target.checked else []
+    angles = _checks.angles(program, live) if target.checked and turn else []
+    sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
+    forced = {*sines, *angles, *(guard.row for guard in guards)}
+    writer = Writer(program, _C, inputs, calls, taken | {LANE}, turn, forced=forced, indent=4)
+    own = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
+    count = lanes(program.real)
+    first = writer.statements(_checks.ancestors(program, [row for rows in together for row in rows])) if together else []
+    read = [{"place": _place(k*count), "value": writer.text[rows[0]]} for k, rows in enumerate(together)]
+    for k, rows in enumerate(together):
+        writer.pairs[writer.angle(rows[0])] = {op: f"{own['turn']}.{kind}[{_place(k*count)}]"
+                                               for op, kind in (("sin", "sine"), ("cos", "cosine"))}
+    early = writer.statements(_checks.ancestors(program, sines)) if sines else []
+    groups = writer.statements()
+    stores = [_parts.Store(names[port.name], k, writer.text[row]) for port in program.outputs for k, row in enumerate(port.rows)]
+    checked = [*angles, *(guard.row for guard in guards)]
+    kept = {one["value"]: 1 for one in read} | {writer.text[row]: 3 for row in checked}
+    made = _parts.cut([first, early, groups], part or len(program.rows) + 1, inputs, stores, kept, turn.kind if turn else "")
+    there = {name: _C.at(own["work"], place) for name, place in made.places.items()}
+    text = {row: there.get(writer.text[row], writer.text[row]) for row in checked}
+    loops = [_loop(one, own["work"], inputs) for one in made.parts]
+    if not loops:   # nothing is computed
+        loops = [_loop(_parts.Part((), [], (), tuple(stores), frozenset()), "", [])]
+    arrays, driven = driver(program, names)
+    behind = loops[made.ends[2]:]
+    touched = {name for loop in loops for name in loop["reads"]} | ({*inputs} if target.checked else set())
+    touched |= {name for name in inputs for one in read if one["value"].startswith(f"{name}[")}
+    work = {"name": own["work"], "size": made.size, "count": made.size}
+    return {
+        "own": own, "angles": count*len(read), "work": work, "driver": driven,
+        "read": [one | {"value": there.get(one["value"], one["value"])} for one in read],
+        "before": loops[:made.ends[1]], "between": loops[made.ends[1]:made.ends[2]], "loops": behind,
+        "parts": [] if part is None else _functions(target.symbol(program.function), behind, arrays, work),
+        "parameters": [array | {"unread": array["name"] not in touched} for array in arrays],
+        "checks": _checks.conditions(program, _C, inputs, text, angles, guards) if target.checked else {},
+        "bytes": REALS[program.real].size*count*(made.size + 3*len(read) + sum(array["count"] for array in arrays)),
+    }
+
+
+def driver(program: Program, names: Mapping[str, str]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """(the arrays with the names of their steps and blocks, the other names) in what goes from block to block."""
+    arrays = [{"name": names[port.name], "count": port.size, "qualifier": "const " if i < len(program.inputs) else ""}
+              for i, port in enumerate((*program.inputs, *program.outputs))]
+    taken = set(names.values())
+
+    def local(name: str) -> str:
+        found = C.local(name, taken)
+        taken.add(found)
+        return found
+
+    for array in arrays:
+        array |= {kind: local(f"{array['name']}_{kind}") for kind in ("state", "element", "block")}
+    return arrays, {name: local(name) for name in ("count", "first", "lanes", "found", "refused", "status")}
+
+
+def _functions(symbol: str, loops: Sequence[dict[str, Any]], arrays: Sequence[dict[str, Any]],
+               work: dict[str, Any]) -> list[dict[str, Any]]:
+    """Loops as functions of their own, with what each of them reads and stores."""
+    found = []
+    for number, loop in enumerate(loops, 1):
+        given = [array for array in arrays if array["name"] in loop["reads"]] + ([work] if loop["shares"] else [])
+        name = f"{symbol}_lanes_{number}"
+        found.append({"symbol": name, "loop": loop, "parameters": given,
+                      "call": f"{name}({', '.join(one['name'] for one in given)})"})
+    return found
+
+
+def _place(first: int) -> str:
+    return f"{first} + {LANE}" if first else LANE
+
+
+def _loop(one: _parts.Part, work: str, inputs: Sequence[str]) -> dict[str, Any]:
+    """One loop over the lanes."""
+    results = dict.fromkeys(store.name for store in one.stores)
+    return {
+        "takes": [{"name": name, "place": _C.at(work, place)} for name, place in one.takes],
+        "groups": one.groups,
+        "puts": [{"name": name, "place": _C.at(work, place)} for place, name in one.puts],
+        "stores": [{"place": _C.at(store.name, store.element), "value": store.value} for store in one.stores],
+        "reads": [*(name for name in inputs if name in one.reads), *results],
+        "shares": bool(one.takes or one.puts),
+    }
