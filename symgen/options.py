@@ -134,6 +134,9 @@ class TextOptions:
 
     def __post_init__(self) -> None:
         nearest(self.trig, TRIG, "kind of trigonometry")
+        if self.batch and self.target is not None:
+            raise ArgumentError(f"blocks of states are for processors with vectors, and {self.target} computes one state at a "
+                                "time; leave out --batch, or --target")
 
 
 PLAIN = TextOptions()

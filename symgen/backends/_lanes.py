@@ -48,7 +48,7 @@ def function(program: Program, target: Target, names: Mapping[str, str], calls: 
     guards = _checks.guards(program, live, floors) if target.checked else []
     angles = _checks.angles(program, live) if target.checked and turn else []
     sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
-    forced = {*sines, *angles, *(guard.row for guard in guards)}
+    forced = {*sines, *angles, *(guard.row for guard in guards), *(row for rows in together for row in rows)}
     writer = Writer(program, _C, inputs, calls, taken | {LANE}, turn, forced=forced, indent=4)
     own = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
     count = lanes(program.real)
@@ -62,12 +62,12 @@ def function(program: Program, target: Target, names: Mapping[str, str], calls: 
     stores = [_parts.Store(names[port.name], k, writer.text[row]) for port in program.outputs for k, row in enumerate(port.rows)]
     checked = [*angles, *(guard.row for guard in guards)]
     kept = {one["value"]: 1 for one in read} | {writer.text[row]: 3 for row in checked}
-    made = _parts.cut([first, early, groups], part or len(program.rows) + 1, inputs, stores, kept, turn.kind if turn else "")
+    made = _parts.Cut((_parts.Part((), [], (), tuple(stores), frozenset()),), 0, {}, (0, 0, 0, 1))   # where nothing is computed
+    if first or early or groups:
+        made = _parts.cut([first, early, groups], part or len(program.rows) + 1, inputs, stores, kept, turn.kind if turn else "")
     there = {name: _C.at(own["work"], place) for name, place in made.places.items()}
     text = {row: there.get(writer.text[row], writer.text[row]) for row in checked}
     loops = [_loop(one, own["work"], inputs) for one in made.parts]
-    if not loops:   # nothing is computed
-        loops = [_loop(_parts.Part((), [], (), tuple(stores), frozenset()), "", [])]
     arrays, driven = driver(program, names)
     behind = loops[made.ends[2]:]
     touched = {name for loop in loops for name in loop["reads"]} | ({*inputs} if target.checked else set())

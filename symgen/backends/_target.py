@@ -98,6 +98,7 @@ class Target:
             "range": _sincos.RANGE,
             "returns": "int" if self.checked else "void",
             "checked": self.checked,
+            "batch": self.text.batch,
             "version": __version__,
             "source_sha256": self.source_sha256 or "unknown",
         }

@@ -304,6 +304,6 @@ def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: i
 
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
-    parts=parts, batches=batches, driver=driver,
+    parts=parts, batches=batches, driver=driver, lanes=_lanes.lanes,
     ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
 )

@@ -43,6 +43,8 @@ def arguments(parser: Parser) -> None:
                              "and cosine without a branch; auto (default): own ones of all angles in a loop, libm's beyond")
     parser.add_argument("--checked", action="store_true",
                         help="functions return a status, and leave their results alone when an argument or a divisor is bad")
+    parser.add_argument("--batch", action="store_true",
+                        help="also NAME_<function>_batch.c: the functions for many states, in blocks that compilers vectorise")
     parser.add_argument("--wrap", action="append", default=[], metavar="cpp17|casadi",
                         help="also NAME.hpp, the C in C++17's std::array; or NAME_casadi.c, what CasADi and acados load")
     parser.add_argument("--target", metavar="TARGET",
@@ -62,7 +64,8 @@ def run(options: Namespace) -> int:
         raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
     wrap = tuple(wrappers(options.wrap))
     chosen = program_options(options, targets.real(options.target))
-    text = TextOptions(options.trig or targets.trig(options.target), checked=options.checked, wrap=wrap, target=options.target)
+    text = TextOptions(options.trig or targets.trig(options.target), checked=options.checked, wrap=wrap, target=options.target,
+                       batch=options.batch)
     slow = None if options.target is None else targets.slow(options.target, chosen.real)
     why = targets.why(options.target, options.real)
     mechanism = read(options)

@@ -26,7 +26,7 @@ def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str 
             words += [f"{flag}={value}"] if value.startswith("-") else [flag, value]
     for wrapper in options.get("wrap", ()):
         words += ["--wrap", wrapper]
-    words += ["--checked"] if options.get("checked") else []
+    words += [f"--{flag}" for flag in ("checked", "batch") if options.get(flag)]
     return words + (["--no-evidence"] if options.get("target") and not evidence else [])
 
 

@@ -99,7 +99,9 @@ def _test(program: Program, target: Target, cases: list[SelfTestCase], tables: _
         if solved:
             judge = [tables.name(tuple(one.matrix for one in solved)) + "[i]", *judge]
         result["tolerances"] = [_numbers([_rounded_up(x) for x in row], program.real) for row in allowed]
-        result["judge"] = {"by": "unsolved" if solved else "wrong", "against": ", ".join([*judge, str(port.size)])}
+        against = ", ".join([*judge, str(port.size)])
+        result["judge"] = {"by": "unsolved" if solved else "wrong", "against": against, "many": against.replace("[i]", "[k]")}
+        result |= {"many": f"{table}_many", "all": port.size*len(cases)}
         results.append(result)
     given = [f"{a['table']}[i]" for a in arguments]
     into = [r["name"] for r in results]
@@ -126,6 +128,8 @@ def _test(program: Program, target: Target, cases: list[SelfTestCase], tables: _
         "call": ", ".join([*given, *into]),
         "shared": shared,
         "refused": refused if target.checked else [],
+        "begins": min(len(cases), 2),
+        "tables": [argument["table"] for argument in arguments],
         "largest": max(port.size for port in (*program.inputs, *program.outputs)),
     }
 

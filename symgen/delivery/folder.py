@@ -62,7 +62,7 @@ def write(
                   left_out=left_out)
     manifest: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
-        functions = {entry["file"] for entry in manifest["functions"].values()}
+        functions = {entry[kind] for entry in manifest["functions"].values() for kind in ("file", "batch") if kind in entry}
         around = (".h", ".hpp", *(f"_{wrap}.c" for wrap in text.wrap))
         files = {name: content for name, content in files.items() if name in functions or name.endswith(around)}
         manifest["files"] = sorted(files)
@@ -96,7 +96,7 @@ def texts(
                                "at_rates": target.rates, "statuses": statuses(programs.values(), target)}
     backend = printer()
     files = backend.texts(programs, target, floors=floors)
-    headers, shared = [target.header], []
+    headers, shared = [target.header, *([target.batch] if text.batch else [])], []
     for wrap in text.wrap:
         around = wrapper(wrap).files(programs, target)
         headers += [file for file in around if not file.endswith(".c")]
@@ -107,7 +107,8 @@ def texts(
     files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **common, **tests)
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
     sources = [target.file(function) for function in programs]
-    built = {"release": release, "files": sources, "headers": headers, "shared": shared}
+    blocks = [target.file_of_many(function) for function in programs] if text.batch else []
+    built = {"release": release, "files": sources + blocks, "blocks": blocks, "headers": headers, "shared": shared}
     files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built)
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known
@@ -137,6 +138,7 @@ def _manifest(
             "method": program.method,
             "symbol": target.symbol(function),
             "file": target.file(function),
+            **({"batch": target.file_of_many(function)} if target.text.batch else {}),
             "arguments": ports(program.inputs),
             "result": results[0] if len(results) == 1 else results,
             "operations": program.operations,
@@ -167,7 +169,7 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     links = {"frame": options.frame, "payload": options.payload} | ({"wrench": options.wrench} if options.wrench else {})
     named = {key: list(value) if isinstance(value, tuple) else value for key, value in links.items()}
     chosen: dict[str, Any] = {"trig": text.trig} | named
-    asked = {"checked": text.checked, "target": text.target, "wrap": list(text.wrap)}
+    asked = {"checked": text.checked, "target": text.target, "wrap": list(text.wrap), "batch": text.batch}
     chosen |= {key: value for key, value in asked.items() if value}
     chosen |= stated if options.convention != USUAL else {}
     chosen |= {"task_rows": ",".join(TASK_ROWS[row] for row in options.rows)} if options.rows != ALL_ROWS else {}

@@ -46,7 +46,8 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
              trig: str | None = None, wrench: Links = None, wrap: Iterable[str] = (),
              target: str | None = None, checked: bool = False, evidence: bool = True,
              functions_only: bool = False, progress: Progress | None = None, jacobian_frame: str = USUAL.frame,
-             jacobian_order: str = USUAL.order, task_rows: Rows = None, effort: str = NORMAL) -> dict[str, Any]:
+             jacobian_order: str = USUAL.order, task_rows: Rows = None, effort: str = NORMAL,
+             batch: bool = False) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
 
     `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
@@ -55,9 +56,9 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     `wrap` names the wrappers of the C that are wanted too ('cpp17', 'casadi'). `target` (`symgen.machine.targets`) adds the
     folder firmware/ for it and, unless `evidence` is False, what a call costs there (`cost_sheet`) and what is proved
     (`proof_sheet`). `checked` functions return a status, and do not touch their results when it is not OK. With
-    `functions_only` the folder holds the functions, their headers and what wraps them and nothing else: no self-test,
-    description or manifest, nothing for the target. Raises a SymgenError subclass, one sentence, for whatever cannot be
-    carried out.
+    `batch` every function is there for many states as well. With `functions_only` the folder holds the functions, their headers
+    and what wraps them and nothing else: no self-test, description or manifest, nothing for the target. Raises a SymgenError
+    subclass, one sentence, for whatever cannot be carried out.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
     wraps = tuple(wrappers(wrap))
@@ -65,7 +66,7 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     options = ProgramOptions(real or targets.real(machine), frame=frame, payload=payload, wrench=wrench,
                              jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
                              effort=effort)
-    text = TextOptions(trig or targets.trig(machine), checked=checked, wrap=wraps, target=machine)
+    text = TextOptions(trig or targets.trig(machine), checked=checked, wrap=wraps, target=machine, batch=batch)
     return deliver(mechanism, out, functions, options, text, name=name, evidence=evidence, functions_only=functions_only,
                    progress=progress)
 

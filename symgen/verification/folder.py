@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +33,8 @@ class Folder(NamedTuple):
     methods: dict[str, str]
     rounds: dict[str, int]
     sources: dict[str, str]
+    blocks: dict[str, str]
+    """The files of the functions for many states, by name."""
     header: str
     sincos: str
 
@@ -51,12 +53,14 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
                                  wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1],
                                  task_rows=_word(chosen.get("task_rows")), effort=_word(chosen.get("effort")) or NORMAL)
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
-                              wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")))
+                              wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")),
+                              batch=bool(chosen.get("batch")))
         methods = {named(function): str(entry["method"]) for function, entry in made.items()}
         rounds = {function: int(entry["rounds"]) for function, entry in made.items() if "rounds" in entry}
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)
         sources = {function: _text(path / Path(str(made[function]["file"])).name) for function in methods}
+        blocks = {file: _text(path / file) for file in _of_many(name, made, methods)} if printed.batch else {}
         header = _text(path / f"{name}.h")
         turns = path / f"{name}_sincos.h"
         sincos = _text(turns) if turns.is_file() else ""
@@ -66,7 +70,12 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
-    return Folder(mechanism, name, options, printed, methods, rounds, sources, header, sincos)
+    return Folder(mechanism, name, options, printed, methods, rounds, sources, blocks, header, sincos)
+
+
+def _of_many(name: str, made: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
+    """The files of functions for many states, headers first."""
+    return [f"{name}_batch.h", f"{name}_lanes.h", *(Path(str(made[function]["batch"])).name for function in functions)]
 
 
 def _table(value: object) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from symgen.options import HOST, NORMAL, PLAIN, Links, ProgramOptions, Rows, Tex
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.algebra import check_algebra
+from symgen.verification.blocks import check_blocks
 from symgen.verification.compiled import compiled_runners, preprocessed, require_compiler, texts
 from symgen.verification.evaluating import Runner, in_machine_reals
 from symgen.verification.floating import check_floating
@@ -91,7 +92,8 @@ def verify_folder(folder: Folder, programs: Mapping[str, Program], floors: Floor
     and `floors` the certified bounds of their divisors.
     """
     return verify_programs(folder.mechanism, programs, folder.options, folder.text, states=states, seed=seed, compiled=compiled,
-                           sources=folder.sources, header=folder.header, sincos=folder.sincos, name=folder.name, floors=floors,
+                           sources=folder.sources, blocks=folder.blocks, header=folder.header, sincos=folder.sincos,
+                           name=folder.name, floors=floors,
                            progress=progress)
 
 
@@ -106,6 +108,7 @@ def verify_programs(
     compiled: bool = True,
     helpers: Mapping[str, Program] | None = None,
     sources: Mapping[str, str] | None = None,
+    blocks: Mapping[str, str] | None = None,
     header: str | None = None,
     sincos: str = "",
     name: str = "",
@@ -114,10 +117,11 @@ def verify_programs(
 ) -> Report:
     """Check given Programs (by function) against the reference on `mechanism`.
 
-    `sources` replaces the C that the backend prints (a folder's files, by function), `header` its NAME.h, `sincos` its
-    NAME_sincos.h and `name` the NAME in them. They are compiled as they are, and what is read is what the compiler's own
-    preprocessor makes of them. C that does not compile has failed. `helpers` are Programs that only stand in for the functions
-    that an identity needs. `floors` are the certified bounds of divisors, by function, where they are known already.
+    `sources` replaces the C that the backend prints (a folder's files, by function), `blocks` that of many states (by file),
+    which is judged if `text` asks for it, `header` its NAME.h, `sincos` its NAME_sincos.h and `name` the NAME in them. They are
+    compiled as they are, and what is read is what the compiler's own preprocessor makes of them; of many states, what the text
+    says. C that does not compile has failed. `helpers` are Programs that only stand in for the functions that an identity needs.
+    `floors` are the certified bounds of divisors, by function, where they are known already.
     """
     _some(states)
     options = options or ProgramOptions()
@@ -171,6 +175,10 @@ def verify_programs(
             found = check_floating(program, runners[function], truth, labels[function], text)
             checks.append(found if compiled or found.unjudged else replace(found, unjudged=UNCOMPILED))
 
+    if text.batch:
+        _tell(progress, "many states", len(checks), total)
+        own = printer().batches(programs, target, floors)
+        checks += check_blocks(programs, blocks or own, own, headers, target, truth, {} if broken or not compiled else runners)
     _tell(progress, "identities", len(checks), total)
     lost = {check.subject.partition("=")[0] for check in checks if check.lost}
     for found in check_identities(everything, runners or None, truth, text, lost):

@@ -1,0 +1,120 @@
+"""(e) The functions for many states: a lane is read back as a Program, and its bits are those of the function of one state.
+
+The latter is judged by the other checks. So the texts of one state and those of many are compiled apart, the second with the
+optimisation that makes vectors of their loops, and called at the same states: a number of them that no block divides, one after
+the other, and element by element.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symgen.backends import printer
+from symgen.backends._target import Target
+from symgen.errors import BuildError, ProgramError
+from symgen.ir import Program
+from symgen.machine.compilers import find_compiler
+from symgen.reals import REALS
+from symgen.reference.precision import Array
+from symgen.verification.evaluating import Runner
+from symgen.verification.report import Check
+from symgen.verification.truth import Truth
+
+FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC", "-O2")
+MORE = 5
+"""States beyond whole blocks: those that were drawn are gone through again."""
+_TIMEOUT = 600
+
+
+def check_blocks(programs: Mapping[str, Program], texts: Mapping[str, str], printed: Mapping[str, str],
+                 headers: Mapping[str, str], target: Target, truth: Truth, runners: Mapping[str, Runner]) -> list[Check]:
+    """One check a function. `texts` are the files of many states by name, `printed` those that symgen prints now, `headers` the
+    others that they include; `runners` are the compiled functions of one state, none where nothing is compiled.
+    """
+    wrong = {function: _read_back(program, texts, printed, target) for function, program in programs.items()}
+    # A text that is not what it should be may write anywhere: it is not called.
+    sound = {function: program for function, program in programs.items() if not wrong[function]} if runners else {}
+    if sound:
+        try:
+            with tempfile.TemporaryDirectory(prefix="symgen-verify-") as folder:
+                loaded = _compiled(Path(folder), sound, texts, headers, target)
+                for function, program in sound.items():
+                    call = getattr(loaded, f"{target.symbol(function)}_strided")
+                    arguments = truth.arguments(function, truth.floats)
+                    wrong[function] += _other_bits(program, arguments, runners[function](arguments), call, target.checked)
+        except BuildError as error:
+            wrong = {function: [*sentences, str(error)] for function, sentences in wrong.items()}
+    return [Check("blocks", f"{function}={program.method}", float(len(wrong[function])), 0.0, " difference(s)",
+                  "; ".join(wrong[function][:1])) for function, program in programs.items()]
+
+
+def _read_back(program: Program, texts: Mapping[str, str], printed: Mapping[str, str], target: Target) -> list[str]:
+    """What keeps the text from being the Program, lane by lane, within the frame that is printed now."""
+    from symgen.readback.disguise import disguises
+    from symgen.readback.lanes import lanes
+    from symgen.readback.rows import compare
+
+    file, symbol = target.file_of_many(program.function), target.symbol(program.function)
+    names = printer().parameters(program, target)
+    results = [names[port.name] for port in program.outputs]
+    if file not in texts:
+        return [f"{file} is not there"]
+    others = [name for name in (target.batch, target.lanes) if texts.get(name) != printed[name]]
+    if others:
+        return [f"{others[0]} is not what symgen prints"]
+    try:
+        own, now = (lanes(one[file], target.name, symbol, results) for one in (texts, printed))
+    except ProgramError as error:
+        return [str(error)]
+    found = compare(program, own.text) + disguises(texts[file])
+    return found if own.frame == now.frame else [*found, f"{file} is not what symgen prints around the lanes"]
+
+
+def _compiled(folder: Path, programs: Mapping[str, Program], texts: Mapping[str, str], headers: Mapping[str, str],
+              target: Target) -> Any:
+    """The library of all of them; BuildError where the compiler refuses a text."""
+    for name, text in {**headers, **texts}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    files = [target.file_of_many(function) for function in programs]
+    command = [*find_compiler(), *FLAGS, "-shared", *files, "-o", "all.so", "-lm"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+    if done.returncode:
+        said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
+        raise BuildError(f"the C compiler refuses the text of many states: {said}")
+    return ctypes.CDLL(str(folder / "all.so"))   # stays mapped after the folder is deleted
+
+
+def _other_bits(program: Program, arguments: Mapping[str, Array], wanted: Mapping[str, Array], call: Any,
+                checked: bool) -> list[str]:
+    """A sentence for each result that has other bits than the function of one state, in either layout."""
+    real = np.dtype(REALS[program.real].numpy)
+    count = len(next(iter(arguments.values())))
+    states = np.arange(2*printer().lanes(program.real) + MORE) % count
+    call.restype = ctypes.c_ssize_t if checked else None
+    found = []
+    for layout in ("state by state", "element by element"):
+        words: list[Any] = [ctypes.c_ssize_t(len(states))]
+        arrays = {}
+        for port in (*program.inputs, *program.outputs):
+            rows = np.full((len(states), port.size), np.nan, real)   # what the C does not write stays visible
+            if port in program.inputs:
+                rows[...] = arguments[port.name][states].reshape(rows.shape)
+            array = rows if layout == "state by state" else np.ascontiguousarray(rows.T)
+            arrays[port.name] = array if layout == "state by state" else array.T
+            steps = (port.size, 1) if layout == "state by state" else (1, len(states))
+            words += [ctypes.c_void_p(array.ctypes.data), *map(ctypes.c_ssize_t, steps)]
+        call(*words, *([ctypes.c_void_p(None)] if checked else []))
+        for port in program.outputs:
+            one = wanted[port.name].astype(real).reshape(count, port.size)[states]
+            same = (one == arrays[port.name]) | (np.isnan(one) & np.isnan(arrays[port.name]))
+            wrong = int((~same).any(axis=1).sum())
+            if wrong:
+                found.append(f"{port.name} of {wrong} of {len(states)} states, {layout}, has other bits than of one state alone")
+    return found
