@@ -235,6 +235,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
         "wrenches": _of_wrenches(mechanism, described["options"].get("wrench")) if "wrench" in meanings else [],
         "example": {
             "symbol": described["functions"][first.function]["symbol"],
+            "lanes": printer().lanes(first.real),
             "stem": described["functions"][first.function]["symbol"].removeprefix(f"{described['robot']}_"),
             "function": first.function,
             "answer": first.outputs[0].name if len(first.outputs) == 1 else "results",

@@ -1,0 +1,363 @@
+"""Functions for many states: the bits of one state alone, whatever the count, the neighbours, the layout and the threads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.backends import _parts, printer
+from symgen.backends._target import Target
+from symgen.errors import ArgumentError, ProgramError, StateError
+from symgen.functions import BY_DEFAULT
+from symgen.ir import Program
+from symgen.machine import kernels, many
+from symgen.machine.solver import Solver
+from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions, TextOptions
+from symgen.programs import making
+from symgen.readback.lanes import lanes
+from symgen.readback.rows import compare
+from symgen.verification.blocks import check_blocks
+from symgen.verification.compiled import compiled_runners, texts
+from symgen.verification.truth import Truth
+from tests.robots_for_tests import random_mechanism
+from tests.test_c99 import WARNINGS
+
+WAYS = {"auto": TextOptions("auto", batch=True), "libm": TextOptions(batch=True), "inline": TextOptions("inline", batch=True),
+        "checked": TextOptions("auto", checked=True, batch=True), "macro": TextOptions("macro", checked=True, batch=True),
+        "inline, checked": TextOptions("inline", checked=True, batch=True)}
+MORE = ("forward_dynamics:jvp", "inverse_dynamics_derivatives", "step", "regressor", "integrate")
+ARM, NAMES = "scara", ("forward_dynamics", "mass_matrix", "kinetic_energy", "forward_kinematics")
+
+
+@cache
+def mechanism_of(robot: str) -> Mechanism:
+    """"turning" has quaternions; "pendulum" turns by one angle, whose sine is <math.h>'s."""
+    if robot == "turning":
+        return random_mechanism(2, joints=("spherical",))
+    return symgen.load("planar_arm", lock={"joint2": "pi/3"}) if robot == "pendulum" else symgen.load(robot)
+
+
+@cache
+def programs_of(robot: str, real: str) -> dict[str, Program]:
+    """All that is made by default of an arm, and some that are made on request, with a payload where they feel one."""
+    mechanism = mechanism_of(robot)
+    options = ProgramOptions(real, payload=mechanism.bodies[-1].name)
+    asked = dict.fromkeys((*(BY_DEFAULT if robot == ARM else NAMES), *MORE))
+    wanted = [name for name in asked if making.refusal(mechanism, name, options.payload) is None]
+    return making.programs(mechanism, wanted, options)
+
+
+def target_of(robot: str, text: TextOptions) -> Target:
+    return Target(robot, mechanism_of(robot).sizes, text)
+
+
+def read_back(program: Program, text: str, target: Target) -> list[str]:
+    names = printer().parameters(program, target)
+    found = lanes(text, target.name, target.symbol(program.function), [names[port.name] for port in program.outputs])
+    return compare(program, found.text)
+
+
+def checked_blocks(robot: str, programs: Mapping[str, Program], text: TextOptions,
+                   given: Mapping[str, str] | None = None) -> list[str]:
+    """What the check of `verify` finds wrong."""
+    target, mechanism = target_of(robot, text), mechanism_of(robot)
+    truth = Truth(mechanism, 3, 1, payload=mechanism.bodies[-1].name)
+    floors: dict[str, dict[int, Fraction]] = {function: {} for function in programs}
+    headers, own = printer().headers(programs, target), printer().batches(programs, target)
+    runners = compiled_runners(programs, texts(programs, target, floors), headers, target)
+    found = check_blocks(programs, given or own, own, headers, target, truth, runners)
+    return [f"{check.subject}: {check.detail}" for check in found if not check.passed]
+
+
+# -- the text ---------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("robot", "real"), [("scara", "double"), ("turning", "float"), ("pendulum", "double")])
+def test_a_lane_is_the_program(robot: str, real: str, way: str) -> None:
+    target, programs = target_of(robot, WAYS[way]), programs_of(robot, real)
+    files = printer().batches(programs, target)
+    for function, program in programs.items():
+        assert read_back(program, files[target.file_of_many(function)], target) == [], function
+
+
+@pytest.mark.parametrize(("robot", "real", "way"), [("turning", "double", "auto"), ("scara", "float", "checked"),
+                                                    ("pendulum", "double", "inline"), ("turning", "float", "libm")])
+def test_many_states_have_the_bits_of_one(robot: str, real: str, way: str) -> None:
+    programs = programs_of(robot, real)
+    some = {name: programs[name] for name in (*NAMES, *MORE) if name in programs}
+    assert checked_blocks(robot, some, WAYS[way]) == []
+
+
+def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few statements a part, in loops of their own."""
+    monkeypatch.setattr(_parts, "LONGEST", 50)
+    monkeypatch.setattr(_parts, "LINES", 20)
+    for way in ("auto", "inline, checked"):
+        programs = {name: programs_of("scara", "double")[name] for name in ("forward_dynamics", "mass_matrix")}
+        target = target_of("scara", WAYS[way])
+        files = printer().batches(programs, target)
+        assert files[target.file_of_many("forward_dynamics")].count("static void scara_forward_dynamics_lanes_") > 2
+        for function, program in programs.items():
+            assert read_back(program, files[target.file_of_many(function)], target) == []
+        assert checked_blocks("scara", programs, WAYS[way]) == []
+
+
+SLIPS = {
+    "another sine": ("turn.sine[lane]", "turn.cosine[lane]", ""),
+    "another angle": ("= q[1][lane];", "= q[0][lane];", ""),
+    "another sign": (" + ", " - ", "const double"),
+    "another element": ("v[0][lane]", "v[1][lane]", ""),
+    "another result": ("a[2][lane] = ", "a[1][lane] = ", ""),
+    "a shorter loop": ("lane < 8; ++lane", "lane < 7; ++lane", ""),
+    "another block": ("q_block, v_block", "v_block, q_block", ""),
+    "another step": ("&q[first*q_state]", "&q[first]", ""),
+    "a tail that is too long": ("< 8) ?", "< 4) ?", ""),
+    "a macro": ("#include <math.h>", "#include <math.h>\n#define lane 0", ""),
+    "a lane that is not its own": ("v[0][lane]", "v[0][0]", ""),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_the_text_is_seen(slip: str) -> None:
+    old, new, where = SLIPS[slip]
+    program, text = programs_of("scara", "double")["forward_dynamics"], WAYS["auto"]
+    target = target_of("scara", text)
+    files = printer().batches({"forward_dynamics": program}, target)
+    name = target.file_of_many("forward_dynamics")
+    at = files[name].index(old, files[name].index(where) if where else 0)
+    given = files | {name: files[name][:at] + new + files[name][at + len(old):]}
+    assert checked_blocks("scara", {"forward_dynamics": program}, text, given)
+
+
+def test_other_bits_are_seen() -> None:
+    """A text that is what symgen prints, of another Program: the rows agree with it, the bits do not with the function."""
+    program = programs_of("scara", "double")["forward_dynamics"]
+    at = next(i for i, row in enumerate(program.rows) if row.op == "const" and row.value not in (0, 1))
+    rows = tuple(row._replace(value=row.value + Fraction(1, 2**40)) if i == at else row for i, row in enumerate(program.rows))
+    other = program.with_rows(rows, program.outputs)
+    target = target_of("scara", WAYS["auto"])
+    headers, own = printer().headers({"forward_dynamics": other}, target), printer().batches({"forward_dynamics": other}, target)
+    truth = Truth(mechanism_of("scara"), 3, 1, payload=mechanism_of("scara").bodies[-1].name)
+    single = texts({"forward_dynamics": program}, target, {"forward_dynamics": {}})
+    runners = compiled_runners({"forward_dynamics": program}, single, headers, target)
+    found = check_blocks({"forward_dynamics": other}, own, own, headers, target, truth, runners)
+    assert ["has other bits than of one state alone" in check.detail for check in found] == [True]
+
+
+def test_what_is_no_lane_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ProgramError, match="there is no function arm_x_block"):
+        lanes("void arm_x(void)\n{\n}\n", "arm", "arm_x", ["a"])
+
+
+# -- the folder -------------------------------------------------------------------------------------------------------------
+
+def test_a_folder_of_many_states(tmp_path: Path) -> None:
+    """Generated, verified with a slip in a header, warned of nothing by the compiler, and its self-test run under sanitizers."""
+    out = tmp_path / "scara"
+    symgen.generate("scara", out, NAMES, batch=True, checked=True, wrap=["cpp17"])
+    assert symgen.verify(out).passed
+    sources = [path.name for path in sorted(out.glob("*.c"))]
+    assert {f"scara_{name}_batch.c" for name in NAMES} < set(sources)
+    words = ["gcc", "-std=c99", "-O1", "-ffp-contract=off", *WARNINGS, "-fsanitize=address,undefined", "-Dscara_SELFTEST"]
+    subprocess.run([*words, *sources, "-o", str(tmp_path / "selftest"), "-lm"], cwd=out, check=True)
+    done = subprocess.run([tmp_path / "selftest"], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("4 passed, 0 failed\n")
+    header = out / "scara_lanes.h"
+    header.write_text(header.read_text().replace("to[k][lane] = own[k]", "to[k][lane] = own[0]"))
+    report = symgen.verify(out, ["mass_matrix"])
+    assert [check.detail for check in report.of("blocks")] == ["scara_lanes.h is not what symgen prints"]
+    with pytest.raises(ArgumentError, match="leave out --batch, or --target"):
+        symgen.generate("scara", tmp_path / "m4", NAMES, batch=True, target="cortex-m4f")
+
+
+def test_the_self_test_sees_a_slip_in_a_block(tmp_path: Path) -> None:
+    out = tmp_path / "scara"
+    symgen.generate("scara", out, ["mass_matrix"], batch=True)
+    text = out / "scara_mass_matrix_batch.c"
+    kept = text.read_text()
+    sources = [path.name for path in sorted(out.glob("*.c"))]
+    slips = {"M[1][lane] = ": "M[1][lane] = 2.0*", "q_state, q_element, 4": "0, q_element, 4", ", 16, lanes": ", 15, lanes"}
+    for old, new in slips.items():
+        assert old in kept
+        text.write_text(kept.replace(old, new))
+        words = ["gcc", "-std=c99", "-ffp-contract=off", "-Dscara_SELFTEST", *sources, "-o", "selftest", "-lm"]
+        subprocess.run(words, cwd=out, check=True)
+        done = subprocess.run([out / "selftest"], capture_output=True, text=True, check=False)
+        assert done.returncode == 1, (old, done.stdout)
+
+
+# -- in Python --------------------------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def solver() -> Solver:
+    return symgen.compile(ARM, ["forward_dynamics", "mass_matrix", "kinetic_energy"])
+
+
+@pytest.fixture
+def blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first of several states on."""
+    monkeypatch.setattr(kernels, "FEW", 0)
+
+
+def drawn(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def one_by_one(solver: Solver, *arrays: Any) -> Any:
+    return np.array([solver.forward_dynamics(*state) for state in zip(*arrays, strict=True)])
+
+
+@pytest.mark.usefixtures("blocks")
+def test_any_count_slice_and_thread_gives_the_same_bits(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+    q, v, tau = (drawn(100, 4, seed=k) for k in range(3))
+    wanted = one_by_one(solver, q, v, tau)
+    for count in (0, 1, 7, 8, 9, 16, 31, 100):
+        np.testing.assert_array_equal(solver.forward_dynamics(q[:count], v[:count], tau[:count]), wanted[:count])
+    monkeypatch.setattr(kernels, "FIRST_SHARE", 1)
+    monkeypatch.setattr(many, "SHARE", 1e-9)
+    told: list[tuple[int, int]] = []
+    for threads in (1, 2, 5):
+        found = solver.forward_dynamics(q, v, tau, threads=threads, progress=lambda *so_far: told.append(so_far))
+        np.testing.assert_array_equal(found, wanted)
+        assert told[-1] == (100, 100)
+
+
+@pytest.mark.usefixtures("blocks")
+def test_states_are_read_where_they_stand(solver: Solver) -> None:
+    q, v, tau = (drawn(12, 3, 4, seed=k) for k in range(3))
+    wanted = solver.forward_dynamics(q, v, tau)
+    np.testing.assert_array_equal(wanted[5, 2], solver.forward_dynamics(q[5, 2], v[5, 2], tau[5, 2]))
+    swapped = solver.forward_dynamics(*(np.asfortranarray(x) for x in (q, v, tau)))
+    np.testing.assert_array_equal(swapped, wanted)
+    np.testing.assert_array_equal(solver.forward_dynamics(q[::-2], v[::-2], tau[::-2]), wanted[::-2])
+    np.testing.assert_array_equal(solver.forward_dynamics(q[:, :1], v[0, 0], tau[:, 1])[3, 3],   # (12, 1) beside (12)
+                                  solver.forward_dynamics(q[3, 0], v[0, 0], tau[3, 1]))
+    across = [np.ascontiguousarray(np.moveaxis(x, -1, 0)) for x in (q, v, tau)]
+    found = solver.forward_dynamics(*across, layout="soa")
+    assert found.shape == (4, 12, 3)
+    np.testing.assert_array_equal(np.moveaxis(found, 0, -1), wanted)
+    masses, energies = solver.mass_matrix(across[0], layout="soa"), solver.kinetic_energy(across[0], across[1], layout="soa")
+    assert masses.shape == (4, 4, 12, 3)
+    assert energies.shape == (12, 3)
+    np.testing.assert_array_equal(masses[1, 2, 7, 1], solver.mass_matrix(q[7, 1])[1, 2])
+    out = np.empty((4, 12, 3))
+    assert solver.forward_dynamics(*across, out=out, layout="soa") is out
+    np.testing.assert_array_equal(out, found)
+    out[...] = across[2]
+    over = solver.forward_dynamics(*across[:2], out, out=out, layout="soa")   # state by state
+    np.testing.assert_array_equal(over, found)
+    memory = np.empty(12*3*4 + 8)
+    memory[8:] = tau.ravel()
+    ahead, behind = memory[:-8].reshape(12, 3, 4), memory[8:].reshape(12, 3, 4)
+    np.testing.assert_array_equal(solver.forward_dynamics(q, v, behind, out=ahead), wanted)
+
+
+class OnlyDlpack:
+    """An array that knows nothing but DLPack."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **words: Any) -> Any:
+        return self.array.__dlpack__(**words)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.usefixtures("blocks")
+def test_arrays_of_others(solver: Solver) -> None:
+    q = drawn(20, 4)
+    np.testing.assert_array_equal(solver.mass_matrix(OnlyDlpack(q)), solver.mass_matrix(q))
+    np.testing.assert_array_equal(solver.mass_matrix(memoryview(q)), solver.mass_matrix(q))
+
+
+@pytest.mark.usefixtures("blocks")
+def test_a_status_for_each_state() -> None:
+    solver = symgen.compile(ARM, ["forward_dynamics"], checked=True)
+    plain = symgen.compile(ARM, ["forward_dynamics"])
+    q, v, tau = (drawn(21, 4, seed=k) for k in range(3))
+    wanted = plain.forward_dynamics(q, v, tau)
+    q[[3, 20]] = np.nan
+    out, status = np.full((21, 4), 7.0), np.full(21, 9, np.intc)
+    with pytest.raises(StateError, match="at state 3 and 1 more: an argument is infinite or not a number"):
+        solver.forward_dynamics(q, v, tau)
+    solver.forward_dynamics(q, v, tau, out=out, status=status, threads=2)
+    assert np.flatnonzero(status).tolist() == [3, 20]
+    assert (out[[3, 20]] == 7.0).all()
+    np.testing.assert_array_equal(np.delete(out, [3, 20], 0), np.delete(wanted, [3, 20], 0))
+    one = np.full((), 9, np.intc)
+    solver.forward_dynamics(q[0], v[0], tau[0], status=one)
+    assert one == 0
+    with pytest.raises(ArgumentError, match=r"the statuses go into a contiguous, writable int32 array of shape \(21,\)"):
+        solver.forward_dynamics(q, v, tau, status=np.zeros(20, np.intc))
+
+
+def test_few_states_compile_nothing_more(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until so many have come together that a block of them pays."""
+    kernel = symgen.compile(ARM, ["mass_matrix"])._kernels["mass_matrix"]
+    called: list[int] = []
+    library = kernel._many
+    monkeypatch.setattr(kernel, "_many", lambda: called.append(1) or (library and library()))
+    for _ in range(2):
+        kernel.long_road((drawn(20, 4),), None)
+    assert not called
+    monkeypatch.setattr(kernels, "FEW", 50*kernel.program.length)
+    kernel.long_road((drawn(20, 4),), None)
+    assert called == [1]
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"threads": 0}, "threads is 0; it is how many may work at once, 1 or more"),
+    ({"threads": 1.5}, "threads is 1.5"),
+    ({"layout": "aso"}, "did you mean 'soa'|'aos'"),
+    ({"layout": "soa"}, r"q has shape \(5, 4\); \(4, \.\.\.\) is wanted of layout 'soa'"),
+])
+def test_what_cannot_be_is_said(solver: Solver, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(symgen.SymgenError, match=said):
+        solver.forward_dynamics(drawn(5, 4), drawn(5, 4), drawn(5, 4), **options)
+
+
+def test_an_exception_of_one_thread_ends_the_others() -> None:
+    done: list[int] = []
+
+    def run(begin: int, end: int) -> None:
+        if begin == 16:
+            raise MemoryError
+        done.append(begin)
+
+    with pytest.raises(MemoryError):
+        many.in_slices(run, 10**9, 16, 2)
+    assert len(done) < 10**6
+
+
+def test_contraction_has_one_kind_of_bits() -> None:
+    """A block of one state and one of many are the same text then too."""
+    fused = symgen.compile(ARM, ["forward_dynamics"], contract=True, native=True)
+    q, v, tau = (drawn(19, 4, seed=k) for k in range(3))
+    whole = fused.forward_dynamics(q, v, tau)
+    for k in (0, 8, 18):
+        np.testing.assert_array_equal(fused.forward_dynamics(q[k:k + 1], v[k:k + 1], tau[k:k + 1])[0], whole[k])
+
+
+def test_the_sources_of_a_library_are_found_again(tmp_path: Path) -> None:
+    """A second process opens what the first has compiled for blocks: nothing is derived, nothing compiled."""
+    code = ("import sys, numpy as np, symgen\n"
+            f"s = symgen.compile('{ARM}', ['mass_matrix'])\n"
+            "import symgen.machine.kernels as k; k.FEW = 0\n"
+            "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0], 'symgen.programs.deriving' in sys.modules)\n")
+    environment = {"SYMGEN_CACHE": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    words = [sys.executable, "-c", code]
+    first, second = (subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    assert first.split()[0] == second.split()[0]
+    assert second.split()[1] == "False"
