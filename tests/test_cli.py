@@ -277,7 +277,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = json.loads(out)
     assert set(facts["functions"]) == {"inverse_dynamics", "mass_matrix"}
     for measured in facts["functions"].values():
-        ours = {"c", "latency", "bound", "python"}
+        ours = {"c", "latency", "blocks", "bound", "python"}
         assert ours <= set(measured["nanoseconds"])
         assert set(measured["peers"]) == set(measured["nanoseconds"]) - ours
     assert facts["machine"]["compiler"]

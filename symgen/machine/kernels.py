@@ -143,10 +143,15 @@ class Kernel:
     def _has_blocks(self, states: int) -> bool:
         """Whether there have been so many states by now that the function is compiled for blocks of them."""
         self._waited += states*self.program.length
-        if self._many is not None and self._blocks is None and self._waited >= FEW:
+        if self._waited >= FEW:
+            self.prepare()
+        return self._blocks is not None
+
+    def prepare(self) -> None:
+        """See `Solver.prepare`."""
+        if self._many is not None and self._blocks is None:
             library = self._many()
             self._blocks = library.ffi, getattr(library.lib, f"{self.symbol}_many")
-        return self._blocks is not None
 
     def _in_blocks(self, given: Sequence[Strided], into: Sequence[Strided], statuses: Any) -> Run:
         """`run(begin, end)` in blocks of states."""

@@ -247,6 +247,10 @@ class Solver:
         """
         return self._kernels[nearest(function, self.functions, "compiled function")].bind(arrays)
 
+    def prepare(self, function: str) -> None:
+        """Compile a function for blocks of states now, which otherwise happens when there have been some thousands of them."""
+        self._kernels[nearest(function, self.functions, "compiled function")].prepare()
+
     def chain(self, function: str, states: int, *arrays: Any) -> Call:
         """`call()` that computes `function` for `states` states one after the other, each waiting for the one before.
 

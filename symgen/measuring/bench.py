@@ -34,6 +34,8 @@ from symgen.tables import table
 from symgen.version import __version__
 
 STATES = 256
+TIMES = 16
+"""How often all of them are gone through in one call on many states, which has a few thousandths of a millisecond of its own."""
 ROUNDS = 15
 SLICE = 0.004
 """Seconds that one contestant runs in one round."""
@@ -68,7 +70,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Measured:
-    """One function: its Program's figures, and the timings `c`, `latency`, `bound`, `python` and one a peer."""
+    """One function: its Program's figures, and the timings `c`, `latency`, `blocks`, `bound`, `python` and one a peer."""
 
     function: str
     method: str
@@ -113,14 +115,16 @@ class Bench:
     def __str__(self) -> str:
         lines = [f"{self.robot}: nanoseconds a call, medians of {ROUNDS} interleaved rounds over {STATES} random states", ""]
         beside = "peers from Python (time over ours, called alike)"
-        rows: list[tuple[object, ...]] = [("function", "method", "mul+add+div", "C", "dependent", "bound", "Python", beside)]
+        ours = ("C", "dependent", "blocks", "bound", "Python")
+        rows: list[tuple[object, ...]] = [("function", "method", "mul+add+div", *ours, beside)]
         for m in self.measured:
             peers = ((label, m.timings[who], m.timings[m.alike[who]]) for who, label in m.labels.items())
-            beside = "; ".join(f"{label} {timing.median:.0f} ({timing.ratio(ours):.2f})" for label, timing, ours in peers)
-            times = (f"{m.timings[who].median:.0f}" for who in ("c", "latency", "bound", "python"))
+            beside = "; ".join(f"{label} {timing.median:.0f} ({timing.ratio(alike):.2f})" for label, timing, alike in peers)
+            times = (f"{m.timings[who].median:.0f}" for who in ("c", "latency", "blocks", "bound", "python"))
             rows.append((m.function, m.method, m.operations, *times, beside))
-        lines += table(rows, texts=(0, 1, 7))
+        lines += table(rows, texts=(0, 1, 8))
         lines += ["", "C: a loop over the states inside C (throughput); dependent: each call waits for the one before (latency)",
+                  f"blocks: {TIMES*STATES} states in one call of solver.function(…), a state",
                   "bound: call() of solver.bind(…), and so is casadi called; Python: solver.function(…), and so are the others"]
         lines += [f"refused: {name}: {why}" for name, why in self.refused.items()]
         lines += [f"left out: {name}: {why}" for name, why in self.absent.items()]
@@ -170,6 +174,10 @@ def _measure(solver: Solver, function: str, drawn: Mapping[str, Any], peers: Ite
         "c": batch, "latency": solver.chain(function, STATES, *arguments, *(np.empty(port.shape) for port in program.outputs)),
         "bound": lambda: _each(bound), "python": lambda: _spread(python, given),
     }
+    solver.prepare(function)
+    tiled = [np.concatenate([x]*TIMES) for x in arguments]
+    into = [np.empty((TIMES*STATES, *port.shape)) for port in program.outputs]
+    contestants["blocks"] = lambda: python(*tiled, out=tuple(into) if len(into) > 1 else into[0])
     labels, alike = {}, {}
     for peer in peers:
         if function not in peer.functions:
@@ -204,7 +212,7 @@ def _distance(theirs: Any, ours: Any) -> float:
 
 
 def race(contestants: Mapping[str, Callable[[], None]], rounds: int | None = None) -> dict[str, Timing]:
-    """Their times, each run of a contestant a call for each of STATES; ROUNDS rounds unless told."""
+    """Their times, each run of a contestant a call for each of STATES, of "blocks" TIMES as many; ROUNDS rounds unless told."""
     repeats: dict[str, int] = {}
     for who, run in contestants.items():
         run()
@@ -218,7 +226,7 @@ def race(contestants: Mapping[str, Callable[[], None]], rounds: int | None = Non
             start = time.perf_counter()
             for _ in range(repeats[who]):
                 run()
-            found[who].append((time.perf_counter() - start) * 1e9 / (repeats[who] * STATES))
+            found[who].append((time.perf_counter() - start) * 1e9 / (repeats[who] * STATES * (TIMES if who == "blocks" else 1)))
     share = (time.process_time() - ran) / (time.perf_counter() - began)
     load = _load() or 0.0
     return {who: Timing(who, statistics.median(times), tuple(times), share, load) for who, times in found.items()}
