@@ -19,7 +19,7 @@ help:
 	@echo "make package the wheel and the source distribution, into dist/, and what twine finds in them"
 	@echo "make golden  rewrite generated/, the committed C of the built-in arms"
 	@echo "make bench   symgen's C beside CasADi's, CppADCodeGen's, Pinocchio and MuJoCo on this machine; docs/benchmarks.md rewritten"
-	@echo "             (a quarter of an hour and 5 GB of memory the first time, for Pinocchio's templates; minutes after that)"
+	@echo "             (half an hour and 5 GB of memory the first time, for Pinocchio's templates; minutes after that)"
 	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (eleven minutes)"
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
 	@echo "make reproduce  prove the papers' identities, then rewrite docs/reproduce/, their results measured here (six minutes)"

@@ -25,6 +25,7 @@ import numpy as np
 
 import symgen
 from symgen.delivery.selftest import SEED, STATES
+from symgen.derivatives import symbol
 from symgen.description.loading import builtin_robots
 from symgen.description.tip import tip
 from symgen.ir import Program
@@ -36,6 +37,7 @@ from symgen.verification.compiled import _runner
 from symgen.verification.evaluating import Results
 from symgen.verification.floating import allowance, differs
 from symgen.verification.residuals import distances, worst
+from symgen.verification.running_error import bounds
 from symgen.verification.truth import Truth
 
 FAR = 10
@@ -141,7 +143,8 @@ class Plot:
         for f in self.programs:
             self._library(f, self.text(f), self.at / "whole")
         test = [f"-D{self.robot}_SELFTEST", str(self.made / f"{self.robot}_selftest.c")]
-        _built([*FLAGS, "-I", str(self.made), *test, "-L", str(self.at / "whole"), *(f"-l{f}" for f in self.programs), "-lm",
+        _built([*FLAGS, "-I", str(self.made), *test, "-L", str(self.at / "whole"),
+                *(f"-l{symbol(f)}" for f in self.programs), "-lm",
                 "-o", str(self.at / "selftest")])
 
     @cached_property
@@ -149,22 +152,23 @@ class Plot:
         return Truth(self.mechanism, STATES, SEED, frame=tip(self.mechanism))
 
     def text(self, function: str) -> str:
-        return (self.made / f"{self.robot}_{function}.c").read_text(encoding="utf-8")
+        return (self.made / f"{self.robot}_{symbol(function)}.c").read_text(encoding="utf-8")
 
     def _library(self, function: str, text: str, folder: Path) -> Path:
         folder.mkdir(exist_ok=True)
-        source, library = folder / f"{function}.c", folder / f"lib{function}.so"
+        source, library = folder / f"{symbol(function)}.c", folder / f"lib{symbol(function)}.so"
         source.write_text(text, encoding="utf-8")
         _built([*FLAGS, "-shared", "-I", str(self.made), str(source), "-o", str(library), "-lm"])
         return library
 
     def selftest(self, function: str, folder: Path) -> bool:
         """Whether the self-test passes the function, with the library in `folder` before the whole one."""
-        return re.search(rf"^{function}(?: \(to within [^)]*\))?: passed ", self._says(folder), re.MULTILINE) is not None
+        said = rf"^{re.escape(function)}(?: \(to within [^)]*\))?: passed "
+        return re.search(said, self._says(folder), re.MULTILINE) is not None
 
     def unjudged(self, function: str) -> bool:
         """Whether the self-test says that it does not judge the function."""
-        return re.search(rf"^{function}: not judged, ", self._says(self.at / "whole"), re.MULTILINE) is not None
+        return re.search(rf"^{re.escape(function)}: not judged, ", self._says(self.at / "whole"), re.MULTILINE) is not None
 
     def _says(self, folder: Path) -> str:
         where = {"LD_LIBRARY_PATH": f"{folder}:{self.at / 'whole'}"}
@@ -173,7 +177,7 @@ class Plot:
 
     def judged(self, function: str, texts: Sequence[str]) -> list[Verdict]:
         """What the self-test says of these texts of a function, and how far off their results are."""
-        folders = [self.at / f"{function}-{k}" for k in range(len(texts))]
+        folders = [self.at / f"{symbol(function)}-{k}" for k in range(len(texts))]
 
         def seen(folder: Path, text: str) -> bool:
             self._library(function, text, folder)
@@ -195,7 +199,7 @@ class Plot:
 
     def results(self, function: str, folder: Path) -> Results:
         """Of the library in `folder`, at the self-test's states."""
-        call = getattr(ctypes.CDLL(str(folder / f"lib{function}.so")), f"{self.robot}_{function}")
+        call = getattr(ctypes.CDLL(str(folder / f"lib{symbol(function)}.so")), f"{self.robot}_{symbol(function)}")
         return _runner(self.programs[function], call)(self.truth.arguments(function, self.truth.floats))
 
     def off(self, program: Program, results: Results, whole: Results) -> float:
@@ -206,7 +210,8 @@ class Plot:
         if not all(np.isfinite(values).all() for values in results.values()):
             return float("inf")
         unit, loose = REALS[program.real].eps * allowance(program, self.truth), differs(program, self.truth)
-        found, sound = (distances(program.function, self._entered(one), self.truth, loose) for one in (results, whole))
+        own = bounds(program, self.truth)
+        found, sound = (distances(program.function, self._entered(one), self.truth, loose, own) for one in (results, whole))
         with self.truth.scalars.working():
             return max(worst(found[name].difference, sound[name].size * unit)[0] for name in found)
 

@@ -14,15 +14,18 @@ import flint
 import numpy as np
 import pytest
 
+from symgen.differentiation import _partials
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods import providers
 from symgen.options import ProgramOptions, TextOptions
 from symgen.poses import Angle, Shift, Turn
+from symgen.programs import making
 from symgen.reference.precision import arb
 from tests import metamorphic
 from tests.adversary import Failure, _newton_euler, _robots, mechanisms
 from tests.adversary import __main__ as runner
+from tests.robots_for_tests import random_mechanism
 
 FIRST = {"certificates": 4, "compilers": 2, "crashes": 3, "folders": 4, "mechanisms": 4, "metamorphic": 1, "readers": 1,
          "selftests": 4, "sines": 4}
@@ -83,6 +86,26 @@ def test_what_pinocchio_rounds_to_something_is_no_error() -> None:
                         (Frame("b", 0),))
         for method in providers(function):
             assert mechanisms.attacked(rod, function, method, ProgramOptions(frame="b"), TextOptions("libm"), 1) is None
+
+
+@pytest.mark.parametrize("function", ["gravity_force:jvp", "gravity_force:vjp", "gravity_force:jacobian", "gravity_force:hvp"])
+def test_a_slip_in_a_derivative_is_found(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recursion tells every mode by differences; of a cosine, the slope is planted with the wrong sign."""
+    robot = random_mechanism(2, 1, "chain", ("revolute",))
+    monkeypatch.setenv("SYMGEN_CACHE_PROGRAMS", "off")
+
+    def attacked() -> Failure | None:
+        making._asked.cache_clear()
+        return mechanisms.attacked(robot, function, None, ProgramOptions(frame="link1"), TextOptions("libm"), 1)
+
+    try:
+        assert attacked() is None
+        monkeypatch.setitem(_partials.PARTIALS, "cos", lambda tape, own, a: [lambda: (tape.put("sin", a), False)])
+        found = attacked()
+        assert found is not None
+        assert "algebra" in found.sentence
+    finally:
+        making._asked.cache_clear()
 
 
 def test_what_central_differences_leave_is_no_error() -> None:

@@ -9,7 +9,7 @@ import pytest
 import symgen
 from symgen.measuring.bench import STATES
 from tests.peers import page
-from tests.peers.contestants import FUNCTIONS
+from tests.peers.contestants import DERIVATIVES, PLAIN
 from tests.peers.measuring import ROUNDS
 
 
@@ -26,4 +26,17 @@ def test_the_page_is_what_the_figures_say(figures: dict[str, object]) -> None:
 @pytest.mark.parametrize("robot", ["panda", "ur5"])
 def test_the_counts_of_the_page_are_those_of_today(figures: dict[str, object], robot: str) -> None:
     of = figures["robots"][robot]   # type: ignore[index]
-    assert {f: of[f]["operations"]["symgen"] for f in FUNCTIONS} == {f: symgen.program(robot, f).cost for f in FUNCTIONS}
+    assert page.timed(of)[:len(PLAIN)] == [*PLAIN]
+    for function in page.timed(of):
+        assert of[function]["operations"]["symgen"] == symgen.program(robot, function).cost, function
+
+
+def test_the_page_has_a_column_for_each_derivative_that_was_timed(figures: dict[str, object]) -> None:
+    """As soon as there are figures of them, which some peers have not."""
+    robots = {name: {**found, **{f: found[f.removesuffix("_derivatives")] for f in DERIVATIVES}}
+              for name, found in figures["robots"].items()}
+    text = page.text({**figures, "robots": robots}, ROUNDS, STATES)
+    heads = [line for line in text.splitlines() if line.startswith("|  | inverse dynamics")]
+    assert heads
+    assert all(line.endswith("| its inverse | ∂ inverse dynamics | ∂ forward dynamics |") for line in heads)
+    assert page.OF_DERIVATIVES in text

@@ -98,8 +98,15 @@ def test_second_derivatives_and_jacobians_are_exact_and_agree_with_the_others(fu
     assert all(check.passed for check in found), [str(check) for check in found if not check.passed]
 
 
+def test_an_answer_is_not_judged_by_an_equation_that_another_function_of_its_name_solves() -> None:
+    """Slides along slanted axes: da_dq is nothing, and what its constants leave is no residual of the forces' derivatives."""
+    made, function = random_mechanism(2, 0, "chain", ("prismatic",)), "interbody_forces:jacobian(q)"
+    found = making.made(made, function, "constraint_force", ProgramOptions())
+    assert check_algebra(found, Truth(made, 2), function).passed
+
+
 @pytest.mark.parametrize("function", ["inverse_dynamics:vjp(q,payload)", "forward_dynamics:jvp(payload)",
-                                      "mass_matrix:jacobian(payload)"])
+                                      "mass_matrix:jacobian(payload)", "step:jacobian(payload)"])
 def test_a_payload_is_an_argument_like_others(function: str) -> None:
     link = robot("sliding").frames[-1].name
     found = check_algebra(program("sliding", function, link), truth("sliding", link), function)

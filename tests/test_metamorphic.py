@@ -25,8 +25,18 @@ OF_SIX_ROWS = {f"{name}.{result.name}" for name, function in FUNCTIONS.items() i
 SOME = {"locked": 28, "time_reversed": 21, "superposed": 15, "lagrange_obeyed": 3, "weight_has_a_potential": 3,
         "slopes_followed": 11, "answers_fit": 12, "wrench_by_jacobian": 9, "weight_turned_round": 42, "base_accelerated": 7,
         "screw_apart": 9, "without_axes_apart": 38, "chain_reversed": 3, "floating_reversed": 5, "momentum_kept": 4,
-        "one_body_more": 39}
+        "one_body_more": 39, "derivatives_followed": 0}
 """How many results a relation judges where it does not judge all of them."""
+DERIVED = ("inverse_dynamics:jvp", "inverse_dynamics:vjp", "forward_dynamics:jacobian", "inverse_dynamics:hvp")
+"""Derivatives in every mode."""
+BY_LOADS = ("potential_energy:vjp(q,payload)", "inverse_dynamics:jacobian(payload,wrench)", "bias_force:hvp(q,payload,wrench)")
+OF_PLACES = ("integrate:jvp", "difference:vjp", "step:jacobian(q)", "link_poses:vjp")
+"""Of what is positions, and of several results that go over together."""
+KNOWING = {"everything_at_once": (*DERIVED, *BY_LOADS, *OF_PLACES), "derivatives_followed": (*DERIVED, *BY_LOADS, *OF_PLACES),
+           "units_rescaled": DERIVED, "frames_slid": OF_PLACES, "welded": DERIVED[:1], "time_reversed": DERIVED,
+           "superposed": (*DERIVED[:2], *BY_LOADS[::2]), "turned_round": (*DERIVED[:2], *OF_PLACES),
+           "set_down_elsewhere": (*DERIVED, *OF_PLACES, *BY_LOADS[:1]), "payload_declared": DERIVED[:2]}
+"""Relations that know derivatives, and the ones that they are asked about."""
 MADE_FOR = {"floating_reversed": "chain", "in_urdf": "square", "set_down_elsewhere": "floating",
             "without_axes_apart": "floating", "momentum_kept": "floating", "one_body_more": "floating"}
 """Where a relation does not apply to the tree."""
@@ -70,6 +80,26 @@ def test_the_reference_keeps_every_relation(relation: str) -> None:
         assert len(verdict.compared) == SOME[relation] < len(ALL)
     else:
         assert verdict.compared == (ALL if MADE_FOR.get(relation) == "floating" else ALL - OF_SIX_ROWS)
+
+
+@pytest.mark.parametrize("relation", KNOWING)
+def test_the_derivatives_of_the_reference_keep_the_relations(relation: str) -> None:
+    mechanism, links = problem(MADE_FOR.get(relation, "tree"))
+    verdict = compare(mechanism, links, relation, SEED, KNOWING[relation], programs=False)
+    assert verdict is not None
+    assert verdict.sentences == ()
+    assert {one.partition(".")[0] for one in verdict.compared} == set(KNOWING[relation])
+
+
+@pytest.mark.parametrize("relation", ["everything_at_once", "derivatives_followed"])
+def test_the_derivatives_of_programs_keep_the_relations(relation: str) -> None:
+    mechanism, links = problem("tree")
+    names = (DERIVED[1], BY_LOADS[1], DERIVED[3]) if relation == "everything_at_once" else DERIVED
+    methods = {name: made(mechanism, name, None, links.options).method for name in names}
+    verdict = compare(mechanism, links, relation, SEED, names, methods=methods)
+    assert verdict is not None
+    assert verdict.sentences == ()
+    assert {one.partition(".")[0] for one in verdict.compared} == set(names)
 
 
 def test_the_programs_of_a_robot_described_anew_give_its_answers() -> None:

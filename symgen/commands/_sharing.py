@@ -123,9 +123,7 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
                              "default), in the frame's own axes there, or in those of the base at the base's origin")
     parser.add_argument("--jacobian-order", default="angular", metavar="angular|linear",
                         help="which part of them stands first (default angular)")
-    parser.add_argument("--task-rows", metavar="ROWS",
-                        help="the rows that operational_inertia and dynamically_consistent_inverse are about, of wx,wy,wz,x,y,z "
-                             "or 0 to 5, in their order (default all six)")
+    task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
     parser.add_argument("--effort", default=NORMAL, metavar="normal|high",
                         help="high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found")
 
@@ -133,6 +131,12 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
 def frame_argument(parser: Parser, what: str) -> None:
     """--frame."""
     parser.add_argument("--frame", action="append", metavar="LINK", help=what)
+
+
+def task_rows_argument(parser: Parser, of: str) -> None:
+    """--task-rows."""
+    parser.add_argument("--task-rows", metavar="ROWS",
+                        help=f"the rows that {of} are about, of wx,wy,wz,x,y,z or 0 to 5, in their order (default all six)")
 
 
 def program_options(options: Namespace, real: str = "double") -> ProgramOptions:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, as_json, functions, name_frame, read, robot_arguments, warn
+from symgen.commands._sharing import (
+    Progress,
+    as_json,
+    functions,
+    name_frame,
+    read,
+    robot_arguments,
+    task_rows_argument,
+    warn,
+)
 
 SUMMARY = "every method side by side: operations, size, time, round-off"
 
@@ -15,6 +24,7 @@ def arguments(parser: Parser) -> None:
     robot_arguments(parser)
     parser.add_argument("-f", "--function", action="append", dest="functions", metavar="FUNCTION[=METHOD,…]",
                         help="a function, by every method or by those named; repeatable (default: all that have a choice)")
+    task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
     parser.add_argument("--plot", metavar="FILE", help="draw operations, time and round-off as bars, to a .svg or .png file")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
@@ -31,7 +41,7 @@ def run(options: Namespace) -> int:
 
         draw = drawer(options.plot)   # a missing library or an unknown ending is said before the long work
     with Progress() as progress:
-        compared = compare(mechanism, functions(options.functions), progress=progress)
+        compared = compare(mechanism, functions(options.functions), progress=progress, task_rows=options.task_rows)
     name_frame(mechanism, options.functions)
     if draw is not None:
         draw(compared)

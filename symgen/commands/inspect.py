@@ -7,7 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from symgen.commands import Parser
-from symgen.commands._sharing import frame_argument, name_frame, read, robot_arguments, warn
+from symgen.commands._sharing import frame_argument, name_frame, read, robot_arguments, task_rows_argument, warn
 from symgen.errors import RequestError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--at", metavar="q1=0,q2=pi/2", help="at a pose: numbers for coordinates, by number or name")
     frame_argument(parser, "the frame of J and Lambda_inv; repeatable, and the first index of J is then the frame's (default: as "
                            "of the C)")
+    task_rows_argument(parser, "Lambda and Jbar")
     parser.add_argument("--structure", action="store_true", help="of M, c, g or tau: the joints and parameters that every entry "
                         "depends on, and the base parameters")
     parser.add_argument("--where", action="store_true", help="the file and the lines of the generated C that compute it")
@@ -61,6 +62,8 @@ def run(options: Namespace) -> int:
         print(listing(mechanism))
         return 0
     if options.structure:
+        if options.task_rows is not None:
+            raise RequestError("--structure is about no task, so --task-rows does not apply; leave it out")
         from symgen.inspection.structure import structure
 
         print(structure(mechanism, options.what))
@@ -69,7 +72,7 @@ def run(options: Namespace) -> int:
         from symgen.inspection.where import where
 
         _name_frame(mechanism, options)
-        return _say(*where(mechanism, options.what, options.method, options.frame))
+        return _say(*where(mechanism, options.what, options.method, options.frame, options.task_rows))
     if options.plot is not None:
         _name_frame(mechanism, options)
         return _plot(mechanism, options)
@@ -80,7 +83,7 @@ def run(options: Namespace) -> int:
     _name_frame(mechanism, options)
     at = values(mechanism, options.at) if options.at is not None else None
     return _say(*render(mechanism, options.what, options.method, options.format, options.form, at, options.frame,
-                        kinds(options.symbols), options.full))
+                        kinds(options.symbols), options.full, options.task_rows))
 
 
 def _name_frame(mechanism: Mechanism, options: Namespace) -> None:
@@ -100,7 +103,7 @@ def _plot(mechanism: Mechanism, options: Namespace) -> int:
 
     draw = drawer(options.plot)
     at = values(mechanism, options.at) if options.at is not None else None
-    found = pattern(mechanism, options.what, options.method, options.frame, at)
+    found = pattern(mechanism, options.what, options.method, options.frame, at, options.task_rows)
     draw(mechanism.name, found)
     if found.pose and not found.chosen:
         print(f"symgen: note: magnitudes at {found.pose}; --at takes another pose", file=sys.stderr)
@@ -108,8 +111,8 @@ def _plot(mechanism: Mechanism, options: Namespace) -> int:
 
 
 def _refuse_without_what(options: Namespace) -> None:
-    names = ("method", "form", "full", "at", "structure", "where", "plot", "frame")
-    given = [f"--{name}" for name in names if getattr(options, name)]
+    names = ("method", "form", "full", "at", "structure", "where", "plot", "frame", "task_rows")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
     if given:
         raise RequestError(f"{given[0]} needs to know what; name a quantity, such as M[1,2]")
 

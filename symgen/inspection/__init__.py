@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgen.description.loading import load
 from symgen.mechanism import Mechanism
-from symgen.options import Links
+from symgen.options import Links, Rows
 
 if TYPE_CHECKING:
     from symgen.inspection.multiangle import MultiAngle
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | None = None, *, form: str = "closed",
             at: Mapping[str, str | int | float | Fraction] | None = None, frame: Links = None,
-            symbols: str | Iterable[str] = "none") -> Any:
+            symbols: str | Iterable[str] = "none", task_rows: Rows = None) -> Any:
     """One quantity, SI units, as a SymPy expression, or a Matrix where it has more than one entry.
 
     Results (M, tau, c, g, J …) are those of the generated program. A method's letters (P, psi, U, H_theta_L …) stand in the
@@ -33,8 +33,9 @@ def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | Non
     `MultiAngle`: unique, so that == decides; .sympy() is its sum). `at` puts numbers in for inputs, {"q1": "pi/2", "elbow": 0},
     exact at multiples of pi/2; `frame` names the link that J and Lambda_inv speak of, or several in a list, and the first index
     of J is then the frame's; `symbols` ("all", "m,l" …) keeps masses, mass centres, moments and lengths as symbols m_1, c_1_x,
-    I_1_xx, l_1_x. Every answer is the whole formula and renders in a notebook: a SymPy object wholly, a long MultiAngle as its
-    largest terms + ⋯ with the number of the others in the sum.
+    I_1_xx, l_1_x; `task_rows` are the rows that Lambda and Jbar are about, and "Lambda[x,wz]" may name them. Every answer is the
+    whole formula and renders in a notebook: a SymPy object wholly, a long MultiAngle as its largest terms + ⋯ with the number of
+    the others in the sum.
     Raises RequestError, one sentence, for an unknown quantity, index, joint or method, and for a formula beyond reading.
     """
     from symgen.inspection.at import of_mapping
@@ -43,5 +44,5 @@ def inspect(robot: Mechanism | str | PathLike[str], what: str, method: str | Non
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     given = of_mapping(mechanism, at or {})
-    found: Any | Recursive | MultiAngle = read(mechanism, what, method, form, given, frame, kinds(symbols)).value
+    found: Any | Recursive | MultiAngle = read(mechanism, what, method, form, given, frame, kinds(symbols), task_rows).value
     return found

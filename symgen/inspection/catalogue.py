@@ -14,6 +14,7 @@ from symgen.inspection.request import Words, taken_apart
 from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Quantity
 from symgen.names import nearest
+from symgen.options import Rows
 from symgen.programs.making import refusal
 from symgen.tables import table
 
@@ -65,8 +66,16 @@ def owners() -> list[str]:
     return [name for name in methods.names() if ":" not in name and methods.find(name).quantities]
 
 
-def choose(mechanism: Mechanism, what: str, method: str | None = None) -> Choice:
-    """What `what` asks for; RequestError lists what exists."""
+def choose(mechanism: Mechanism, what: str, method: str | None = None, task_rows: Rows = None) -> Choice:
+    """What `what` asks for; RequestError lists what exists, and for `task_rows` where that is about no task."""
+    found = _chosen(mechanism, what, method)
+    if task_rows is None or (isinstance(found.found, Result) and FUNCTIONS[found.found.function].counts("NK")):
+        return found
+    of_tasks = [name for name, one in results().items() if FUNCTIONS[one.function].counts("NK")]
+    raise RequestError(f"{found.words.letter} is about no task, so --task-rows does not apply; {' and '.join(of_tasks)} are")
+
+
+def _chosen(mechanism: Mechanism, what: str, method: str | None) -> Choice:
     words = taken_apart(what)
     if method is not None:
         return _of_method(mechanism, what, words, nearest(method, methods.names(), "method"))

@@ -23,12 +23,12 @@ from symgen.errors import ArgumentError, RequestError, UnknownName
 from symgen.functions import TAU, A, Q, V
 from symgen.inspection.catalogue import Choice, Result, heading
 from symgen.inspection.parameters import PORT, Parameter, SymbolicLinkage, parameters, symbolic
-from symgen.inspection.request import counted, joint, plain, several, velocity
+from symgen.inspection.request import counted, joint, plain, several, task_row, velocity
 from symgen.inspection.request import frame as frame_named
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Block, Quantity
-from symgen.options import Links, ProgramOptions
+from symgen.options import Links, ProgramOptions, Rows
 from symgen.programs.making import program
 
 FRAMES = "as declared (its named equations: turned so that z is the joint's axis)"
@@ -51,14 +51,16 @@ class Answer:
     symbols: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
 
-def answer(mechanism: Mechanism, choice: Choice, frame: Links = None, keep: tuple[str, ...] = ()) -> Answer:
+def answer(mechanism: Mechanism, choice: Choice, frame: Links = None, keep: tuple[str, ...] = (),
+           task_rows: Rows = None) -> Answer:
     """What a choice stands for. The kinds of numbers in `keep` stay symbols (see `parameters`)."""
     if isinstance(choice.found, Result):
-        function = choice.found.function
+        function, options = choice.found.function, ProgramOptions(frame=frame, task_rows=task_rows)
         if not keep:
-            return of_result(mechanism, choice, choice.found, program(mechanism, function, choice.method, frame=frame), frame)
-        derived, kept = symbolic(mechanism, function, keep, frame, choice.method)
-        return _with_symbols(of_result(mechanism, choice, choice.found, derived, frame), kept, CHOSEN)
+            made = program(mechanism, function, choice.method, frame=frame, task_rows=task_rows)
+            return of_result(mechanism, choice, choice.found, made, options)
+        derived, kept = symbolic(mechanism, function, keep, frame, choice.method, task_rows)
+        return _with_symbols(of_result(mechanism, choice, choice.found, derived, options), kept, CHOSEN)
     assert choice.method is not None
     found = layout(mechanism, choice.method, choice.words.letter, keep)
     return _with_symbols(of_letter(mechanism, choice, choice.found, found), found.kept, UPRIGHT)
@@ -92,9 +94,9 @@ SYMBOLS = (
 
 # -- results of functions -----------------------------------------------------------------------------------------------
 
-def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Program, frame: Links = None) -> Answer:
+def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Program, options: ProgramOptions) -> Answer:
     """The entries of a function's result that are asked for."""
-    words, shape, frames = choice.words, derived.outputs[result.place].shape, ProgramOptions(frame=frame).frames
+    words, shape, frames = choice.words, derived.outputs[result.place].shape, options.frames
     array = result.array.laid_out(shape)
     rows = derived.outputs[result.place].rows
     if words.place is not None:
@@ -109,7 +111,8 @@ def of_result(mechanism: Mechanism, choice: Choice, result: Result, derived: Pro
             notes.append(f"the {shape[1]} rows of {first} come first, then those of {second}, and so on")
         return Answer(derived, rows, whole, words.letter, tuple(notes))
     counted(words, words.indices, len(shape))
-    named = {"NV": partial(velocity, mechanism), "NB": partial(joint, mechanism), "NF": partial(frame_named, frames)}
+    named = {"NV": partial(velocity, mechanism), "NB": partial(joint, mechanism), "NF": partial(frame_named, frames),
+             "NK": partial(task_row, options.rows)}
     at = [named[str(size)](text) if size in named else plain(text, sizes, f"a row or column of {words.letter}")
           for text, size, sizes in zip(words.indices, array.shape, shape, strict=True)]
     flat = 0

@@ -24,7 +24,7 @@ from symgen.functions import FUNCTIONS, Array, Function, Q, Sizes
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import Links, ProgramOptions
+from symgen.options import Links, ProgramOptions, Rows
 from symgen.programs import task
 from symgen.programs.base import base_parameters
 from symgen.programs.choosing import methods_for
@@ -150,12 +150,12 @@ def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iter
 
 
 def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "none", method: str | None = None,
-            frame: Links = None) -> tuple[Program, tuple[Parameter, ...]]:
+            frame: Links = None, task_rows: Rows = None) -> tuple[Program, tuple[Parameter, ...]]:
     """`symbolic` as the method writes it, before any pass."""
     what = FUNCTIONS[named(function)]
     method = chosen(mechanism, function) if method is None else method
     build = methods.derivation(method, function)
-    options = ProgramOptions(frame=frame)
+    options = ProgramOptions(frame=frame, task_rows=task_rows)
     why = refusal(mechanism, function, None) or task.refusal(mechanism, function, options)
     why = why or methods.find(method).refusal(mechanism)
     if why is not None:
@@ -165,7 +165,7 @@ def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "no
     laid, found = linkage(mechanism, {name: prod(shape) for name, shape in shapes.items()}, keep,
                           names[0] if names else None)
     laid.task_rows, laid.base = options.rows, base_parameters(mechanism) if what.counts("NR") else None
-    sizes = mechanism.sizes._replace(NF=len(names), NR=0 if laid.base is None else len(laid.base))
+    sizes = mechanism.sizes._replace(NF=len(names), NR=0 if laid.base is None else len(laid.base), NK=len(options.rows))
     with k.precision():
         results = methods.of_each(build, laid, [laid.model.frame(mechanism, name) for name in names])
         results_named = _named(what, sizes, results)
@@ -174,13 +174,13 @@ def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "no
 
 
 def symbolic(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "all", frame: Links = None,
-             method: str | None = None) -> tuple[Program, tuple[Parameter, ...]]:
+             method: str | None = None, task_rows: Rows = None) -> tuple[Program, tuple[Parameter, ...]]:
     """The Program of a function with the kinds in `keep` (see `kinds`) as its last argument, "parameters", and what they are.
 
     At the parameters' own values it is the plain Program's function. `method` None takes the first one that suits.
     Raises RequestError for an unknown function, kind, method or link.
     """
-    program, found = derived(mechanism, function, keep, method, frame)
+    program, found = derived(mechanism, function, keep, method, frame, task_rows)
     return passes.run(program), found
 
 

@@ -11,7 +11,7 @@ from flint import arb, fmpq
 
 from symgen.derivation import constants as k
 from symgen.errors import RequestError
-from symgen.functions import Size
+from symgen.functions import TASK_ROWS, Size
 from symgen.inspection.at import Values, quaternions
 from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import Answer, answer, layout, sizes
@@ -19,7 +19,7 @@ from symgen.inspection.equations import needed
 from symgen.inspection.multiangle import DIGITS
 from symgen.ir import Numbers, Port, evaluate
 from symgen.mechanism import Mechanism
-from symgen.options import Links, ProgramOptions
+from symgen.options import Links, ProgramOptions, Rows
 from symgen.poses import Angle
 from symgen.reference.states import draw_states
 
@@ -52,14 +52,14 @@ class Pattern:
 
 
 def pattern(mechanism: Mechanism, what: str, method: str | None = None, frame: Links = None,
-            at: Values | None = None) -> Pattern:
+            at: Values | None = None, task_rows: Rows = None) -> Pattern:
     """Of a quantity at a pose; inputs that `at` leaves out have drawn values, the same each time, within the joints' limits.
 
     An entry is told to be zero, or the same number, at every pose by its values at two drawn states, which agree to DIGITS
     digits. Raises RequestError for a single number, or where an entry has no value at that pose.
     """
-    choice = choose(mechanism, what, method)
-    found = answer(mechanism, choice, frame)
+    choice = choose(mechanism, what, method, task_rows)
+    found = answer(mechanism, choice, frame, task_rows=task_rows)
     if not found.shape:
         raise RequestError(f"{found.label} is one number, which makes no picture; ask for a block or the whole matrix")
     taken = {found.program.rows[r].value for r in needed(found.program, found.rows) if found.program.rows[r].op == "input"}
@@ -75,7 +75,7 @@ def pattern(mechanism: Mechanism, what: str, method: str | None = None, frame: L
     kinds = [ZERO if max(abs(x), abs(y)) <= least else NUMBER if abs(x - y) <= abs(x) * SAME else MOVES
              for x, y in zip(one, two, strict=True)]
     shown = [0.0 if kind == ZERO or abs(x) <= least else float(x) for kind, x in zip(kinds, here, strict=True)]
-    rows, columns = _sides(mechanism, choice, found, ProgramOptions(frame=frame).frames)
+    rows, columns = _sides(mechanism, choice, found, ProgramOptions(frame=frame, task_rows=task_rows))
     said = [f"{name}{element}={_said(places[name, element])}" for name, element in places if (name, element) in counts]
     return Pattern(found.label, _grid(kinds, found), _grid(shown, found), rows, columns, ",".join(said), counts <= set(given))
 
@@ -120,10 +120,11 @@ def _said(x: Angle) -> str:
 
 # -- what rows and columns belong to ----------------------------------------------------------------------------------------
 
-def _sides(mechanism: Mechanism, choice: Choice, found: Answer, frames: Sequence[str]) -> tuple[Groups, Groups]:
+def _sides(mechanism: Mechanism, choice: Choice, found: Answer, options: ProgramOptions) -> tuple[Groups, Groups]:
     joints, words = tuple(joint.name for joint in mechanism.joints), choice.words
     if isinstance(choice.found, Result):
-        called: dict[Size, Sequence[str]] = {"NV": mechanism.velocity_names, "NB": joints, "NF": frames}
+        called: dict[Size, Sequence[str]] = {"NV": mechanism.velocity_names, "NB": joints, "NF": options.frames,
+                                             "NK": [TASK_ROWS[row] for row in options.rows]}
         sizes_of = choice.found.array.laid_out(found.program.outputs[choice.found.place].shape).shape
         if len(sizes_of) > 2 and words.indices is None:   # a matrix of each link or frame, one below the other
             each = called[sizes_of[0]]

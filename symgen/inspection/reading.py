@@ -17,7 +17,7 @@ from symgen.inspection.printing import FORMATS, called, imports, listed, printed
 from symgen.inspection.request import counted, joint, refuse_several, several
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
-from symgen.options import Links
+from symgen.options import Links, Rows
 
 FORMS = ("closed", "recursive", "multiangle")
 UNASKED = ("M", "c", "g")
@@ -65,14 +65,14 @@ class Reading:
 
 
 def read(mechanism: Mechanism, what: str, method: str | None = None, form: str | None = None, at: Values | None = None,
-         frame: Links = None, keep: tuple[str, ...] = ()) -> Reading:
+         frame: Links = None, keep: tuple[str, ...] = (), task_rows: Rows = None) -> Reading:
     """The answer to a request; `form` None: closed up to CLOSED_UP_TO operations, and a note where it is not."""
     if form is not None:
         nearest(form, FORMS, "form")
-    choice = choose(mechanism, what, method)
+    choice = choose(mechanism, what, method, task_rows)
     if form == "multiangle":
         return _multiangle(mechanism, choice, at, keep)
-    found = answer(mechanism, choice, frame, keep)
+    found = answer(mechanism, choice, frame, keep, task_rows)
     many, notes = size(found.program, found.rows, at), list(found.notes)
     if form == "closed" and many > CLOSED_AT_MOST:
         raise RequestError(f"the closed form of {found.label} has {many} operations, more than anybody reads; take the recursive "
@@ -128,10 +128,10 @@ def _shaped(found: Answer, entries: tuple[Any, ...]) -> Any:
 
 def render(mechanism: Mechanism, what: str, method: str | None = None, format: str = "text", form: str | None = None,
            at: Values | None = None, frame: Links = None, keep: tuple[str, ...] = (),
-           full: bool = False) -> tuple[str, tuple[str, ...]]:
+           full: bool = False, task_rows: Rows = None) -> tuple[str, tuple[str, ...]]:
     """(what `symgen inspect` prints, its notes). An entry of M, c or g is a multi-angle form unless asked otherwise."""
     nearest(format, FORMATS, "format")
-    choice = choose(mechanism, what, method)
+    choice = choose(mechanism, what, method, task_rows)
     multiple = entry_of(choice) and choice.words.letter in UNASKED and not several(mechanism)
     if form is None and method is None and not at and multiple:
         try:
@@ -145,7 +145,7 @@ def render(mechanism: Mechanism, what: str, method: str | None = None, format: s
                         "--form recursive the C's equations")
                 found = Reading(found.value, (*found.notes, note))
     else:
-        found = read(mechanism, what, method, form, at, frame, keep)
+        found = read(mechanism, what, method, form, at, frame, keep, task_rows)
     text = found.written(format, full)
     return text, (*found.notes, *_wanted(found.value, text, format))
 

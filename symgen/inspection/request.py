@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from symgen.errors import ArgumentError, RequestError, UnknownName
+from symgen.functions import TASK_ROWS
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
 
@@ -78,6 +79,13 @@ def refuse_several(mechanism: Mechanism, what: str, instead: str) -> None:
 def frame(frames: Sequence[str], text: str) -> int:
     """One of the frames that were named, by its number from 0 or its name."""
     return _within(text, len(frames), "frames") if _NUMBER.fullmatch(text) else frames.index(nearest(text, frames, "frame"))
+
+
+def task_row(rows: Sequence[int], text: str) -> int:
+    """One of the rows of the task that were asked for, by its number from 0 among these or its name."""
+    if _NUMBER.fullmatch(text):
+        return _within(text, len(rows), "rows of the task")
+    return [TASK_ROWS[row] for row in rows].index(nearest(text, [TASK_ROWS[row] for row in rows], "row of the task"))
 
 
 def _within(text: str, count: int, what: str) -> int:

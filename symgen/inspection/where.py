@@ -19,7 +19,7 @@ from symgen.inspection.catalogue import Choice, Result, choose
 from symgen.inspection.entries import Answer, answer, derived_layout, of_letter
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.options import HOST, Links, TextOptions
+from symgen.options import HOST, Links, Rows, TextOptions
 from symgen.programs.deriving import models
 from symgen.programs.making import program
 
@@ -27,11 +27,12 @@ COUNTS = "these lines are the C's, whose names count links, rows and columns fro
 _STORE = re.compile(r"\s*(\w+\[\d+\]) = (.*);")
 
 
-def where(mechanism: Mechanism, what: str, method: str | None = None, frame: Links = None) -> tuple[str, tuple[str, ...]]:
+def where(mechanism: Mechanism, what: str, method: str | None = None, frame: Links = None,
+          task_rows: Rows = None) -> tuple[str, tuple[str, ...]]:
     """(the lines with their file and numbers, notes); RequestError when the C has none of them."""
-    choice = choose(mechanism, what, method)
+    choice = choose(mechanism, what, method, task_rows)
     if isinstance(choice.found, Result):
-        found = answer(mechanism, choice, frame)
+        found = answer(mechanism, choice, frame, task_rows=task_rows)
         return _lines(mechanism, found.program, _stored(mechanism, found, choice.found)), (*found.notes, COUNTS)
     return _of_letter(mechanism, choice)
 

@@ -28,8 +28,8 @@ from symgen.machine.solver import Solver
 from symgen.measuring.bench import ROUNDS, STATES, machine_facts, race
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import HOST, TextOptions
-from symgen.programs import making
+from symgen.options import HOST, ProgramOptions, Rows, TextOptions
+from symgen.programs import making, task
 from symgen.reals import DOUBLE, REALS
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
@@ -202,12 +202,17 @@ class Comparisons:
         return "\n".join(lines)
 
 
-def asked(mechanism: Mechanism, words: Iterable[str] | None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+def asked(mechanism: Mechanism, words: Iterable[str] | None,
+          task_rows: Rows = None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """({function: methods}, {function: why not}) of "FUNCTION" or "FUNCTION=METHOD,METHOD" (None: where there is a choice).
 
-    Raises RequestError for unknown names, and for a function asked for by name that this robot cannot have.
+    Raises RequestError for unknown names, for a function asked for by name that this robot cannot have, and for `task_rows` where
+    none is about a task.
     """
+    options = ProgramOptions(task_rows=task_rows)
     if words is None:
+        if task_rows is not None:
+            _refuse_without_task(())
         several = [name for name in BY_DEFAULT if len(methods.providers(name)) > 1]
         wanted = making.requested(mechanism, None)
         why = {name: making.refusal(mechanism, name, None) or "on request only, with -f"
@@ -221,23 +226,34 @@ def asked(mechanism: Mechanism, words: Iterable[str] | None) -> tuple[dict[str, 
         names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.providers(base)
         for method in names:
             methods.derivation(method, base)   # an unknown method, or one that does not compute it, is refused by name
-        refused = making.refusal(mechanism, function, None)
+        refused = making.refusal(mechanism, function, None) or task.refusal(mechanism, function, options)
         if refused is not None:
             raise RequestError(refused)
         chosen[function] = names
+    if task_rows is not None:
+        _refuse_without_task(chosen)
     return {name: chosen[name] for name in FUNCTIONS.in_order(chosen)}, {}
 
 
-def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, progress: Progress | None = None) -> Comparisons:
-    """Every method of the functions that `asked` names, measured on this machine.
+def _refuse_without_task(functions: Iterable[str]) -> None:
+    if not any(FUNCTIONS[name].counts("NK") for name in functions):
+        of_tasks = [name for name, function in FUNCTIONS.items() if function.counts("NK")]
+        raise RequestError("none of these functions is about a task, so --task-rows does not apply; name "
+                           f"{' or '.join(of_tasks)} with -f")
+
+
+def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, progress: Progress | None = None,
+            task_rows: Rows = None) -> Comparisons:
+    """Every method of the functions that `asked` names, measured on this machine; `task_rows` are those of `symgen.program`.
 
     Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
-    wanted, refused = asked(mechanism, functions)
+    wanted, refused = asked(mechanism, functions, task_rows)
     build = Build(optimize=2)
     machine = machine_facts(build, ())   # no compiler: said before the long work
-    truth = Truth(mechanism, ROUND_OFF_STATES, frame=tip(mechanism) if mechanism.frames else None)
+    truth = Truth(mechanism, ROUND_OFF_STATES, frame=tip(mechanism) if mechanism.frames else None,
+                  task_rows=ProgramOptions(task_rows=task_rows).rows)
     total, done = sum(len(names) + 1 for names in wanted.values()), 0
     compared = []
     for function, names in wanted.items():
@@ -246,7 +262,7 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         for method in names:
             tell(f"deriving {function} by {method}", done, total)
             done += 1
-            program, why = _derived(mechanism, function, method)
+            program, why = _derived(mechanism, function, method, task_rows)
             if program is None:
                 rows[method] = Row(method, {}, {"": why})
             else:
@@ -268,7 +284,8 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         rows |= {method: replace(rows[first], method=method, twin=first) for method, first in twins.items()}
         rows = {method: rows[method] for method in names}
         try:
-            compared.append(_comparison(mechanism, function, names, rows))
+            best = making.program(mechanism, function, task_rows=task_rows)
+            compared.append(_comparison(function, names, rows, best))
         except OutOfReach as error:
             if functions is not None:
                 raise
@@ -276,20 +293,19 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
     return Comparisons(mechanism.name, machine, tuple(compared), refused)
 
 
-def _derived(mechanism: Mechanism, function: str, method: str) -> tuple[Program | None, str]:
+def _derived(mechanism: Mechanism, function: str, method: str, task_rows: Rows) -> tuple[Program | None, str]:
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         return None, why
     try:
-        return making.program(mechanism, function, method), ""
+        return making.program(mechanism, function, method, task_rows=task_rows), ""
     except SymgenError as error:
         return None, str(error)
 
 
-def _comparison(mechanism: Mechanism, function: str, names: tuple[str, ...], rows: Mapping[str, Row]) -> Comparison:
-    """The default as `choosing.best` chooses it, and why, in figures."""
+def _comparison(function: str, names: tuple[str, ...], rows: Mapping[str, Row], best: Program) -> Comparison:
+    """The default, `best` as `choosing.best` chooses it, and why, in figures."""
     derived = sorted((row for row in rows.values() if row.figures), key=lambda row: row.cost)
-    best = making.program(mechanism, function)
     if len(names) < len(methods.providers(derivatives.of(function))) or not derived or derived[0].method != best.method:
         # a selection does not say what the default is, nor do the figures where a method loses its digits
         passed_over = [row.method for row in derived if row.cost < best.cost and row.unjudged]

@@ -48,11 +48,7 @@ def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: s
 
 def differentiate(program: Program, wanted: Derivative, equation: Program | None = None) -> Program:
     """`wanted` of a Program. `equation` is that of the function of SOLVES."""
-    by = wanted.by or tuple(a.name for a in FUNCTIONS[wanted.of].arguments)
-    for name in by:
-        if name not in [port.name for port in program.inputs]:
-            raise ArgumentError(f"{wanted.name} is by the {name}, which {wanted.of} has no argument for here; name a link that "
-                                f"moves with --{name}")
+    by = arguments_of(program, wanted)
     solves = None if equation is None else Equation(equation, *SOLVES[wanted.of][1:])
     long = lengths(program, wanted.mode, by) if solves is None or wanted.mode != "jacobian" else \
         lengths(solves.program, wanted.mode, solves.of(by))
@@ -62,6 +58,16 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
     if len(found.rows) > ROW_BUDGET:
         raise OutOfReach(_too_long(wanted, by, str(len(found.rows))))
     return found
+
+
+def arguments_of(program: Program, wanted: Derivative) -> tuple[str, ...]:
+    """The arguments that `wanted` is by; ArgumentError for one that the function's Program has not."""
+    by = wanted.by or tuple(a.name for a in FUNCTIONS[wanted.of].arguments)
+    for name in by:
+        if name not in [port.name for port in program.inputs]:
+            raise ArgumentError(f"{wanted.name} is by the {name}, which {wanted.of} has no argument for here; name a link that "
+                                f"moves with --{name}")
+    return by
 
 
 def recursive(wanted: Derivative) -> str | None:

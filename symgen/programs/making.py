@@ -173,6 +173,7 @@ def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, optio
         return replace(found, real=options.real)
     compose = methods.composition(base.method, wanted.of)
     if compose is not None and wanted.mode == "jacobian":
+        differentiating.arguments_of(base, wanted)
         try:
             found = chaining.jacobian(mechanism, wanted, base.method, compose, options,
                                       lambda called: made(mechanism, called, None, options))

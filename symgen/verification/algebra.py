@@ -11,7 +11,7 @@ from symgen.ir import Program
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import over
 from symgen.verification.report import Check
-from symgen.verification.residuals import LEAST_ANSWER, SOLVED, distances, worst
+from symgen.verification.residuals import LEAST_ANSWER, distances, solves, worst
 from symgen.verification.running_error import units
 from symgen.verification.truth import SHARPENINGS, Truth
 
@@ -31,7 +31,7 @@ def check_algebra(program: Program, truth: Truth, label: str) -> Check:
         error, centre, where = 0.0, 0.0, ""
         for name, found in distances(program.function, results, truth, bounds=units(program, truth)).items():
             difference, size = found.difference, found.size
-            if name not in SOLVED:   # a formula is right to the last digit of its answer
+            if not solves(program.function, name):   # a formula is right to the last digit of its answer
                 size = np.maximum(found.answer, LEAST_ANSWER * found.terms)
             here, state = worst(difference, size)
             if here >= error:

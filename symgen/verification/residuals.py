@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from symgen.functions import FUNCTIONS
 from symgen.reference.precision import Array
 from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.sizes import above, largest
@@ -124,6 +125,11 @@ SOLVED: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
 """Results of a function that solves with M: (results over balls, truth) → distance. The rest have a natural size of their own."""
 
 
+def solves(function: str, result: str) -> bool:
+    """Whether a result is judged as SOLVED says. One of a derivative is not, whatever its name: it has bounds of its own."""
+    return result in SOLVED and FUNCTIONS[function].derivative is None
+
+
 def right(truth: Truth, result: str) -> Array:
     """b of the equation M x = b that a result of RESIDUALS solves, over balls, (count, …) as the result is."""
     if result == "a":
@@ -139,7 +145,7 @@ def distances(function: str, results: Mapping[str, Array], truth: Truth, whole: 
     `bounds` stand for the sizes of a derivative's results (`symgen.verification.running_error`).
     """
     with truth.scalars.working():
-        return {name: SOLVED[name](results, truth) if name in SOLVED
+        return {name: SOLVED[name](results, truth) if solves(function, name)
                 else entries(values - truth.results(function)[name], truth.results(function)[name],
                              natural(function, name, truth, whole, bounds))
                 for name, values in results.items()}

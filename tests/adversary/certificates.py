@@ -40,7 +40,7 @@ from symgen.reals import REALS
 from symgen.reference.precision import Array, arb, atan2
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.evaluating import Runner
-from tests.adversary import Failure, _robots
+from tests.adversary import Failure, _differentials, _robots
 
 WORD = ("What symgen prove and the checks say of all states in the ranges holds at every one: floors of divisors, sizes of "
         "multipliers, intervals of values, and bounds of round-off.")
@@ -54,6 +54,8 @@ EACH = 3
 ROWS = 900
 """Longer Programs are left out: a try must be short."""
 BUILT_IN = ("planar_arm", "scara", "puma560", "ur5")
+DERIVED = 0.3
+"""Share of functions of which it is a derivative that is tried."""
 BALLS = arb(70)
 SLACK = 1e-40
 """Irrational constants of a Program are rounded to 64 digits."""
@@ -359,7 +361,8 @@ def _case(random: Random) -> Case | None:
         options, text = _robots.options(random, made)
         function = random.choice(["forward_dynamics", "mass_matrix_solve", *FUNCTIONS])
         method = random.choice([None, *methods.providers(function)])
-        program = making.made(made, function, method, options)
+        derivative = _differentials.some(random, function, _differentials.felt(made, options))
+        program = making.made(made, derivative if derivative and random.random() < DERIVED else function, method, options)
         declared_ranges(made).for_program(program)
     except SymgenError:
         return None

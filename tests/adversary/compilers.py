@@ -30,8 +30,8 @@ from symgen.options import TextOptions
 from symgen.programs import making
 from symgen.reals import REALS
 from symgen.reference.precision import Array
-from symgen.reference.states import draw_states
-from tests.adversary import Failure, _robots
+from symgen.reference.states import draw_besides, draw_states
+from tests.adversary import Failure, _differentials, _robots
 
 WORD = ("The folder gives the same verdict with gcc and clang at -O0 to -O3, the same bits without contraction, and no warning; "
         "-ffast-math is refused or said.")
@@ -48,6 +48,8 @@ LOOSE = (("-O2", "-ffast-math"), ("-Ofast",), ("-O0", "-ffast-math"))
 TEST = ("-Darm_SELFTEST", "-Darm_NO_STDIO", "-shared", "-fPIC")
 BUILT_IN = ("planar_arm", "scara", "puma560")
 STATES = 8
+DERIVED = 0.4
+"""Share of functions of which it is a derivative that is built."""
 
 
 @dataclass
@@ -90,6 +92,8 @@ def _generated(random: Random, path: Path) -> Folder | None:
     made = symgen.load(name) if name else _robots.mechanism(random)
     options, text = _robots.options(random, made)
     asked = random.sample([*FUNCTIONS], 2)
+    sloped = [_differentials.some(random, one, _differentials.felt(made, options), ("jvp", "vjp")) for one in asked]
+    asked = [other if other is not None and random.random() < DERIVED else one for one, other in zip(asked, sloped, strict=True)]
     try:
         asked = [one for one in asked if making.refusal(made, one, options.payload) is None]
         symgen.generate(made, path, asked, real=options.real, name="arm", frame=options.frame, payload=options.payload,
@@ -101,6 +105,9 @@ def _generated(random: Random, path: Path) -> Folder | None:
     what = f"{made.name}: {', '.join(asked)} with {options} and {text}"
     states = {key: values.astype(float) for key, values in
               draw_states(made, STATES, random.randrange(1000), options.payload, options.wrench).items()}
+    for program in programs.values():
+        missing = {port.name: port.shape for port in program.inputs if port.name not in states}
+        states |= {key: values.astype(float) for key, values in draw_besides(missing, STATES).items()}
     return Folder(path, "arm", made, programs, what, states)
 
 

@@ -39,7 +39,8 @@ def _generated(random: Random, path: Path) -> Path | None:
     made = symgen.load(random.choice(("planar_arm", "scara"))) if random.random() < 0.3 else _robots.mechanism(random)
     options, text = _robots.options(random, made)
     target = random.choice((None, "host"))
-    asked = random.sample(("mass_matrix", "inverse_dynamics", "gravity_force", "forward_kinematics", "mass_matrix_solve"), 2)
+    asked = random.sample(("mass_matrix", "inverse_dynamics", "gravity_force", "forward_kinematics", "mass_matrix_solve",
+                           "gravity_force:jvp", "inverse_dynamics:vjp(q)", "mass_matrix:jacobian"), 2)
     try:
         symgen.generate(made, path, asked, real=options.real, name="arm", frame=options.frame, payload=options.payload,
                         wrench=options.wrench, jacobian_frame=options.jacobian_frame,

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from symgen import methods
 from symgen.description.canonical import to_toml
+from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
-from tests.adversary import Failure
+from tests.adversary import Failure, _differentials
 from tests.metamorphic import RELATIONS, Links, Verdict, compare
 from tests.metamorphic.mechanisms import anything
 
@@ -20,23 +21,25 @@ WORD = ("The generated functions and the reference give one answer to one proble
 def tries(seed: int) -> Iterator[Failure | None]:
     """Every relation in turn, on a mechanism that it applies to: the reference by all functions, the Programs by one of them.
 
-    Their method is drawn, or is the one that `generate` takes.
+    Their method is drawn, or is the one that `generate` takes. Then a derivative of a function, where the relation knows any.
     """
     random = Random(f"metamorphic {seed}")
     while True:
         for relation in random.sample(sorted(RELATIONS), len(RELATIONS)):
             told = Told(*anything(random.randrange(10**9)), relation, random.randrange(10**6))
             verdict = told.judged(programs=False)
-            if verdict is None or not (verdict.sentences or verdict.compared):   # nothing to compare is no try
+            if verdict is None:
                 continue
             if verdict.sentences:
                 yield told.failure(verdict, programs=False)
                 continue
-            function = random.choice(sorted({name.partition(".")[0] for name in verdict.compared}))
-            method = random.choice((None, *methods.providers(function)))
-            asked: dict[str, Any] = {"functions": [function], "methods": {function: method} if method else {}}
-            found = told.judged(**asked)
-            yield told.failure(found, **asked) if found is not None and found.sentences else None
+            if verdict.compared:   # nothing to compare is no try
+                function = random.choice(sorted({name.partition(".")[0] for name in verdict.compared}))
+                yield told.by_programs(function, random.choice((None, *methods.providers(function))))
+            function = random.choice([*FUNCTIONS])
+            derivative = _differentials.some(random, function, _differentials.felt(told.mechanism, told.links.options))
+            if derivative is not None and told.compares(derivative):
+                yield told.by_programs(derivative, random.choice((None, *methods.providers(function))))
 
 
 class Told(NamedTuple):
@@ -52,6 +55,16 @@ class Told(NamedTuple):
             return compare(self.mechanism, self.links, self.relation, self.seed, **asked)
         except Exception as error:   # whatever it is, no description that was read may lead to it
             return Verdict((f"{self.relation}: {type(error).__name__}, {error}",), frozenset())
+
+    def compares(self, function: str) -> bool:
+        """Whether the relation says anything of a function, or stumbles over it."""
+        found = self.judged(functions=[function], programs=False)
+        return found is not None and bool(found.sentences or found.compared)
+
+    def by_programs(self, function: str, method: str | None) -> Failure | None:
+        asked: dict[str, Any] = {"functions": [function], "methods": {function: method} if method else {}}
+        found = self.judged(**asked)
+        return self.failure(found, **asked) if found is not None and found.sentences else None
 
     def failure(self, verdict: Verdict, **asked: Any) -> Failure:
         """What a verdict says is broken, with the lines that ask for it again."""

@@ -14,7 +14,7 @@ from symgen.errors import SymgenError
 from symgen.programs import making
 from symgen.readback.rows import compare
 from symgen.reals import REALS
-from tests.adversary import Failure, _robots
+from tests.adversary import Failure, _differentials, _robots
 from tests.mutants_of_c import FAR, Plot, sample
 
 WORD = (f"The self-test passes no result that is more than {FAR} times as far from the truth as the C may be, and reading the C "
@@ -22,6 +22,8 @@ WORD = (f"The self-test passes no result that is more than {FAR} times as far fr
 
 FUNCTIONS = 2
 EACH = 6
+DERIVED = 0.3
+"""Share of functions of which a derivative is taken."""
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
@@ -33,6 +35,9 @@ def tries(seed: int) -> Iterator[Failure | None]:
         with tempfile.TemporaryDirectory(prefix="symgen-selftests-") as place:
             try:
                 asked = random.sample(sorted(making.requested(made, None)), FUNCTIONS)
+                sloped = [_differentials.some(random, one, ()) for one in asked]
+                asked = [other if other is not None and random.random() < DERIVED else one
+                         for one, other in zip(asked, sloped, strict=True)]
                 plot = Plot(made, real, Path(place), asked)
             except SymgenError:
                 continue

@@ -16,15 +16,16 @@ from random import Random
 import flint
 import numpy as np
 
+from symgen import derivatives
 from symgen.errors import MethodRefusal, SymgenError
-from symgen.functions import FUNCTIONS
+from symgen.functions import AT_RUN_TIME, FUNCTIONS
 from symgen.mechanism import BASE, Mechanism
 from symgen.methods import find
 from symgen.programs import task
 from symgen.programs.making import loss
 from symgen.reference.precision import Array, Scalars, TooFewDigits, arb
-from symgen.reference.states import draw_states
-from tests.metamorphic import afloat, described, loads, states, taken_apart, written
+from symgen.reference.states import draw_besides, draw_states
+from tests.metamorphic import afloat, described, differentials, loads, states, taken_apart, written
 from tests.metamorphic._core import Asked, Case, Change, Links, OfPrograms, OfReference, Setting
 
 Relation = Callable[[Setting], Case | None]
@@ -39,7 +40,7 @@ RELATIONS: dict[str, Relation] = {
         states.weight_has_a_potential, states.slopes_followed, states.answers_fit, loads.payload_declared,
         loads.wrench_by_jacobian, loads.weight_turned_round, loads.base_accelerated, taken_apart.screw_apart,
         taken_apart.without_axes_apart, taken_apart.chain_reversed, taken_apart.floating_reversed,
-        afloat.momentum_kept, afloat.one_body_more,
+        afloat.momentum_kept, afloat.one_body_more, differentials.derivatives_followed,
     )
 }
 TOLERANCE = Fraction(1, 10**40)
@@ -47,6 +48,9 @@ TOLERANCE = Fraction(1, 10**40)
 NOTHING = Fraction(1, 10**15)
 LEAST = Fraction(1, 10**45)
 """What is left of terms that cancel: constants have 64 digits, and a central difference misses by 10^-50 of what bends."""
+SLOPES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "coriolis_matrix", "mass_matrix_coriolis_and_bias")
+"""What the reference makes of derivatives, so that it has no second ones of them. Nor is anything asked of the slopes of base
+parameters, which each description chooses for itself."""
 DIGITS = 80
 DOUBLINGS = 4
 
@@ -64,11 +68,24 @@ def setting(mechanism: Mechanism, links: Links, seed: int) -> Setting:
     return Setting(mechanism, links, draw_states(mechanism, 1, seed, links.payload, links.wrench), Random(f"relation {seed}"))
 
 
+def besides(mechanism: Mechanism, links: Links, function: str, seed: int) -> Mapping[str, Array]:
+    """Of a derivative, changes of all that it is by and weights of all results, whichever of them its mode takes."""
+    wanted = FUNCTIONS[function].derivative
+    if wanted is None:
+        return {}
+    known = {one.name for one in (*FUNCTIONS[wanted.of].arguments, *AT_RUN_TIME)}
+    given = [one.of_each(len(links.options.wrenches)) if one.each == "NW" else one
+             for one in FUNCTIONS[wanted._replace(mode="hvp").name].arguments if one.name not in known]
+    sizes = mechanism.sizes._replace(NW=len(links.options.wrenches))
+    return draw_besides({one.name: one.sizes(sizes) for one in given}, 1, seed)
+
+
 def compare(mechanism: Mechanism, links: Links, relation: str, seed: int = 0, functions: Collection[str] | None = None,
             programs: bool = True, methods: Mapping[str, str | None] | None = None) -> Verdict | None:
     """What a relation says of some functions (None: all) by the reference and, if asked, by Programs; None: it does not apply.
 
-    `methods` takes a method by its name for a function. A function that both sides refuse is not compared.
+    `methods` takes a method by its name for a function. A function that both sides refuse is not compared. Derivatives are
+    compared where they are named, by the relations that know them.
     """
     at = setting(mechanism, links, seed)
     case = RELATIONS[relation](at)
@@ -84,7 +101,7 @@ def compare(mechanism: Mechanism, links: Links, relation: str, seed: int = 0, fu
             broken |= {function: [refused]} if refused else {}
             continue
         for judge in judges:
-            for result, error in judge.errors(function).items():
+            for result, error in judge.errors(function, besides(mechanism, links, function, seed)).items():
                 compared.add(f"{function}.{result}")
                 if error:
                     broken.setdefault(f"{function}.{result}", []).append(f"of the {judge.name} {error}")
@@ -94,6 +111,9 @@ def compare(mechanism: Mechanism, links: Links, relation: str, seed: int = 0, fu
 
 def _refused(case: Case, at: Setting, function: str, methods: Mapping[str, str | None]) -> str | None:
     """None where both sides have the function; '' where one has not, rightly; else what is wrong: one problem, two verdicts."""
+    wanted = FUNCTIONS[function].derivative
+    if wanted is not None and (FUNCTIONS[function].counts("NR") or (wanted.mode == "hvp" and wanted.of in SLOPES)):
+        return ""
     sides = [case.before or (at.mechanism, at.links), (case.mechanism, case.links)]
     if FUNCTIONS[function].needs_inverse:
         singular = [loss(mechanism, links.payload) is not None for mechanism, links in sides]
@@ -106,8 +126,9 @@ def _refused(case: Case, at: Setting, function: str, methods: Mapping[str, str |
             not m.mass and (told.payload is None or m.frame(told.payload).body == BASE) for m, told in sides):
         return ""
     method = methods.get(function)
+    of = derivatives.of(function)
     anew = method or not isinstance(case, Change)
-    if anew and function == "mass_matrix_determinant" and any(loss(mechanism, links.payload) for mechanism, links in sides):
+    if anew and of == "mass_matrix_determinant" and any(loss(mechanism, links.payload) for mechanism, links in sides):
         return ""   # which methods divide by pivots there, and refuse, depends on how the problem is told
     return "" if method and any(find(method).refusal(mechanism) is not None for mechanism, _ in sides) else None
 
@@ -131,10 +152,11 @@ class _Judge:
         mechanism, links = self.case.before or (self.at.mechanism, self.at.links)
         return result != "det" or loss(mechanism, links.payload) is not None
 
-    def errors(self, function: str) -> dict[str, str]:
+    def errors(self, function: str, besides: Mapping[str, Array]) -> dict[str, str]:
         """Of every result that is compared, what is wrong with it, '' where nothing is."""
         for attempt in range(DOUBLINGS + 1):
             given, old, new = self._at(DIGITS << attempt)
+            given = {**given, **{name: old.scalars.array(values) for name, values in besides.items()}}
             try:
                 pairs = self.case.pairs(function, given, old, new)
             except TooFewDigits:

@@ -19,6 +19,7 @@ from symgen.programs.making import made
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars
 from symgen.verification.evaluating import Results, over
+from tests.metamorphic._tangents import Tangents
 
 States = Mapping[str, Array]
 """Arguments by name, one state each: q (1, NQ), v (1, NV) …"""
@@ -97,6 +98,8 @@ def drawn(function: str, states: States) -> States:
     return {**states, **{a.name: states[FUNCTIONS[function].drawn(a.name)] for a in FUNCTIONS[function].arguments}}
 
 
+SIX = np.ones((1, 6))
+"""As long as what is compared in part alone."""
 STEPS = ("step", "step_rk4")
 """Functions at whose end velocities are not those at their beginning."""
 
@@ -116,16 +119,18 @@ class Case(Protocol):
 
 @dataclass(frozen=True)
 class Judged:
-    """A case whose pairs one function gives: (function, states, old, new) → pairs."""
+    """A case whose pairs one function gives: (function, states, old, new) → pairs; those of derivatives another, if any."""
 
     mechanism: Mechanism
     links: Links
     judge: Callable[[str, States, Asked, Asked], Pairs]
     before: tuple[Mechanism, Links] | None = None
     amiss: str = ""
+    derived: Callable[[str, States, Asked, Asked], Pairs] = lambda *_: {}
 
     def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs:
-        return self.judge(function, states, old, new)
+        judge = self.judge if FUNCTIONS[function].derivative is None else self.derived
+        return judge(function, states, old, new)
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,9 @@ class Change:
     amiss: str = ""
 
     def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs:
+        if (derivative := FUNCTIONS[function].derivative) is not None:
+            whole = all(self.comparable(one.name, SIX) is SIX for one in FUNCTIONS[derivative.of].results)
+            return Tangents(self.arguments, self.results).pairs(function, states, old, new) if whole else {}
         wanted = self.results(old(function, states), states, old.scalars)
         found = new(function, self.arguments(states, old.scalars))
         return {name: (self.comparable(name, values), self.comparable(name, found[name])) for name, values in wanted.items()}

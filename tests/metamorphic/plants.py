@@ -30,6 +30,7 @@ from tests.metamorphic.planted_afloat import (
     steps_along_the_base,
     weight_on_the_first_root,
 )
+from tests.metamorphic.planted_slopes import OF_SLOPES
 
 Patch = pytest.MonkeyPatch
 
@@ -380,5 +381,6 @@ PLANTS: tuple[tuple[Plant, str, str, str], ...] = (
     (centre_without_the_load, "tree", "payload_declared", "center_of_mass"),
     (height_of_the_base, "tree", "base_moved", "potential_energy"),
     (poses_where_they_were, "tree", "renumbered", "link_poses"),
+    *OF_SLOPES,
 )
 """An error, the mechanism that shows it, a relation that it breaks, and a function that does."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 
 import flint
 import numpy as np
 
+from symgen import derivatives
+from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
 from symgen.poses import Angle, Shift, Turn
-from symgen.reference.precision import Array
+from symgen.reference.precision import Array, Scalars
 from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, cross, moved, placed, times, with_
 from tests.metamorphic._maps import unchanged
+from tests.metamorphic._tangents import Tangents, differentiated_by
 
 
 def turned_round(setting: Setting) -> Case | None:
@@ -33,7 +37,7 @@ def turned_round(setting: Setting) -> Case | None:
             goes = {"q_next": turned, "delta": lambda x: x - here.scalars.array(counted) * (2 * flint.arb.pi())}
             return {name: (goes.get(name, lambda x: x)(values), found[name]) for name, values in wanted.items()}
 
-    return Judged(old, setting.links, judge) if any(rounds) or -1 in signs else None
+    return Judged(old, setting.links, judge, derived=judge) if any(rounds) or -1 in signs else None
 
 
 def time_reversed(setting: Setting) -> Case:
@@ -46,16 +50,27 @@ def time_reversed(setting: Setting) -> Case:
             back = there(function, with_(states, q=states["q_next"], q_next=states["q"]))["delta"]
             with here.scalars.working():
                 return {"delta": (-here(function, states)["delta"], back)}
-        if function not in ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "link_accelerations",
-                            "interbody_forces", "bias_acceleration", "kinetic_energy", "centroidal_momentum",
-                            "centroidal_momentum_rate", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
+        if function not in FILMED:
             return {}
         wanted, found = here(function, states), there(function, with_(states, v=-states["v"]))
         with here.scalars.working():
-            turned = ("h", "dtau_dv", "da_dv")
-            return {name: (-values if name in turned else values, found[name]) for name, values in wanted.items()}
+            return {name: (values, found[name]) for name, values in backwards(wanted).items()}
 
-    return Judged(setting.mechanism, setting.links, judge)
+    def derived(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        film = Tangents(lambda states, _: with_(states, v=-states["v"]), lambda results, *_: backwards(results))
+        return film.pairs(function, states, here, there) if function.partition(":")[0] in FILMED else {}
+
+    return Judged(setting.mechanism, setting.links, judge, derived=derived)
+
+
+FILMED = ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "link_accelerations", "interbody_forces",
+          "bias_acceleration", "kinetic_energy", "centroidal_momentum", "centroidal_momentum_rate",
+          "inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+
+
+def backwards(results: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Results of FILMED, as the film that runs backwards shows them."""
+    return {name: -values if name in ("h", "dtau_dv", "da_dv") else values for name, values in results.items()}
 
 
 def set_down_elsewhere(setting: Setting) -> Case | None:
@@ -70,33 +85,33 @@ def set_down_elsewhere(setting: Setting) -> Case | None:
     about = old.gravity if any(old.gravity) else setting.vector(1)
     told = unchanged(old, base=(Shift(to), Turn(about, Angle(angle))))
 
+    def elsewhere(q: Array, scalars: Scalars) -> Array:
+        """Of the root's joint, as its own pose has it."""
+        turn, shift = placed(old.joints[roots[0]].pose, scalars)
+        around, away = placed(told.base, scalars)
+        away = (around @ shift + away - shift) @ turn
+        axis = scalars.array(list(about)) @ turn
+        half = scalars.constant(angle) / 2
+        axis, c = axis / np.sqrt((axis * axis).sum()) * half.sin(), half.cos()
+        at = np.array(q)
+        p, u, w = at[..., own][..., :3], at[..., own][..., 3:6], at[..., own][..., 6:]
+        p = p + 2 * (c * cross(axis[None], p) + cross(axis[None], cross(axis[None], p))) + away
+        turned = [c * u + w * axis + cross(axis[None], u), w * c - (u * axis).sum(axis=-1, keepdims=True)]
+        at[..., own] = np.concatenate([p, *turned], axis=-1)
+        return at
+
+    def there_too(states: States, scalars: Scalars) -> States:
+        return with_(states, **{name: elsewhere(states[name], scalars) for name in ("q", "q_next")})
+
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         scalars = here.scalars
         with scalars.working():
-            turn, shift = placed(old.joints[roots[0]].pose, scalars)
-            around, away = placed(told.base, scalars)
-            away = (around @ shift + away - shift) @ turn
-            axis = scalars.array(list(about)) @ turn
-            half = scalars.constant(angle) / 2
-            axis, c = axis / np.sqrt((axis * axis).sum()) * half.sin(), half.cos()
-
-            def elsewhere(q: Array) -> Array:
-                """Of the root's joint, as its own pose has it."""
-                at = np.array(q)
-                p, u, w = at[..., own][..., :3], at[..., own][..., 3:6], at[..., own][..., 6:]
-                p = p + 2 * (c * cross(axis[None], p) + cross(axis[None], cross(axis[None], p))) + away
-                turned = [c * u + w * axis + cross(axis[None], u), w * c - (u * axis).sum(axis=-1, keepdims=True)]
-                at[..., own] = np.concatenate([p, *turned], axis=-1)
-                return at
-
-            there_too = with_(states, **{name: elsewhere(states[name]) for name in ("q", "q_next")})
-            wanted, found = here(function, states), there(function, there_too)
-        if "q_next" in wanted:
-            with scalars.working():
-                return {name: (elsewhere(x) if name == "q_next" else x, found[name]) for name, x in wanted.items()}
+            wanted, found = here(function, states), there(function, there_too(states, scalars))
+            if "q_next" in wanted:
+                return {name: (elsewhere(x, scalars) if name == "q_next" else x, found[name]) for name, x in wanted.items()}
         return {name: (values, found[name]) for name, values in told.results(links, wanted, states, scalars).items()}
 
-    return Judged(old, links, judge)
+    return Judged(old, links, judge, derived=Tangents(there_too, partial(told.results, links)).pairs)
 
 
 LINEAR = {"inverse_dynamics": "a", "forward_dynamics": "tau", "mass_matrix_solve": "b", "link_accelerations": "tau",
@@ -118,7 +133,24 @@ def superposed(setting: Setting) -> Case:
             at = [there(function, with_(states, **{argument: x})) for x in (states[argument] / 3 + y, y, 2 * y)]
             return {name: (values, 3 * at[0][name] - at[1][name] - at[2][name]) for name, values in whole.items()}
 
-    return Judged(setting.mechanism, setting.links, judge)
+    return Judged(setting.mechanism, setting.links, judge, derived=directions_superposed)
+
+
+def directions_superposed(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    """The same of derivatives: linear in all changes of the arguments, or in all weights of the results where these are given."""
+    of = FUNCTIONS[derivatives.of(function)]
+    weights = [derivatives.weight(one.name) for one in of.results]
+    changes = [derivatives.change(one.name) for one in differentiated_by(function)]
+    linear = {"jvp": changes, "hvp": changes, "vjp": weights, "jacobian": []}[FUNCTIONS[function].derivative.mode]
+    if not linear:
+        return {}
+    with here.scalars.working():
+        x = {name: states[name] for name in linear}
+        y = {name: values.ravel()[::-1].reshape(values.shape) for name, values in x.items()}
+        whole = here(function, states)
+        one, two, three = (there(function, with_(states, **{name: p * x[name] + r * y[name] for name in linear}))
+                           for p, r in ((here.scalars.constant(Fraction(1, 3)), 1), (0, 1), (0, 2)))
+        return {name: (values, 3 * one[name] - two[name] - three[name]) for name, values in whole.items()}
 
 
 STEP = Fraction(1, 10**25)

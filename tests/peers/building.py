@@ -98,7 +98,7 @@ def emitter(name: str) -> Path:
     """The program `name`.cpp of this folder, which writes C. Minutes, once."""
     if not (PREFIX / "include" / "pinocchio").is_dir():
         raise MissingError("the headers of Pinocchio are not installed (pin)")
-    if name == "emit_casadi":
+    if name.startswith("emit_casadi"):
         if not (CASADI / "include").is_dir():
             raise MissingError("not installed (casadi)")
         more = [f"-isystem{CASADI / 'include'}", f"-L{CASADI}", "-lcasadi", f"-Wl,-rpath,{CASADI}"]
@@ -109,4 +109,10 @@ def emitter(name: str) -> Path:
     if not (PREFIX / "include" / "eigen3").is_dir():
         raise MissingError("the headers of Eigen are not installed (cmeel-eigen)")
     source = HERE / f"{name}.cpp"
-    return kept(name, ["g++", "-O0", *PINOCCHIO, source, "-o", OUT, *LIBRARIES, *more], [source, HERE / "models.hpp"])[0]
+    return kept(name, ["g++", "-O0", *PINOCCHIO, source, "-o", OUT, *LIBRARIES, *more], [source, *headers(name)])[0]
+
+
+def headers(name: str) -> list[Path]:
+    """What a C++ program of this folder includes."""
+    more = {"emit_casadi_derivatives": ["derivatives.hpp", "emit_casadi.cpp"], "pinocchio_derivatives": ["derivatives.hpp"]}
+    return [HERE / header for header in ["models.hpp", *more.get(name, [])]]

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,11 +14,14 @@ from pathlib import Path
 from symgen.description.canonical import to_toml
 from symgen.measuring.peers import mujoco, pinocchio
 from symgen.mechanism import Mechanism
-from tests.peers.building import HERE, LIBRARIES, OUT, PINOCCHIO, SITE, MissingError, emitter, kept, stored
+from tests.peers.building import HERE, LIBRARIES, OUT, PINOCCHIO, SITE, MissingError, emitter, headers, kept, stored
 
-FUNCTIONS = {"inverse_dynamics": ("q", "v", "a"), "forward_dynamics": ("q", "v", "tau"),
-             "mass_matrix": ("q",), "inverse_mass_matrix": ("q",)}
-"""What is timed, with its arguments. Its order is that of FUNCTION in `pinocchio.cpp` and `mujoco.c`."""
+PLAIN = {"inverse_dynamics": ("q", "v", "a"), "forward_dynamics": ("q", "v", "tau"),
+         "mass_matrix": ("q",), "inverse_mass_matrix": ("q",)}
+DERIVATIVES = {"inverse_dynamics_derivatives": ("q", "v", "a"), "forward_dynamics_derivatives": ("q", "v", "tau")}
+"""Three matrices each, in one call: by q, by v, and M or its inverse."""
+FUNCTIONS = {**PLAIN, **DERIVATIVES}
+"""What is timed, with its arguments. Its order is that of FUNCTION in `mujoco.c` and in Pinocchio's two programs."""
 NATIVE = ("-march=native",)
 COUNTED = ("-march=x86-64-v3",)
 """In place of NATIVE where instructions are counted: valgrind knows no wider ones."""
@@ -52,20 +55,24 @@ class Emitted:
     text: int
 
 
-def generated(mechanism: Mechanism) -> Emitted:
-    """symgen's folder of the four functions."""
+def generated(mechanism: Mechanism, functions: Iterable[str] = PLAIN) -> Emitted:
+    """symgen's folder of PLAIN or of DERIVATIVES."""
+    asked = list(functions)
     toml = stored(f"{mechanism.name}.toml", to_toml(mechanism).encode())
     package = HERE.parents[1]
     sources = [path for part in ("symgen", "templates") for path in sorted((package / part).rglob("*")) if path.is_file()]
-    wanted = [word for name in FUNCTIONS for word in ("-f", name)]
+    wanted = [word for name in asked for word in ("-f", name)]
     folder, seconds = kept(mechanism.name, [sys.executable, "-m", "symgen", "generate", toml, "-o", OUT, *wanted],
                            [toml, *(path for path in sources if "__pycache__" not in path.parts)], package)
-    return Emitted(folder, seconds, sum(len((folder / f"{mechanism.name}_{name}.c").read_bytes()) for name in FUNCTIONS))
+    return Emitted(folder, seconds, sum(len((folder / f"{mechanism.name}_{name}.c").read_bytes()) for name in asked))
 
 
 def emitted(mechanism: Mechanism, function: str, peer: str) -> Emitted:
     """A generator's file of one function."""
-    program, model = emitter({"CasADi": "emit_casadi", "CppADCodeGen": "emit_cppad"}[peer]), _model(mechanism)
+    if peer == "CppADCodeGen" and function in DERIVATIVES:
+        raise MissingError("the function is not written by it here: its template takes minutes more to compile")
+    name = {"CasADi": "emit_casadi", "CppADCodeGen": "emit_cppad"}[peer] + ("_derivatives" if function in DERIVATIVES else "")
+    program, model = emitter(name), _model(mechanism)
     path, seconds = kept(f"{function}.c", [program, model, function, f"{function}.c"], [program, model])
     return Emitted(path, seconds, len(path.read_bytes()))
 
@@ -96,9 +103,10 @@ def _binary(mechanism: Mechanism) -> Path:
 
 def symgens(mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE) -> Iterator[Contestant]:
     """The folder by the flags of its own CMake file as it stands, and with its contraction for this machine."""
-    folder, name = generated(mechanism).path, mechanism.name
+    folder, name = generated(mechanism, PLAIN if function in PLAIN else DERIVATIVES).path, mechanism.name
     source = folder / f"{name}_{function}.c"
-    sizes = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}", f"-DWITH={len(FUNCTIONS[function]) - 1}")
+    sizes = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}", f"-DWITH={len(FUNCTIONS[function]) - 1}",
+             f"-DRESULTS={3 if function in DERIVATIVES else 1}")
     for way, asked in (("default", ()), ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(wide)}"))):
         whole = [source, *sorted(folder.glob("*.h"))]
         one, seconds = kept("function.o", ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT], whole)
@@ -140,16 +148,17 @@ def _which(function: str) -> str:
 
 
 def _pinocchio(mechanism: Mechanism, function: str, wide: tuple[str, ...]) -> Iterator[Contestant]:
-    model, source, adapter = _model(mechanism), HERE / "pinocchio.cpp", HERE / "pinocchio.c"
+    source = HERE / ("pinocchio_derivatives.cpp" if function in DERIVATIVES else "pinocchio.cpp")
+    model, adapter = _model(mechanism), HERE / "pinocchio.c"
     whole, _ = kept("pinocchio.o", ["g++", "-O3", "-DNDEBUG", *wide, *PINOCCHIO, f"-I{HERE}", "-fPIC", "-c", source, "-o", OUT],
-                    [source, LOOPS, HERE / "models.hpp"])
+                    [source, LOOPS, *headers(source.stem)])
     asked, _ = kept("asked.o", ["gcc", "-fPIC", _which(function), f'-DMODEL="{model}"', "-c", adapter, "-o", OUT], [adapter])
     library, _ = kept("pinocchio.so", ["g++", "-shared", "-Wl,-Bsymbolic", whole, asked, "-o", OUT, *LIBRARIES], [whole, asked])
     yield Contestant("Pinocchio C++", "-O3 native", library, 0.0)
 
 
 def _mujoco(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
-    if function == "inverse_mass_matrix":
+    if function == "inverse_mass_matrix" or function in DERIVATIVES:
         raise MissingError("has no such function")
     model, source = _binary(mechanism), HERE / "mujoco.c"
     engine = next((SITE / "mujoco").glob("libmujoco.so*"))

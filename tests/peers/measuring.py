@@ -97,11 +97,11 @@ def raced(mechanism: Mechanism, function: str, contestants: Iterable[Contestant]
           rounds: int = ROUNDS) -> list[Raced]:
     """All in one race. Who answers something else is noted in `absent` and not timed."""
     given = states(mechanism, function)
-    shape = mechanism.nv ** (2 if function.endswith("matrix") else 1)
     expected = _expected(mechanism, function)
+    size = len(expected[0])
     runs: list[Loaded] = []
     for contestant in contestants:
-        loaded = Loaded(contestant, given, shape)
+        loaded = Loaded(contestant, given, size)
         far = max(np.abs(loaded.answer(k) - right).max() / np.abs(right).max() for k, right in enumerate(expected))
         if far <= AGREEMENT:
             runs.append(loaded)
@@ -112,10 +112,11 @@ def raced(mechanism: Mechanism, function: str, contestants: Iterable[Contestant]
 
 
 def _expected(mechanism: Mechanism, function: str) -> list[Any]:
-    """Of the first three states, by the reference."""
+    """Of the first three states, by the reference: all results, one behind the other."""
     drawn = {name: values[:3] for name, values in draw_states(mechanism, STATES, seed=11).items()}
     wanted = {name: drawn[name].astype(float) for name in FUNCTIONS[function]}
-    return [np.asarray(one, dtype=float).ravel() for one in next(iter(Reference(mechanism).evaluate(function, wanted).values()))]
+    results = Reference(mechanism).evaluate(function, wanted).values()
+    return [np.concatenate([np.ravel(one[k]) for one in results]).astype(float) for k in range(3)]
 
 
 def instructions(mechanism: Mechanism, function: str, absent: Absent) -> dict[str, float]:

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from symgen.pictures.comparison import canvas
-from tests.peers.contestants import FUNCTIONS
+from tests.peers.contestants import DERIVATIVES, FUNCTIONS, PLAIN
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, FOLDER = DOCS / "benchmarks.md", DOCS / "benchmarks"
 FIGURES = FOLDER / "figures.json"
 COLOURS = {"symgen": "#1f5a94", "CasADi": "#c46a1b", "CppADCodeGen": "#8a9a3b", "Pinocchio C++": "#8b6bb1", "MuJoCo": "#999999"}
 SHORT = {"inverse_dynamics": "inverse dynamics", "forward_dynamics": "forward dynamics", "mass_matrix": "mass matrix",
-         "inverse_mass_matrix": "its inverse"}
+         "inverse_mass_matrix": "its inverse", "inverse_dynamics_derivatives": "∂ inverse dynamics",
+         "forward_dynamics_derivatives": "∂ forward dynamics"}
 
 HEAD = """# Benchmarks
 
@@ -32,8 +33,26 @@ before anything is timed.
 """
 
 
+OF_DERIVATIVES = """- **∂** are the derivatives: by q, by v, and M or its inverse, three matrices in one call. CasADi's C is of
+  Pinocchio's analytic ones (`computeRNEADerivatives`, `computeABADerivatives`), which Pinocchio C++ calls. CppADCodeGen and
+  MuJoCo have none here.
+"""
+
+
+def timed(found: dict[str, Any]) -> list[str]:
+    """The functions that figures of a robot speak of."""
+    return [function for function in FUNCTIONS if function in found]
+
+
+def shorts(found: dict[str, Any]) -> list[str]:
+    return [SHORT[function] for function in timed(found)]
+
+
 def text(figures: dict[str, Any], rounds: int, states: int) -> str:
-    lines = [HEAD.format(rounds=rounds, states=states), *_machine(figures)]
+    head = HEAD.format(rounds=rounds, states=states)
+    if any(function in found for found in figures["robots"].values() for function in DERIVATIVES):
+        head += OF_DERIVATIVES
+    lines = [head, *_machine(figures)]
     for robot, found in figures["robots"].items():
         lines += [f"## {robot}\n", f"![Times of {robot}](benchmarks/{robot}.svg)\n",
                   *_ratios(found), *_times(found), *_counts(found), *_made(found)]
@@ -46,7 +65,7 @@ def text(figures: dict[str, Any], rounds: int, states: int) -> str:
 
 def _machine(figures: dict[str, Any]) -> list[str]:
     facts = figures["machine"]
-    times = [one for robot in figures["robots"].values() for f in FUNCTIONS for one in robot[f]["times"].values()]
+    times = [one for robot in figures["robots"].values() for f in timed(robot) for one in robot[f]["times"].values()]
     busy = f"of the processor's time while it raced: {min(one['share'] for one in times):.0%}; load up to " \
            f"{max(one['load'] for one in times):.1f}"
     return [f"Measured on {figures['date']}.\n", *_since(figures), *_table(["", ""], [*facts.items(), ("share", busy)]), ""]
@@ -56,9 +75,11 @@ def _since(figures: dict[str, Any]) -> list[str]:
     """Which C was timed, where that is not the one that is counted."""
     if "counted" not in figures:
         return []
-    before = [f"{robot} {' / '.join(str(found[f]['timed']) for f in FUNCTIONS)}" for robot, found in figures["robots"].items()]
+    robots = figures["robots"]
+    before = [f"{robot} {' / '.join(str(found[f]['timed']) for f in timed(found))}" for robot, found in robots.items()]
+    functions = shorts(next(iter(robots.values())))
     return [f"Operations were counted again on {figures['counted']}. Times and instructions are those of the C that symgen wrote "
-            f"before, of these operations ({', '.join(SHORT.values())}): {'; '.join(before)}.\n"]
+            f"before, of these operations ({', '.join(functions)}): {'; '.join(before)}.\n"]
 
 
 def _table(heads: list[str], rows: list[Any]) -> list[str]:
@@ -70,34 +91,34 @@ def _ratios(found: dict[str, Any]) -> list[str]:
     for way in ("default", "native, contracted"):
         for kind, meant in (("many", "beside each other"), ("chain", "dependent")):
             cells = []
-            for function in FUNCTIONS:
+            for function in timed(found):
                 one = found[function]["ratios"].get(f"{way}, {kind}")
                 cells.append(f"**{one['median']:.2f}** ({one['low']:.2f}–{one['high']:.2f})" if one else "–")
             rows.append((f"symgen, {way}", meant, *cells))
     return ["Time over that of the quickest generator's C, median of the rounds (quartiles):\n",
-            *_table(["", "calls", *SHORT.values()], rows), ""]
+            *_table(["", "calls", *shorts(found)], rows), ""]
 
 
 def _times(found: dict[str, Any]) -> list[str]:
-    names = dict.fromkeys(who for f in FUNCTIONS for who in found[f]["times"])
+    names = dict.fromkeys(who for f in timed(found) for who in found[f]["times"])
     rows = []
     for who in names:
-        ones = [found[f]["times"].get(who) for f in FUNCTIONS]
+        ones = [found[f]["times"].get(who) for f in timed(found)]
         rows.append((who, *(f"{one['ns']:.0f} / {one['latency']:.0f}" if one else "–" for one in ones)))
-    return ["Nanoseconds a call, beside each other / dependent:\n", *_table(["", *SHORT.values()], rows), ""]
+    return ["Nanoseconds a call, beside each other / dependent:\n", *_table(["", *shorts(found)], rows), ""]
 
 
 def _counts(found: dict[str, Any]) -> list[str]:
-    peers = dict.fromkeys(peer for f in FUNCTIONS for peer in found[f]["operations"])
-    rows = [(peer, *(found[f]["operations"].get(peer, "–") for f in FUNCTIONS)) for peer in peers]
+    peers = dict.fromkeys(peer for f in timed(found) for peer in found[f]["operations"])
+    rows = [(peer, *(found[f]["operations"].get(peer, "–") for f in timed(found))) for peer in peers]
     lines = ["Operations (multiplications, additions, subtractions, divisions) in the C:\n",
-             *_table(["", *SHORT.values()], rows), ""]
-    names = dict.fromkeys(who for f in FUNCTIONS for who in found[f]["instructions"])
-    rows = [(who, *(f"{found[f]['instructions'][who]:.0f}" if who in found[f]["instructions"] else "–" for f in FUNCTIONS))
+             *_table(["", *shorts(found)], rows), ""]
+    names = dict.fromkeys(who for f in timed(found) for who in found[f]["instructions"])
+    rows = [(who, *(f"{found[f]['instructions'][who]:.0f}" if who in found[f]["instructions"] else "–" for f in timed(found)))
             for who in names]
     if rows:
         lines += ["Instructions of a call, libm's included, counted by callgrind (`native` is `x86-64-v3` here, the widest that "
-                  "it knows):\n", *_table(["", *SHORT.values()], rows), ""]
+                  "it knows):\n", *_table(["", *shorts(found)], rows), ""]
     return lines
 
 
@@ -105,7 +126,7 @@ def _made(found: dict[str, Any]) -> list[str]:
     rows = []
     for peer, one in found["made"].items():
         compiled = {}
-        for function in FUNCTIONS:
+        for function in PLAIN:
             for who, times in found[function]["times"].items():
                 if times["peer"] == peer and times["compiled"]:
                     compiled.setdefault(who.partition(", ")[2], []).append(times["compiled"])
@@ -147,9 +168,10 @@ def draw(figures: dict[str, Any]) -> None:
 
 
 def _bars(figure_type: Any, found: dict[str, Any]) -> Any:
-    figure = figure_type(figsize=(13, 6.4), layout="constrained")
-    axes = figure.subplots(1, len(FUNCTIONS))
-    for chart, function in zip(axes, FUNCTIONS, strict=True):
+    functions = timed(found)
+    figure = figure_type(figsize=(13 * max(1, len(functions) / 5), 6.4), layout="constrained")
+    axes = figure.subplots(1, len(functions))
+    for chart, function in zip(axes, functions, strict=True):
         bars = _quickest(found[function]["times"])
         chart.set_title(SHORT[function])
         chart.bar(range(len(bars)), [ns for _, _, ns in bars], color=[COLOURS[peer] for peer, _, _ in bars], width=0.75)

@@ -1,0 +1,66 @@
+"""What the derivatives of a function say of each other and of it, in every mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from symgen import derivatives
+from symgen.functions import FUNCTIONS
+from symgen.ir import POSITIONS
+from symgen.reference.precision import Array
+from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, drawn, moved, with_
+from tests.metamorphic._tangents import differentiated_by, in_front
+from tests.metamorphic.states import STEP
+
+
+def derivatives_followed(setting: Setting) -> Case:
+    """A derivative along a change is the slope of its function there, and so is the Jacobian times the change. What weights make
+    of it, weighed by the change, is the weighed slope; and what the Hessian makes of a change is the slope of that."""
+    old = setting.mechanism
+
+    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+        wanted, by = FUNCTIONS[function].derivative, differentiated_by(function)
+
+        def slope(of: str) -> Mapping[str, Array]:
+            """Of each result along the changes of all that the derivative is by, at once."""
+            h, own = here.scalars.constant(STEP), drawn(of, states)
+            ends = []
+            for t in (-h, h):
+                steps = {x.name: states[derivatives.change(x.name)] * t for x in by}
+                ends.append(there(of, with_(own, **{name: moved(old, own[name], step) if name in POSITIONS else own[name] + step
+                                                    for name, step in steps.items()}, **_instants(of, own, steps))))
+            ways = {name: there("difference", with_(states, q=ends[0][name], q_next=ends[1][name]))["delta"] / (2 * h)
+                    for name in ends[0] if name in POSITIONS}
+            return {name: ways[name] if name in ways else (ends[1][name] - ends[0][name]) / (2 * h) for name in ends[0]}
+
+        with here.scalars.working():
+            found = here(function, states)
+            if wanted.mode == "hvp":
+                grown = slope(wanted._replace(mode="vjp").name)
+                return {name: (values, grown[name.removeprefix("d")]) for name, values in found.items()}
+            along = slope(wanted.of)
+            if wanted.mode == "jvp":
+                return {name: (values, along[name.removeprefix("d")]) for name, values in found.items()}
+            if wanted.mode == "jacobian":
+                return {name: (sum(_times(found[derivatives.slope(name, x.name)], states[derivatives.change(x.name)], x)
+                                   for x in by), values) for name, values in along.items()}
+            spent = sum((found[derivatives.weight(x.name)] * states[derivatives.change(x.name)]).reshape(1, -1).sum(axis=-1)
+                        for x in by)
+            gained = sum((values * states[derivatives.weight(name)]).reshape(1, -1).sum(axis=-1)
+                         for name, values in along.items())
+            return {derivatives.weight("all"): (gained, spent)}
+
+    return Judged(old, setting.links, lambda *_: {}, derived=judge)
+
+
+def _instants(of: str, own: States, steps: Mapping[str, Array]) -> dict[str, Array]:
+    """What is drawn by another name moves by it."""
+    function = FUNCTIONS[derivatives.of(of)]
+    return {function.drawn(name): own[name] + step for name, step in steps.items() if function.drawn(name) != name}
+
+
+def _times(slope: Array, change: Array, x: object) -> Array:
+    """A slope times a change of the argument: (1, *result)."""
+    return np.tensordot(change.reshape(1, -1), in_front(slope, x), axes=(1, 0))

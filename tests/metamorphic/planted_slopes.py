@@ -1,0 +1,96 @@
+"""Errors planted in the reference's derivatives; as those in `plants.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from symgen.reference import differentials, jets, mechanics
+from symgen.reference.precision import Array
+
+Patch = pytest.MonkeyPatch
+
+
+def slopes_of_the_base(patch: Patch) -> None:
+    """What floats is moved along the axes of the base, and not along those of the body."""
+    was = jets.moved
+
+    def moved(motion: jets.Motion, name: str, given: Array, ways: Array) -> Array:
+        found = was(motion, name, given, ways)
+        if name in jets.POSITIONS:
+            with motion.scalars.working():
+                found[..., :3] = jets.seeded(given[..., :3] + 0 * ways[0, ..., :3], ways[..., :3], motion.scalars)
+        return found
+
+    patch.setattr(jets, "moved", moved)
+    patch.setattr(differentials, "moved", moved)
+
+
+def first_result_alone(patch: Patch) -> None:
+    """Of several results the weights of the first count."""
+    was = differentials._weighed
+    patch.setattr(differentials, "_weighed", lambda blocks, arguments: was(
+        {x: dict([next(iter(block.items()))]) for x, block in blocks.items()}, arguments))
+
+
+def half_a_hessian(patch: Patch) -> None:
+    """Second derivatives are the coefficients of the power series, without their factor."""
+    was = differentials._bent
+    patch.setattr(differentials, "_bent", lambda *told: {name: values / 2 for name, values in was(*told).items()})
+
+
+def _also(patch: Patch, more: Callable[[Mapping[str, Array]], Array]) -> None:
+    """What forces change by along a change of the arguments, and something besides."""
+    was = differentials._along
+
+    def along(reference: object, function: str, by: object, given: object, arguments: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: values + more(arguments) for name, values in was(reference, function, by, given, arguments).items()}
+
+    patch.setattr(differentials, "_along", along)
+
+
+def springs(patch: Patch) -> None:
+    """A spring in every joint, whatever the unit of its coordinate is."""
+    _also(patch, lambda arguments: arguments["dq"] / 1024)
+
+
+def dampers(patch: Patch) -> None:
+    _also(patch, lambda arguments: arguments["dv"] / 1024)
+
+
+def bends(patch: Patch) -> None:
+    """A derivative along a change has the square of the change in it."""
+    _also(patch, lambda arguments: arguments["da"] ** 2)
+
+
+def counts_rounds(patch: Patch) -> None:
+    """Forces change more the further an angle has gone round."""
+    _also(patch, lambda arguments: arguments["q"][..., 2:3] / 1024 + 0 * arguments["dq"])
+
+
+def slopes_without_the_load(patch: Patch) -> None:
+    """The load is forgotten on the way from inverse dynamics to its derivatives."""
+    was = differentials._along
+
+    def along(reference: mechanics.Reference, function: str, by: object, given: Mapping[str, Array],
+              arguments: Mapping[str, Array]) -> dict[str, Array]:
+        lighter = {name: 0 * values if name == "payload" else values for name, values in given.items()}
+        return was(reference, function, by, lighter, arguments)
+
+    patch.setattr(differentials, "_along", along)
+
+
+OF_SLOPES: tuple[tuple[Callable[[Patch], None], str, str, str], ...] = (
+    (slopes_of_the_base, "floating", "derivatives_followed", "forward_kinematics:jacobian"),
+    (slopes_of_the_base, "floating", "set_down_elsewhere", "center_of_mass:jvp"),
+    (first_result_alone, "tree", "derivatives_followed", "mass_matrix_and_bias:vjp"),
+    (half_a_hessian, "tree", "derivatives_followed", "inverse_dynamics:hvp"),
+    (springs, "tree", "units_rescaled", "inverse_dynamics:jvp"),
+    (springs, "tree", "everything_at_once", "inverse_dynamics:jvp"),
+    (dampers, "tree", "time_reversed", "inverse_dynamics:jvp"),
+    (bends, "tree", "superposed", "inverse_dynamics:jvp"),
+    (counts_rounds, "tree", "turned_round", "inverse_dynamics:jvp"),
+    (slopes_without_the_load, "tree", "payload_declared", "inverse_dynamics:jvp"),
+)
+"""An error, the mechanism that shows it, a relation that it breaks, and a derivative that does."""
