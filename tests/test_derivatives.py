@@ -326,6 +326,17 @@ def test_a_folder_of_derivatives_is_built_called_and_verified(tmp_path: Path) ->
     assert symgen.verify(tmp_path / "scara", states=2).passed
 
 
+@pytest.mark.parametrize("request_", ["interbody_forces:vjp", "forward_dynamics:jacobian=constraint_force"])
+def test_a_folder_of_one_derivative_stands_alone(request_: str, tmp_path: Path) -> None:
+    """Its header knows the bodies that an argument has rows of. Its self-test bounds da_dq as a derivative's, and not as the
+    solution of the equation that another function of results of that name solves.
+    """
+    symgen.generate("scara", tmp_path / "scara", [request_])
+    words = [*find_compiler(), "-std=c99", "-ffp-contract=off", "-Dscara_SELFTEST", *map(str, (tmp_path / "scara").glob("*.c"))]
+    subprocess.run([*words, "-o", str(tmp_path / "selftest"), "-lm"], check=True)
+    subprocess.run([tmp_path / "selftest"], check=True, capture_output=True)
+
+
 def test_a_solver_has_a_method_for_each() -> None:
     solver = symgen.compile("scara", ["inverse_dynamics", "inverse_dynamics:jacobian(q)", "inverse_dynamics:jvp(q)"])
     q, v, a, dq = np.random.default_rng(3).uniform(-1, 1, (4, 4))

@@ -83,8 +83,8 @@ def counted(programs: Iterable[Program]) -> list[dict[str, str | int]]:
 
 
 def counts_bodies(programs: Iterable[Program]) -> bool:
-    """Whether one of them has a row a body."""
-    return any("NB" in array.shape for program in programs for array in describe(program)[1])
+    """Whether one of them has a row a body, in what it takes or in what it gives."""
+    return any("NB" in array.shape for program in programs for arrays in describe(program) for array in arrays)
 
 
 def operations_text(program: Program | Outline) -> str:

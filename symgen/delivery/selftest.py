@@ -21,7 +21,7 @@ from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.verification import running_error
 from symgen.verification.floating import allowance, differs
-from symgen.verification.residuals import RESIDUALS, SOLVED, natural, right
+from symgen.verification.residuals import RESIDUALS, SOLVED, natural, right, solves
 from symgen.verification.truth import Truth
 
 STATES = 3
@@ -47,7 +47,7 @@ def _cases(program: Program, truth: Truth, text: TextOptions) -> Iterable[SelfTe
     names, own = [port.name for port in program.outputs], running_error.bounds(program, truth, text)
     bounds, equations = {}, {}
     for name in names:
-        if name not in SOLVED:
+        if not solves(program.function, name):
             bounds[name] = unit * natural(program.function, name, truth, whole, own)
             continue
         with truth.scalars.working():
