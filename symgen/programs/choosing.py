@@ -30,7 +30,7 @@ LONG_CHAIN = 20
 CLOSE, FEW = 1.04, 4
 """Times the fewest operations, and more, within which the passes that come last may change who has fewer."""
 DEARER, FEWER = 1.2, 70
-"""Times the fewest operations, and more, beyond which no method after the first passes ends up the shortest: those behind remove a
+"""Times the fewest operations, and more, beyond which no method after the first passes ends up shortest: those behind remove a
 seventh, of a short one a quarter (tests check both limits on every built-in robot).
 """
 
