@@ -12,6 +12,7 @@ import pytest
 
 from symgen import methods, passes
 from symgen.ir import Program
+from symgen.mechanism import Mechanism
 from symgen.programs import deriving, layout, making
 from tests import robots_for_tests
 from tests.oracles import CLOSED_FORMS
@@ -27,6 +28,17 @@ os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 # every robot here takes a quarter of an hour.
 FULL = layout.EFFORT
 layout.EFFORT = 3
+
+# Of the layouts that a function is tried in, it is derived in one, and not compared with the others. Tests of counts have
+# `polished`.
+CHOICES = deriving.choices
+
+
+def _one_choice(mechanism: Mechanism, function: str) -> tuple[layout.Layout, ...]:
+    return CHOICES(mechanism, function)[:1]
+
+
+deriving.choices = _one_choice
 
 # The last passes take a third of a derivation. They prove each value that they compute anew (test_resubstitute.py), and the
 # built-in robots are verified with all of them (test_verify.py); here long Programs go without. Tests of counts have `polished`.
@@ -92,6 +104,7 @@ def polished_here() -> Iterator[None]:
 def _polished() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "polish", POLISH)
+        patch.setattr(deriving, "choices", CHOICES)
         _forget(DERIVED)
         yield
     _forget(DERIVED)
@@ -102,6 +115,7 @@ def full_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Frames are laid out as a user's are, and every Program goes through the last passes."""
     monkeypatch.setattr(layout, "EFFORT", FULL)
     monkeypatch.setattr(passes, "polish", POLISH)
+    monkeypatch.setattr(deriving, "choices", CHOICES)
     _forget()
     yield
     _forget()
