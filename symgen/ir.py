@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from symgen.errors import ProgramError
@@ -120,13 +121,13 @@ class Program:
         places = [place for place, port in enumerate(self.inputs) if port.name in POSITIONS]
         return tuple((place, first) for place in places for first in self.quaternions)
 
-    @property
+    @cached_property
     def cost(self) -> int:
         """mul + add + div, by which the bounds are stated. neg is not counted."""
         ops = self.operations
         return ops["mul"] + ops["add"] + ops["div"]
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """Operations (neg apart) on the longest dependency chain."""
         depth = [0] * len(self.rows)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from symgen import methods, passes
+from symgen import methods, passes, shelf
 from symgen.ir import Program
+from symgen.mechanism import Mechanism
 from symgen.programs import deriving, layout, making
 from tests import robots_for_tests
 from tests.oracles import CLOSED_FORMS
@@ -20,7 +22,8 @@ from tests.robots_for_tests import MOVING, ROBOTS, robot
 # A test process holds thousands of Programs, all of them for good: going through them again and again takes a third of its time.
 gc.set_threshold(200_000, 100, 1000)
 
-# What a test finds out, it finds out itself: no Program of an earlier run, and none of a test that has planted an error.
+# What a test finds out, it finds out itself: no Program of an earlier run, and none of a test that has planted an error. Those
+# that only look at Programs as users have them share them within a run: `as_users_have_them`.
 os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 
 # Frames are laid out by the first choices of a search alone. Any layout gives the same answers (test_layout.py), a long search of
@@ -28,8 +31,20 @@ os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 FULL = layout.EFFORT
 layout.EFFORT = 3
 
+# Of the layouts that a function is tried in, it is derived in one, and not compared with the others. Tests of counts have
+# `polished_here`.
+CHOICES = deriving.choices
+
+
+def _one_choice(mechanism: Mechanism, function: str) -> tuple[layout.Layout, ...]:
+    return CHOICES(mechanism, function)[:1]
+
+
+deriving.choices = _one_choice
+
 # The last passes take a third of a derivation. They prove each value that they compute anew (test_resubstitute.py), and the
-# built-in robots are verified with all of them (test_verify.py); here long Programs go without. Tests of counts have `polished`.
+# built-in robots are verified with all of them (test_verify.py); here long Programs go without. Tests of counts have
+# `polished_here`.
 LONG = 120
 POLISH = passes.polish
 
@@ -39,6 +54,10 @@ def _polish_what_is_short(finished: Program) -> Program:
 
 
 passes.polish = _polish_what_is_short
+
+
+FIRST = ("test_golden.py",)
+"""Files whose tests leave Programs for others; see `as_users_have_them`."""
 
 
 def _refused(item: pytest.Item) -> bool:
@@ -57,7 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=out)
         refused = set(out)
         items[:] = [item for item in items if item not in refused]
-    files = {path: i for i, path in enumerate(dict.fromkeys(item.path for item in items))}
+    paths = sorted(dict.fromkeys(item.path for item in items), key=lambda path: path.name not in FIRST)
+    files = {path: i for i, path in enumerate(paths)}
     items.sort(key=lambda item: (files[item.path], *_derived(item)))
 
 
@@ -77,33 +97,56 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="module")
-def polished() -> Iterator[None]:
-    """Every Program of a file goes through the last passes, as a user's does."""
-    yield from _polished()
-
-
 @pytest.fixture
 def polished_here() -> Iterator[None]:
-    """Every Program of one test goes through them."""
-    yield from _polished()
-
-
-def _polished() -> Iterator[None]:
+    """Every Program goes through the last passes, in the shortest of its layouts, as a user's does."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "polish", POLISH)
+        patch.setattr(deriving, "choices", CHOICES)
         _forget(DERIVED)
         yield
     _forget(DERIVED)
 
 
 @pytest.fixture
-def full_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def full_search() -> Iterator[None]:
     """Frames are laid out as a user's are, and every Program goes through the last passes."""
-    monkeypatch.setattr(layout, "EFFORT", FULL)
-    monkeypatch.setattr(passes, "polish", POLISH)
-    _forget()
-    yield
+    with _as_users_have_them():
+        yield
+
+
+@pytest.fixture(scope="session")
+def derived_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of Programs that tests of this run have derived as a user's are derived, in whichever process."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "derived-this-run"
+
+
+@pytest.fixture
+def as_users_have_them(derived_this_run: Path) -> Iterator[None]:
+    """Likewise, and what one test has derived another reads: for tests that look at Programs and plant no error in symgen."""
+    with _as_users_have_them(derived_this_run):
+        yield
+
+
+@pytest.fixture(scope="module")
+def all_as_users_have_them(derived_this_run: Path) -> Iterator[None]:
+    """Likewise, for every test of a file."""
+    with _as_users_have_them(derived_this_run):
+        yield
+
+
+@contextmanager
+def _as_users_have_them(folder: Path | None = None) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "EFFORT", FULL)
+        patch.setattr(passes, "polish", POLISH)
+        patch.setattr(deriving, "choices", CHOICES)
+        if folder is not None:   # compiled libraries stay where they are
+            patch.setattr(shelf, "cache_folder", lambda: folder)
+            patch.setenv("SYMGEN_CACHE_PROGRAMS", "on")
+        _forget()
+        yield
     _forget()
 
 

@@ -22,7 +22,7 @@ def test_the_page_is_what_the_figures_say(figures: dict[str, object]) -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.text(figures, ROUNDS, STATES)
 
 
-@pytest.mark.usefixtures("polished_here")
+@pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("robot", ["panda", "ur5"])
 def test_the_counts_of_the_page_are_those_of_today(figures: dict[str, object], robot: str) -> None:
     of = figures["robots"][robot]   # type: ignore[index]

@@ -53,7 +53,7 @@ def test_nothing_stands_in_a_fence_that_is_not_run(page: Path) -> None:
     assert set(found) <= {*RUN, *NOT_RUN}
 
 
-@pytest.mark.usefixtures("full_search")
+@pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("page", [page for page in PAGES if runnable(page)], ids=name)
 def test_the_samples_run_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -137,14 +137,14 @@ def test_the_table_says_who_computes_each_function(function: str) -> None:
     assert row.endswith(f"| {', '.join(f'`{m}`' for m in methods.providers(function))} |")
 
 
-@pytest.mark.usefixtures("polished_here")
+@pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_table_says_what_each_function_costs(function: str) -> None:
     program = making.programs(symgen.load("panda"), [function])[function]
     assert f"| `{function}` | `{program.method}` | {program.cost} | {program.depth} |" in text(DOCS / "figures.md")
 
 
-@pytest.mark.usefixtures("polished_here")
+@pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("robot", ["panda", "ur5"])
 def test_the_figures_are_the_counts(robot: str) -> None:
     programs = making.programs(symgen.load(robot), ["inverse_dynamics", "mass_matrix", "forward_dynamics"])

@@ -137,6 +137,7 @@ def test_a_robot_too_long_to_search_is_laid_out_plainly() -> None:
     assert layout.layouts(random_mechanism(layout.MOST_JOINTS + 1)) == layout.Layouts()
 
 
+@pytest.mark.usefixtures("polished_here")
 def test_no_function_is_longer_than_in_the_plain_layout() -> None:
     """Where a layout that suits others does not suit a function, it is not taken."""
     mechanism = symgen.load("panda")
@@ -162,6 +163,7 @@ def test_show_says_where_a_function_has_frames_of_its_own() -> None:
     assert set(facts(panda)["computed_in_by_function"]) == {"inverse_dynamics", "mass_matrix"}
 
 
+@pytest.mark.usefixtures("polished_here")
 def test_a_function_is_written_where_it_counts_least() -> None:
     """In its own layout, in the general one and in the plain one, all passes counted."""
     mechanism = symgen.load("panda")

@@ -11,7 +11,7 @@ import symgen
 from symgen.description.loading import builtin_robots
 from tests.operation_counts import counted, measured, recorded, risen, text, write
 
-pytestmark = pytest.mark.usefixtures("polished")
+pytestmark = pytest.mark.usefixtures("all_as_users_have_them")
 BOUNDS = {   # mul + add + div of the default method
     ("panda", "inverse_dynamics"): 545, ("panda", "mass_matrix"): 307, ("panda", "forward_dynamics"): 987,
     ("panda", "inverse_mass_matrix"): 649,

@@ -34,7 +34,7 @@ OF_THE_WHOLE = tuple(name for name, f in FUNCTIONS.items() if {r.name for r in f
 ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6")
 
 
-@pytest.mark.usefixtures("polished_here")
+@pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_function_of_every_builtin_robot(name: str) -> None:
     report = verify(name)

@@ -83,7 +83,7 @@ class Derivation:
         self.steps: list[str] = []
         self.budget = budget
         self._taken: set[str] = set()
-        self._constants: dict[Fraction, int] = {}
+        self._constants: dict[tuple[int, int], int] = {}
         self._rows: dict[tuple[int, int] | str, int] = {}
         self._once: dict[tuple[str, int], Scalar] = {}
         self._spare: dict[int, None] = {}
@@ -133,11 +133,12 @@ class Derivation:
         return self._rows[key]
 
     def _constant_row(self, fraction: Fraction) -> int:
-        if fraction not in self._constants:
-            row = self._record("const")
+        key = fraction.numerator, fraction.denominator   # told apart sooner than a Fraction
+        row = self._constants.get(key, -1)
+        if row < 0:
+            row = self._constants[key] = self._record("const")
             self.values[row] = fraction
-            self._constants[fraction] = row
-        return self._constants[fraction]
+        return row
 
     def multiply(self, a: Scalar, b: Scalar) -> Scalar:
         if a.row >= 0 and b.row >= 0:

@@ -36,6 +36,10 @@ class Ways:
         self._prices = [PRICES.get(row[0], FUNCTION) for row in quantities.rows]
         self._height = list(range(len(quantities.of)))
         """Of each quantity, more than that of every one that it is computed from."""
+        self._below: list[tuple[int, ...]] = [()] * len(quantities.of)
+        """What each quantity is computed from now."""
+        for c in set(quantities.of).difference(quantities.constants):
+            self._below[c] = self._read(c)
         self._users: list[list[int]] = []
         self._uses = [0] * len(quantities.of)
         several = {}
@@ -57,34 +61,36 @@ class Ways:
             if not sum([self._better(c, ways) for c, ways in several.items() if self._uses[c]]):
                 break
 
-    def _below(self, c: int) -> list[int]:
-        """What c is computed from."""
-        if c in self.quantities.constants:
-            return []
+    def _read(self, row: int) -> tuple[int, ...]:
+        """The quantities that a row is computed from."""
         of = self.quantities.of
-        return [of[a] for a in self.quantities.rows[self.chosen.get(c, c)][1]]
+        return tuple([of[a] for a in self.quantities.rows[row][1]])
 
     def _turn(self, c: int, row: int) -> bool:
         """Compute c by that row from now on, unless that is a circle."""
-        height = self._height
-        waiting = [a for a, _ in self.quantities.operands(row)]
+        height, below = self._height, self._below
+        wanted = self._read(row)
+        if c in wanted:
+            return False
+        least = height[c]   # what is no higher does not depend on c
+        waiting = [a for a in wanted if height[a] > least]
         seen = set(waiting)
         while waiting:
-            a = waiting.pop()
-            if a == c:
-                return False
-            if height[a] > height[c]:
-                below = self._below(a)
-                waiting += [b for b in below if b not in seen]
-                seen.update(below)
+            for a in below[waiting.pop()]:
+                if a == c:
+                    return False
+                if height[a] > least and a not in seen:
+                    seen.add(a)
+                    waiting.append(a)
         self.chosen[c] = row
+        below[c] = wanted
         waiting = [c]
         while waiting:
             c = waiting.pop()
-            least = 1 + max([height[a] for a in self._below(c)], default=-1)
+            least = 1 + max([height[a] for a in below[c]], default=-1)
             if least > height[c]:
                 height[c] = least
-                waiting += [user for user in self._used_by(c) if c in self._below(user)]
+                waiting += [user for user in self._used_by(c) if height[user] <= least and c in below[user]]
         return True
 
     def _used_by(self, c: int) -> list[int]:
@@ -101,10 +107,10 @@ class Ways:
         """Whether c is computed in another way from now on, since that saves operations."""
         old = self.chosen.get(c, c)
         for row in ways:
-            if row != old and (dearer := self._change(c, row)) is not None:
-                if dearer < 0:
+            if row != old:
+                if self._exchange(old, row) < 0 and self._turn(c, row):
                     return True
-                self._change(c, old)
+                self._exchange(row, old)
         return False
 
     def _change(self, c: int, row: int) -> int | None:
@@ -112,16 +118,16 @@ class Ways:
         old = self.chosen.get(c, c)
         if not self._uses[c]:
             return 0 if self._turn(c, row) else None
-        now, then = ([a for a, _ in self.quantities.operands(which)] for which in (row, old))
-        price = self._prices[row] + sum([self._take(a) for a in now])
-        price -= self._prices[old] + sum([self._leave(a) for a in then])
+        price = self._exchange(old, row)
         if self._turn(c, row):
             return price
-        for a in then:
-            self._take(a)
-        for a in now:
-            self._leave(a)
+        self._exchange(row, old)
         return None
+
+    def _exchange(self, old: int, new: int) -> int:
+        """Use what one row is computed from instead of what another is; how many operations more that takes."""
+        price = self._prices[new] + sum([self._take(a) for a in self._read(new)])
+        return price - self._prices[old] - sum([self._leave(a) for a in self._read(old)])
 
     def _sharing(self, several: Mapping[int, Sequence[int]]) -> list[dict[int, int]]:
         """Ways not taken that need something in common that nothing else does, most first: a row of each quantity."""
@@ -130,7 +136,7 @@ class Ways:
             if self._uses[c]:
                 for row in ways:
                     if row != self.chosen.get(c, c):
-                        for idle in self._idle([a for a, _ in self.quantities.operands(row)]):
+                        for idle in self._idle(list(self._read(row))):
                             found.setdefault(idle, {})[c] = row
         sets = {tuple(sorted(together.items())): together for together in found.values() if len(together) > 1}
         return sorted(sets.values(), key=len, reverse=True)
@@ -142,7 +148,7 @@ class Ways:
             c = waiting.pop()
             if not self._uses[c] and c not in found and c not in self.quantities.constants:
                 found.add(c)
-                waiting += self._below(c)
+                waiting += self._below[c]
         return found
 
     def _together(self, rows: Mapping[int, int]) -> bool:
@@ -184,7 +190,7 @@ class Ways:
             self._uses[c] += step
             if self._uses[c] == turning and c not in self.quantities.constants:
                 price += self._prices[self.chosen.get(c, c)]
-                waiting += self._below(c)
+                waiting += self._below[c]
         return price
 
 

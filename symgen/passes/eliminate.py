@@ -19,8 +19,8 @@ def eliminate(program: Program) -> Program:
                 alive[a] = True
     if all(alive):
         return program
-    out, first = Rewriter(program), alive.index(False)
-    out.rows, out.place = list(rows[:first]), list(range(first))   # before the first dead row nothing moves
+    first = alive.index(False)
+    out = Rewriter(program, first)
     keep, place = out.keep, out.place.append
     for i in range(first, len(rows)):
         place(keep(rows[i]) if alive[i] else -1)

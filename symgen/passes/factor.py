@@ -24,15 +24,20 @@ def factor(program: Program) -> Program:
                 below = rows[a]
                 if count[a] == 1 and below[0] in SUMS and not below[3]:
                     inner[a] = True
-    out = Rewriter(program)
-    places, keep = out.place, out.keep
+    sums: dict[int, list[Term]] = {}
+    """Those that have a common factor."""
     for i, row in enumerate(rows):
-        place = -1
         if row[0] in SUMS and not inner[i]:
             terms = _terms(program, count, i, inner)
-            if len(terms) > 1 and sum(len(factors) > 1 for _, factors in terms) > 1 and _shared(terms) is not None:
-                place = _emit(out, [(s, tuple(places[f] for f in fs)) for s, fs in terms], row)
-        places.append(keep(row) if place < 0 else place)
+            if len([1 for _, factors in terms if len(factors) > 1]) > 1 and _shared(terms) is not None:
+                sums[i] = terms
+    if not sums:
+        return program
+    out = Rewriter(program, min(sums))
+    places, keep = out.place, out.keep
+    for i in range(len(places), len(rows)):
+        places.append(_emit(out, [(s, tuple([places[f] for f in fs])) for s, fs in sums[i]], rows[i]) if i in sums
+                      else keep(rows[i]))
     return out.finish()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from symgen.ir import Program, Row
@@ -14,10 +14,13 @@ _ACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 def fold(program: Program) -> Program:
     """The same Program with trivial rows replaced by what they equal."""
-    out = Rewriter(program)
+    rows = program.rows
+    first, constants = _settled(rows)
+    if first == len(rows):
+        return program
+    out = Rewriter(program, first)
     place, keep = out.place, out.keep
-    constants: dict[tuple[int, int], int] = {}
-    fixed: dict[int, Fraction] = {}
+    fixed = {i: rows[i].value for i in constants.values()}
     """The constants by where they now stand."""
 
     def constant(value: Fraction) -> int:
@@ -27,7 +30,7 @@ def fold(program: Program) -> Program:
             fixed[constants[key]] = value
         return constants[key]
 
-    for row in program.rows:
+    for row in rows[first:]:
         op, args = row[0], row[1]
         if len(args) == 2:
             a, b = place[args[0]], place[args[1]]
@@ -40,6 +43,33 @@ def fold(program: Program) -> Program:
         moved = out.moved(args)
         place.append(_simpler(row, moved, [fixed.get(x) for x in moved], constant, out))
     return out.finish()
+
+
+def _settled(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], int]]:
+    """How many rows at the beginning are not trivial, and where the constants among them stand."""
+    constants: dict[tuple[int, int], int] = {}
+    fixed: set[int] = set()
+    units: set[int] = set()
+    """0 and 1."""
+    for i, (op, args, value, name, step) in enumerate(rows):
+        if len(args) == 2:
+            a, b = args
+            if a in fixed or b in fixed:
+                if b in units or (a in units and (op != "div" or not rows[a].value)) or (a in fixed and b in fixed):
+                    return i, constants
+            elif a == b and op == "sub":
+                return i, constants
+        elif op == "const":
+            key = value.numerator, value.denominator
+            if key in constants or name or step >= 0:
+                return i, constants
+            constants[key] = i
+            fixed.add(i)
+            if key in ((0, 1), (1, 1)):
+                units.add(i)
+        elif op == "neg" and (args[0] in fixed or rows[args[0]].op == "neg"):
+            return i, constants
+    return len(rows), constants
 
 
 def _simpler(row: Row, args: tuple[int, ...], values: list[Fraction | None], constant: Callable[[Fraction], int],

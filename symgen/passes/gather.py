@@ -19,10 +19,10 @@ def gather(program: Program) -> Program:
     def inside(r: int) -> bool:
         return count[r] == 1 and not rows[r].name
 
-    out = Rewriter(program)
-    place, keep = out.place, out.keep
     held = [0] * len(rows)
     """How many constants a sum or product adds up or multiplies."""
+    several: dict[int, list[tuple[int, int]]] = {}
+    """What those add up or multiply that have more than one."""
     for i, row in enumerate(rows):
         ops = KINDS.get(row[0])
         if ops is not None:
@@ -32,13 +32,21 @@ def gather(program: Program) -> Program:
                     held[i] += 1
                 elif held[a] and below[0] in ops and inside(a):
                     held[i] += held[a]
-        terms = leaves(rows, i, ops, inside) if ops and held[i] > 1 else []
-        constants = [(s, rows[r].value) for s, r in terms if rows[r].op == "const"]
-        if len(constants) < 2:
+            if held[i] > 1:
+                several[i] = leaves(rows, i, ops, inside)
+    if not several:
+        return program
+    out = Rewriter(program, min(several))
+    place, keep = out.place, out.keep
+    for i in range(len(place), len(rows)):
+        row = rows[i]
+        if i not in several:
             place.append(keep(row))
             continue
-        rest = [(s, place[r]) for s, r in terms if rows[r].op != "const"]
-        place.append(_sum(out, constants, rest, row) if ops == SUMS else _product(out, constants, rest, row))
+        constants = [(s, rows[r].value) for s, r in several[i] if rows[r].op == "const"]
+        rest = [(s, place[r]) for s, r in several[i] if rows[r].op != "const"]
+        put = _product if row[0] == "mul" else _sum
+        place.append(put(out, constants, rest, row))
     return out.finish()
 
 

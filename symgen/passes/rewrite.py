@@ -15,12 +15,15 @@ def with_args(row: Row, args: tuple[int, ...]) -> Row:
 
 
 class Rewriter:
-    """Collects the rows of the next Program; `place[old]` is where an old row's value now stands."""
+    """Collects the rows of the next Program; `place[old]` is where an old row's value now stands.
 
-    def __init__(self, program: Program) -> None:
+    Rows before the `first` stay as they are.
+    """
+
+    def __init__(self, program: Program, first: int = 0) -> None:
         self.program = program
-        self.rows: list[Row] = []
-        self.place: list[int] = []
+        self.rows = list(program.rows[:first])
+        self.place = list(range(first))
 
     def put(self, row: Row) -> int:
         rows = self.rows
