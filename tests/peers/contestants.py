@@ -55,13 +55,13 @@ class Emitted:
     text: int
 
 
-def generated(mechanism: Mechanism, functions: Iterable[str] = PLAIN) -> Emitted:
-    """symgen's folder of PLAIN or of DERIVATIVES."""
+def generated(mechanism: Mechanism, functions: Iterable[str] = PLAIN, *more: str) -> Emitted:
+    """symgen's folder of PLAIN or of DERIVATIVES, with more words for `symgen generate`."""
     asked = list(functions)
     toml = stored(f"{mechanism.name}.toml", to_toml(mechanism).encode())
     package = HERE.parents[1]
     sources = [path for part in ("symgen", "templates") for path in sorted((package / part).rglob("*")) if path.is_file()]
-    wanted = [word for name in asked for word in ("-f", name)]
+    wanted = [*(word for name in asked for word in ("-f", name)), *more]
     folder, seconds = kept(mechanism.name, [sys.executable, "-m", "symgen", "generate", toml, "-o", OUT, *wanted],
                            [toml, *(path for path in sources if "__pycache__" not in path.parts)], package)
     return Emitted(folder, seconds, sum(len((folder / f"{mechanism.name}_{name}.c").read_bytes()) for name in asked))
@@ -114,6 +114,24 @@ def symgens(mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE)
                                         f"-DFUNCTION={name}_{function}", HERE / "symgen.c", one, "-lm", "-o", OUT],
                           [HERE / "symgen.c", LOOPS, one])
         yield Contestant("symgen", way, library, seconds)
+
+
+def blocks(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
+    """The folder's blocks of states, in the ways of `symgens`, the states one after another and element by element."""
+    folder, name = generated(mechanism, PLAIN, "--batch").path, mechanism.name
+    source = folder / f"{name}_{function}_batch.c"
+    result = mechanism.nv**2 if "mass_matrix" in function else mechanism.nv
+    for way, asked in (("default", ()), ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(NATIVE)}"))):
+        one, seconds = kept("batch.o", ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT],
+                            [source, *sorted(folder.glob("*.h"))])
+        for across, layout in enumerate(("one after another", "element by element")):
+            words = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}", f"-DWITH={len(FUNCTIONS[function]) - 1}",
+                     f"-DRESULT={result}", f"-DACROSS={across}", f'-DHEADER="{name}_batch.h"',
+                     f"-DFUNCTION={name}_{function}_strided")
+            adapter = HERE / "symgen_batch.c"
+            library, _ = kept("batch.so", ["gcc", "-O3", *SHARED, f"-I{folder}", *words, adapter, one, "-lm", "-o", OUT],
+                              [adapter, one])
+            yield Contestant("symgen", f"blocks, {way}, {layout}", library, seconds)
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from symgen.measuring.bench import Timing, machine_facts
 from symgen.mechanism import Mechanism
 from tests.descriptions import public_urdf
 from tests.peers.building import versions
-from tests.peers.contestants import FUNCTIONS, GENERATORS, PLAIN, emitted, generated
+from tests.peers.contestants import FUNCTIONS, GENERATORS, PLAIN, blocks, emitted, generated
 from tests.peers.counting import gains, operations
 from tests.peers.measuring import Absent, Raced, everyone, instructions, raced
 from tests.robots_for_tests import random_mechanism
@@ -72,7 +72,17 @@ def _robot(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
             "ratios": _ratios(races),
             "instructions": instructions(robot, function, absent),
         }
-    return found | {"made": _made(robot, absent)}
+    return found | {"made": _made(robot, absent), "blocks": _blocks(robot, absent, tell)}
+
+
+def _blocks(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, dict[str, float]]:
+    """Nanoseconds a state on one core: blocks of them, and everybody else's loop over the function of one."""
+    found = {}
+    for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
+        tell(f"{robot.name}: {function} of many states")
+        races = raced(robot, function, [*blocks(robot, function), *everyone(robot, function, absent)], absent)
+        found[function] = {one.contestant.who: round(one.many.median, 1) for one in races}
+    return found
 
 
 def _times(one: Raced) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def text(figures: dict[str, Any], rounds: int, states: int) -> str:
     lines = [head, *_machine(figures)]
     for robot, found in figures["robots"].items():
         lines += [f"## {robot}\n", f"![Times of {robot}](benchmarks/{robot}.svg)\n",
-                  *_ratios(found), *_times(found), *_counts(found), *_made(found)]
+                  *_ratios(found), *_times(found), *_blocks(found), *_counts(found), *_made(found)]
     lines += ["## Growth\n", "Chains of general revolute joints: nanoseconds a call, calls beside each other.\n",
               "![Growth](benchmarks/growth.svg)\n", *_growth(figures["growth"]), *_gains(figures["gains"])]
     if figures["absent"]:
@@ -106,6 +106,19 @@ def _times(found: dict[str, Any]) -> list[str]:
         ones = [found[f]["times"].get(who) for f in timed(found)]
         rows.append((who, *(f"{one['ns']:.0f} / {one['latency']:.0f}" if one else "–" for one in ones)))
     return ["Nanoseconds a call, beside each other / dependent:\n", *_table(["", *shorts(found)], rows), ""]
+
+
+def _blocks(found: dict[str, Any]) -> list[str]:
+    """Of many states, where they were timed."""
+    if "blocks" not in found:
+        return []
+    functions = list(found["blocks"])
+    names = dict.fromkeys(who for times in found["blocks"].values() for who in times)
+    rows = [(who, *(f"{found['blocks'][f][who]:.0f}" if who in found["blocks"][f] else "–" for f in functions)) for who in names]
+    return ["Nanoseconds a state of many, on one core: symgen's blocks (`--batch`), and the function of one state in a loop, "
+            "which is what CasADi's `map` makes of its C, and what MuJoCo's `rollout` and Pinocchio's OpenMP share out between "
+            "threads:\n",
+            *_table(["", *(SHORT[f] for f in functions)], rows), ""]
 
 
 def _counts(found: dict[str, Any]) -> list[str]:
