@@ -21,6 +21,8 @@ from tests.robots_for_tests import random_mechanism
 jax = pytest.importorskip("jax")
 
 ASKED = ["mass_matrix", "forward_dynamics", "step"]
+OPTIMIZE = {"double": 2, "float": 0}
+"""The bits do not hang on it."""
 
 
 @pytest.fixture(autouse=True)
@@ -34,18 +36,18 @@ def _wide() -> Iterator[None]:
 
 @cache
 def ours(real: str = "double") -> Any:
-    return symgen.jax.functions("planar_arm", ASKED, real)
+    return symgen.jax.functions("planar_arm", ASKED, real, optimize=OPTIMIZE[real])
 
 
 @cache
 def solver(real: str = "double") -> Any:
-    return symgen.compile("planar_arm", ASKED, real)
+    return symgen.compile("planar_arm", ASKED, real, optimize=0)
 
 
 @cache
 def turning(kind: str, function: str) -> Any:
     """One joint with coordinates whose rates are no velocities."""
-    return symgen.jax.functions(random_mechanism(1, 1, "chain", (kind,)), [function])
+    return symgen.jax.functions(random_mechanism(1, 1, "chain", (kind,)), [function], optimize=0)
 
 
 def drawn(*shapes: tuple[int, ...], real: str = "float64") -> list[Any]:
@@ -102,6 +104,15 @@ def test_what_is_not_mapped_is_not_copied() -> None:
     assert called.count("tensor<64x2xf64>") == 2   # v, and a
 
 
+def test_many_states_are_shared_by_threads() -> None:
+    """As many as make several shares, and a number that ends within a block; in a loop, where calls follow each other."""
+    q, v, tau = drawn((90_001,), (90_001,), ())
+    found = jax.jit(lambda *x: jax.lax.scan(lambda at, _: (ours().step(*at, x[2], 0.01), None), x[:2], None, 3)[0])(q, v, tau)
+    for _ in range(3):
+        q, v = solver().step(q, v, tau, 0.01)
+    assert same(found, (q, v))
+
+
 def test_steps_one_after_the_other_are_the_solvers() -> None:
     q, v, tau = drawn((7,), (7,), (20, 7))
     (last, _), way = jax.jit(lambda *given: jax.lax.scan(
@@ -150,7 +161,7 @@ def test_a_gradient_sums_over_what_an_argument_serves(shapes: Any) -> None:
     lead = np.broadcast_shapes(*shapes)
     weights = np.random.default_rng(5).uniform(-1, 1, (*lead, 2))
     found = jax.jit(jax.grad(lambda *x: (weights * ours().forward_dynamics(*x)).sum(), (0, 1, 2)))(*given)
-    each = symgen.compile("planar_arm", ["forward_dynamics_derivatives"]).forward_dynamics_derivatives(*given)
+    each = symgen.compile("planar_arm", ["forward_dynamics_derivatives"], optimize=0).forward_dynamics_derivatives(*given)
     for x, slope, seen in zip(given, each, found, strict=True):
         whole = np.einsum("...i,...ij->...j", weights, slope)
         spare = tuple(range(len(lead) - x.ndim + 1))
@@ -160,9 +171,9 @@ def test_a_gradient_sums_over_what_an_argument_serves(shapes: Any) -> None:
 
 
 def test_a_derivative_is_by_what_changes_alone() -> None:
-    robot = symgen.jax.functions("planar_arm", ["forward_dynamics"])
+    robot = symgen.jax.functions("planar_arm", ["forward_dynamics"], optimize=0)
     q, v, tau = drawn((), (), ())
-    inverse = symgen.compile("planar_arm", ["inverse_mass_matrix"]).inverse_mass_matrix(q)
+    inverse = symgen.compile("planar_arm", ["inverse_mass_matrix"], optimize=0).inverse_mass_matrix(q)
     found = jax.jit(jax.jacrev(lambda u: robot.forward_dynamics(q, v, 2 * u)))(tau)
     assert np.abs(found - 2 * inverse).max() <= 1e-14 * np.abs(inverse).max()
     assert [*robot._slopes] == ["forward_dynamics:jacobian(tau)"]
@@ -204,7 +215,7 @@ CENTRE = [1, 2, 3]
 def test_a_payload_and_wrenches_are_arguments_like_others() -> None:
     robot = symgen.load("planar_arm")
     links = [frame.name for frame in robot.frames if frame.body >= 0]
-    loaded = symgen.jax.functions(robot, ["inverse_dynamics"], payload=links[-1], wrench=links[:2])
+    loaded = symgen.jax.functions(robot, ["inverse_dynamics"], payload=links[-1], wrench=links[:2], optimize=0)
     q, v, a = drawn((), (), ())
     load, felt = np.random.default_rng(2).uniform(0, 1, 10), np.random.default_rng(3).uniform(-1, 1, (2, 6))
     by_load, by_felt = jax.jit(jax.jacrev(loaded.inverse_dynamics, (3, 4)))(q, v, a, load, felt)
@@ -220,7 +231,7 @@ def test_a_second_derivative_is_refused_with_the_way_to_it() -> None:
     q, v, tau = drawn((), (), ())
     with pytest.raises(RequestError, match="forward_dynamics:hvp"):
         jax.hessian(lambda u: ours().forward_dynamics(u, v, tau).sum())(q)
-    bent = symgen.jax.functions("planar_arm", ["gravity_force:hvp"])
+    bent = symgen.jax.functions("planar_arm", ["gravity_force:hvp"], optimize=0)
     weight, way = drawn((), ())
     pulled = jax.jit(lambda x: jax.vjp(ours_gravity(), x)[1](jax.numpy.asarray(weight))[0])
     before, after = pulled(q - 1e-5 * way), pulled(q + 1e-5 * way)
@@ -232,14 +243,14 @@ def test_a_second_derivative_is_refused_with_the_way_to_it() -> None:
 
 @cache
 def ours_gravity() -> Any:
-    return symgen.jax.functions("planar_arm", ["gravity_force"]).gravity_force
+    return symgen.jax.functions("planar_arm", ["gravity_force"], optimize=0).gravity_force
 
 
 # -- types and mistakes ----------------------------------------------------------------------------------------------------
 
 def test_the_type_is_jaxs_unless_told() -> None:
     q, v, tau = drawn((), (), ())
-    assert symgen.jax.functions("planar_arm", ["mass_matrix"]).real == "double"
+    assert symgen.jax.functions("planar_arm", ["mass_matrix"], optimize=2).real == "double"
     assert ours("float").forward_dynamics(q, v, tau).dtype == np.float32
     assert ours().forward_dynamics(q.astype("f4"), [1, 2], tau).dtype == np.float64
     slope = jax.jit(jax.grad(lambda u: ours("float").forward_dynamics(q, v, u).sum()))(tau)
