@@ -67,6 +67,9 @@ ROOMS: dict[str, str] = {
               "version",
     "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options programs "
                 "proof reals reference tables verification version",
+    # the C on other engines
+    "jax": "backends derivation derivatives description errors functions ir machine mechanism names options programs reals "
+           "shelf",
     # what a user types
     "reproduce": "description disk errors machine measuring mechanism names options pictures poses programs reference "
                  "version",
@@ -92,6 +95,7 @@ PACKAGES: dict[str, str] = {
     "pycparser": "readback",
     "cffi": "machine/building",
     "matplotlib": "pictures reproduce",
+    "jax": "jax",
     "mujoco": "measuring/peers",
     "casadi": "measuring/peers",
     "pinocchio": "measuring/peers",

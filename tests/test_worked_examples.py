@@ -1,4 +1,4 @@
-"""The pages on control and identification: whoever hands a derivative or a parameter over wrongly gets no such answer."""
+"""The pages on control, plans and identification: whoever hands a derivative or a parameter over wrongly gets no such answer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import pytest
 from tests.doc_samples import simulated
 
 pytest.importorskip("mujoco")
+pytest.importorskip("jax")
 DOCS = Path(__file__).parents[1] / "docs"
 WRONG = {
     "a stiffness of the other sign": ("lqr.md", "[da_dq, da_dv]", "[-da_dq, da_dv]"),
+    "torques of the other sign": ("mppi.md", "arm.step(*state, tau, dt)", "arm.step(*state, -tau, dt)"),
     "parameters of another link": ("identification.md", "solver.base_parameters(pi)", "solver.base_parameters(np.roll(pi, 10))"),
 }
 

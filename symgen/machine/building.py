@@ -33,10 +33,14 @@ from symgen.errors import ArgumentError, BuildError
 from symgen.ir import Program
 from symgen.machine import library
 from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
+from symgen.machine.many import BLOCK
+from symgen.reals import REALS
 from symgen.shelf import LOG, cache_folder
 
 SCHEDULED = ("-frename-registers", "-flive-range-shrinkage", "-fschedule-insns", "-fsched-pressure")
 """What gcc is asked for besides, as the folder's CMake file asks it: another order, other registers, the same arithmetic."""
+SPREAD = 2_000_000
+"""Rows that a thread of XLA's takes at once, and more: a tenth of a thousandth of a second."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,24 @@ def load_many(program: Program, target: Target, build: Build, floors: Mapping[in
     context = backend.driver(program, target)
     calls, declarations = (render(backend.name, name, **context) for name in ("many.c.j2", "many.h.j2"))
     return _built(files, calls, declarations, build)
+
+
+def load_ffi(program: Program, target: Target, build: Build, header: str) -> ModuleType:
+    """One compiled function as XLA calls it, as a module with `lib` and `ffi`; `header` is the text of XLA's own c_api.h.
+
+    `lib.handler` is an XLA_FFI_Handler: arguments and results are buffers, in order, their leading axes those of states. Of
+    each of these an argument has one entry or as many as the results. Raises as `load`.
+    """
+    backend = printer()
+    programs = {program.function: program}
+    files = {"xla_ffi_c_api.h": header, **backend.headers(programs, target), **backend.batches(programs, target)}
+    ports, real = (*program.inputs, *program.outputs), REALS[program.real]
+    least = BLOCK*(1 + SPREAD // (BLOCK*max(1, len(program.rows))))
+    context = {"symbol": target.symbol(program.function), "name": target.name, "real": program.real,
+               "header": next(iter(files)), "dtype": f"XLA_FFI_DataType_F{8*real.size}", "block": BLOCK, "least": least,
+               "arguments": len(program.inputs), "results": len(program.outputs), "buffers": len(ports),
+               "places": range(len(ports)), "axes": [len(port.shape) for port in ports], "counts": [port.size for port in ports]}
+    return _built(files, render("jax", "handler.c.j2", **context), "void *handler(void *);", build)
 
 
 def _built(files: Mapping[str, str], calls: str, declarations: str, build: Build) -> ModuleType:

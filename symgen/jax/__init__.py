@@ -1,0 +1,69 @@
+"""Compiled functions in JAX, on the CPU: under jit, vmap and scan, and differentiable forward and in reverse.
+
+    import symgen.jax
+    robot = symgen.jax.functions("panda", ["forward_dynamics", "step"])
+    a     = jax.jit(robot.forward_dynamics)(q, v, tau)           # (..., NV), leading dimensions broadcast together
+
+A call is one call of the batched C (`symgen.machine.many`), whatever vmap has made of it: what is mapped stands in front, as
+leading dimensions do, and what is not mapped is not copied. Results have the solver's bits.
+
+The derivative is that of the Program, `F:jacobian` by those arguments that change, made and compiled when JAX first asks for it.
+It is computed in C, and JAX multiplies changes or weights by it: so one Jacobian serves jvp and vjp, and all rows and columns of
+jacfwd and jacrev at once. JAX counts changes of q in coordinates; `symgen.jax.steps` says what they are where velocities are no
+rates of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from symgen.functions import USUAL
+from symgen.jax.installed import installed
+from symgen.jax.robot import Functions
+from symgen.machine.building import Build
+from symgen.options import HOST, NORMAL, Links, ProgramOptions, Rows, TextOptions
+from symgen.reals import DOUBLE, FLOAT
+
+if TYPE_CHECKING:
+    from symgen.mechanism import Mechanism
+
+__all__ = ["Functions", "functions"]
+
+
+def functions(
+    robot: Mechanism | str | PathLike[str],
+    functions: Iterable[str] | None = None,
+    real: str | None = None,
+    *,
+    optimize: int = 2,
+    native: bool = False,
+    contract: bool = False,
+    frame: Links = None,
+    payload: str | None = None,
+    wrench: Links = None,
+    jacobian_frame: str = USUAL.frame,
+    jacobian_order: str = USUAL.order,
+    task_rows: Rows = None,
+    effort: str = NORMAL,
+    trig: str = HOST,
+) -> Functions:
+    """Functions of a robot as JAX calls them, one attribute each.
+
+    `real` is 'double' or 'float'; None is what JAX computes in, 'double' where jax_enable_x64 is set. Everything else is as of
+    `symgen.compile`. Raises ToolMissing without JAX, ArgumentError where `real` is 'double' and JAX has no double, and otherwise
+    as `symgen.compile` does.
+    """
+    from symgen.description.loading import load
+    from symgen.mechanism import Mechanism
+    from symgen.programs.making import requested
+
+    jax = installed()
+    wanted = [functions] if isinstance(functions, str) else functions
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    options = ProgramOptions(real or (DOUBLE.name if jax.config.jax_enable_x64 else FLOAT.name), frame=frame, payload=payload,
+                             wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
+                             effort=effort)
+    return Functions(mechanism, requested(mechanism, wanted, payload), options, TextOptions(trig),
+                     Build(optimize, native, contract))
