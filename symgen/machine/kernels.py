@@ -80,7 +80,7 @@ class Kernel:
         return _REFUSED[status].format(farthest=printer().farthest)
 
     def call(self) -> Call:
-        """The function as the user calls it.
+        """The function as the user calls it, a method of the solver, so that it can be pickled as one.
 
         It is written out for its arguments, as a dataclass writes its __init__: loops and *arguments would double what a call
         costs. `templates/solver/call.py.j2` has the text.
@@ -143,10 +143,15 @@ class Kernel:
     def _has_blocks(self, states: int) -> bool:
         """Whether there have been so many states by now that the function is compiled for blocks of them."""
         self._waited += states*self.program.length
-        if self._many is not None and self._blocks is None and self._waited >= FEW:
+        if self._waited >= FEW:
+            self.take_blocks()
+        return self._blocks is not None
+
+    def take_blocks(self) -> None:
+        """Compute blocks of states from now on: their library is opened, and compiled where it is not in the cache."""
+        if self._many is not None and self._blocks is None:
             library = self._many()
             self._blocks = library.ffi, getattr(library.lib, f"{self.symbol}_many")
-        return self._blocks is not None
 
     def _in_blocks(self, given: Sequence[Strided], into: Sequence[Strided], statuses: Any) -> Run:
         """`run(begin, end)` in blocks of states."""
