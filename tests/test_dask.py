@@ -150,7 +150,7 @@ def client(cache: Path) -> Iterator[Client]:
     """Two workers of little memory, with a cache of their own that is empty, and without a compiler."""
     environment = {"CC": "/nonexistent", "SYMGEN_CACHE": str(cache)}
     with (LocalCluster(n_workers=2, threads_per_worker=1, processes=True, memory_limit=LIMIT, dashboard_address=None,
-                       env=environment) as cluster, Client(cluster) as client, dask.config.set(scheduler=client.get)):
+                       env=environment) as cluster, Client(cluster) as client, dask.config.set(scheduler="distributed")):
         yield client
 
 
@@ -181,6 +181,7 @@ def test_a_million_states_larger_than_memory_while_a_worker_is_killed(client: Cl
             break
     process, lost = kill_one(client, futures)
     found = sums.compute()
+    client.wait_for_workers(2, timeout=60)   # Dask starts another in its place
     memory = client.run(most_memory)
     assert lost
     assert process not in client.run(os.getpid).values()
