@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "dask":
+        return import_module("symgen.dask")
     if name not in _HOME:
         raise AttributeError(f"module 'symgen' has no attribute '{name}'")
     return getattr(import_module(_HOME[name]), name)

@@ -65,6 +65,7 @@ ROOMS: dict[str, str] = {
     "pictures": "disk errors inspection measuring",
     "report": "backends derivation disk errors functions joints mechanism methods poses programs reference tables verification "
               "version",
+    "dask": "errors ir machine",
     "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options programs "
                 "proof reals reference tables verification version",
     # the C on other engines
@@ -94,6 +95,7 @@ PACKAGES: dict[str, str] = {
     "jinja2": "backends",
     "pycparser": "readback",
     "cffi": "machine/building",
+    "dask": "dask",
     "matplotlib": "pictures reproduce",
     "jax": "jax",
     "mujoco": "measuring/peers",

@@ -332,8 +332,8 @@ def test_what_a_solver_says_of_itself(solver: Solver) -> None:
     assert solver.functions == tuple(arm())
     assert solver.programs == arm()
     assert solver.mechanism is None
-    named = ["q", "v", "tau", "out", "threads", "layout", "progress"]
-    assert list(inspect.signature(solver.forward_dynamics).parameters) == named
+    options = ["out", "threads", "layout", "progress"]
+    assert list(inspect.signature(solver.forward_dynamics).parameters) == ["q", "v", "tau", *options]
     assert "tau: (..., 2), joint torques" in (solver.forward_dynamics.__doc__ or "")
     assert not hasattr(solver, "jacobian")
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'tau'"):

@@ -15,8 +15,9 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.machinery import ExtensionFileLoader
@@ -24,7 +25,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from symgen.backends import printer, render
 from symgen.backends._ports import single_real
@@ -138,7 +139,7 @@ _LOADED: dict[str, ModuleType] = {}
 
 def depends(build: Build) -> tuple[str, ...]:
     """What a compiled library depends on besides its text. Raises BuildError where there is no compiler."""
-    return (*_platform(build), *find_compiler(), *build.flags, *SCHEDULED)
+    return (sys.version, *runs_on(build), *find_compiler(), *build.flags, *SCHEDULED)
 
 
 def opened(module: str) -> ModuleType | None:
@@ -154,6 +155,55 @@ def opened(module: str) -> ModuleType | None:
     return _LOADED.get(module)
 
 
+class Packed(NamedTuple):
+    """A library on its way to another machine."""
+
+    module: str
+    runs_on: tuple[str, ...]
+    data: bytes
+    sha256: str
+
+
+def packed(module: str, build: Build) -> Packed | None:
+    """The library of that name; None where it is no longer in the cache."""
+    data = library.read(_place(module))
+    return None if data is None else Packed(module, runs_on(build), data, hashlib.sha256(data).hexdigest())
+
+
+def unpacked(sent: Packed, build: Build) -> ModuleType | None:
+    """A library that another machine built, in the cache here under the same name; None where it is for another platform.
+
+    Raises BuildError where it lost something on the way, or the cache has no place for it.
+    """
+    if sent.runs_on != runs_on(build):
+        return None
+    if (known := opened(sent.module)) is not None:
+        return known
+    if hashlib.sha256(sent.data).hexdigest() != sent.sha256:
+        raise BuildError(f"the library {sent.module} is not the one that was sent; send the solver again")
+    path = _place(sent.module)
+    with _making(path), tempfile.TemporaryDirectory(prefix="arriving-", dir=library.prepared(path.parent)) as folder:
+        arrived = Path(folder) / f"{sent.module}.so"
+        arrived.write_bytes(sent.data)
+        arrived.chmod(0o700)
+        loaded = _open(sent.module, arrived)   # None: built where the C library is newer, for example
+        if loaded is None:
+            return None
+        library.put(arrived, path)
+    _LOADED[sent.module] = loaded
+    return loaded
+
+
+@contextmanager
+def _making(path: Path) -> Iterator[None]:
+    """The disk's refusals as one sentence."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BuildError(f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a folder with room") from None
+
+
 def _place(module: str) -> Path:
     return cache_folder() / (module + str(sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
 
@@ -167,8 +217,8 @@ def _functions(programs: Mapping[str, Program], target: Target) -> list[dict[str
     return found
 
 
-def _platform(build: Build) -> tuple[str, ...]:
-    """What a compiled library depends on besides its text."""
+def runs_on(build: Build) -> tuple[str, ...]:
+    """What a library asks of the machine that loads it: the platform, Python's binary interface, and cffi's."""
     import cffi
 
     cpu = ""
@@ -180,7 +230,7 @@ def _platform(build: Build) -> tuple[str, ...]:
         except OSError:
             cpu = platform.processor()
     suffix = str(sysconfig.get_config_var("EXT_SUFFIX"))
-    return sys.platform, platform.machine(), sys.version, suffix, cffi.__version__, cpu
+    return sys.platform, platform.machine(), suffix, cffi.__version__, cpu
 
 
 def _open(module: str, path: Path) -> ModuleType | None:
@@ -204,17 +254,12 @@ def _make(
     include = sysconfig.get_path("include")
     if not (Path(include) / "Python.h").is_file():
         raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
-    try:
-        cache = library.prepared(path.parent)
-        with tempfile.TemporaryDirectory(prefix="building-", dir=cache) as folder:
-            built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include)
-            loaded = _open(module, built)   # where it was built: another process may be putting its own in the same place
-            if loaded is None:
-                raise BuildError(f"Python cannot load the library that {compiler[0]} built; check that CC builds for this Python")
-            library.put(built, path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise BuildError(f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a folder with room") from None
+    with _making(path), tempfile.TemporaryDirectory(prefix="building-", dir=library.prepared(path.parent)) as folder:
+        built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include)
+        loaded = _open(module, built)   # where it was built: another process may be putting its own in the same place
+        if loaded is None:
+            raise BuildError(f"Python cannot load the library that {compiler[0]} built; check that CC builds for this Python")
+        library.put(built, path)
     LOG.info("%.2f s compiling with %s: %s", perf_counter() - start, compiler[0], path)
     _LOADED[module] = loaded
     return loaded

@@ -80,7 +80,7 @@ class Kernel:
         return _REFUSED[status].format(farthest=printer().farthest)
 
     def call(self) -> Call:
-        """The function as the user calls it.
+        """The function as the user calls it, a method of the solver, so that it can be pickled as one.
 
         It is written out for its arguments, as a dataclass writes its __init__: loops and *arguments would double what a call
         costs. `templates/solver/call.py.j2` has the text.

@@ -37,6 +37,14 @@ def whole(path: Path) -> bool:
         return False
 
 
+def read(path: Path) -> bytes | None:
+    """What is in the library at `path`; None where it is not whole."""
+    try:
+        return _read(path) if whole(path) else None
+    except OSError:
+        return None
+
+
 def put(built: Path, path: Path) -> None:
     """Move a library to `path`, its sum beside it, both on the disk before they have their names."""
     built.chmod(0o700)

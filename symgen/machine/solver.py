@@ -9,20 +9,21 @@ What arrays a function takes stands in `symgen.machine.kernels`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from types import MethodType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgen import derivatives, shelf
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
-from symgen.errors import ArgumentError, UnknownName
+from symgen.errors import ArgumentError, BuildError, UnknownName
 from symgen.functions import USUAL, Sizes
 from symgen.ir import Outline, Program
-from symgen.machine.building import Build, depends, load_many, opened
+from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
 from symgen.names import nearest
@@ -114,6 +115,42 @@ def _key(recipe: Recipe) -> tuple[Any, ...]:
     return mechanism.content, mechanism.source_sha256, wanted, asdict(options), asdict(text), depends(build)
 
 
+class Sent(NamedTuple):
+    """What a solver takes along so that it needs no compiler where it arrives."""
+
+    name: str
+    outlines: dict[str, Outline]
+    sizes: Sizes
+    text: TextOptions
+    build: Build
+    library: Packed | None
+    blocks: dict[str, Packed]
+    """By function."""
+
+
+def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -> Solver:
+    """A solver that was sent: with its libraries, or compiled here where they are for another platform."""
+    library = sent.library and unpacked(sent.library, sent.build)
+    if library is None:
+        try:
+            return make(*origin)
+        except BuildError as error:
+            there = f" is for {' '.join(sent.library.runs_on[:3])}" if sent.library else " came without its library"
+            raise BuildError(f"the solver of '{sent.name}' that was sent{there}, and cannot be compiled here: {error}") from None
+    solver = Solver.__new__(Solver)
+    given = make is _from_programs and origin[-1] is not None
+    solver._hold(sent.name, sent.outlines, sent.sizes, sent.build, sent.text, library, given)
+    if make is _compile_again:
+        solver._recipe, = origin
+        solver.mechanism = origin[0][0]
+    else:
+        solver._programs, solver._sources = origin[1], origin[-1]
+    for function, one in sent.blocks.items():
+        if unpacked(one, sent.build) is not None:
+            solver._named[function] = one.module
+    return solver
+
+
 def _compile_again(recipe: Recipe) -> Solver:
     return _found(recipe) or _made(recipe)
 
@@ -127,8 +164,8 @@ class Solver:
     """Compiled functions of one robot, one attribute each; see `compile`.
 
     `functions` are their names, `programs` what was compiled, `mechanism` the robot (None for `from_programs`).
-    Solvers hold no state: threads may share one, and C runs without the interpreter's lock. A pickled solver is
-    compiled again, or found in the cache, where it is opened.
+    Solvers hold no state: threads may share one, and C runs without the interpreter's lock. A pickled solver, and a
+    pickled method of one, takes its compiled library along. Where that is for another platform it is compiled again.
     """
 
     mechanism: Mechanism | None
@@ -170,14 +207,22 @@ class Solver:
         self._recipe = self._sources = self._programs = None
         symbol = Target(name, sizes, text).symbol
         self._floors = None
+        self._named: dict[str, str] = {}   # of the libraries for blocks of states, by function
         many = {f: None if given else partial(self._blocks, f) for f in outlines}
         self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes, many[f], build.contract)
                          for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
-            setattr(self, derivatives.symbol(function), kernel.call())
+            setattr(self, derivatives.symbol(function), MethodType(kernel.call(), self))
 
     def _blocks(self, function: str) -> ModuleType:
         """The library of a function for many states: from the cache, where its name is known, else built."""
+        library = opened(self._named.get(function, ""))
+        if library is None:
+            library = self._blocks_by_recipe(function)
+        self._named[function] = library.__name__
+        return library
+
+    def _blocks_by_recipe(self, function: str) -> ModuleType:
         key = None if self._recipe is None else ("blocks", function, *_key(self._recipe))
         known = None if key is None else shelf.find(*key)
         library = opened(known["library"]) if known else None
@@ -239,6 +284,11 @@ class Solver:
         build, text = Build(optimize, native, contract), TextOptions(trig, checked=checked)
         return cls(name, programs, sizes, build=build, text=text, sources=sources)
 
+    def kernel(self, call: Call) -> Kernel | None:
+        """What is behind one of the solver's calls; None for anything else."""
+        own = (self._kernels[f] for f in self.functions if getattr(self, derivatives.symbol(f)) == call)
+        return next(own, None)
+
     def bind(self, function: str, *arrays: Any) -> Call:
         """`call()` that computes `function` from its argument arrays into its result arrays, all named here once.
 
@@ -272,6 +322,15 @@ class Solver:
         return f"<symgen.Solver {self.name}: NQ = {self.nq}, NV = {self.nv}, {self.real}; {', '.join(self.functions)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        outlines = {function: kernel.program for function, kernel in self._kernels.items()}
+        blocks = {function: packed(module, self._build) for function, module in self._named.items()}
+        sent = Sent(self.name, outlines, self.sizes, self._text, self._build, packed(self._library, self._build),
+                    {function: found for function, found in blocks.items() if found is not None})
         if self._recipe is not None:
-            return _compile_again, (self._recipe,)
-        return _from_programs, (self.name, self.programs, self.sizes, self._build, self._text, self._sources)
+            return _arrived, (_compile_again, (self._recipe,), sent)
+        programs = self.name, self.programs, self.sizes, self._build, self._text, self._sources
+        return _arrived, (_from_programs, programs, sent)
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        """Its name among Dask's keys: the library's, which is a hash of all that it is made of."""
+        return type(self).__name__, self._library
