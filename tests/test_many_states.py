@@ -91,7 +91,7 @@ def test_a_lane_is_the_program(robot: str, real: str, way: str) -> None:
 
 
 @pytest.mark.parametrize(("robot", "real", "way"), [("turning", "double", "auto"), ("scara", "float", "checked"),
-                                                    ("pendulum", "double", "inline"), ("turning", "float", "libm")])
+                                                    ("pendulum", "double", "inline"), ("pendulum", "float", "libm")])
 def test_many_states_have_the_bits_of_one(robot: str, real: str, way: str) -> None:
     programs = programs_of(robot, real)
     some = {name: programs[name] for name in (*NAMES, *MORE) if name in programs}
