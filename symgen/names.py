@@ -93,6 +93,15 @@ def nearest(name: str, known: Iterable[str], what: str) -> str:
     raise UnknownName(f"no {what} is named '{printable(name, _SHOWN)}'; {hint}")
 
 
+def no_attribute(name: str, known: Iterable[str], what: str) -> AttributeError:
+    """What an object with an attribute for each of `known` raises of others: the sentence of `nearest`, but of private names."""
+    if not name.startswith("_"):
+        try:
+            nearest(name, known, what)
+        except UnknownName as error:
+            return AttributeError(f"{error}")
+    return AttributeError(name)
+
 
 def named(name: str) -> str:
     """`name` itself when it is a function; else UnknownName that says which function is meant, or suggests the nearest."""

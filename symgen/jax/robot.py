@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from symgen import derivatives, shelf
 from symgen.backends._target import Target
 from symgen.derivatives import Derivative
-from symgen.errors import RequestError, UnknownName
+from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.ir import Outline
 from symgen.jax.call import Call
 from symgen.jax.installed import installed, refuse_narrow
 from symgen.jax.steps import Steps
 from symgen.machine.building import Build, depends, load_ffi, opened
-from symgen.names import named, nearest
+from symgen.names import named, no_attribute
 from symgen.options import ProgramOptions, TextOptions
 
 if TYPE_CHECKING:
@@ -88,13 +88,7 @@ class Functions:
         return outline, library.__name__
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            nearest(name, self.functions, "compiled function")
-        except UnknownName as error:
-            raise AttributeError(f"{error}") from None
-        raise AttributeError(name)
+        raise no_attribute(name, self.functions, "compiled function")
 
     def __repr__(self) -> str:
         sizes = f"NQ = {self.mechanism.nq}, NV = {self.mechanism.nv}"

@@ -192,15 +192,8 @@ class Kernel:
         return run
 
     def _apart(self, port: Port, x: Strided, into: Sequence[Strided], lead: tuple[int, ...]) -> Strided:
-        """An argument over whose later states a result of an earlier one would be stored, copied.
-
-        One state is safe, since C reads it whole before it stores; so are arrays that coincide state by state.
-        """
-        def over(r: Strided) -> bool:
-            same = x[1:] == r[1:] and x.array.nbytes == r.array.nbytes and _place(x.array) == _place(r.array)
-            return bool(self.np.may_share_memory(x.array, r.array)) and not same
-
-        return strided(self.np, port, x.array.copy(), lead) if _states(lead) > 1 and any(map(over, into)) else x
+        """An argument over whose later states a result of an earlier one would be stored, copied."""
+        return strided(self.np, port, x.array.copy(), lead) if self._is_overwritten(x, into, lead) else x
 
     def bind(self, arrays: Sequence[Any]) -> Call:
         """See `Solver.bind`."""
@@ -218,11 +211,12 @@ class Kernel:
         leads = [x.shape[: x.ndim - len(port.shape)] for port, x in zip(self.inputs, given, strict=True)]
         lead = self.arrays.common(leads)
         results = self.arrays.results(tuple(results) if len(results) > 1 else results[0], [lead + p.shape for p in self.outputs])
+        into = [strided(self.np, port, x, lead) for port, x in zip(self.outputs, results, strict=True)]
         for port, own, x in zip(self.inputs, leads, given, strict=True):
             if own != lead and _states(own) != 1:
                 wanted = f"bound arrays hold one state or all of {lead}"
                 raise ArgumentError(f"{self.function}: {port.name} has leading shape {own}; {wanted}")
-            if self._is_overwritten(x, results, _states(lead)):
+            if self._is_overwritten(strided(self.np, port, x, lead), into, lead):
                 raise ArgumentError(f"{self.function}: {port.name} overlaps a result state by state; bind arrays that are apart")
         return self._run(given, results, _states(lead)) if _states(lead) else (lambda: None)
 
@@ -283,15 +277,16 @@ class Kernel:
     def _first_share(self) -> int:
         return max(1, FIRST_SHARE // self.program.length)
 
-    def _is_overwritten(self, x: Any, results: Sequence[Any], states: int) -> bool:
+    def _is_overwritten(self, x: Strided, results: Sequence[Strided], lead: tuple[int, ...]) -> bool:
         """Whether a result of an earlier state would be stored over a later state of `x`.
 
         One state is safe, since C reads it whole before it stores; so are arrays that coincide state by state.
         """
-        def same(result: Any) -> bool:
-            return bool(x.nbytes == result.nbytes and x.__array_interface__["data"] == result.__array_interface__["data"])
+        def over(r: Strided) -> bool:
+            same = x[1:] == r[1:] and x.array.nbytes == r.array.nbytes and _place(x.array) == _place(r.array)
+            return bool(self.np.may_share_memory(x.array, r.array)) and not same
 
-        return states > 1 and any(self.np.may_share_memory(x, r) and not same(r) for r in results)
+        return _states(lead) > 1 and any(map(over, results))
 
     def _doc(self) -> str:
         arguments, results = describe(self.program)
@@ -335,5 +330,3 @@ def _states(lead: tuple[int, ...]) -> int:
     for size in lead:
         count *= size
     return count
-
-

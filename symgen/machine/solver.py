@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from symgen import derivatives, shelf
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
-from symgen.errors import ArgumentError, BuildError, UnknownName
+from symgen.errors import ArgumentError, BuildError
 from symgen.functions import USUAL, Sizes
 from symgen.ir import Outline, Program
 from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
-from symgen.names import nearest
+from symgen.names import nearest, no_attribute
 from symgen.options import HOST, NORMAL, PLAIN, Links, ProgramOptions, Rows, TextOptions
 
 if TYPE_CHECKING:
@@ -235,12 +235,12 @@ class Solver:
 
     def _bounds(self, function: str) -> Mapping[int, Fraction]:
         """The certified bounds of a checked function's divisors."""
-        if self._floors is None and self._recipe is not None:
-            from symgen.certificate import checked_floors
+        if self._floors is not None or self._recipe is None:
+            return (self._floors or {}).get(function, {})
+        from symgen.certificate import checked_floors
 
-            mechanism, _, _, options, text = self._recipe
-            self._floors = {name: checked_floors(mechanism, one, options, text) for name, one in self.programs.items()}
-        return (self._floors or {}).get(function, {})
+        mechanism, _, _, options, text = self._recipe
+        return checked_floors(mechanism, self.programs[function], options, text)
 
     @property
     def nq(self) -> int:
@@ -310,13 +310,7 @@ class Solver:
         return self._kernels[nearest(function, self.functions, "compiled function")].chain(states, arrays)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            nearest(name, self.functions, "compiled function")
-        except UnknownName as error:
-            raise AttributeError(f"{error}") from None
-        raise AttributeError(name)
+        raise no_attribute(name, self.functions, "compiled function")
 
     def __repr__(self) -> str:
         return f"<symgen.Solver {self.name}: NQ = {self.nq}, NV = {self.nv}, {self.real}; {', '.join(self.functions)}>"

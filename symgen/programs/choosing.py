@@ -31,7 +31,7 @@ CLOSE, FEW = 1.04, 4
 """Times the fewest operations, and more, within which the passes that come last may change who has fewer."""
 DEARER, FEWER = 1.2, 70
 """Times the fewest operations, and more, beyond which no method after the first passes ends up the shortest: those behind remove
-a seventh, of a short one a quarter (tests check both limits on every built-in robot).
+a seventh, of a short one a quarter. Too tight a limit shows in the recorded counts of the built-in robots.
 """
 
 

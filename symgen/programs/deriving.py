@@ -138,12 +138,14 @@ class Attempt:
         """Derive it in the robot's layouts and the plain one. The passes behind the first change a count by a few per cent, so
         that those are kept whose counts are close.
         """
-        found = [_derivation(self.mechanism, self.function, self.method, self.options, where, longest)
-                 for where in self._layouts()]
-        begun = [passes.begin(frozen) for frozen in found]
+        lengths, begun = [], []
+        for where in self._layouts():
+            frozen = _derivation(self.mechanism, self.function, self.method, self.options, where, longest)
+            lengths.append(len(frozen.rows))
+            begun.append(passes.begin(frozen))
         costs = [passes.cost(one) for one in begun]
         least = costs.index(min(costs))
-        self.length, self.cost = len(found[least].rows), costs[least]
+        self.length, self.cost = lengths[least], costs[least]
         close = [one for one, cost in zip(begun, costs, strict=True) if cost <= CLOSE * self.cost]
         self.begun = close if self.cost <= LONG else [begun[least]]
 

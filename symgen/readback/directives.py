@@ -10,7 +10,7 @@ from symgen.readback.disguise import disguises, without_comments
 from symgen.readback.owed import STATUSES, shapes
 from symgen.reals import REALS
 
-_AS_WRITTEN = """
+AS_WRITTEN = """
 #ifndef NAME_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error NAME is verified as it is written: leave out -ffast-math and -Ofast, or define NAME_UNVERIFIED
@@ -23,7 +23,7 @@ _FINITE = """\
 """
 _COUNTED = r"#define NAME_ANGLES ([1-9]\d*)"
 """Of the loop in NAME_sincos.h over all angles of a call: how many they are."""
-_REFUSALS = tuple(f"{_AS_WRITTEN}{more}#endif\n" for more in ("", _FINITE))
+_REFUSALS = tuple(f"{AS_WRITTEN}{more}#endif\n" for more in ("", _FINITE))
 """What stands in every function's text, of a checked one the longer: nothing but these lines between their #ifndef and #endif."""
 
 

@@ -14,6 +14,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from symgen.errors import ProgramError
+from symgen.readback.directives import AS_WRITTEN
 from symgen.readback.disguise import without_comments
 
 _FUNCTION = re.compile(r"static void (\w+)\((.*)\)")
@@ -28,16 +29,10 @@ _TURN = re.compile(r"    (\w+) = (\w+)\((\w+)\);")
 _CALL = re.compile(r"    (\w+)\((.*)\);")
 _STORE = re.compile(r"(\w+)\[(\d+)\] = (.+);")
 
-_TEXT = """\
-#include <math.h>
+_TEXT = f'''#include <math.h>
 #include "NAME.h"
-ANGLES
-#ifndef NAME_UNVERIFIED
-#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
-#error NAME is verified as it is written: leave out -ffast-math and -Ofast, or define NAME_UNVERIFIED
-#endif
-#endif
-"""
+ANGLES{AS_WRITTEN}#endif
+'''
 
 
 class Lanes(NamedTuple):

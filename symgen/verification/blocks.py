@@ -36,9 +36,11 @@ _PROTOTYPE = re.compile(r"(void|int|ptrdiff_t) \w+_(batch|strided)\([\w *,]*\);"
 
 
 def check_blocks(programs: Mapping[str, Program], texts: Mapping[str, str], printed: Mapping[str, str],
-                 headers: Mapping[str, str], target: Target, truth: Truth, runners: Mapping[str, Runner]) -> list[Check]:
+                 headers: Mapping[str, str], target: Target, truth: Truth, runners: Mapping[str, Runner],
+                 uncompiled: str = "") -> list[Check]:
     """One check a function. `texts` are the files of many states by name, `printed` those that symgen prints now, `headers` the
-    others that they include; `runners` are the compiled functions of one state, none where nothing is compiled.
+    others that they include; `runners` are the compiled functions of one state, none where nothing is compiled. Then the bits
+    are not judged, and `uncompiled` says why.
     """
     wrong = {function: _read_back(program, texts, printed, target) for function, program in programs.items()}
     # A text that is not what it should be may write anywhere: it is not called.
@@ -54,7 +56,7 @@ def check_blocks(programs: Mapping[str, Program], texts: Mapping[str, str], prin
         except BuildError as error:
             wrong = {function: [*sentences, str(error)] for function, sentences in wrong.items()}
     return [Check("blocks", f"{function}={program.method}", float(len(wrong[function])), 0.0, " difference(s)",
-                  "; ".join(wrong[function][:1])) for function, program in programs.items()]
+                  "; ".join(wrong[function][:1]), "" if runners else uncompiled) for function, program in programs.items()]
 
 
 def _read_back(program: Program, texts: Mapping[str, str], printed: Mapping[str, str], target: Target) -> list[str]:

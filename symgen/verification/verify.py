@@ -178,7 +178,8 @@ def verify_programs(
     if text.batch:
         _tell(progress, "many states", len(checks), total)
         own = printer().batches(programs, target, floors)
-        checks += check_blocks(programs, blocks or own, own, headers, target, truth, {} if broken or not compiled else runners)
+        checks += check_blocks(programs, blocks or own, own, headers, target, truth, runners if compiled else {},
+                               "the function of one state does not compile" if broken else UNCOMPILED)
     _tell(progress, "identities", len(checks), total)
     lost = {check.subject.partition("=")[0] for check in checks if check.lost}
     for found in check_identities(everything, runners or None, truth, text, lost):
