@@ -344,6 +344,15 @@ def test_an_exception_of_one_thread_ends_the_others() -> None:
     assert len(done) < 10**6
 
 
+@pytest.mark.parametrize("options", [{"native": True, "optimize": 3}, {"real": "float", "trig": "inline"}, {"optimize": 0}])
+def test_bits_do_not_hang_on_how_it_is_compiled(options: dict[str, Any]) -> None:
+    """As long as a*b + c is not contracted, one state alone has those of many."""
+    solver = symgen.compile(ARM, ["forward_dynamics"], **options)
+    solver.prepare("forward_dynamics")
+    q, v, tau = (drawn(19, 4, seed=k) for k in range(3))
+    np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau), one_by_one(solver, q, v, tau))
+
+
 def test_contraction_has_one_kind_of_bits() -> None:
     """A block of one state and one of many are the same text then too."""
     fused = symgen.compile(ARM, ["forward_dynamics"], contract=True, native=True)
