@@ -334,6 +334,17 @@ def test_nvcc_takes_it_without_a_word(robot: str, real: str, way: str, tmp_path:
     assert 0 < max(map(int, re.findall(r"Used (\d+) registers", said))) < 255
 
 
+def test_nvcc_takes_the_samples_of_the_book(tmp_path: Path) -> None:
+    compiler = or_skip(nvcc)
+    symgen.generate("panda", tmp_path / "panda", ["forward_dynamics"], wrap=["cuda"], functions_only=True)
+    page = (Path(__file__).parents[1] / "docs" / "cuda.md").read_text(encoding="utf-8")
+    for number, sample in enumerate(re.findall(r"^```cpp\n(.*?)^```$", page, re.M | re.S)):
+        (tmp_path / f"{number}.cu").write_text(sample)
+        subprocess.run([compiler, "-arch=sm_80", "-Werror", "all-warnings", f"-I{tmp_path / 'panda'}", "-c",
+                        tmp_path / f"{number}.cu", "-o", tmp_path / "made.o"], check=True)
+    assert number == 1
+
+
 def test_cmake_builds_it_where_it_is_asked_for(tmp_path: Path) -> None:
     """A program with the library in it runs; without a GPU a call returns an error."""
     compiler = or_skip(nvcc)
