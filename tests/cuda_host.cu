@@ -3,12 +3,6 @@
 
 extern "C" {
 
-int host_devices(void)
-{
-    int found = 0;
-    return cudaGetDeviceCount(&found) == cudaSuccess ? found : 0;
-}
-
 void *host_new(size_t bytes)
 {
     void *place = 0;

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 import symgen
 from symgen.reals import REALS
-from tests.cuda_tools import ONE_ROUNDING, CudaMissing, Device, gpu, nvcc
+from tests.cuda_tools import ONE_ROUNDING, CudaMissing, Device, gpu, nvcc, on_gpu
 
 FUNCTIONS = {"forward_dynamics": "FD", "inverse_dynamics": "ID", "mass_matrix": "M", "forward_dynamics_derivatives": "∂FD"}
 COUNTS = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -44,17 +44,17 @@ def main(words: Sequence[str] | None = None) -> int:
             print(f"{chosen.robot}, {real}, {'a*b + c fused' if not flags else 'one rounding per operation'}, {architecture}: "
                   "ns a state")
             print("states     " + "".join(f"{title:>10}" for title in FUNCTIONS.values()))
-            for count, times in table(chosen.robot, real, flags, architecture):
+            for count, times in table(chosen.robot, real, lambda folder, f=flags: on_gpu(folder, *f, architecture=architecture)):
                 print(f"{count:<11}" + "".join(f"{time:>10.3g}" for time in times))
     return 0
 
 
-def table(robot: str, real: str, flags: Sequence[str], architecture: str) -> list[tuple[int, list[float]]]:
-    """(states, nanoseconds of each function), by count; NaN where the arrays would be too large."""
+def table(robot: str, real: str, built: Callable[[Path], Device]) -> list[tuple[int, list[float]]]:
+    """(states, nanoseconds of each function), by count; NaN where the arrays would be too large. `built` compiles a folder."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "robot"
         symgen.generate(robot, folder, list(FUNCTIONS), real, name="robot", wrap=["cuda"], functions_only=True)
-        device = Device(folder, *flags, architecture=architecture)
+        device = built(folder)
         solver = symgen.compile(robot, list(FUNCTIONS), real)
         return [(count, [timed(device, solver, robot, function, real, count) for function in FUNCTIONS]) for count in COUNTS]
 

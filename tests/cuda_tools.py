@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -54,53 +55,56 @@ def gpu() -> str:
 
 def compiled(source: Path, into: Path, *flags: str, architecture: str = ARCHITECTURE) -> str:
     """Compile one .cu file by nvcc, with every warning an error; what ptxas says of it."""
-    command = [str(nvcc()), f"-arch={architecture}", *STRICT, *flags, "-c", str(source), "-o", str(into)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{source.name}: {done.stdout}{done.stderr}"
+    return _run(nvcc(), f"-arch={architecture}", *STRICT, *flags, "-c", source, "-o", into)
+
+
+def on_cpu(folder: Path) -> Device:
+    """The kernels of a folder, compiled as C++."""
+    compiler = os.environ.get("CXX", "g++")
+
+    def made(source: Path, into: Path) -> None:
+        _run(compiler, *ON_CPU, "-c", source, "-o", into)
+
+    objects = _objects(folder, "cpu", made)
+    library = folder.parent / f"{folder.name}-on-cpu.so"
+    _run(compiler, "-shared", *objects, "-o", library)
+    return Device(library)
+
+
+def on_gpu(folder: Path, *flags: str, architecture: str = ARCHITECTURE) -> Device:
+    """The kernels of a folder, compiled by nvcc."""
+    objects = _objects(folder, "gpu", lambda source, into: compiled(source, into, *flags, architecture=architecture))
+    library = folder.parent / f"{folder.name}-on-gpu.so"
+    own = nvcc().parent.parent / "lib"   # of the wheels; a toolkit's own folder is known to its nvcc
+    _run(nvcc(), "-shared", f"-arch={architecture}", f"-L{own}", *objects, "-o", library)
+    return Device(library)
+
+
+def _objects(folder: Path, kind: str, made: Callable[[Path, Path], object]) -> list[Path]:
+    sources = [*sorted(folder.glob("*_cuda.cu")), HERE / "cuda_host.cu"]
+    objects = [folder.parent / f"{folder.name}-{source.stem}.{kind}.o" for source in sources]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(made, sources, objects))
+    return objects
+
+
+def _run(*command: str | Path) -> str:
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
-def on_cpu(folder: Path) -> ctypes.CDLL:
-    """The kernels of a folder, compiled as C++, in a library."""
-    library = folder.parent / f"{folder.name}-on-cpu.so"
-    sources = sorted(folder.glob("*_cuda.cu"))
-
-    def made(source: Path) -> str:
-        object_ = library.parent / f"{folder.name}-{source.stem}.o"
-        command = [os.environ.get("CXX", "g++"), *ON_CPU, "-c", str(source), "-o", str(object_)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return str(object_)
-
-    with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(made, sources))
-    subprocess.run([os.environ.get("CXX", "g++"), "-shared", *objects, "-o", str(library)], check=True)
-    return ctypes.CDLL(str(library))
-
-
 class Device:
-    """A GPU, through the functions of tests/cuda_host.cu that stand in the library beside the kernels of a folder."""
+    """A GPU, or what stands in for one: a library of kernels, with the functions of tests/cuda_host.cu beside them."""
 
-    def __init__(self, folder: Path, *flags: str, architecture: str = ARCHITECTURE) -> None:
-        sources = [*sorted(folder.glob("*_cuda.cu")), HERE / "cuda_host.cu"]
-        objects = [folder.parent / f"{folder.name}-{source.stem}.gpu.o" for source in sources]
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda pair: compiled(*pair, *flags, architecture=architecture), zip(sources, objects, strict=True)))
-        library = folder.parent / f"{folder.name}-gpu.so"
-        own = nvcc().parent.parent / "lib"   # of the wheels; a toolkit's own folder is known to its nvcc
-        command = [str(nvcc()), "-shared", f"-arch={architecture}", f"-L{own}", *map(str, objects), "-o", str(library)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        self.library = ctypes.CDLL(str(library))
+    def __init__(self, library: Path) -> None:
+        self.file, self.library = library, ctypes.CDLL(str(library))
         self.library.host_new.restype = ctypes.c_void_p
         self.library.host_milliseconds.restype = ctypes.c_float
 
-    def count(self) -> int:
-        """GPUs that the driver shows."""
-        return int(self.library.host_devices())
-
     def array(self, values: np.ndarray[Any, Any]) -> ctypes.c_void_p:
         """A copy of an array in the GPU's memory."""
+        assert values.flags.c_contiguous
         place = ctypes.c_void_p(self.library.host_new(ctypes.c_size_t(values.nbytes)))
         assert place.value, "the GPU has no memory left"
         assert self.library.host_put(place, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)) == 0
@@ -108,6 +112,7 @@ class Device:
 
     def read(self, place: ctypes.c_void_p, into: np.ndarray[Any, Any]) -> None:
         """Copy back, after everything that was put on the stream."""
+        assert into.flags.c_contiguous
         assert self.library.host_get(ctypes.c_void_p(into.ctypes.data), place, ctypes.c_size_t(into.nbytes)) == 0
 
     def free(self, *places: ctypes.c_void_p) -> None:

@@ -1,4 +1,5 @@
-/* As much of CUDA's runtime as the generated kernels use, for a C++ compiler: the threads of a launch run one after the other.
+/* As much of CUDA's runtime as the generated kernels and tests/cuda_host.cu use, for a C++ compiler: memory is the processor's, and
+ * the threads of a launch run one after the other.
  *
  * `cuda_on_cpu_blocks`, where it is not zero, is the grid of every launch; threads run from the last to the first where
  * `cuda_on_cpu_backwards` says so.
@@ -6,6 +7,9 @@
 #pragma once
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #define __CUDACC__
 #define __global__
@@ -48,4 +52,18 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *launch, void (*kernel)(
         kernel(given...);
     }
     return cudaSuccess;
+}
+
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+typedef clock_t cudaEvent_t;
+
+inline cudaError_t cudaMalloc(void **place, size_t bytes) { return *place = malloc(bytes), cudaSuccess; }
+inline cudaError_t cudaFree(void *place) { return free(place), cudaSuccess; }
+inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) { return memcpy(to, from, bytes), cudaSuccess; }
+inline cudaError_t cudaEventCreate(cudaEvent_t *event) { return *event = 1, cudaSuccess; }
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t &event, cudaStream_t) { return event = clock(), cudaSuccess; }
+inline cudaError_t cudaEventElapsedTime(float *found, cudaEvent_t from, cudaEvent_t to)
+{
+    return *found = 1e3f*static_cast<float>(to - from)/CLOCKS_PER_SEC, cudaSuccess;
 }
