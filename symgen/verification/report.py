@@ -149,12 +149,12 @@ class Report:
         if self.of("identities"):
             lines += ["", *_table(self._identities())]
         files = [f"files: {c.judged} as symgen prints them, byte for byte" for c in self.of("files") if c.judged and c.passed]
-        blocks = [c for c in self.of("blocks") if c.passed]
-        if blocks:
-            files.insert(0, f"many states: {len(blocks)} functions, lane by lane the same rows, bit for bit the same results")
         device = [c for c in self.of("device") if c.passed]
         if device:
             files.insert(0, f"on a GPU: {len(device)} functions, thread by thread the same rows; none was run there")
+        blocks = [c for c in self.of("blocks") if c.passed]
+        if blocks:
+            files.insert(0, f"many states: {len(blocks)} functions, lane by lane the same rows, bit for bit the same results")
         lines += ["", *files, *(f"left out: {line}" for line in said_once(self.refused)), *self.notes]
         details = [f"FAILED {_TITLES[c.kind]}, {c.subject}: {c.miss}" + f": {c.detail}" * bool(c.detail) for c in self.failures]
         details += [f"not judged {_TITLES[c.kind]}, {c.subject}: {c.unjudged}" for c in self.unjudged]
