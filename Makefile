@@ -10,7 +10,7 @@ DEMO   := build/demo
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check package golden bench firmware firmware-tools judge reproduce adversary adversary-slice fuzz docs clean
+.PHONY: help demo test check package golden bench cuda firmware firmware-tools judge reproduce adversary adversary-slice fuzz docs clean
 
 help:
 	@echo "make demo    Panda's C: generated, built, self-tested, verified"
@@ -20,6 +20,7 @@ help:
 	@echo "make golden  rewrite generated/, the committed C of the built-in arms"
 	@echo "make bench   symgen's C beside CasADi's, CppADCodeGen's, Pinocchio and MuJoCo on this machine; docs/benchmarks.md rewritten"
 	@echo "             (half an hour and 5 GB of memory the first time, for Pinocchio's templates; minutes after that)"
+	@echo "make cuda    the kernels by nvcc (125 MB the first time), its table in docs/cuda.md, and on a GPU, tested and timed, where there is one"
 	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (eleven minutes)"
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
 	@echo "make reproduce  prove the papers' identities, then rewrite docs/reproduce/, their results measured here (six minutes)"
@@ -67,6 +68,12 @@ golden: $(VENV)/demo.stamp
 bench: $(VENV)/peers.stamp
 	@$(BIN)/python -m tests.peers
 	@echo "docs/benchmarks.md is rewritten; 'git diff --stat docs' shows what changed"
+
+cuda: $(VENV)/cuda.stamp
+	@SYMGEN_CUDA=1 $(BIN)/python -m pytest -q tests/test_cuda.py
+	@$(BIN)/python -m tests.cuda_sheet
+	@echo "docs/cuda.md is rewritten; 'git diff --stat docs' shows what changed"
+	@$(BIN)/python -m tests.cuda_states || [ $$? = 2 ]
 
 # Debian's names; those who are root need no sudo.
 FIRMWARE_TOOLS := gcc-arm-none-eabi libnewlib-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm \
@@ -125,6 +132,11 @@ $(VENV)/test.stamp: pyproject.toml | $(VENV)/pyvenv.cfg
 $(VENV)/peers.stamp: $(VENV)/test.stamp
 	@echo "installing the peers that symgen is measured beside into $(VENV) …"
 	@$(PIP) -e '.[peers]'
+	@touch $@
+
+$(VENV)/cuda.stamp: $(VENV)/test.stamp
+	@echo "installing NVIDIA's compiler into $(VENV) …"
+	@$(PIP) -e '.[cuda]'
 	@touch $@
 
 $(VENV)/docs.stamp: pyproject.toml | $(VENV)/pyvenv.cfg

@@ -20,6 +20,8 @@ HOST = "auto"
 """Where sines and cosines come from unless told, on a machine like this one. On a target it is "libm"."""
 
 
+GPU = "cuda"
+"""The wrapper that has functions of its own, for another processor."""
 NORMAL, HIGH = EFFORTS = ("normal", "high")
 """How long fewer operations are sought: as long as deriving takes, or for minutes."""
 Rows = str | Sequence[int | str] | None
@@ -137,6 +139,9 @@ class TextOptions:
         if self.batch and self.target is not None:
             raise ArgumentError(f"blocks of states are for processors with vectors, and {self.target} computes one state at a "
                                 "time; leave out --batch, or --target")
+        if GPU in self.wrap and self.target is not None:
+            raise ArgumentError(f"kernels are for a GPU, and firmware for {self.target} calls none; leave out --wrap {GPU}, or "
+                                "--target")
 
 
 PLAIN = TextOptions()

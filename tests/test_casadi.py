@@ -196,7 +196,7 @@ def test_it_is_clean_c_and_cpp_can_include_it(arm: Path) -> None:
 
 def test_it_is_a_file_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On request, named, made again by the command, and judged by `verify`."""
-    assert backends.wrappers() == ("casadi", "cpp17")
+    assert backends.wrappers() == ("casadi", "cpp17", "cuda")
     folder = tmp_path / "arm"
     manifest = symgen.generate("planar_arm", folder, ["mass_matrix"], name="arm", wrap=["casadi", "cpp17"])
     assert {"arm_casadi.c", "arm_casadi.h", "arm.hpp"} <= set(manifest["files"])

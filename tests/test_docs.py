@@ -27,7 +27,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 NOT_RUN = ("text", "{toctree}", "{include}", "cpp")
-"""Formulas and diagrams, what Sphinx reads, and C++, whose sample in each folder tests/test_cpp17.py runs."""
+"""Formulas and diagrams, what Sphinx reads, and C++: a sample in each folder tests/test_cpp17.py runs, those for a GPU
+tests/test_cuda.py compiles."""
 
 
 @cache

@@ -59,7 +59,7 @@ def environment(backend: str) -> Environment:
     # Inside an installed wheel the templates stand in the package; in a checkout they stand beside it.
     root = next((p for p in (package / "templates", package.parent / "templates") if p.is_dir()), package / "templates")
     return Environment(
-        loader=FileSystemLoader(root / backend),
+        loader=FileSystemLoader([root / backend, root]),   # the second for what two backends share: "c99/turn.j2"
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

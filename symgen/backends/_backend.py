@@ -19,8 +19,14 @@ class Source(Protocol):
     def __call__(self, program: Program, target: Target, floors: Mapping[int, Fraction] | None = None) -> str: ...
 
 
-class Batches(Protocol):
-    """The files of functions for many states, by name; `floors` are those of `Source`, by function."""
+class Definition(Protocol):
+    """What the template of a function's definition is told of one; `floors` are those of `Source`."""
+
+    def __call__(self, program: Program, target: Target, floors: Mapping[int, Fraction] | None = None) -> dict[str, Any]: ...
+
+
+class Files(Protocol):
+    """Files that hold several functions, or one each, by name; `floors` are those of `Source`, by function."""
 
     def __call__(self, programs: Mapping[str, Program], target: Target,
                  floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]: ...
@@ -32,7 +38,8 @@ class Printer:
 
     `name` is also that of its folder of templates. `headers` are the files that the functions include, by name; `sincos` is the
     text of that with a sine and cosine of one's own. `parameters` gives the parameter of each argument and result of a Program,
-    `calls` the names of the functions that it may call, `parts` into how many it is cut, where it is long, and how many numbers
+    `calls` the names of the functions that it may call, `definition` what a language with the same statements prints of a
+    function, `parts` into how many it is cut, where it is long, and how many numbers
     these share on the stack. `batches` are the files of the functions for many states, by name, `driver` what a caller of one is
     told about it, and `lanes` of how many states a block is, in a real type. `ulps` says by `TextOptions.trig` how many units in
     the last place sines and cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for;
@@ -46,8 +53,9 @@ class Printer:
     sincos: Callable[[str, Target], str]
     parameters: Callable[[Program, Target], dict[str, str]]
     calls: Callable[[str, Target], dict[str, str]]
+    definition: Definition
     parts: Callable[[Program, Target], tuple[int, int]]
-    batches: Batches
+    batches: Files
     driver: Callable[[Program, Target], dict[str, Any]]
     lanes: Callable[[str], int]
     ulps: Mapping[str, int]
@@ -70,9 +78,10 @@ class Printer:
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A language whose functions call those of a printer, and compute nothing. `files` gives its texts by name: headers to be
-    installed beside the printer's, and C files, which make a shared library of their own.
+    """What stands beside the files of a printer, and adds no rows to theirs: a language whose functions call the printer's, or
+    another one in which its statements mean the same. `files` gives the texts by name: headers to be installed beside the
+    printer's, C files, which make a shared library of their own, and `.cu` files, for CUDA's compiler.
     """
 
     name: str
-    files: Callable[[Mapping[str, Program], Target], dict[str, str]]
+    files: Files

@@ -63,6 +63,24 @@ class Target:
         """The name of the file that holds a function for many states."""
         return f"{self.symbol(function)}_batch.c"
 
+    def device(self, function: str) -> str:
+        """The name of the file that holds a function for a thread of a GPU."""
+        return f"{self.symbol(function)}.cuh"
+
+    def kernel(self, function: str) -> str:
+        """The name of the file that holds the kernel of a function, and what launches it."""
+        return f"{self.symbol(function)}_cuda.cu"
+
+    @property
+    def cuda(self) -> str:
+        """The name of the file that declares the functions for a GPU."""
+        return f"{self.name}_cuda.h"
+
+    @property
+    def turns_on_gpu(self) -> str:
+        """The name of the file with the sine and cosine of a GPU's functions."""
+        return f"{self.name}_sincos.cuh"
+
     @property
     def batch(self) -> str:
         """The name of the file that declares the functions for many states."""

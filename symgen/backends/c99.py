@@ -51,14 +51,22 @@ def source(program: Program, target: Target, floors: Mapping[int, Fraction] | No
     `floors` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
     has, about; None: a short function stays in one piece, and a long one is cut as `_parts` says.
     """
-    function = _function(program, target, floors or {}, part or _length(program))
+    function = _function(program, target, floors or {}, part or _length(program), _turn(program, target))
     return render(NAME, "function.c.j2", **target.context, **function)
+
+
+def definition(program: Program, target: Target, floors: Mapping[int, Fraction] | None = None) -> dict[str, Any]:
+    """What `c99/definition.j2` is told of one function by a language with C's statements that brings its own sines: those of an
+    angle are a NAME_pair, which NAME_sincos gives; `floors` as `source` has them.
+    """
+    turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if _early(program) else None
+    return _function(program, target, floors or {}, _length(program), turn)
 
 
 def parts(program: Program, target: Target) -> tuple[int, int]:
     """Into how many parts a function is cut, and how many numbers they share on the stack; (0, 0) for one in a piece."""
     part = _length(program)
-    function = {} if part is None else _function(program, target, {}, part)
+    function = {} if part is None else _function(program, target, {}, part, _turn(program, target))
     return (len(function["parts"]), function["work"]["size"]) if function else (0, 0)
 
 
@@ -213,14 +221,14 @@ def _turn(program: Program, target: Target) -> Turn | None:
     return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
 
 
-def _function(program: Program, target: Target, floors: Mapping[int, Fraction], part: int | None) -> dict[str, Any]:
+def _function(program: Program, target: Target, floors: Mapping[int, Fraction], part: int | None,
+              turn: Turn | None) -> dict[str, Any]:
     names = parameters(program, target)
     _refuse_nothing(program)
     inputs = [names[port.name] for port in program.inputs]
     live = live_rows(program)
-    turn = _turn(program, target)
     guards = _checks.guards(program, live, floors) if target.checked else []
-    angles = _checks.angles(program, live) if target.checked and turn and not turn.lanes else []
+    angles = _checks.angles(program, live) if target.checked and target.text.trig == "inline" else []
     taken = _macros(target) | {target.symbol(program.function), *names.values(), *(turn or ())}
     # What goes from part to part is a local: a turn's sine and its cosine go by themselves, and are read off it in one block.
     sines = [] if part is None else [i for i in live if program.rows[i].op in ("sin", "cos")]
@@ -304,6 +312,6 @@ def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: i
 
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
-    parts=parts, batches=batches, driver=driver, lanes=_lanes.lanes,
+    definition=definition, parts=parts, batches=batches, driver=driver, lanes=_lanes.lanes,
     ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
 )

@@ -10,6 +10,7 @@ Sources: CasADi's documentation, "The function object: the C API", and the C tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -22,7 +23,8 @@ from symgen.ir import Port, Program
 
 NAME = "casadi"
 
-def files(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
+def files(programs: Mapping[str, Program], target: Target,
+          floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]:
     """NAME_casadi.h and NAME_casadi.c."""
     real = single_real(programs.values())
     patterns = _Patterns(target)

@@ -7,6 +7,7 @@ nothing, so that it can be built with -fno-exceptions and -fno-rtti.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from symgen import derivatives
@@ -84,7 +85,8 @@ def _size(array: Array, port: Port, target: Target) -> str:
     return str(port.size) if shape is None else " * ".join(map(str, shape))
 
 
-def files(programs: Mapping[str, Program], target: Target) -> dict[str, str]:
+def files(programs: Mapping[str, Program], target: Target,
+          floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]:
     """NAME.hpp."""
     return {f"{target.name}.hpp": header(programs, target)}
 

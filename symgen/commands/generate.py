@@ -45,8 +45,9 @@ def arguments(parser: Parser) -> None:
                         help="functions return a status, and leave their results alone when an argument or a divisor is bad")
     parser.add_argument("--batch", action="store_true",
                         help="also NAME_<function>_batch.c: the functions for many states, in blocks that compilers vectorise")
-    parser.add_argument("--wrap", action="append", default=[], metavar="cpp17|casadi",
-                        help="also NAME.hpp, the C in C++17's std::array; or NAME_casadi.c, what CasADi and acados load")
+    parser.add_argument("--wrap", action="append", default=[], metavar="cpp17|casadi|cuda",
+                        help="also NAME.hpp, the C in C++17's std::array; NAME_casadi.c, what CasADi and acados load; or "
+                             "NAME_<function>_cuda.cu, kernels for many states on a GPU")
     parser.add_argument("--target", metavar="TARGET",
                         help=f"add the cost sheet and firmware/, which runs the self-test, for {', '.join(targets.names())}")
     parser.add_argument("--no-evidence", action="store_true", help="with --target: neither measure nor prove, which saves time")

@@ -30,7 +30,7 @@ from symgen.functions import ALL_ROWS, FUNCTIONS, TASK_ROWS, USUAL
 from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
-from symgen.options import NORMAL, PLAIN, ProgramOptions, TextOptions
+from symgen.options import GPU, NORMAL, PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
 from symgen.version import __version__
 
@@ -63,7 +63,7 @@ def write(
     manifest: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
         functions = {entry[kind] for entry in manifest["functions"].values() for kind in ("file", "batch") if kind in entry}
-        around = (".h", ".hpp", *(f"_{wrap}.c" for wrap in text.wrap))
+        around = (".h", ".hpp", ".cuh", ".cu", *(f"_{wrap}.c" for wrap in text.wrap))
         files = {name: content for name, content in files.items() if name in functions or name.endswith(around)}
         manifest["files"] = sorted(files)
     replace_folder(Path(folder), files, manifest["robot"])
@@ -93,13 +93,15 @@ def texts(
     words = again.command(target.name, described, bool(evidence), name)
     described |= {"command": shlex.join(words), "not_modelled": omissions(mechanism, left_out)}
     common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap, "casadi": "casadi" in text.wrap,
-                               "at_rates": target.rates, "statuses": statuses(programs.values(), target)}
+                               "cuda": GPU in text.wrap, "at_rates": target.rates,
+                               "statuses": statuses(programs.values(), target)}
     backend = printer()
     files = backend.texts(programs, target, floors=floors)
-    headers, shared = [target.header, *([target.batch] if text.batch else [])], []
+    headers, shared, kernels = [target.header, *([target.batch] if text.batch else [])], [], []
     for wrap in text.wrap:
-        around = wrapper(wrap).files(programs, target)
-        headers += [file for file in around if not file.endswith(".c")]
+        around = wrapper(wrap).files(programs, target, floors)
+        headers += [file for file in around if not file.endswith((".c", ".cu"))]
+        kernels += [file for file in around if file.endswith(".cu")]
         shared += [{"name": f"{target.name}_{wrap}", "file": file} for file in around if file.endswith(".c")]
         files |= around
     files[f"{target.name}.toml"] = to_toml(mechanism)
@@ -108,7 +110,8 @@ def texts(
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
     sources = [target.file(function) for function in programs]
     blocks = [target.file_of_many(function) for function in programs] if text.batch else []
-    built = {"release": release, "files": sources + blocks, "blocks": blocks, "headers": headers, "shared": shared}
+    built = {"release": release, "files": sources + blocks, "blocks": blocks, "headers": headers, "shared": shared,
+             "kernels": kernels}
     files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built)
     known = {key: facts for key, facts in (evidence or {}).items() if facts}
     described |= known

@@ -53,12 +53,12 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
     `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
     else double. `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows` and `effort` as in
     `symgen.program`. `name` prefixes every C name. `trig` None is 'libm' on a target, else 'auto' (`symgen.options.TRIG`).
-    `wrap` names the wrappers of the C that are wanted too ('cpp17', 'casadi'). `target` (`symgen.machine.targets`) adds the
-    folder firmware/ for it and, unless `evidence` is False, what a call costs there (`cost_sheet`) and what is proved
-    (`proof_sheet`). `checked` functions return a status, and do not touch their results when it is not OK. With
-    `batch` every function is there for many states as well. With `functions_only` the folder holds the functions, their headers
-    and what wraps them and nothing else: no self-test, description or manifest, nothing for the target. Raises a SymgenError
-    subclass, one sentence, for whatever cannot be carried out.
+    `wrap` names the wrappers of the C that are wanted too ('cpp17', 'casadi'), and 'cuda' for kernels. `target`
+    (`symgen.machine.targets`) adds the folder firmware/ for it and, unless `evidence` is False, what a call costs there
+    (`cost_sheet`) and what is proved (`proof_sheet`). `checked` functions return a status, and do not touch their results
+    when it is not OK. With `batch` every function is there for many states as well. With `functions_only` the folder holds
+    the functions, their headers and what wraps them and nothing else: no self-test, description or manifest, nothing for the
+    target. Raises a SymgenError subclass, one sentence, for whatever cannot be carried out.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)              # description → mechanism
     wraps = tuple(wrappers(wrap))

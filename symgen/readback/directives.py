@@ -27,6 +27,11 @@ _REFUSALS = tuple(f"{AS_WRITTEN}{more}#endif\n" for more in ("", _FINITE))
 """What stands in every function's text, of a checked one the longer: nothing but these lines between their #ifndef and #endif."""
 
 
+def refusal(checked: bool) -> str:
+    """What stands in every function's text of the robot NAME."""
+    return _REFUSALS[checked]
+
+
 def directives(text: str, name: str, symbol: str) -> list[str]:
     """Every preprocessor line but the includes, the own name of an own sine, the number of angles that it takes at once and the
     refusal of compilers that change sums: a macro could change what the text means.

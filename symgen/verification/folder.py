@@ -12,7 +12,7 @@ from symgen.errors import ArgumentError, DescriptionError, SymgenError
 from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
 from symgen.names import named, nearest
-from symgen.options import NORMAL, Links, ProgramOptions, TextOptions
+from symgen.options import GPU, NORMAL, Links, ProgramOptions, TextOptions
 
 LARGEST_FILE = 50_000_000
 """Bytes of a file that is read at all."""
@@ -35,6 +35,8 @@ class Folder(NamedTuple):
     sources: dict[str, str]
     blocks: dict[str, str]
     """The files of the functions for many states, by name."""
+    device: dict[str, str]
+    """Those of the functions for a GPU."""
     header: str
     sincos: str
 
@@ -61,6 +63,8 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
             methods = dict(_wanted(request, methods, path) for request in functions)
         sources = {function: _text(path / Path(str(made[function]["file"])).name) for function in methods}
         blocks = {file: _text(path / file) for file in _of_many(name, made, methods)} if printed.batch else {}
+        device = {file: _text(path / file) for file in _of_a_gpu(name, made, methods) if (path / file).exists()
+                  } if GPU in printed.wrap else {}
         header = _text(path / f"{name}.h")
         turns = path / f"{name}_sincos.h"
         sincos = _text(turns) if turns.is_file() else ""
@@ -70,12 +74,18 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
-    return Folder(mechanism, name, options, printed, methods, rounds, sources, blocks, header, sincos)
+    return Folder(mechanism, name, options, printed, methods, rounds, sources, blocks, device, header, sincos)
 
 
 def _of_many(name: str, made: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
     """The files of functions for many states, headers first."""
     return [f"{name}_batch.h", f"{name}_lanes.h", *(Path(str(made[function]["batch"])).name for function in functions)]
+
+
+def _of_a_gpu(name: str, made: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
+    """The files of functions for a GPU. One that is lost is missed by the check."""
+    stems = [Path(str(made[function]["symbol"])).name for function in functions]
+    return [f"{name}_cuda.h", f"{name}_sincos.cuh", *(f"{stem}{end}" for stem in stems for end in (".cuh", "_cuda.cu"))]
 
 
 def _table(value: object) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from typing import Any
 from symgen.tables import html_table
 from symgen.verification.refusals import said_once
 
-KINDS = ("algebra", "text", "floating", "identities", "blocks", "files")
+KINDS = ("algebra", "text", "floating", "identities", "blocks", "device", "files")
 FUNCTIONS = ("algebra", "text", "floating")
 """The kinds that judge one function each."""
 FILES = " file(s) that differ"
 """The unit of a folder's files."""
 _WORST_FIRST = ("failed", "not judged", "passed")
 _TITLES = {"algebra": "algebra", "text": "text", "floating": "floating point", "identities": "identities",
-           "blocks": "many states", "files": "files"}
+           "blocks": "many states", "device": "on a GPU", "files": "files"}
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Report:
         return "verified"
 
     def of(self, kind: str) -> tuple[Check, ...]:
-        """The checks of one kind: algebra, text, floating, identities, blocks or files."""
+        """The checks of one kind: algebra, text, floating, identities, blocks, device or files."""
         return tuple(check for check in self.checks if check.kind == kind)
 
     def facts(self) -> dict[str, Any]:
@@ -149,6 +149,9 @@ class Report:
         if self.of("identities"):
             lines += ["", *_table(self._identities())]
         files = [f"files: {c.judged} as symgen prints them, byte for byte" for c in self.of("files") if c.judged and c.passed]
+        device = [c for c in self.of("device") if c.passed]
+        if device:
+            files.insert(0, f"on a GPU: {len(device)} functions, thread by thread the same rows; none was run there")
         blocks = [c for c in self.of("blocks") if c.passed]
         if blocks:
             files.insert(0, f"many states: {len(blocks)} functions, lane by lane the same rows, bit for bit the same results")

@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import inf
 from os import PathLike
 
-from symgen.backends import printer
+from symgen.backends import printer, wrapper
 from symgen.backends._target import Target
 from symgen.certificate import checked_floors
 from symgen.description.loading import load
@@ -25,12 +25,13 @@ from symgen.errors import ArgumentError, BuildError
 from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.options import HOST, NORMAL, PLAIN, Links, ProgramOptions, Rows, TextOptions
+from symgen.options import GPU, HOST, NORMAL, PLAIN, Links, ProgramOptions, Rows, TextOptions
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.algebra import check_algebra
 from symgen.verification.blocks import check_blocks
 from symgen.verification.compiled import compiled_runners, preprocessed, require_compiler, texts
+from symgen.verification.device import check_device
 from symgen.verification.evaluating import Runner, in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.folder import Folder
@@ -92,9 +93,8 @@ def verify_folder(folder: Folder, programs: Mapping[str, Program], floors: Floor
     and `floors` the certified bounds of their divisors.
     """
     return verify_programs(folder.mechanism, programs, folder.options, folder.text, states=states, seed=seed, compiled=compiled,
-                           sources=folder.sources, blocks=folder.blocks, header=folder.header, sincos=folder.sincos,
-                           name=folder.name, floors=floors,
-                           progress=progress)
+                           sources=folder.sources, blocks=folder.blocks, device=folder.device, header=folder.header,
+                           sincos=folder.sincos, name=folder.name, floors=floors, progress=progress)
 
 
 def verify_programs(
@@ -109,6 +109,7 @@ def verify_programs(
     helpers: Mapping[str, Program] | None = None,
     sources: Mapping[str, str] | None = None,
     blocks: Mapping[str, str] | None = None,
+    device: Mapping[str, str] | None = None,
     header: str | None = None,
     sincos: str = "",
     name: str = "",
@@ -117,10 +118,11 @@ def verify_programs(
 ) -> Report:
     """Check given Programs (by function) against the reference on `mechanism`.
 
-    `sources` replaces the C that the backend prints (a folder's files, by function), `blocks` that of many states (by file),
-    which is judged if `text` asks for it, `header` its NAME.h, `sincos` its NAME_sincos.h and `name` the NAME in them. They are
-    compiled as they are, and what is read is what the compiler's own preprocessor makes of them; of many states, what the text
-    says. C that does not compile has failed. `helpers` are Programs that only stand in for the functions that an identity needs.
+    `sources` replaces the C that the backend prints (a folder's files, by function), `blocks` that of many states (by file)
+    and `device` that for a GPU, which are judged if `text` asks for them, `header` its NAME.h, `sincos` its NAME_sincos.h and
+    `name` the NAME in them. The C is compiled as it is, and what is read is what the compiler's own preprocessor makes of it; of
+    many states and for a GPU, what the text says. C that does not compile has failed. `helpers` are Programs that only stand in
+    for the functions that an identity needs.
     `floors` are the certified bounds of divisors, by function, where they are known already.
     """
     _some(states)
@@ -180,6 +182,9 @@ def verify_programs(
         own = printer().batches(programs, target, floors)
         checks += check_blocks(programs, blocks or own, own, headers, target, truth, runners if compiled else {},
                                "the function of one state does not compile" if broken else UNCOMPILED)
+    if GPU in text.wrap:
+        own = wrapper(GPU).files(programs, target, floors)
+        checks += check_device(programs, device or own, own, target, floors)
     _tell(progress, "identities", len(checks), total)
     lost = {check.subject.partition("=")[0] for check in checks if check.lost}
     for found in check_identities(everything, runners or None, truth, text, lost):

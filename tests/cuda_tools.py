@@ -1,0 +1,120 @@
+"""What builds and calls the kernels of a folder: a C++ compiler, for which `tests/cuda_on_cpu` stands in for CUDA, or nvcc."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+ON_CPU = ("-x", "c++", "-std=c++17", "-O1", "-ffp-contract=off", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas",
+          f"-I{HERE / 'cuda_on_cpu'}")
+STRICT = ("-std=c++17", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror,-fPIC", "-Xptxas", "-v")
+ONE_ROUNDING = "--fmad=false"
+ARCHITECTURE = "sm_80"
+
+
+class CudaMissing(Exception):
+    """One sentence: what is not there, and what to do."""
+
+
+@cache
+def nvcc() -> Path:
+    """NVIDIA's compiler: on the PATH, or of the wheels that `make cuda` installs."""
+    found = shutil.which("nvcc")
+    if found:
+        return Path(found)
+    spec = importlib.util.find_spec("nvidia")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        for wheel in sorted(Path(place).glob("cu*/bin/nvcc")):
+            return wheel
+    raise CudaMissing("nvcc is not there, so nothing was compiled by it: run 'make cuda', or put CUDA's bin folder on the PATH")
+
+
+def gpu() -> str:
+    """The GPU's architecture, as nvcc names it."""
+    try:
+        done = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"], capture_output=True, text=True,
+                              timeout=60, check=False)
+        found = done.stdout.split() if done.returncode == 0 else []
+    except (OSError, subprocess.TimeoutExpired):
+        found = []
+    if not found:
+        raise CudaMissing("no GPU at hand: running was skipped")
+    return "sm_" + found[0].replace(".", "")
+
+
+def compiled(source: Path, into: Path, *flags: str, architecture: str = ARCHITECTURE) -> str:
+    """Compile one .cu file by nvcc, with every warning an error; what ptxas says of it."""
+    return _run(nvcc(), f"-arch={architecture}", *STRICT, *flags, "-c", source, "-o", into)
+
+
+def on_cpu(folder: Path) -> Device:
+    """The kernels of a folder, compiled as C++."""
+    compiler = os.environ.get("CXX", "g++")
+
+    def made(source: Path, into: Path) -> None:
+        _run(compiler, *ON_CPU, "-c", source, "-o", into)
+
+    objects = _objects(folder, "cpu", made)
+    library = folder.parent / f"{folder.name}-on-cpu.so"
+    _run(compiler, "-shared", *objects, "-o", library)
+    return Device(library)
+
+
+def on_gpu(folder: Path, *flags: str, architecture: str = ARCHITECTURE) -> Device:
+    """The kernels of a folder, compiled by nvcc."""
+    objects = _objects(folder, "gpu", lambda source, into: compiled(source, into, *flags, architecture=architecture))
+    library = folder.parent / f"{folder.name}-on-gpu.so"
+    own = nvcc().parent.parent / "lib"   # of the wheels; a toolkit's own folder is known to its nvcc
+    _run(nvcc(), "-shared", f"-arch={architecture}", f"-L{own}", *objects, "-o", library)
+    return Device(library)
+
+
+def _objects(folder: Path, kind: str, made: Callable[[Path, Path], object]) -> list[Path]:
+    sources = [*sorted(folder.glob("*_cuda.cu")), HERE / "cuda_host.cu"]
+    objects = [folder.parent / f"{folder.name}-{source.stem}.{kind}.o" for source in sources]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(made, sources, objects))
+    return objects
+
+
+def _run(*command: str | Path) -> str:
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+class Device:
+    """A GPU, or what stands in for one: a library of kernels, with the functions of tests/cuda_host.cu beside them."""
+
+    def __init__(self, library: Path) -> None:
+        self.file, self.library = library, ctypes.CDLL(str(library))
+        self.library.host_new.restype = ctypes.c_void_p
+        self.library.host_milliseconds.restype = ctypes.c_float
+
+    def array(self, values: np.ndarray[Any, Any]) -> ctypes.c_void_p:
+        """A copy of an array in the GPU's memory."""
+        assert values.flags.c_contiguous
+        place = ctypes.c_void_p(self.library.host_new(ctypes.c_size_t(values.nbytes)))
+        assert place.value, "the GPU has no memory left"
+        assert self.library.host_put(place, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)) == 0
+        return place
+
+    def read(self, place: ctypes.c_void_p, into: np.ndarray[Any, Any]) -> None:
+        """Copy back, after everything that was put on the stream."""
+        assert into.flags.c_contiguous
+        assert self.library.host_get(ctypes.c_void_p(into.ctypes.data), place, ctypes.c_size_t(into.nbytes)) == 0
+
+    def free(self, *places: ctypes.c_void_p) -> None:
+        for place in places:
+            self.library.host_free(place)
