@@ -10,12 +10,13 @@ from typing import Literal, NamedTuple
 from symgen import derivatives
 from symgen.derivatives import Derivative
 
-Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK"] | int
+Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ"] | int
 
 
 class Sizes(NamedTuple):
     """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
-    wrenches that are felt, inertial parameters, base parameters, rows of the task.
+    wrenches that are felt, inertial parameters, base parameters, rows of the task, numbers that may change at run time, and
+    those that are made of them.
     """
 
     NQ: int
@@ -26,6 +27,9 @@ class Sizes(NamedTuple):
     NP: int = 0
     NR: int = 0
     NK: int = 6
+    NG: int = 0
+    NS: int = 0
+    NJ: int = 0
 
     def of(self, size: Size) -> int:
         return size if isinstance(size, int) else int(getattr(self, size))
@@ -95,8 +99,10 @@ _IN_TURN = {"NF": "of each frame in turn", "NW": "for each link in turn"}
 PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
 WRENCH = Array("wrench", (6,), "moment (3, N·m), then force (3, N), on the link from outside, at its frame's origin, in its "
                                "axes; c includes -J^T wrench", each="NW")
-AT_RUN_TIME = (PAYLOAD, WRENCH)
-"""Arguments that a user may ask for by naming links. They follow the function's own in the C call, in this order."""
+PARAMETERS = Array("parameters", ("NG",), "the numbers that may change, in the order of NAME_parameters")
+PREPARED = Array("prepared", ("NS",), "what NAME_set_parameters made of the parameters")
+AT_RUN_TIME = (PAYLOAD, WRENCH, PREPARED)
+"""Arguments that a user may ask for by naming links, or numbers. They follow the function's own in the C call, in this order."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ class Function:
     needs_frame: bool = False
     needs_inverse: bool = False
     """True when the function divides by the mass matrix, so that M must be positive definite."""
-    feels: tuple[Array, ...] = (PAYLOAD,)
+    feels: tuple[Array, ...] = (PAYLOAD, PREPARED)
     """Which of AT_RUN_TIME change it: the payload changes what depends on inertia, the wrench changes sums of all forces."""
     ranked_as: str = ""
     """The function whose shortest method is taken for this one too, since the two differ by one operation a joint."""
@@ -171,6 +177,9 @@ Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, 
 V_NEXT = Array("v_next", ("NV",), "joint velocities at the end of the step (rad/s, m/s)")
 DT = Array("dt", (), "time step (s)")
 INSTANT = replace(DT, drawn="instant")
+
+
+REGROUP, JUDGE = "regroup_parameters", "judge_parameters"
 
 
 class Functions(UserDict[str, Function]):
@@ -337,10 +346,10 @@ FUNCTIONS = Functions({
         Function("regressor", (Q, V, A),
                  (Array("Y", ("NV", "NP"), "ten columns for every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz "
                                            "zz (kg·m²) about the origin of its frame, in its axes"),),
-                 "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi", feels=(), on_request=True),
+                 "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi", feels=(PREPARED,), on_request=True),
         Function("base_regressor", (Q, V, A),
                  (Array("Y_base", ("NV", "NR"), "the columns of Y that are independent of those before them"),),
-                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be", feels=(), on_request=True),
+                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be", feels=(PREPARED,), on_request=True),
         Function("base_parameters",
                  (Array("pi", ("NP",), "ten numbers of every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz "
                                        "(kg·m²) about the origin of its frame, in its axes"),),
@@ -355,7 +364,13 @@ FUNCTIONS = Functions({
                  (Array("Jbar", ("NV", "NK"), "a column for every row of the task (wx wy wz x y z unless others are chosen)"),),
                  "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else", needs_frame=True,
                  needs_inverse=True, on_request=True),
+        Function(REGROUP, (PARAMETERS,), (PREPARED,), "what functions take in the place of the parameters", feels=(),
+                 on_request=True),
+        Function(JUDGE, (PARAMETERS,), (Array("judged", ("NJ",), "not negative where a body can have such numbers"),),
+                 "whether bodies can have such parameters", feels=(), on_request=True),
     )
 })
+PREPARING = (REGROUP, JUDGE)
+"""What NAME_set_parameters calls. They are there where numbers may change at run time, and nobody asks for them."""
 BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)
 """What is made where no function is named."""

@@ -36,7 +36,8 @@ class ProgramOptions:
     time, each one more argument. Frames and wrenches may be several in their order, a tuple then. The real type changes no row,
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
     (`symgen.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
-    of EFFORTS; `rounds` are those after which a search is to end, None for all.
+    of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at run
+    time (`symgen.description.adjustable`).
     """
 
     real: str = "double"
@@ -49,6 +50,7 @@ class ProgramOptions:
     task_rows: Rows = None
     effort: str = NORMAL
     rounds: int | None = None
+    parameters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         nearest(self.real, REALS, "real type")
@@ -56,6 +58,7 @@ class ProgramOptions:
         nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")
         nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
         object.__setattr__(self, "task_rows", _rows(self.task_rows))
+        object.__setattr__(self, "parameters", tuple(dict.fromkeys(_names(self.parameters))))
         self._settle("frame", self.frames, "no frame is named; name one or more links, or give None for the default one",
                      "the frame '{}' is named twice; name every frame once")
         self._settle("wrench", self.wrenches, "no link of a wrench is named; name one or more, or give None for no wrench",
@@ -93,8 +96,13 @@ class ProgramOptions:
         return _names(self.wrench)
 
     @property
+    def prepared(self) -> tuple[str, ...]:
+        """The numbers that may change at run time, from which the argument of that name is made."""
+        return self.parameters
+
+    @property
     def at_run_time(self) -> dict[str, tuple[str, ...]]:
-        """The links of every run-time argument that is asked for, by the argument's name."""
+        """The links, or the numbers, of every run-time argument that is asked for, by the argument's name."""
         asked = {argument.name: _names(getattr(self, argument.name)) for argument in AT_RUN_TIME}
         return {name: links for name, links in asked.items() if links}
 

@@ -19,12 +19,12 @@ from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, OutOfReach, RequestError
-from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
+from symgen.functions import BY_DEFAULT, FUNCTIONS, REGROUP, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
 from symgen.options import HIGH, HOST, NORMAL, Links, ProgramOptions, Rows, TextOptions
-from symgen.programs import chaining, choosing, composing, deriving, differentiating, searching, task
+from symgen.programs import adjusting, chaining, choosing, composing, deriving, differentiating, searching, task
 from symgen.programs.deriving import before_the_last, felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
@@ -86,8 +86,9 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
     """`program` of a mechanism, with all that changes it in one piece."""
     for links in (options.frames, *options.at_run_time.values()):
-        for link in links:
+        for link in links if links is not options.parameters else ():
             mechanism.frame(link)
+    options = replace(options, parameters=adjusting.named(mechanism, options.parameters))
     found = _asked(mechanism, function, method, replace(
         felt(mechanism, function, options), real=options.real, effort=options.effort, rounds=options.rounds))
     if isinstance(found, str):
@@ -103,6 +104,8 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
         raise RequestError(refused)
     if options.effort == HIGH:
         return _searched(mechanism, function, method, options)
+    if function == REGROUP:
+        return adjusting.adjusting(mechanism, options.parameters).regroup
     if FUNCTIONS[function].derivative is not None:
         return _differentiated(mechanism, function, method, options)
     if method is None:
