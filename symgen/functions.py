@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from symgen import derivatives
 from symgen.derivatives import Derivative
 
-Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ"] | int
+Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC"] | int
 
 
 class Sizes(NamedTuple):
@@ -30,6 +30,7 @@ class Sizes(NamedTuple):
     NG: int = 0
     NS: int = 0
     NJ: int = 0
+    NC: int = 0
 
     def of(self, size: Size) -> int:
         return size if isinstance(size, int) else int(getattr(self, size))
@@ -366,7 +367,9 @@ FUNCTIONS = Functions({
                  needs_inverse=True, on_request=True),
         Function(REGROUP, (PARAMETERS,), (PREPARED,), "what functions take in the place of the parameters", feels=(),
                  on_request=True),
-        Function(JUDGE, (PARAMETERS,), (Array("judged", ("NJ",), "not negative where a body can have such numbers"),),
+        Function(JUDGE, (PARAMETERS,),
+                 (Array("judged", ("NJ",), "masses and minors of second moments, not negative where bodies can have them"),
+                  Array("carried", ("NC",), "mass, or mass and moments, that joints carry, positive")),
                  "whether bodies can have such parameters", feels=(), on_request=True),
     )
 })

@@ -24,6 +24,8 @@ NORMAL, HIGH = EFFORTS = ("normal", "high")
 """How long fewer operations are sought: as long as deriving takes, or for minutes."""
 Rows = str | Sequence[int | str] | None
 """Rows of a task by name or number (`symgen.functions.TASK_ROWS`), in one text with commas or one by one; None for all six."""
+Names = str | Sequence[str]
+"""A name, or several."""
 Links = str | Sequence[str] | None
 """A link's name, or those of several in their order; None for the default frame, or for no wrench."""
 
@@ -58,7 +60,7 @@ class ProgramOptions:
         nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")
         nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
         object.__setattr__(self, "task_rows", _rows(self.task_rows))
-        object.__setattr__(self, "parameters", tuple(dict.fromkeys(_names(self.parameters))))
+        object.__setattr__(self, "parameters", tuple(dict.fromkeys(names_of(self.parameters))))
         self._settle("frame", self.frames, "no frame is named; name one or more links, or give None for the default one",
                      "the frame '{}' is named twice; name every frame once")
         self._settle("wrench", self.wrenches, "no link of a wrench is named; name one or more, or give None for no wrench",
@@ -88,12 +90,12 @@ class ProgramOptions:
     @property
     def frames(self) -> tuple[str, ...]:
         """The names of the frames in their order; none for the default one."""
-        return _names(self.frame)
+        return names_of(self.frame)
 
     @property
     def wrenches(self) -> tuple[str, ...]:
         """The names of the links that feel a wrench, in their order."""
-        return _names(self.wrench)
+        return names_of(self.wrench)
 
     @property
     def prepared(self) -> tuple[str, ...]:
@@ -103,7 +105,7 @@ class ProgramOptions:
     @property
     def at_run_time(self) -> dict[str, tuple[str, ...]]:
         """The links, or the numbers, of every run-time argument that is asked for, by the argument's name."""
-        asked = {argument.name: _names(getattr(self, argument.name)) for argument in AT_RUN_TIME}
+        asked = {argument.name: names_of(getattr(self, argument.name)) for argument in AT_RUN_TIME}
         return {name: links for name, links in asked.items() if links}
 
 
@@ -121,7 +123,8 @@ def _rows(asked: Rows) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _names(links: Links) -> tuple[str, ...]:
+def names_of(links: Links) -> tuple[str, ...]:
+    """One name, or several, as a tuple."""
     return () if not links else (links,) if isinstance(links, str) else tuple(links)
 
 

@@ -130,6 +130,14 @@ def part_of(mechanism: Mechanism, link: str) -> Part:
     return found[0] if found else Part(link, frame.pose, Fraction(0))
 
 
+def declared_centre(mechanism: Mechanism, link: str, load: bool) -> tuple[Fraction, Vector3]:
+    """The mass (kg) that a description declares for a link, and its centre (m) in the axes of the link's frame; of a load nothing."""
+    if load:
+        return Fraction(0), ZERO3
+    part = part_of(mechanism, link)
+    return part.mass, placed_in(mechanism.frame(link), part)[0]
+
+
 def placed_in(frame: Frame, part: Part) -> tuple[Vector3, Pose]:
     """The centre of a part in the axes of a frame at its origin (m), and the turns from those axes to the part's."""
     steps = compose(_inverse(frame.pose), part.pose)

@@ -14,13 +14,14 @@ from functools import lru_cache
 from symgen import passes
 from symgen.derivation import adjusted, constants
 from symgen.derivation.adjusted import Matter, Number, Prepared, Ten
+from symgen.derivation.judged import carried, judged
 from symgen.derivation.linkage import AtRunTime
 from symgen.derivation.model import Inertia, Model, reframe
 from symgen.derivation.model.links import inertia_of
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.description.adjustable import GRAVITY, Adjustable, adjustables, part_of, placed_in
-from symgen.functions import PREPARED, REGROUP
-from symgen.ir import Port, Program
+from symgen.functions import JUDGE, PREPARED, REGROUP
+from symgen.ir import EXACT, Port, Program, evaluate
 from symgen.mechanism import Body, Mechanism
 from symgen.programs.layout import Layout, layouts
 
@@ -28,7 +29,8 @@ from symgen.programs.layout import Layout, layouts
 @dataclass(frozen=True)
 class Adjusting:
     """`asked` in the order of the parameters, whose `defaults` are the description's numbers; `bare` is the robot without what
-    may change, and without what is fixed to that, so that no frame is chosen by it; its frames are laid by `slides`. `prepared` is what the functions take, made by `regroup`.
+    may change, and without what is fixed to that, so that no frame is chosen by it; its frames are laid by `slides`. `prepared` is what the functions take, made by `regroup`, and
+    `judge` says whether bodies can have such numbers. What the description itself does not keep to is not asked.
     """
 
     asked: tuple[Adjustable, ...]
@@ -37,6 +39,7 @@ class Adjusting:
     slides: Layout
     prepared: Prepared
     regroup: Program
+    judge: Program
 
     def lay(self, where: Layout) -> Model:
         """The model in a layout; where inertia may change, with the slides that all functions share."""
@@ -88,7 +91,8 @@ def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adj
         prepared, rows = _prepared(home, model, fixed, loose, given, places.get(GRAVITY, range(0)))
         frozen = home.freeze(REGROUP, "regrouping", [("prepared", (len(rows),), rows)], {"parameters": (len(given),)})
         defaults = _defaults(mechanism, asked)
-    return Adjusting(asked, defaults, bare, slides, prepared, passes.run(frozen))
+        judge = _judge(model, fixed, loose, defaults)
+    return Adjusting(asked, defaults, bare, slides, prepared, passes.run(frozen), judge)
 
 
 def _places(asked: Sequence[Adjustable]) -> dict[str, range]:
@@ -149,6 +153,25 @@ def _prepared(home: Derivation, model: Model, fixed: Sequence[Inertia], loose: S
     plain = tuple(map(recorder.ten, own))
     rows = [*recorder.rows, *(given[k] for k in gravity)]
     return Prepared(plain, kept, forgotten, len(rows), len(recorder.rows) if gravity else -1), rows
+
+
+def _judge(model: Model, fixed: Sequence[Inertia], loose: Sequence[Matter], defaults: Sequence[Fraction]) -> Program:
+    """The Program of what must not be negative, and of what must be positive, where it is so with the `defaults`."""
+    home = Derivation({"parameters": len(defaults)})
+    given = home.inputs["parameters"]
+    home.step("masses, and principal minors of second moments about mass centres")
+    minors = [x for x in judged(home, loose, given) if not x.is_constant]
+    home.step("what each joint carries")
+    borne = carried(home, model, adjusted.gather(home, model, fixed, loose, given))
+
+    def frozen(minors: Sequence[Scalar], borne: Sequence[Scalar]) -> Program:
+        results = [(name, (len(atoms),), atoms) for name, atoms in (("judged", minors), ("carried", borne)) if atoms]
+        return home.freeze(JUDGE, "minors", results, {"parameters": (len(given),)})
+
+    found = evaluate(frozen(minors, borne), {"parameters": list(defaults)}, EXACT)
+    kept = [x for x, value in zip(minors, found.get("judged", ()), strict=True) if value >= 0]
+    positive = [x for x, value in zip(borne, found["carried"], strict=True) if value > 0 and not x.is_constant]
+    return passes.run(frozen(kept, positive))
 
 
 def _defaults(mechanism: Mechanism, asked: Sequence[Adjustable]) -> tuple[Fraction, ...]:

@@ -17,7 +17,7 @@ from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS, PAYLOAD, PREPARED, USUAL, WRENCH, Function, Q
+from symgen.functions import FUNCTIONS, PAYLOAD, PREPARED, PREPARING, USUAL, WRENCH, Function, Q
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
@@ -179,7 +179,7 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     """The options as far as they change the rows of a function's Program, so that what is alike is derived once."""
     what = FUNCTIONS[function]
     links = {a.name: getattr(options, a.name) for a in what.feels if a != PREPARED}
-    parameters = options.parameters if PREPARED in what.feels else ()
+    parameters = options.parameters if PREPARED in what.feels or function in PREPARING else ()
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
