@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from symgen.backends import printer, render, wrapper
+from symgen.backends._adjustable import Parameter
 from symgen.backends._checks import statuses
 from symgen.backends._legend import legend
 from symgen.backends._markdown import cell, code, prose
@@ -31,6 +32,7 @@ from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
 from symgen.options import NORMAL, PLAIN, ProgramOptions, TextOptions
+from symgen.programs.adjusting import adjusting
 from symgen.reals import REALS
 from symgen.version import __version__
 
@@ -96,7 +98,10 @@ def texts(
                                "at_rates": target.rates, "statuses": statuses(programs.values(), target)}
     backend = printer()
     files = backend.texts(programs, target, floors=floors)
+    adjustable = backend.adjustable(_parameters(mechanism, options), programs, target) if options.parameters else {}
+    files |= adjustable
     headers, shared = [target.header, *([target.batch] if text.batch else [])], []
+    headers += [file for file in adjustable if file.endswith(".h")]
     for wrap in text.wrap:
         around = wrapper(wrap).files(programs, target)
         headers += [file for file in around if not file.endswith(".c")]
@@ -106,7 +111,7 @@ def texts(
     tests = filled(programs, target, list(cases))
     files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **common, **tests)
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
-    sources = [target.file(function) for function in programs]
+    sources = [target.file(function) for function in programs] + [file for file in adjustable if file.endswith(".c")]
     blocks = [target.file_of_many(function) for function in programs] if text.batch else []
     built = {"release": release, "files": sources + blocks, "blocks": blocks, "headers": headers, "shared": shared}
     files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built)
@@ -123,6 +128,13 @@ def texts(
     described["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return files
+
+
+def _parameters(mechanism: Mechanism, options: ProgramOptions) -> list[Parameter]:
+    """The numbers that may change at run time, with what the description says they are."""
+    known = adjusting(mechanism, options.parameters)
+    defaults = iter(known.defaults)
+    return [Parameter(one.words, f"{one.name}: {one.unit}", tuple(next(defaults) for _ in range(one.size))) for one in known.asked]
 
 
 def _manifest(
@@ -174,6 +186,7 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     chosen |= stated if options.convention != USUAL else {}
     chosen |= {"task_rows": ",".join(TASK_ROWS[row] for row in options.rows)} if options.rows != ALL_ROWS else {}
     chosen |= {"effort": options.effort} if options.effort != NORMAL else {}
+    chosen |= {"parameter": list(options.parameters)} if options.parameters else {}
     return {key: chosen[key] for key in sorted(chosen)}
 
 

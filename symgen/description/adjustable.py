@@ -45,6 +45,11 @@ class Adjustable:
         return 3 if self.kind == GRAVITY else SIZES[self.kind]
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """Its name in words that names of programs are made of."""
+        return (GRAVITY,) if self.kind == GRAVITY else (*(("payload",) if self.load else ()), self.link, self.kind)
+
+    @property
     def unit(self) -> str:
         return UNITS[self.kind]
 

@@ -26,6 +26,10 @@ from symgen.mechanism import Body, Mechanism
 from symgen.programs.layout import Layout, layouts
 
 
+ANY = (Fraction(2), Fraction(-3), Fraction(-9))
+"""Gravity (m/s²) along nothing that a robot has an axis along."""
+
+
 @dataclass(frozen=True)
 class Adjusting:
     """`asked` in the order of the parameters, whose `defaults` are the description's numbers; `bare` is the robot without what
@@ -49,6 +53,10 @@ class Adjusting:
     def only_gravity(self) -> bool:
         """Whether the inertia of all links stays."""
         return all(one.kind == GRAVITY for one in self.asked)
+
+    def of_any_gravity(self, mechanism: Mechanism) -> Mechanism:
+        """The robot as what is about base parameters has to see it: where gravity may change, it has no direction of its own."""
+        return replace(mechanism, gravity=ANY) if self.prepared.gravity >= 0 else mechanism
 
     def at_run_time(self, regroups: bool, forget: bool) -> AtRunTime:
         """Where a method finds inertia and gravity."""

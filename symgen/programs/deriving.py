@@ -179,7 +179,7 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     """The options as far as they change the rows of a function's Program, so that what is alike is derived once."""
     what = FUNCTIONS[function]
     links = {a.name: getattr(options, a.name) for a in what.feels if a != PREPARED}
-    parameters = options.parameters if PREPARED in what.feels or function in PREPARING else ()
+    parameters = options.parameters if PREPARED in what.feels or function in PREPARING or what.counts("NR") else ()
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
@@ -231,7 +231,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         arguments = [*what.arguments, *(a.of_each(len(links)) for a, links in loaded.items())]
         arguments += [PREPARED] if adjusting else []
         arguments += [] if Q in arguments else [Q]   # what a linkage is laid out by, idle in the end
-        base = base_parameters(mechanism) if what.counts("NR") else None
+        base = base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism) if what.counts("NR") else None
         sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
                                          NK=len(options.rows), NS=adjusting.prepared.size if adjusting else 0)
         shapes = {a.name: a.sizes(sizes) for a in arguments}
