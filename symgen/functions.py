@@ -350,7 +350,8 @@ FUNCTIONS = Functions({
                  "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi", feels=(PREPARED,), on_request=True),
         Function("base_regressor", (Q, V, A),
                  (Array("Y_base", ("NV", "NR"), "the columns of Y that are independent of those before them"),),
-                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be", feels=(PREPARED,), on_request=True),
+                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be", feels=(PREPARED,),
+                 on_request=True),
         Function("base_parameters",
                  (Array("pi", ("NP",), "ten numbers of every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz "
                                        "(kg·m²) about the origin of its frame, in its axes"),),

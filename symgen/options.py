@@ -38,8 +38,8 @@ class ProgramOptions:
     time, each one more argument. Frames and wrenches may be several in their order, a tuple then. The real type changes no row,
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
     (`symgen.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
-    of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at run
-    time (`symgen.description.adjustable`).
+    of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
+    run time (`symgen.description.adjustable`).
     """
 
     real: str = "double"

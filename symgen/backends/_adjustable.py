@@ -1,7 +1,7 @@
-"""NAME_parameters.h and NAME_set_parameters.c: the numbers that may change at run time as fields of a struct, judged and regrouped.
+"""NAME_parameters.h and NAME_set_parameters.c: numbers that may change at run time as fields of a struct, judged and regrouped.
 
-The struct's numbers go into an array, which NAME_judge_parameters and NAME_regroup_parameters take, two functions of the folder like
-any other.
+The struct's numbers go into an array, which NAME_judge_parameters and NAME_regroup_parameters take, two functions of the folder
+like any other.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def files(asked: Sequence[Parameter], programs: Mapping[str, Program], target: T
     judge = {port.name: port.size for port in programs[JUDGE].outputs} if JUDGE in programs else {}
     context = target.context | {
         "real": real, "fields": _fields(asked, real), "statuses": _statuses(judge), "judge": judge,
-        "given": sum(len(one.defaults) for one in asked), "prepared": programs[REGROUP].outputs[0].size,
-        "zero": C.literal(Fraction(0), REALS[real]), "checks": True, "judge_symbol": target.symbol(JUDGE), "regroup_symbol": target.symbol(REGROUP),
+        "checks": True,
+        "zero": C.literal(Fraction(0), REALS[real]),
+        "judge_symbol": target.symbol(JUDGE), "regroup_symbol": target.symbol(REGROUP),
     }
     return {f"{target.name}_parameters.h": render("c99", "parameters.h.j2", **context),
             f"{target.name}_set_parameters.c": render("c99", "set_parameters.c.j2", **context)}

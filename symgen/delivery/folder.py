@@ -134,7 +134,8 @@ def _parameters(mechanism: Mechanism, options: ProgramOptions) -> list[Parameter
     """The numbers that may change at run time, with what the description says they are."""
     known = adjusting(mechanism, options.parameters)
     defaults = iter(known.defaults)
-    return [Parameter(one.words, f"{one.name}: {one.unit}", tuple(next(defaults) for _ in range(one.size))) for one in known.asked]
+    return [Parameter(one.words, f"{one.name}: {one.unit}", tuple(next(defaults) for _ in range(one.size)))
+            for one in known.asked]
 
 
 def _manifest(

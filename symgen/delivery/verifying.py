@@ -54,7 +54,8 @@ def verify(
     if isinstance(robot, Mechanism) or is_text(robot) or not Path(robot).is_dir():
         return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench,
                                 jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows, effort=effort,
-                                trig=trig, checked=checked, parameters=parameters, seed=seed, compiled=compiled, progress=progress)
+                                trig=trig, checked=checked, parameters=parameters, seed=seed, compiled=compiled,
+                                progress=progress)
     functions = None if functions is None else list(functions)
     folder = read_folder(Path(robot), functions)
     mechanism, options = folder.mechanism, folder.options

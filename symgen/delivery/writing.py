@@ -53,7 +53,8 @@ def generate(robot: Mechanism | str | PathLike[str], out: str | PathLike[str], f
 
     `functions` as in `symgen.programs.making.requested`. `real` None is float where the target's FPU has single precision only,
     else double. `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows` and `effort` as in
-    `symgen.program`. `parameters` name numbers that may change at run time, set by NAME_set_parameters. `name` prefixes every C name. `trig` None is 'libm' on a target, else 'auto' (`symgen.options.TRIG`).
+    `symgen.program`. `parameters` name numbers that may change at run time, set by NAME_set_parameters (`symgen.compile`). `name`
+    prefixes every C name. `trig` None is 'libm' on a target, else 'auto' (`symgen.options.TRIG`).
     `wrap` names the wrappers of the C that are wanted too ('cpp17', 'casadi'). `target` (`symgen.machine.targets`) adds the
     folder firmware/ for it and, unless `evidence` is False, what a call costs there (`cost_sheet`) and what is proved
     (`proof_sheet`). `checked` functions return a status, and do not touch their results when it is not OK. With

@@ -1,7 +1,7 @@
 """Inertia whose numbers come at run time: gathered link by link, and moved to the parents, once for all functions of a robot.
 
-It is what `model.links` and `model.regroup` do with constants, over Scalars. What comes out is `Prepared`: the numbers that differ
-from one set of parameters to the next stand in one array, everything else stays a constant of the C.
+It is what `model.links` and `model.regroup` do with constants, over Scalars. What comes out is `Prepared`: the numbers that
+differ from one set of parameters to the next stand in one array, everything else stays a constant of the C.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Number = Constant | int
 
 @dataclass(frozen=True)
 class Matter:
-    """What one declared link brings to link `link` of the model, whose frame `rotation` and `shift` lead to from the declared one.
+    """What one declared link brings to link `link` of the model; `rotation` and `shift` lead to its frame from the declared one.
 
     `inertia` is xx xy xz yy yz zz about the origin of the declared frame, or about the mass centre where it is `central`.
     """
@@ -54,7 +54,7 @@ Ten = tuple[Entry, ...]
 
 @dataclass(frozen=True)
 class Prepared:
-    """Where the inertia of each link is found: `own`, as it is, and `felt`, with what its joint cannot feel moved to its parent, and
+    """Where the inertia of each link is found: `own`, as it is; `felt`, with what its joint cannot feel moved to its parent; and
     `forgotten`, where links on the base have lost that.
 
     `size` is the length of the array, whose last three elements are gravity where that comes at run time too (`gravity`).
@@ -64,6 +64,14 @@ class Prepared:
     felt: tuple[Ten, ...]
     forgotten: tuple[Ten, ...]
     size: int
+    gravity: int = -1
+
+
+@dataclass(frozen=True)
+class AtRunTime:
+    """Where a method finds, in the argument `prepared`, the inertia of each link and gravity; none and -1: in the model."""
+
+    inertia: tuple[Ten, ...]
     gravity: int = -1
 
 

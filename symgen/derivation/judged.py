@@ -1,8 +1,8 @@
 """Whether bodies can have the inertial parameters that came at run time: what must not be negative, and what must be positive.
 
-A mass is not negative, and neither is an eigenvalue of the second moments Σ = ½tr(I)1 − I about the mass centre: no principal minor
-of theirs is (Sylvester). Moments are often given to four digits, by which thin bodies are none: Σ is tried with SLACK of what it
-is about the origin added to its diagonal. And something has to be carried by every joint.
+A mass is not negative, and neither is an eigenvalue of the second moments Σ = ½tr(I)1 − I about the mass centre: no principal
+minor of theirs is (Sylvester). Moments are often given to four digits, by which thin bodies are none: Σ is tried with SLACK of
+what it is about the origin added to its diagonal. And something has to be carried by every joint.
 """
 
 from __future__ import annotations

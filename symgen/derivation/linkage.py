@@ -69,16 +69,6 @@ class LinkGeometry:
         return _sum([dof.H_linear * v[dof.index] for dof in self.dofs])
 
 
-@dataclass(frozen=True)
-class AtRunTime:
-    """Where what comes at run time stands in the argument `prepared`: the inertia of each link (none: the model's), and gravity
-    (-1: the model's).
-    """
-
-    inertia: tuple[adjusted.Ten, ...]
-    gravity: int = -1
-
-
 class Linkage:
     """A model and a derivation, laid out for the methods.
 
@@ -96,7 +86,7 @@ class Linkage:
     """The base parameters, for what is about them."""
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
-                 wrenches: Sequence[Frame] = (), at_run_time: AtRunTime | None = None) -> None:
+                 wrenches: Sequence[Frame] = (), at_run_time: adjusted.AtRunTime | None = None) -> None:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
         self.at_run_time = at_run_time
         self.inputs = home.inputs

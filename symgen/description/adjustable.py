@@ -1,8 +1,8 @@
 """Numbers of a description that may change at run time, by the names that users give them, and a mechanism with other numbers.
 
-LINK.mass (kg), LINK.centre (m, in the link's frame) and LINK.inertia (moments xx xy xz yy yz zz about the origin of that frame, in
-its axes, kg·m², as a payload has them); LINK for the three; payload:LINK for a load on a link, of the same three; gravity (m/s²,
-in the axes of the base). Lengths and axes are what the C is made of, and stay.
+LINK.mass (kg), LINK.centre (m, in the link's frame) and LINK.inertia (moments xx xy xz yy yz zz about the origin of that frame,
+in its axes, kg·m², as a payload has them); LINK for the three; payload:LINK for a load on a link, of the same three; gravity
+(m/s², in the axes of the base). Lengths and axes are what the C is made of, and stay.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ GRAVITY = "gravity"
 PAYLOAD = "payload:"
 SIZES = {"mass": 1, "centre": 3, "inertia": 6}
 """Of what a link has, how many numbers."""
-UNITS = {"mass": "kg", "centre": "m, in the axes of the link's frame",
-         "inertia": "xx xy xz yy yz zz about the origin of the link's frame, in its axes, kg m^2", GRAVITY: "m/s^2, in the axes of "
-         "the base"}
+UNITS = {"mass": "kg", "centre": "m, in the axes of the link's frame", GRAVITY: "m/s^2, in the axes of the base",
+         "inertia": "xx xy xz yy yz zz about the origin of the link's frame, in its axes, kg m^2"}
+SHOWN = 60
+"""Characters of a name in a sentence."""
 _MEANT = {"com": "centre", "center": "centre", "inertias": "inertia", "m": "mass", "moments": "inertia"}
 _GEOMETRY = ("origin", "pose", "axis", "length", "rpy", "xyz", "a", "alpha", "d", "theta")
 
@@ -66,7 +67,8 @@ def adjustables(mechanism: Mechanism, asked: Iterable[str]) -> tuple[Adjustable,
 def _known(mechanism: Mechanism) -> dict[str, Adjustable]:
     """Everything that may be asked for, by name."""
     links = [frame.name for frame in mechanism.frames if frame.body != BASE]
-    found = [Adjustable(f"{load}{link}.{kind}", kind, link, bool(load)) for link in links for load in ("", PAYLOAD) for kind in SIZES]
+    found = [Adjustable(f"{load}{link}.{kind}", kind, link, bool(load))
+             for link in links for load in ("", PAYLOAD) for kind in SIZES]
     return {one.name: one for one in (*found, Adjustable(GRAVITY, GRAVITY))}
 
 
@@ -81,8 +83,8 @@ def _meant(mechanism: Mechanism, word: str, known: Mapping[str, Adjustable]) -> 
         found = [one.name for one in known.values() if not one.load and (one.link in heavy or one.kind == GRAVITY)
                  and (fnmatchcase(one.name, word) or fnmatchcase(one.name.rpartition(".")[0], word))]
         if not found:
-            raise UnknownName(f"no parameter matches '{printable(word, 60)}'; there are LINK.mass, LINK.centre, LINK.inertia, LINK "
-                              "and gravity, where LINK is a link that moves and has a mass")
+            raise UnknownName(f"no parameter matches '{printable(word, SHOWN)}'; there are LINK.mass, LINK.centre, LINK.inertia, "
+                              "LINK and gravity, where LINK is a link that moves and has a mass")
         return found
     _refuse(mechanism, word)
     raise AssertionError("refused")
@@ -90,21 +92,22 @@ def _meant(mechanism: Mechanism, word: str, known: Mapping[str, Adjustable]) -> 
 
 def _refuse(mechanism: Mechanism, word: str) -> None:
     """Why a word stands for nothing, in one sentence."""
+    said = f"parameter '{printable(word, SHOWN)}'"
     load, stem = (PAYLOAD, word[len(PAYLOAD):]) if word.startswith(PAYLOAD) else ("", word)
     owner, _, kind = stem.rpartition(".")
     names = [frame.name for frame in mechanism.frames]
     still = [frame.name for frame in mechanism.frames if frame.body == BASE]
     link = stem if stem in names else owner
     if link in still:
-        raise ArgumentError(f"parameter '{printable(word, 60)}': link '{link}' is fixed to the base, so that no joint feels it; leave it out")
+        raise ArgumentError(f"{said}: link '{link}' is fixed to the base, so that no joint feels it; leave it out")
     if kind in _GEOMETRY and (owner in names or owner in [joint.name for joint in mechanism.joints]):
-        raise ArgumentError(f"parameter '{printable(word, 60)}': lengths and axes are constants of the C; change the description and generate "
-                            "it again")
+        raise ArgumentError(f"{said}: lengths and axes are constants of the C; change the description and generate it again")
     if owner in names:
         meant = _MEANT.get(kind.lower())
-        raise UnknownName(f"parameter '{printable(word, 60)}': a link has {load}{owner}.mass, .centre and .inertia"
+        raise UnknownName(f"{said}: a link has {load}{owner}.mass, .centre and .inertia"
                           + (f"; did you mean '{load}{owner}.{meant}'?" if meant else ""))
-    nearest(owner if kind in SIZES and owner else stem, [name for name in names if name not in still] + [GRAVITY], "link or parameter")
+    known = [*(name for name in names if name not in still), GRAVITY]
+    nearest(owner if kind in SIZES and owner else stem, known, "link or parameter")
 
 
 def adjusted(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> Mechanism:
@@ -136,7 +139,7 @@ def part_of(mechanism: Mechanism, link: str) -> Part:
 
 
 def declared_centre(mechanism: Mechanism, link: str, load: bool) -> tuple[Fraction, Vector3]:
-    """The mass (kg) that a description declares for a link, and its centre (m) in the axes of the link's frame; of a load nothing."""
+    """The mass (kg) that a description declares for a link, and its centre (m) in the axes of its frame; of a load nothing."""
     if load:
         return Fraction(0), ZERO3
     part = part_of(mechanism, link)
@@ -149,8 +152,8 @@ def placed_in(frame: Frame, part: Part) -> tuple[Vector3, Pose]:
     shift = steps[0].xyz if steps and isinstance(steps[0], Shift) else ZERO3
     turns = steps[1:] if steps and isinstance(steps[0], Shift) else steps
     if not all(isinstance(step, Turn) for step in turns):
-        raise ArgumentError(f"link '{part.link}' declares its inertia in a way that its numbers cannot be changed in; declare the "
-                            "mass centre in the axes of the link")
+        raise ArgumentError(f"link '{part.link}' declares its inertia in a way that its numbers cannot be changed in; declare "
+                            "the mass centre in the axes of the link")
     return shift, turns
 
 

@@ -17,7 +17,6 @@ from symgen.errors import ArgumentError
 from symgen.functions import PREPARED
 from symgen.names import nearest
 
-
 Results = Callable[[Any], dict[str, Any]]
 """Of parameters (..., NG), the results of one function by name."""
 
@@ -111,7 +110,8 @@ class Parameters(MutableMapping[str, Any]):
         judged = self._judge(given)
         if "judged" in judged and not (judged["judged"] >= 0).all():
             names = ", ".join(name for name in self._now if name.endswith(".inertia")) or "the masses"
-            raise ArgumentError(f"no body has such moments of inertia about its mass centre; look at {names}, which are about the "
-                                "origins of the links' frames")
+            raise ArgumentError(f"no body has such moments of inertia about its mass centre; look at {names}, which are about "
+                                "the origins of the links' frames")
         if "carried" in judged and not (judged["carried"] > 0).all():
-            raise ArgumentError("with these parameters a joint carries nothing, and the mass matrix is singular; give a link a mass")
+            raise ArgumentError("with these parameters a joint carries nothing, and the mass matrix is singular; give a link a "
+                                "mass")

@@ -88,7 +88,7 @@ def _found(recipe: Recipe) -> Solver | None:
     known = shelf.find("solver", *_key(recipe))
     outlines = None if known is None else [outline_from_plain(one) for one in known["functions"]]
     library = opened(known["library"]) if known and outlines and None not in outlines else None
-    if library is None or outlines is None:
+    if library is None or outlines is None or known is None:
         return None
     solver = Solver.__new__(Solver)
     mechanism, _, build, _, text = recipe
@@ -183,18 +183,21 @@ def _from_programs(name: str, programs: Mapping[str, Program], sizes: Sizes, bui
     return Solver(name, programs, sizes, build=build, text=text, sources=sources)
 
 
-def _called(kernel: Kernel, given: Any) -> dict[str, Any]:
-    """The results of a function of parameters, by name."""
-    found = kernel.long_road((given,), None)
-    return dict(zip((port.name for port in kernel.outputs), found if isinstance(found, tuple) else (found,), strict=True))
+def _by_name(kernel: Kernel) -> Callable[[Any], dict[str, Any]]:
+    """A function of parameters, whose results come by name."""
+    def call(given: Any) -> dict[str, Any]:
+        found = kernel.long_road((given,), None)
+        return dict(zip((port.name for port in kernel.outputs), found if isinstance(found, tuple) else (found,), strict=True))
+
+    return call
 
 
 class Solver:
     """Compiled functions of one robot, one attribute each; see `compile`.
 
     `functions` are their names, `programs` what was compiled, `mechanism` the robot (None for `from_programs`).
-    Solvers hold no state but `parameters`: threads may share one, and C runs without the interpreter's lock. A pickled solver, and a
-    pickled method of one, takes its compiled library along. Where that is for another platform it is compiled again.
+    Solvers hold no state but `parameters`: threads may share one, and C runs without the interpreter's lock. A pickled solver,
+    and a pickled method of one, takes its compiled library along. Where that is for another platform it is compiled again.
     """
 
     mechanism: Mechanism | None
@@ -279,9 +282,8 @@ class Solver:
         if self._parameters is None:
             if not self._defaults:
                 raise ArgumentError("no number of this solver may change; name some in symgen.compile(…, parameters=[…])")
-            regroup, judge = (self._kernels.get(name) for name in (REGROUP, JUDGE))
-            assert regroup is not None
-            self._parameters = Parameters(self._defaults, self.real, partial(_called, regroup), judge and partial(_called, judge))
+            judge = _by_name(self._kernels[JUDGE]) if JUDGE in self._kernels else None
+            self._parameters = Parameters(self._defaults, self.real, _by_name(self._kernels[REGROUP]), judge)
         return self._parameters
 
     @property

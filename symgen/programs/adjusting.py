@@ -13,9 +13,8 @@ from functools import lru_cache
 
 from symgen import passes
 from symgen.derivation import adjusted, constants
-from symgen.derivation.adjusted import Matter, Number, Prepared, Ten
+from symgen.derivation.adjusted import AtRunTime, Matter, Number, Prepared, Ten
 from symgen.derivation.judged import carried, judged
-from symgen.derivation.linkage import AtRunTime
 from symgen.derivation.model import Inertia, Model, reframe
 from symgen.derivation.model.links import inertia_of
 from symgen.derivation.scalars import Derivation, Scalar
@@ -25,16 +24,16 @@ from symgen.ir import EXACT, Port, Program, evaluate
 from symgen.mechanism import Body, Mechanism
 from symgen.programs.layout import Layout, layouts
 
-
 ANY = (Fraction(2), Fraction(-3), Fraction(-9))
 """Gravity (m/s²) along nothing that a robot has an axis along."""
 
 
 @dataclass(frozen=True)
 class Adjusting:
-    """`asked` in the order of the parameters, whose `defaults` are the description's numbers; `bare` is the robot without what
-    may change, and without what is fixed to that, so that no frame is chosen by it; its frames are laid by `slides`. `prepared` is what the functions take, made by `regroup`, and
-    `judge` says whether bodies can have such numbers. What the description itself does not keep to is not asked.
+    """`asked` in the order of the parameters, whose `defaults` are the description's numbers. `bare` is the robot without what
+    may change, and without what is fixed to that, so that no frame is chosen by it; its frames are laid by `slides`. `prepared`
+    is what the functions take, made by `regroup`, and `judge` says whether bodies can have such numbers. What the description itself
+    does not keep to is not asked.
     """
 
     asked: tuple[Adjustable, ...]
@@ -193,7 +192,8 @@ def _defaults(mechanism: Mechanism, asked: Sequence[Adjustable]) -> tuple[Fracti
         else:
             part = part_of(mechanism, one.link)
             centre, central = _of_a_part(mechanism, one.link)
-            own = {"mass": (constants.rational(part.mass),), "centre": centre, "inertia": _about_the_origin(part.mass, centre, central)}
+            own = {"mass": (constants.rational(part.mass),), "centre": centre,
+                   "inertia": _about_the_origin(part.mass, centre, central)}
             found += map(constants.to_fraction, own[one.kind])
     return tuple(found)
 
@@ -222,7 +222,7 @@ def _read(program: Program, place: Mapping[int, int]) -> Program:
     at = next((k for k, port in enumerate(program.inputs) if port.name == PREPARED.name), None)
     if at is None:
         return program
-    rows = tuple(row._replace(value=(at, place[row.value[1]])) if row.op == "input" and row.value[0] == at and row.value[1] in place else row
+    rows = tuple(row._replace(value=(at, place[row.value[1]])) if row.op == "input" and row.value[0] == at else row
                  for row in program.rows)
     inputs = tuple(Port(port.name, (len(place),)) if k == at else port for k, port in enumerate(program.inputs))
     return replace(program, rows=rows, inputs=inputs)

@@ -240,7 +240,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         try:
             at = {a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()}
             carried = at[PAYLOAD][0] if PAYLOAD in at else None
-            at_run_time = adjusting and adjusting.at_run_time(regroups, forget=not what.keeps_mass)
+            at_run_time = adjusting.at_run_time(regroups, forget=not what.keeps_mass) if adjusting else None
             linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()), at_run_time)
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             results = methods.of_each(build, linkage, meant, stated.order == "linear")

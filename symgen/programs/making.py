@@ -73,8 +73,9 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     axes of the base at the frame's origin, in the frame's own axes there, or at the base's origin (`jacobian_frame` 'aligned',
     'local', 'world'), with the angular or the linear part first (`jacobian_order`). `task_rows` are the rows that
     operational_inertia and dynamically_consistent_inverse are about, 'wx,wy,wz,x,y,z' or numbers from 0; None for all six.
-    `parameters` are names of numbers that may change at run time ("LINK.mass", "gravity", "*.inertia"; `symgen.compile`), one more
-    argument `prepared`. `effort` "high" takes minutes to find fewer operations for the same method; Ctrl-C ends that with what has been found.
+    `parameters` are names of numbers that may change at run time ("LINK.mass", "gravity", "*.inertia"; `symgen.compile`), one
+    more argument `prepared`. `effort` "high" takes minutes to find fewer operations for the same method; Ctrl-C ends that with
+    what has been found.
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
@@ -108,8 +109,8 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
     if function in PREPARING:
         if not options.parameters:
             return f"{function} is there where numbers may change at run time; name some with --parameter"
-        known = adjusting.adjusting(mechanism, options.parameters)
-        return replace(known.regroup if function == REGROUP else known.judge, real=options.real)
+        own = adjusting.adjusting(mechanism, options.parameters)
+        return replace(own.regroup if function == REGROUP else own.judge, real=options.real)
     if FUNCTIONS[function].derivative is not None:
         return _differentiated(mechanism, function, method, options)
     if method is None:
@@ -316,6 +317,6 @@ def together(found: Mapping[str, Program], mechanism: Mechanism, options: Progra
     preparing = {name: made(mechanism, name, None, options) for name in PREPARING}
     whole = adjusting.together({**found, **preparing})
     if not whole[REGROUP].outputs[0].size:
-        raise ArgumentError(f"none of {', '.join(found)} feels {', '.join(options.parameters)}; leave --parameter out, or ask for a "
-                            "function that does")
+        raise ArgumentError(f"none of {', '.join(found)} feels {', '.join(options.parameters)}; leave --parameter out, or ask "
+                            "for a function that does")
     return {name: one for name, one in whole.items() if one.outputs}

@@ -17,6 +17,7 @@ from symgen.functions import REGROUP
 from symgen.ir import EXACT, Program, evaluate
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
+from symgen.reference.precision import Array
 from symgen.reference.states import draw_load
 
 PULL = Fraction(1, 4)
@@ -80,7 +81,7 @@ def _steiner(c: Sequence[Fraction]) -> tuple[Fraction, ...]:
     return (y*y + z*z, -x*y, -x*z, x*x + z*z, -y*z, x*x + y*y)
 
 
-def broadcast(numbers: Sequence[Fraction], count: int) -> np.ndarray:  # type: ignore[type-arg]
+def broadcast(numbers: Sequence[Fraction], count: int) -> Array:
     """(count, N)."""
     out = np.empty((count, len(numbers)), dtype=object)
     out[:] = list(numbers)

@@ -25,7 +25,8 @@ from symgen.verification.truth import Truth
 def bounds(program: Program, truth: Truth, text: TextOptions = PLAIN) -> dict[str, Array]:
     """How far each entry of each result may be off, (count, …), in units of eps; infinite where nothing is known.
 
-    For derivatives, and what is made of parameters, alone: what has natural sizes of its own is measured against those, and nothing is given here.
+    For derivatives and what is made of parameters: what has natural sizes of its own is measured against those, and nothing is
+    given here.
     """
     if not _by_rows(program):
         return {}

@@ -92,7 +92,8 @@ def verify(
 
 
 def verify_folder(folder: Folder, programs: Mapping[str, Program], floors: Floors, states: int = 16, *, seed: int = 0,
-                  compiled: bool = True, progress: Progress | None = None, helpers: Mapping[str, Program] | None = None) -> Report:
+                  compiled: bool = True, progress: Progress | None = None,
+                  helpers: Mapping[str, Program] | None = None) -> Report:
     """The functions of a folder, as they lie in it: read, compiled with the folder's own headers, run. `programs` are theirs,
     and `floors` the certified bounds of their divisors. `helpers` are others of the same folder, which are not judged.
     """
