@@ -49,6 +49,11 @@ def files(asked: Sequence[Parameter], programs: Mapping[str, Program], target: T
             f"{target.name}_set_parameters.c": render("c99", "set_parameters.c.j2", **context)}
 
 
+def first(asked: Sequence[Parameter]) -> str:
+    """The first number of the struct, as C names it; "" where nothing may change."""
+    return _fields(asked[:1], "double")[0]["copies"][0]["field"] if asked else ""
+
+
 def _statuses(judge: Mapping[str, int]) -> list[dict[str, Any]]:
     known = {"OK", "NOT_FINITE", *(["NO_BODY"] if "judged" in judge else []), *(["NOTHING_MOVES"] if "carried" in judge else [])}
     return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(STATUSES.items()) if name in known]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from symgen.backends import printer, render, wrapper
-from symgen.backends._adjustable import Parameter
+from symgen.backends._adjustable import Parameter, first
 from symgen.backends._checks import statuses
 from symgen.backends._legend import legend
 from symgen.backends._markdown import cell, code, prose
@@ -98,7 +98,8 @@ def texts(
                                "at_rates": target.rates, "statuses": statuses(programs.values(), target)}
     backend = printer()
     files = backend.texts(programs, target, floors=floors)
-    adjustable = backend.adjustable(_parameters(mechanism, options), programs, target) if options.parameters else {}
+    asked = _parameters(mechanism, options)
+    adjustable = backend.adjustable(asked, programs, target) if asked else {}
     files |= adjustable
     headers, shared = [target.header, *([target.batch] if text.batch else [])], []
     headers += [file for file in adjustable if file.endswith(".h")]
@@ -109,7 +110,7 @@ def texts(
         files |= around
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = filled(programs, target, list(cases))
-    files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **common, **tests)
+    files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **common, **tests, adjustable=first(asked))
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
     sources = [target.file(function) for function in programs] + [file for file in adjustable if file.endswith(".c")]
     blocks = [target.file_of_many(function) for function in programs] if text.batch else []
@@ -132,6 +133,8 @@ def texts(
 
 def _parameters(mechanism: Mechanism, options: ProgramOptions) -> list[Parameter]:
     """The numbers that may change at run time, with what the description says they are."""
+    if not options.parameters:
+        return []
     known = adjusting(mechanism, options.parameters)
     defaults = iter(known.defaults)
     return [Parameter(one.words, f"{one.name}: {one.unit}", tuple(next(defaults) for _ in range(one.size)))

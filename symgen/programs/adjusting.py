@@ -31,9 +31,9 @@ ANY = (Fraction(2), Fraction(-3), Fraction(-9))
 @dataclass(frozen=True)
 class Adjusting:
     """`asked` in the order of the parameters, whose `defaults` are the description's numbers. `bare` is the robot without what
-    may change, and without what is fixed to that, so that no frame is chosen by it; its frames are laid by `slides`. `prepared`
-    is what the functions take, made by `regroup`, and `judge` says whether bodies can have such numbers. What the description itself
-    does not keep to is not asked.
+    may change, and without what is fixed to that, so that no frame is chosen by it; its frames are laid by `slides`.
+    `prepared` is what the functions take, made by `regroup`, and `judge` says whether bodies can have such numbers. What the
+    description itself does not keep to is not asked.
     """
 
     asked: tuple[Adjustable, ...]
