@@ -180,20 +180,30 @@ DT = Array("dt", (), "time step (s)")
 INSTANT = replace(DT, drawn="instant")
 
 
-REGROUP, JUDGE = "regroup_parameters", "judge_parameters"
+REGROUP, JUDGE = PREPARING = ("regroup_parameters", "judge_parameters")
+"""What NAME_set_parameters calls. They are there where numbers may change at run time, and nobody asks for them."""
+_PREPARING = {
+    REGROUP: Function(REGROUP, (PARAMETERS,), (PREPARED,), "what functions take in the place of the parameters", feels=(),
+                      on_request=True),
+    JUDGE: Function(JUDGE, (PARAMETERS,),
+                    (Array("judged", ("NJ",), "masses and minors of second moments, not negative where bodies can have them"),
+                     Array("carried", ("NC",), "mass, or mass and moments, that joints carry, positive")),
+                    "whether bodies can have such parameters", feels=(), on_request=True),
+}
 
 
 class Functions(UserDict[str, Function]):
-    """The functions by name. Derivatives are found in it by their names as well; those who go through it meet none."""
+    """The functions by name. Derivatives, and what prepares parameters, are found in it by their names as well; those who go
+    through it meet none."""
 
     def __missing__(self, name: str) -> Function:
-        found = self._derived(name)
+        found = _PREPARING.get(name) or self._derived(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self.data or (isinstance(name, str) and self._derived(name) is not None)
+        return name in self.data or name in _PREPARING or (isinstance(name, str) and self._derived(name) is not None)
 
     def _derived(self, name: str) -> Function | None:
         wanted = derivatives.told(name)
@@ -205,7 +215,7 @@ class Functions(UserDict[str, Function]):
 
     def in_order(self, names: Iterable[str]) -> list[str]:
         """Names of functions in the order of the table; a derivative stands behind all functions, in the order of its own."""
-        place, modes = {name: i for i, name in enumerate(self)}, [*derivatives.MODES]
+        place, modes = {name: i for i, name in enumerate((*self, *PREPARING))}, [*derivatives.MODES]
 
         def order(name: str) -> tuple[int, int, int, tuple[str, ...]]:
             wanted = derivatives.told(name)
@@ -366,15 +376,7 @@ FUNCTIONS = Functions({
                  (Array("Jbar", ("NV", "NK"), "a column for every row of the task (wx wy wz x y z unless others are chosen)"),),
                  "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else", needs_frame=True,
                  needs_inverse=True, on_request=True),
-        Function(REGROUP, (PARAMETERS,), (PREPARED,), "what functions take in the place of the parameters", feels=(),
-                 on_request=True),
-        Function(JUDGE, (PARAMETERS,),
-                 (Array("judged", ("NJ",), "masses and minors of second moments, not negative where bodies can have them"),
-                  Array("carried", ("NC",), "mass, or mass and moments, that joints carry, positive")),
-                 "whether bodies can have such parameters", feels=(), on_request=True),
     )
 })
-PREPARING = (REGROUP, JUDGE)
-"""What NAME_set_parameters calls. They are there where numbers may change at run time, and nobody asks for them."""
 BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)
 """What is made where no function is named."""

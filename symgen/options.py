@@ -98,9 +98,9 @@ class ProgramOptions:
         return names_of(self.wrench)
 
     @property
-    def prepared(self) -> tuple[str, ...]:
-        """The numbers that may change at run time, from which the argument of that name is made."""
-        return self.parameters
+    def prepared(self) -> tuple[str, ...] | None:
+        """The numbers that may change at run time, from which the argument of that name is made; None where there are none."""
+        return self.parameters or None
 
     @property
     def at_run_time(self) -> dict[str, tuple[str, ...]]:
