@@ -79,8 +79,8 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
 def _refuse_parameters(options: ProgramOptions) -> None:
     """RequestError where numbers may change at run time: what is proved holds for numbers that stand in the C."""
     if options.parameters:
-        raise RequestError(f"what is proved holds for the numbers of the description, and {options.parameters[0]} may change at run "
-                           "time; prove the robot without --parameter, described with the numbers that are meant")
+        raise RequestError(f"what is proved holds for the numbers of the description, and {options.parameters[0]} may change at "
+                           "run time; prove the robot without --parameter, described with the numbers that are meant")
 
 
 def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, text: TextOptions = PLAIN, *,
