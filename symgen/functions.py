@@ -10,12 +10,13 @@ from typing import Literal, NamedTuple
 from symgen import derivatives
 from symgen.derivatives import Derivative
 
-Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK"] | int
+Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC"] | int
 
 
 class Sizes(NamedTuple):
     """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
-    wrenches that are felt, inertial parameters, base parameters, rows of the task.
+    wrenches that are felt, inertial parameters, base parameters, rows of the task, numbers that may change at run time, and
+    those that are made of them.
     """
 
     NQ: int
@@ -26,6 +27,10 @@ class Sizes(NamedTuple):
     NP: int = 0
     NR: int = 0
     NK: int = 6
+    NG: int = 0
+    NS: int = 0
+    NJ: int = 0
+    NC: int = 0
 
     def of(self, size: Size) -> int:
         return size if isinstance(size, int) else int(getattr(self, size))
@@ -95,8 +100,10 @@ _IN_TURN = {"NF": "of each frame in turn", "NW": "for each link in turn"}
 PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
 WRENCH = Array("wrench", (6,), "moment (3, N·m), then force (3, N), on the link from outside, at its frame's origin, in its "
                                "axes; c includes -J^T wrench", each="NW")
-AT_RUN_TIME = (PAYLOAD, WRENCH)
-"""Arguments that a user may ask for by naming links. They follow the function's own in the C call, in this order."""
+PARAMETERS = Array("parameters", ("NG",), "the numbers that may change, in the order of NAME_parameters")
+PREPARED = Array("prepared", ("NS",), "what NAME_set_parameters made of the parameters")
+AT_RUN_TIME = (PAYLOAD, WRENCH, PREPARED)
+"""Arguments that a user may ask for by naming links, or numbers. They follow the function's own in the C call, in this order."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,7 @@ class Function:
     needs_frame: bool = False
     needs_inverse: bool = False
     """True when the function divides by the mass matrix, so that M must be positive definite."""
-    feels: tuple[Array, ...] = (PAYLOAD,)
+    feels: tuple[Array, ...] = (PAYLOAD, PREPARED)
     """Which of AT_RUN_TIME change it: the payload changes what depends on inertia, the wrench changes sums of all forces."""
     ranked_as: str = ""
     """The function whose shortest method is taken for this one too, since the two differ by one operation a joint."""
@@ -173,17 +180,30 @@ DT = Array("dt", (), "time step (s)")
 INSTANT = replace(DT, drawn="instant")
 
 
+REGROUP, JUDGE = PREPARING = ("regroup_parameters", "judge_parameters")
+"""What NAME_set_parameters calls. They are there where numbers may change at run time, and nobody asks for them."""
+_PREPARING = {
+    REGROUP: Function(REGROUP, (PARAMETERS,), (PREPARED,), "what functions take in the place of the parameters", feels=(),
+                      on_request=True),
+    JUDGE: Function(JUDGE, (PARAMETERS,),
+                    (Array("judged", ("NJ",), "masses and minors of second moments, not negative where bodies can have them"),
+                     Array("carried", ("NC",), "mass, or mass and moments, that joints carry, positive")),
+                    "whether bodies can have such parameters", feels=(), on_request=True),
+}
+
+
 class Functions(UserDict[str, Function]):
-    """The functions by name. Derivatives are found in it by their names as well; those who go through it meet none."""
+    """The functions by name. Derivatives, and what prepares parameters, are found in it by their names as well; those who go
+    through it meet none."""
 
     def __missing__(self, name: str) -> Function:
-        found = self._derived(name)
+        found = _PREPARING.get(name) or self._derived(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self.data or (isinstance(name, str) and self._derived(name) is not None)
+        return name in self.data or name in _PREPARING or (isinstance(name, str) and self._derived(name) is not None)
 
     def _derived(self, name: str) -> Function | None:
         wanted = derivatives.told(name)
@@ -195,7 +215,7 @@ class Functions(UserDict[str, Function]):
 
     def in_order(self, names: Iterable[str]) -> list[str]:
         """Names of functions in the order of the table; a derivative stands behind all functions, in the order of its own."""
-        place, modes = {name: i for i, name in enumerate(self)}, [*derivatives.MODES]
+        place, modes = {name: i for i, name in enumerate((*self, *PREPARING))}, [*derivatives.MODES]
 
         def order(name: str) -> tuple[int, int, int, tuple[str, ...]]:
             wanted = derivatives.told(name)
@@ -337,10 +357,11 @@ FUNCTIONS = Functions({
         Function("regressor", (Q, V, A),
                  (Array("Y", ("NV", "NP"), "ten columns for every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz "
                                            "zz (kg·m²) about the origin of its frame, in its axes"),),
-                 "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi", feels=(), on_request=True),
+                 "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi", feels=(PREPARED,), on_request=True),
         Function("base_regressor", (Q, V, A),
                  (Array("Y_base", ("NV", "NR"), "the columns of Y that are independent of those before them"),),
-                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be", feels=(), on_request=True),
+                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be", feels=(PREPARED,),
+                 on_request=True),
         Function("base_parameters",
                  (Array("pi", ("NP",), "ten numbers of every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz "
                                        "(kg·m²) about the origin of its frame, in its axes"),),

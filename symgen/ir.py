@@ -228,6 +228,14 @@ class Numbers:
     """Of y and x; unless told, of Python's floats."""
 
 
+def _no_fraction(*_: Any) -> Any:
+    raise ProgramError("a sine, a root or a logarithm is no fraction")
+
+
+EXACT = Numbers(Fraction, _no_fraction, _no_fraction, _no_fraction, _no_fraction, _no_fraction)
+"""Fractions, for Programs that take sums, products and quotients alone."""
+
+
 def evaluate(program: Program, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:
     """Run the rows over any number type.
 

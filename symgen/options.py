@@ -26,6 +26,8 @@ NORMAL, HIGH = EFFORTS = ("normal", "high")
 """How long fewer operations are sought: as long as deriving takes, or for minutes."""
 Rows = str | Sequence[int | str] | None
 """Rows of a task by name or number (`symgen.functions.TASK_ROWS`), in one text with commas or one by one; None for all six."""
+Names = str | Sequence[str]
+"""A name, or several."""
 Links = str | Sequence[str] | None
 """A link's name, or those of several in their order; None for the default frame, or for no wrench."""
 
@@ -38,7 +40,8 @@ class ProgramOptions:
     time, each one more argument. Frames and wrenches may be several in their order, a tuple then. The real type changes no row,
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
     (`symgen.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
-    of EFFORTS; `rounds` are those after which a search is to end, None for all.
+    of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
+    run time (`symgen.description.adjustable`).
     """
 
     real: str = "double"
@@ -51,6 +54,7 @@ class ProgramOptions:
     task_rows: Rows = None
     effort: str = NORMAL
     rounds: int | None = None
+    parameters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         nearest(self.real, REALS, "real type")
@@ -58,6 +62,7 @@ class ProgramOptions:
         nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")
         nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
         object.__setattr__(self, "task_rows", _rows(self.task_rows))
+        object.__setattr__(self, "parameters", tuple(dict.fromkeys(names_of(self.parameters))))
         self._settle("frame", self.frames, "no frame is named; name one or more links, or give None for the default one",
                      "the frame '{}' is named twice; name every frame once")
         self._settle("wrench", self.wrenches, "no link of a wrench is named; name one or more, or give None for no wrench",
@@ -87,17 +92,22 @@ class ProgramOptions:
     @property
     def frames(self) -> tuple[str, ...]:
         """The names of the frames in their order; none for the default one."""
-        return _names(self.frame)
+        return names_of(self.frame)
 
     @property
     def wrenches(self) -> tuple[str, ...]:
         """The names of the links that feel a wrench, in their order."""
-        return _names(self.wrench)
+        return names_of(self.wrench)
+
+    @property
+    def prepared(self) -> tuple[str, ...] | None:
+        """The numbers that may change at run time, from which the argument of that name is made; None where there are none."""
+        return self.parameters or None
 
     @property
     def at_run_time(self) -> dict[str, tuple[str, ...]]:
-        """The links of every run-time argument that is asked for, by the argument's name."""
-        asked = {argument.name: _names(getattr(self, argument.name)) for argument in AT_RUN_TIME}
+        """The links, or the numbers, of every run-time argument that is asked for, by the argument's name."""
+        asked = {argument.name: names_of(getattr(self, argument.name)) for argument in AT_RUN_TIME}
         return {name: links for name, links in asked.items() if links}
 
 
@@ -115,7 +125,8 @@ def _rows(asked: Rows) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _names(links: Links) -> tuple[str, ...]:
+def names_of(links: Links) -> tuple[str, ...]:
+    """One name, or several, as a tuple."""
     return () if not links else (links,) if isinstance(links, str) else tuple(links)
 
 

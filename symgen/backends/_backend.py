@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -41,7 +41,8 @@ class Printer:
     `calls` the names of the functions that it may call, `definition` what a language with the same statements prints of a
     function, `parts` into how many it is cut, where it is long, and how many numbers
     these share on the stack. `batches` are the files of the functions for many states, by name, `driver` what a caller of one is
-    told about it, and `lanes` of how many states a block is, in a real type. `ulps` says by `TextOptions.trig` how many units in
+    told about it, and `lanes` of how many states a block is, in a real type. `adjustable` gives the files
+    that set the numbers which may change at run time, by name. `ulps` says by `TextOptions.trig` how many units in
     the last place sines and cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for;
     `statuses` are what a checked function returns, from 0 on, with their meaning.
     """
@@ -58,6 +59,7 @@ class Printer:
     batches: Files
     driver: Callable[[Program, Target], dict[str, Any]]
     lanes: Callable[[str], int]
+    adjustable: Callable[[Sequence[Any], Mapping[str, Program], Target], dict[str, str]]
     ulps: Mapping[str, int]
     farthest: int
     statuses: Mapping[str, str]

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgen.backends import _checks, _lanes, _parts, _sincos, render
+from symgen.backends import _adjustable, _checks, _lanes, _parts, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._legend import legend
@@ -313,5 +313,6 @@ def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: i
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
     definition=definition, parts=parts, batches=batches, driver=driver, lanes=_lanes.lanes,
+    adjustable=_adjustable.files,
     ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
 )

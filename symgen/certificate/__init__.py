@@ -18,5 +18,6 @@ __all__ = ["checked_floors", "divisor_floors"]
 
 
 def checked_floors(mechanism: Mechanism, program: Program, options: ProgramOptions, text: TextOptions) -> dict[int, Fraction]:
-    """What checked functions compare their divisors with; nothing where `text` does not ask for checks."""
-    return divisor_floors(mechanism, program, options, text) if text.checked else {}
+    """What checked functions compare their divisors with; nothing where `text` does not ask for checks, and where inertia
+    may change at run time."""
+    return divisor_floors(mechanism, program, options, text) if text.checked and not options.parameters else {}

@@ -28,7 +28,7 @@ WARNED = ("warning", "mimic", "snap", "unapplied")
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": "independent", "base": "fixed", "strict": False, "real": "double",
     "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
-    "jacobian_order": "angular", "task_rows": None, "effort": NORMAL,
+    "jacobian_order": "angular", "task_rows": None, "effort": NORMAL, "parameter": [],
 }
 """Options that a generated folder has already decided, with their defaults."""
 
@@ -124,6 +124,9 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
     parser.add_argument("--jacobian-order", default="angular", metavar="angular|linear",
                         help="which part of them stands first (default angular)")
     task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
+    parser.add_argument("--parameter", action="append", default=[], metavar="NAME",
+                        help="a number that may change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
+                             "payload:LINK, gravity, or a pattern such as '*.mass'; repeatable")
     parser.add_argument("--effort", default=NORMAL, metavar="normal|high",
                         help="high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found")
 
@@ -145,7 +148,7 @@ def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
 
     return ProgramOptions(options.real or real, frame=options.frame, payload=options.payload, wrench=options.wrench,
                           jacobian_frame=options.jacobian_frame, jacobian_order=options.jacobian_order,
-                          task_rows=options.task_rows, effort=options.effort)
+                          task_rows=options.task_rows, effort=options.effort, parameters=tuple(options.parameter))
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:

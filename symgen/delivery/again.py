@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from symgen.functions import PREPARING
+
 
 def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str | None = None) -> list[str]:
     """The canonical command, word by word, to be given inside the folder: it writes the same bytes to ../NAME-again.
@@ -16,10 +18,12 @@ def command(name: str, manifest: Mapping[str, Any], evidence: bool, prefix: str 
     options = manifest["options"]
     words = ["symgen", "generate", f"{name}.toml", "-o", f"../{name}-again"]
     for function, entry in manifest["functions"].items():
+        if function in PREPARING:
+            continue
         words += ["-f", f"{function}={entry['method']}"]
     words += ["--real", manifest["real"]]
-    for option in ("name", "frame", "payload", "wrench", "jacobian_frame", "jacobian_order", "task_rows", "effort", "trig",
-                   "target"):
+    for option in ("name", "frame", "payload", "wrench", "jacobian_frame", "jacobian_order", "task_rows", "effort", "parameter",
+                   "trig", "target"):
         chosen = prefix if option == "name" else options.get(option)
         for value in chosen if isinstance(chosen, list) else () if chosen is None else (chosen,):
             flag = f"--{option.replace('_', '-')}"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from symgen.backends import printer, render, wrapper
+from symgen.backends._adjustable import Parameter, first
 from symgen.backends._checks import statuses
 from symgen.backends._legend import legend
 from symgen.backends._markdown import cell, code, prose
@@ -31,6 +32,7 @@ from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
 from symgen.options import GPU, NORMAL, PLAIN, ProgramOptions, TextOptions
+from symgen.programs.adjusting import adjusting
 from symgen.reals import REALS
 from symgen.version import __version__
 
@@ -63,7 +65,7 @@ def write(
     manifest: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
         functions = {entry[kind] for entry in manifest["functions"].values() for kind in ("file", "batch") if kind in entry}
-        around = (".h", ".hpp", ".cuh", ".cu", *(f"_{wrap}.c" for wrap in text.wrap))
+        around = (".h", ".hpp", ".cuh", ".cu", "_set_parameters.c", *(f"_{wrap}.c" for wrap in text.wrap))
         files = {name: content for name, content in files.items() if name in functions or name.endswith(around)}
         manifest["files"] = sorted(files)
     replace_folder(Path(folder), files, manifest["robot"])
@@ -97,7 +99,11 @@ def texts(
                                "statuses": statuses(programs.values(), target)}
     backend = printer()
     files = backend.texts(programs, target, floors=floors)
+    asked = _parameters(mechanism, options)
+    adjustable = backend.adjustable(asked, programs, target) if asked else {}
+    files |= adjustable
     headers, shared, kernels = [target.header, *([target.batch] if text.batch else [])], [], []
+    headers += [file for file in adjustable if file.endswith(".h")]
     for wrap in text.wrap:
         around = wrapper(wrap).files(programs, target, floors)
         headers += [file for file in around if not file.endswith((".c", ".cu"))]
@@ -106,9 +112,9 @@ def texts(
         files |= around
     files[f"{target.name}.toml"] = to_toml(mechanism)
     tests = filled(programs, target, list(cases))
-    files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **common, **tests)
+    files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **common, **tests, adjustable=first(asked))
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
-    sources = [target.file(function) for function in programs]
+    sources = [target.file(function) for function in programs] + [file for file in adjustable if file.endswith(".c")]
     blocks = [target.file_of_many(function) for function in programs] if text.batch else []
     built = {"release": release, "files": sources + blocks, "blocks": blocks, "headers": headers, "shared": shared,
              "kernels": kernels}
@@ -126,6 +132,16 @@ def texts(
     described["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return files
+
+
+def _parameters(mechanism: Mechanism, options: ProgramOptions) -> list[Parameter]:
+    """The numbers that may change at run time, with what the description says they are."""
+    if not options.parameters:
+        return []
+    known = adjusting(mechanism, options.parameters)
+    defaults = iter(known.defaults)
+    return [Parameter(one.words, f"{one.name}: {one.unit}", tuple(next(defaults) for _ in range(one.size)))
+            for one in known.asked]
 
 
 def _manifest(
@@ -177,6 +193,7 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     chosen |= stated if options.convention != USUAL else {}
     chosen |= {"task_rows": ",".join(TASK_ROWS[row] for row in options.rows)} if options.rows != ALL_ROWS else {}
     chosen |= {"effort": options.effort} if options.effort != NORMAL else {}
+    chosen |= {"parameter": list(options.parameters)} if options.parameters else {}
     return {key: chosen[key] for key in sorted(chosen)}
 
 

@@ -18,10 +18,10 @@ def proof_sheet(mechanism: Mechanism, programs: Mapping[str, Program], options: 
     """`Proof.facts` with Frama-C's verdict under "eva", or with "eva_missing", a sentence, where Frama-C is not installed.
 
     It holds no observations, since these depend on the machine's library. `name` is the NAME in the C. Of derivatives nothing is
-    proved; where there are no others, nothing is said.
+    proved, nor where numbers may change at run time; then, and where there are no other functions, nothing is said.
     """
     programs = {function: program for function, program in programs.items() if derivatives.told(function) is None}
-    if not programs:
+    if not programs or options.parameters:
         return {}
     try:
         return prove_programs(mechanism, programs, options, text, compiled=False, with_eva=True, name=name).facts()

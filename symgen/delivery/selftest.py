@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from symgen.delivery.cases import Equation, SelfTestCase
+from symgen.functions import PREPARING
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
 from symgen.reference.precision import Array
 from symgen.verification import running_error
+from symgen.verification.adjusted import given
+from symgen.verification.evaluating import over
 from symgen.verification.floating import allowance, differs
 from symgen.verification.residuals import RESIDUALS, SOLVED, natural, right, solves
 from symgen.verification.truth import Truth
@@ -34,8 +37,10 @@ ROUNDING = 1   # unit more: the answer itself is printed in the real type
 def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions,
           text: TextOptions = PLAIN) -> list[SelfTestCase]:
     """Three states for every program, fewer where its type has no digits for them; deterministic."""
-    truth = Truth(mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench,
-                  task_rows=options.rows, convention=options.convention)
+    anew = given(mechanism, programs, options, SEED)
+    truth = Truth(anew.mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench,
+                  task_rows=options.rows, convention=options.convention, given=anew.arguments)
+    truth.know({f: over(truth.scalars, program) for f, program in programs.items() if f in PREPARING})
     return [case for program in programs.values() for case in _cases(program, truth, text)]
 
 

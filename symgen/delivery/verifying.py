@@ -10,9 +10,9 @@ from pathlib import Path
 from symgen.certificate import checked_floors
 from symgen.delivery.printed import check_printed
 from symgen.description.loading import is_text
-from symgen.functions import USUAL
+from symgen.functions import PREPARING, USUAL
 from symgen.mechanism import Mechanism
-from symgen.options import HOST, NORMAL, Links, Rows
+from symgen.options import HOST, NORMAL, Links, Names, Rows
 from symgen.programs import making
 from symgen.programs.making import Progress
 from symgen.verification.folder import read_folder
@@ -36,6 +36,7 @@ def verify(
     effort: str = NORMAL,
     trig: str = HOST,
     checked: bool = False,
+    parameters: Names = (),
     seed: int = 0,
     compiled: bool = True,
     progress: Progress | None = None,
@@ -53,14 +54,19 @@ def verify(
     if isinstance(robot, Mechanism) or is_text(robot) or not Path(robot).is_dir():
         return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench,
                                 jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows, effort=effort,
-                                trig=trig, checked=checked, seed=seed, compiled=compiled, progress=progress)
+                                trig=trig, checked=checked, parameters=parameters, seed=seed, compiled=compiled,
+                                progress=progress)
     functions = None if functions is None else list(functions)
     folder = read_folder(Path(robot), functions)
     mechanism, options = folder.mechanism, folder.options
-    programs = {function: making.made(mechanism, function, method, replace(options, rounds=folder.rounds.get(function)))
-                for function, method in folder.methods.items()}
+    programs = making.together({function: making.made(mechanism, function, None if function in PREPARING else method,
+                                                      replace(options, rounds=folder.rounds.get(function)))
+                                for function, method in (folder.every if options.parameters else folder.methods).items()},
+                               mechanism, options)
+    sought = {f: one for f, one in programs.items() if f in folder.methods}
+    helpers = {f: one for f, one in programs.items() if f not in folder.methods}
     floors = {function: checked_floors(mechanism, program, options, folder.text) for function, program in programs.items()}
-    report = verify_folder(folder, programs, floors, states, seed=seed, compiled=compiled, progress=progress)
+    report = verify_folder(folder, sought, floors, states, seed=seed, compiled=compiled, progress=progress, helpers=helpers)
     if functions is not None:
         return replace(report, notes=(*report.notes, "functions were named, so the other files of the folder are not judged"))
     checks, notes = check_printed(Path(robot), folder, programs, floors)

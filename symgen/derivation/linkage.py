@@ -12,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Self
 
+from symgen.derivation import adjusted
 from symgen.derivation import constants as k
 from symgen.derivation.base_parameters import BaseParameters
 from symgen.derivation.closed_forms import JointForm, joint_form
@@ -85,8 +86,9 @@ class Linkage:
     """The base parameters, for what is about them."""
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
-                 wrenches: Sequence[Frame] = ()) -> None:
+                 wrenches: Sequence[Frame] = (), at_run_time: adjusted.AtRunTime | None = None) -> None:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
+        self.at_run_time = at_run_time
         self.inputs = home.inputs
         self.zero, self.one = home.zero, home.one
         self._sums: dict[tuple[tuple[int, int], ...], Scalar] = {}
@@ -94,7 +96,7 @@ class Linkage:
         self.links = [self._geometry(i) for i in range(len(model.links))]
         self.dofs = [dof for link in self.links for dof in link.dofs]
         self.inertia = [self._inertia(i) for i in range(len(model.links))]
-        self.gravity = [self.vector(link.gravity) for link in model.links]
+        self.base_gravity, self.gravity = self._gravity()
         if payload is not None and payload.link >= 0:
             self.inertia[payload.link] = self.inertia[payload.link] + self._carried(payload, home.inputs["payload"])
         self.loads = [(self.zeros, self.zeros) for _ in model.links]
@@ -187,9 +189,21 @@ class Linkage:
         return self._slack(link.parent).outward(self.vector(link.shift))
 
     def _inertia(self, i: int) -> RigidInertia:
+        if self.at_run_time is not None and self.at_run_time.inertia:
+            ten = self.at_run_time.inertia[i]
+            return adjusted.inertia(self.home, ten, self.inputs["prepared"]).outward(self._slack(i), self.zeros)
         inertia = self.model.links[i].inertia
         own = RigidInertia.of(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
         return own.outward(self._slack(i), self.zeros)
+
+    def _gravity(self) -> tuple[Vector, list[Vector]]:
+        """In the axes of the base, and of root i in its base frame."""
+        if self.at_run_time is None or self.at_run_time.gravity < 0:
+            return self.vector(self.model.gravity), [self.vector(link.gravity) for link in self.model.links]
+        place = self.at_run_time.gravity
+        gravity = Vector(self.inputs["prepared"][place:place + 3])
+        return gravity, [self.constant_rotation(link.base_rotation).inward(gravity) if link.parent < 0 else self.zeros
+                         for link in self.model.links]
 
     def _slack(self, i: int) -> Rotation:
         """From the axes of link i, in which it is constant, to those that its vectors are written in; of the base none."""

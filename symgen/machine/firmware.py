@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from symgen.backends import render
 from symgen.backends._target import Target
+from symgen.functions import REGROUP
 from symgen.ir import Program
 from symgen.machine import targets
 
@@ -17,6 +18,7 @@ BASE_FLAGS = ("-std=c99", "-ffp-contract=off")
 def texts(target: Target, machine: str, programs: Mapping[str, Program]) -> dict[str, str]:
     """Every file of `firmware/` by its path in the robot's folder."""
     chosen = targets.find(machine)
+    settings = ["set_parameters"] if REGROUP in programs else []
     frames = (chosen.frame(p.real, target.sizes.NV, sum(port.size for port in p.outputs)) for p in programs.values())
     context = target.context | {
         "target": machine,
@@ -27,6 +29,7 @@ def texts(target: Target, machine: str, programs: Mapping[str, Program]) -> dict
         "emulator": " ".join(chosen.emulator),
         "packages": chosen.packages,
         "stack": max(frames),
-        "objects": [f"{target.symbol(function)}.o" for function in programs],
+        "objects": [f"{target.symbol(function)}.o" for function in (*programs, *settings)],
+        "adjustable": REGROUP in programs,
     }
     return {f"firmware/{file}": render(TEMPLATES, f"{file}.j2", **context) for file in ("main.c", "Makefile")}

@@ -17,7 +17,7 @@ from symgen import derivatives
 from symgen.backends import printer, render
 from symgen.backends._ports import describe, meaning, operations_text
 from symgen.errors import ArgumentError, StateError
-from symgen.functions import Array, Sizes
+from symgen.functions import PREPARED, Array, Sizes
 from symgen.ir import Outline, Port
 from symgen.machine.arrays import Arrays, behind, seen
 from symgen.machine.many import LAYOUTS, Progress, Run, Strided, in_slices, strided
@@ -92,7 +92,10 @@ class Kernel:
                 raise ArgumentError(f"'{name}' cannot be the name of a function or an argument; use a plain identifier")
         single = len(results) == 1
         index = "[()]" if single and not self.outputs[0].shape else ""
-        context = {"names": names, "results": results, "single": single, "index": index, "checked": self.checked}
+        prepared = names[-1] == PREPARED.name   # unless it is given, what the solver's parameters make
+        signature = [*names[:-1], f"{names[-1]}=None"] if prepared else names
+        context = {"names": names, "signature": signature, "prepared": prepared, "results": results, "single": single,
+                   "index": index, "checked": self.checked}
         text = render("solver", "call.py.j2", function=own, **context)
         known: dict[str, Any] = {"_ndarray": self.np.ndarray, "_empty": self.np.empty, "_real": self.real}
         known |= {"_one": self.aligned, "_from_buffer": self.ffi.from_buffer, "_chars": self.ffi.typeof("char[]")}

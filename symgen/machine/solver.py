@@ -21,13 +21,14 @@ from symgen import derivatives, shelf
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
-from symgen.functions import USUAL, Sizes
+from symgen.functions import JUDGE, REGROUP, USUAL, Sizes
 from symgen.ir import Outline, Program
 from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
+from symgen.machine.parameters import Parameters
 from symgen.names import nearest, no_attribute
-from symgen.options import HOST, NORMAL, PLAIN, Links, ProgramOptions, Rows, TextOptions
+from symgen.options import HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -54,6 +55,7 @@ def compile(
     effort: str = NORMAL,
     trig: str = HOST,
     checked: bool = False,
+    parameters: Names = (),
 ) -> Solver:
     """Derive, print and compile functions of a robot.
 
@@ -61,7 +63,9 @@ def compile(
     `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
     leave to contract a*b + c. `frame`, `payload` and `wrench` name links, `jacobian_frame` and `jacobian_order` say how J and
     J̇ v are stated, `task_rows` what Λ and J̄ are about, and `effort` how long fewer operations are sought, as in
-    `symgen.program`; `trig` is one of
+    `symgen.program`; `parameters` name numbers that may change afterwards, in `solver.parameters`: LINK.mass, LINK.centre (m) and
+    LINK.inertia (about the origin of the link's frame, in its axes), LINK for the three, payload:LINK, gravity, or a pattern such
+    as '*.mass'. `trig` is one of
     `symgen.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the generation does, and BuildError without
     a C compiler or Python's header. Functions that are `checked` raise StateError at a state that they refuse, the first of
     several, unless they are given an array for the `status` of each; the results of the others are stored all the same.
@@ -72,7 +76,7 @@ def compile(
     wanted = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
-                             jacobian_order=jacobian_order, task_rows=task_rows, effort=effort)
+                             jacobian_order=jacobian_order, task_rows=task_rows, effort=effort, parameters=names_of(parameters))
     recipe = (mechanism, wanted, Build(optimize, native, contract), options, TextOptions(trig, checked=checked))
     return _found(recipe) or _made(recipe)
 
@@ -84,13 +88,14 @@ def _found(recipe: Recipe) -> Solver | None:
     known = shelf.find("solver", *_key(recipe))
     outlines = None if known is None else [outline_from_plain(one) for one in known["functions"]]
     library = opened(known["library"]) if known and outlines and None not in outlines else None
-    if library is None or outlines is None:
+    if library is None or outlines is None or known is None:
         return None
     solver = Solver.__new__(Solver)
     mechanism, _, build, _, text = recipe
     named = {one.function: one for one in outlines if one is not None}
     solver._hold(mechanism.name, named, mechanism.sizes, build, text, library)
     solver.mechanism, solver._recipe = mechanism, recipe
+    solver._defaults = {name: tuple(numbers) for name, numbers in known["parameters"].items()}
     return solver
 
 
@@ -104,10 +109,22 @@ def _made(recipe: Recipe) -> Solver:
     bounds = {function: checked_floors(mechanism, program, options, text) for function, program in derived.items()}
     solver = Solver(mechanism.name, derived, mechanism.sizes, build=build, text=text, mechanism=mechanism, floors=bounds)
     solver._recipe = recipe
+    solver._defaults = _defaults(mechanism, options)
     plain = [outline_to_plain(program.outline) for program in derived.values()]
     if all(program.rounds is None for program in derived.values()):   # else a search was interrupted
-        shelf.keep({"library": solver._library, "functions": plain}, "solver", *_key(recipe))
+        shelf.keep({"library": solver._library, "functions": plain, "parameters": solver._defaults}, "solver", *_key(recipe))
     return solver
+
+
+def _defaults(mechanism: Mechanism, options: ProgramOptions) -> dict[str, tuple[float, ...]]:
+    """The description's numbers for the parameters."""
+    if not options.parameters:
+        return {}
+    from symgen.programs.adjusting import adjusting
+
+    known = adjusting(mechanism, options.parameters)
+    numbers = iter(known.defaults)
+    return {one.name: tuple(float(next(numbers)) for _ in range(one.size)) for one in known.asked}
 
 
 def _key(recipe: Recipe) -> tuple[Any, ...]:
@@ -126,6 +143,9 @@ class Sent(NamedTuple):
     library: Packed | None
     blocks: dict[str, Packed]
     """By function."""
+    defaults: dict[str, tuple[float, ...]]
+    now: dict[str, Any]
+    """The parameters as they were set."""
 
 
 def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -> Solver:
@@ -145,6 +165,9 @@ def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -
         solver.mechanism = origin[0][0]
     else:
         solver._programs, solver._sources = origin[1], origin[-1]
+    solver._defaults = sent.defaults
+    for name, value in sent.now.items():
+        solver.parameters[name] = value
     for function, one in sent.blocks.items():
         if unpacked(one, sent.build) is not None:
             solver._named[function] = one.module
@@ -160,12 +183,21 @@ def _from_programs(name: str, programs: Mapping[str, Program], sizes: Sizes, bui
     return Solver(name, programs, sizes, build=build, text=text, sources=sources)
 
 
+def _by_name(kernel: Kernel) -> Callable[[Any], dict[str, Any]]:
+    """A function of parameters, whose results come by name."""
+    def call(given: Any) -> dict[str, Any]:
+        found = kernel.long_road((given,), None)
+        return dict(zip((port.name for port in kernel.outputs), found if isinstance(found, tuple) else (found,), strict=True))
+
+    return call
+
+
 class Solver:
     """Compiled functions of one robot, one attribute each; see `compile`.
 
     `functions` are their names, `programs` what was compiled, `mechanism` the robot (None for `from_programs`).
-    Solvers hold no state: threads may share one, and C runs without the interpreter's lock. A pickled solver, and a
-    pickled method of one, takes its compiled library along. Where that is for another platform it is compiled again.
+    Solvers hold no state but `parameters`: threads may share one, and C runs without the interpreter's lock. A pickled solver,
+    and a pickled method of one, takes its compiled library along. Where that is for another platform it is compiled again.
     """
 
     mechanism: Mechanism | None
@@ -173,6 +205,8 @@ class Solver:
     _sources: dict[str, str] | None
     _programs: dict[str, Program] | None
     _floors: Mapping[str, Mapping[int, Fraction]] | None
+    _parameters: Parameters | None
+    _defaults: dict[str, tuple[float, ...]]
 
     def __init__(
         self,
@@ -206,7 +240,7 @@ class Solver:
         self._build, self._text, self._library = build, text, library.__name__
         self._recipe = self._sources = self._programs = None
         symbol = Target(name, sizes, text).symbol
-        self._floors = None
+        self._floors, self._parameters, self._defaults = None, None, {}
         self._named: dict[str, str] = {}   # of the libraries for blocks of states, by function
         many = {f: None if given else partial(self._blocks, f) for f in outlines}
         self._kernels = {f: Kernel(one, library, symbol(f), text.checked, name, sizes, many[f], build.contract)
@@ -241,6 +275,16 @@ class Solver:
 
         mechanism, _, _, options, text = self._recipe
         return checked_floors(mechanism, self.programs[function], options, text)
+
+    @property
+    def parameters(self) -> Parameters:
+        """The numbers that may change, by name (`symgen.machine.parameters`); ArgumentError where the solver has none."""
+        if self._parameters is None:
+            if not self._defaults:
+                raise ArgumentError("no number of this solver may change; name some in symgen.compile(…, parameters=[…])")
+            judge = _by_name(self._kernels[JUDGE]) if JUDGE in self._kernels else None
+            self._parameters = Parameters(self._defaults, self.real, _by_name(self._kernels[REGROUP]), judge)
+        return self._parameters
 
     @property
     def nq(self) -> int:
@@ -319,7 +363,8 @@ class Solver:
         outlines = {function: kernel.program for function, kernel in self._kernels.items()}
         blocks = {function: packed(module, self._build) for function, module in self._named.items()}
         sent = Sent(self.name, outlines, self.sizes, self._text, self._build, packed(self._library, self._build),
-                    {function: found for function, found in blocks.items() if found is not None})
+                    {function: found for function, found in blocks.items() if found is not None}, self._defaults,
+                    dict(self._parameters or {}))
         if self._recipe is not None:
             return _arrived, (_compile_again, (self._recipe,), sent)
         programs = self.name, self.programs, self.sizes, self._build, self._text, self._sources

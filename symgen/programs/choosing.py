@@ -12,7 +12,7 @@ from symgen.derivation.constants import LostDigits, as_float
 from symgen.derivation.scalars import TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import MethodRefusal, OutOfReach
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, PREPARING
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
@@ -143,4 +143,5 @@ def _loses(mechanism: Mechanism, function: str, method: str, options: ProgramOpt
 
 def loses_digits(mechanism: Mechanism, made: Program, options: ProgramOptions) -> bool:
     """Whether the terms of a Program's method are so much larger than its answer that no digit of it can be relied on."""
-    return _loses(mechanism, made.function, made.method, replace(options, real=made.real), made.depth)
+    return made.function not in PREPARING and _loses(mechanism, made.function, made.method, replace(options, real=made.real),
+                                                     made.depth)

@@ -17,7 +17,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
 from symgen.options import ProgramOptions
-from symgen.programs import deriving
+from symgen.programs import adjusting, deriving
 
 Made = Callable[[str], Program]
 """The Program of a function by name."""
@@ -44,7 +44,8 @@ def put_together(mechanism: Mechanism, what: Function, method: str, options: Pro
     """The Program of these results, after all passes."""
     links = options.at_run_time
     arguments = [*what.arguments, *(a.of_each(len(links[a.name])) for a in what.feels if a.name in links)]
-    sizes = mechanism.sizes._replace(NW=len(options.wrenches))
+    taken = adjusting.adjusting(mechanism, options.parameters).prepared.size if options.parameters else 0
+    sizes = mechanism.sizes._replace(NW=len(options.wrenches), NS=taken)
     shapes = {a.name: a.sizes(sizes) for a in arguments}
     with constants.precision():
         home = Derivation({name: prod(shape) for name, shape in shapes.items()}, 4 * deriving.ROW_BUDGET)

@@ -17,10 +17,11 @@ from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, TooManyRows
 from symgen.description.tip import tip
 from symgen.errors import SymgenError
-from symgen.functions import FUNCTIONS, PAYLOAD, USUAL, WRENCH, Function, Q
+from symgen.functions import FUNCTIONS, PAYLOAD, PREPARED, PREPARING, USUAL, WRENCH, Function, Q
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
+from symgen.programs.adjusting import adjusting as adjusting_of
 from symgen.programs.base import base_parameters
 from symgen.programs.layout import PLAIN, Layout, choices
 
@@ -177,11 +178,12 @@ _attempt = lru_cache(maxsize=256)(Attempt)
 def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> ProgramOptions:
     """The options as far as they change the rows of a function's Program, so that what is alike is derived once."""
     what = FUNCTIONS[function]
-    links = {a.name: getattr(options, a.name) for a in what.feels}
+    links = {a.name: getattr(options, a.name) for a in what.feels if a != PREPARED}
+    parameters = options.parameters if PREPARED in what.feels or function in PREPARING or what.counts("NR") else ()
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
-                          task_rows=rows, **links)
+                          task_rows=rows, parameters=parameters, **links)
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
@@ -218,22 +220,28 @@ def _derivation(mechanism: Mechanism, function: str, method: str, options: Progr
 def _recorded(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout, longest: int) -> Program:
     what = FUNCTIONS[function]
     build = methods.derivation(method, function)
-    model = _suited(mechanism, what, methods.find(method).regroups, where)
+    regroups = methods.find(method).regroups and not what.own_inertia
+    adjusting = adjusting_of(mechanism, options.parameters) if options.parameters else None
+    model = _suited(adjusting.bare if adjusting else mechanism, what, regroups, where)
+    if adjusting and not adjusting.only_gravity:
+        model = adjusting.lay(where)
     with constants.precision():
         meant = [model.frame(mechanism, name) for name in frames(mechanism, what, options)]
-        loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time}
+        loaded = {a: options.at_run_time[a.name] for a in what.feels if a.name in options.at_run_time and a != PREPARED}
         arguments = [*what.arguments, *(a.of_each(len(links)) for a, links in loaded.items())]
+        arguments += [PREPARED] if adjusting else []
         arguments += [] if Q in arguments else [Q]   # what a linkage is laid out by, idle in the end
-        base = base_parameters(mechanism) if what.counts("NR") else None
+        base = base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism) if what.counts("NR") else None
         sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
-                                         NK=len(options.rows))
+                                         NK=len(options.rows), NS=adjusting.prepared.size if adjusting else 0)
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL
         try:
             at = {a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()}
             carried = at[PAYLOAD][0] if PAYLOAD in at else None
-            linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()))
+            at_run_time = adjusting.at_run_time(regroups, forget=not what.keeps_mass) if adjusting else None
+            linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()), at_run_time)
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
@@ -250,7 +258,7 @@ def _suited(mechanism: Mechanism, what: Function, regroups: bool, where: Layout)
 
     Regrouping changes nothing that a joint feels, but it changes the wrench across it, which bears the link's own weight.
     """
-    if what.own_inertia or not regroups:
+    if not regroups:
         return models(mechanism)[0]
     return regrouped(mechanism, where, forget=not what.keeps_mass)
 

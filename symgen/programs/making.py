@@ -6,7 +6,7 @@ method, `symgen.programs.deriving` derives by it, and `symgen.shelf` keeps both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import lru_cache, partial
@@ -19,12 +19,12 @@ from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, OutOfReach, RequestError
-from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
+from symgen.functions import BY_DEFAULT, FUNCTIONS, PREPARING, REGROUP, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import HIGH, HOST, NORMAL, Links, ProgramOptions, Rows, TextOptions
-from symgen.programs import chaining, choosing, composing, deriving, differentiating, searching, task
+from symgen.options import HIGH, HOST, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
+from symgen.programs import adjusting, chaining, choosing, composing, deriving, differentiating, searching, task
 from symgen.programs.deriving import before_the_last, felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
@@ -64,7 +64,7 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
             frame: Links = None, payload: str | None = None, trig: str = HOST, wrench: Links = None,
             jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order, task_rows: Rows = None,
-            effort: str = NORMAL) -> Program:
+            effort: str = NORMAL, parameters: Names = ()) -> Program:
     """One function of one robot as a Program.
 
     `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant, or several
@@ -73,21 +73,24 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     axes of the base at the frame's origin, in the frame's own axes there, or at the base's origin (`jacobian_frame` 'aligned',
     'local', 'world'), with the angular or the linear part first (`jacobian_order`). `task_rows` are the rows that
     operational_inertia and dynamically_consistent_inverse are about, 'wx,wy,wz,x,y,z' or numbers from 0; None for all six.
-    `effort` "high" takes minutes to find fewer operations for the same method; Ctrl-C ends that with what has been found.
+    `parameters` are names of numbers that may change at run time ("LINK.mass", "gravity", "*.inertia"; `symgen.compile`), one
+    more argument `prepared`. `effort` "high" takes minutes to find fewer operations for the same method; Ctrl-C ends that with
+    what has been found.
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
     return made(mechanism, named(function), method, ProgramOptions(
         real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order,
-        task_rows=task_rows, effort=effort))
+        task_rows=task_rows, effort=effort, parameters=names_of(parameters)))
 
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
     """`program` of a mechanism, with all that changes it in one piece."""
     for links in (options.frames, *options.at_run_time.values()):
-        for link in links:
+        for link in links if links is not options.parameters else ():
             mechanism.frame(link)
+    options = replace(options, parameters=adjusting.named(mechanism, options.parameters))
     found = _asked(mechanism, function, method, replace(
         felt(mechanism, function, options), real=options.real, effort=options.effort, rounds=options.rounds))
     if isinstance(found, str):
@@ -103,6 +106,11 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
         raise RequestError(refused)
     if options.effort == HIGH:
         return _searched(mechanism, function, method, options)
+    if function in PREPARING:
+        if not options.parameters:
+            return f"{function} is there where numbers may change at run time; name some with --parameter"
+        own = adjusting.adjusting(mechanism, options.parameters)
+        return replace(own.regroup if function == REGROUP else own.judge, real=options.real)
     if FUNCTIONS[function].derivative is not None:
         return _differentiated(mechanism, function, method, options)
     if method is None:
@@ -277,6 +285,13 @@ def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None,
     Raises OutOfReach where nothing is left, or where a function that was named is out of reach.
     """
     options = options or ProgramOptions()
+    found, refused = one_by_one(mechanism, functions, options, progress)
+    return together(found, mechanism, options), refused
+
+
+def one_by_one(mechanism: Mechanism, functions: Iterable[str] | None, options: ProgramOptions,
+               progress: Progress | None = None) -> tuple[dict[str, Program], dict[str, str]]:
+    """Likewise, each Program as it is by itself (`together`)."""
     wanted = requested(mechanism, functions, options.payload)
     found: dict[str, Program] = {}
     refused: dict[str, str] = {}
@@ -291,3 +306,17 @@ def programs_and_refusals(mechanism: Mechanism, functions: Iterable[str] | None,
                 raise
             refused[name] = str(error)
     return found, refused
+
+
+def together(found: Mapping[str, Program], mechanism: Mechanism, options: ProgramOptions) -> dict[str, Program]:
+    """Programs of one robot, with those that they need where numbers may change at run time; their argument `prepared` holds what
+    one of them reads. ArgumentError where none of them feels a parameter.
+    """
+    if not options.parameters:
+        return dict(found)
+    preparing = {name: made(mechanism, name, None, options) for name in PREPARING}
+    whole = adjusting.together({**found, **preparing})
+    if not whole[REGROUP].outputs[0].size:
+        raise ArgumentError(f"none of {', '.join(found)} feels {', '.join(options.parameters)}; leave --parameter out, or ask "
+                            "for a function that does")
+    return {name: one for name, one in whole.items() if one.outputs}

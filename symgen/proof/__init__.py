@@ -25,7 +25,7 @@ from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, fl
 from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, stated
 from symgen.certificate.rounding import Arithmetic
 from symgen.description.tip import tip
-from symgen.errors import ArgumentError
+from symgen.errors import ArgumentError, RequestError
 from symgen.ir import Port, Program
 from symgen.machine.solver import Solver
 from symgen.mechanism import Mechanism
@@ -61,17 +61,26 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
     """
     if not isinstance(robot, Mechanism):
         folder = read_folder(robot, functions)
+        _refuse_parameters(folder.options)
         made = {name: making.made(folder.mechanism, name, method, folder.options) for name, method in folder.methods.items()}
         return prove_programs(folder.mechanism, made, folder.options, folder.text, states=states, acceleration=acceleration,
                               trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, name=folder.name, sources=folder.sources,
                               progress=progress)
     options = options or ProgramOptions()
+    _refuse_parameters(options)
     if functions is None:
         functions = [name for name in FUNCTIONS if making.refusal(robot, name, options.payload) is None]
     _tell(progress, "deriving", 0, 1)
     options = replace(options, frame=options.frame or (tip(robot) if robot.frames else None))
     return prove_programs(robot, making.programs(robot, functions, options), options, text, states=states,
                           acceleration=acceleration, trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, progress=progress)
+
+
+def _refuse_parameters(options: ProgramOptions) -> None:
+    """RequestError where numbers may change at run time: what is proved holds for numbers that stand in the C."""
+    if options.parameters:
+        raise RequestError(f"what is proved holds for the numbers of the description, and {options.parameters[0]} may change at "
+                           "run time; prove the robot without --parameter, described with the numbers that are meant")
 
 
 def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, text: TextOptions = PLAIN, *,

@@ -16,7 +16,7 @@ import numpy as np
 from symgen.certificate.boxes import VALUES, boxes, points
 from symgen.certificate.ranges import Ranges
 from symgen.certificate.rounding import Arithmetic, Rounded, propagate
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, PREPARED
 from symgen.ir import POSITIONS, Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
@@ -129,8 +129,8 @@ def observe(mechanism: Mechanism, program: Program, options: ProgramOptions, sta
     computed = computed if isinstance(computed, tuple) else (computed,)
     frame = options.frame if FUNCTIONS[program.function].needs_frame else None
     spec = FUNCTIONS[program.function]
-    links = {argument.name: getattr(options, argument.name) for argument in spec.feels}
-    felt = [argument for argument in spec.feels if links[argument.name] is not None]
+    links = {argument.name: getattr(options, argument.name) for argument in spec.feels if argument != PREPARED}
+    felt = [argument for argument in spec.feels if links.get(argument.name) is not None]
     arguments = {a.name: scalars.array(taken[a.name]) for a in (*spec.arguments, *felt)}
     for name in POSITIONS:
         if name in arguments:

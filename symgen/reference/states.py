@@ -46,7 +46,7 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
         for name, span in (("v", _RATE), ("a", _RATE), ("tau", _FORCE), ("b", _RATE)):
             states[name].append([_between(random, *span) for _ in range(mechanism.nv)])
     if payload is not None:
-        states["payload"] = [_load(random) for _ in range(count)]
+        states["payload"] = [draw_load(random) for _ in range(count)]
     if wrench is not None:
         links = 1 if isinstance(wrench, str) else len(wrench)
         states["wrench"] = [[_between(random, *_FORCE) for _ in range(6 * links)] for _ in range(count)]
@@ -119,7 +119,7 @@ def _unit(u: list[Fraction], positive: bool) -> list[Fraction]:
     return [*(2 * x / (1 + square) for x in u), w if positive else -w]
 
 
-def _load(random: Random) -> list[Fraction]:
+def draw_load(random: Random) -> list[Fraction]:
     """Ten numbers of six equal point masses, rounded to the grid and padded to stay a real body."""
     points = [[Fraction(random.randint(-100, 100), GRID) for _ in range(3)] for _ in range(6)]
     mass = Fraction(random.randint(512, 2048), GRID)

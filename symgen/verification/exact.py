@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_besides, draw_states
+from symgen.verification.adjusted import broadcast
 
 GUARD = 25
 """Working digits beyond those asked for. Balls lose them because operands depend on each other."""
@@ -31,16 +33,19 @@ class ExactAnswers:
     """Reference answers of `mechanism` at `count` seeded states, over balls.
 
     `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
-    `frame`, `payload` or `wrench` (links' names; of frames and wrenches there may be several).
+    `frame`, `payload` or `wrench` (links' names; of frames and wrenches there may be several). `given` are arguments that are the
+    same at every state, whose numbers `mechanism` has already (`symgen.verification.adjusted`).
     """
 
     def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Links = None,
                  payload: str | None = None, wrench: Links = None, task_rows: Sequence[int] = ALL_ROWS,
-                 convention: Convention = USUAL, working: int | None = None) -> None:
-        self.mechanism, self.count, self.seed = mechanism, count, seed
+                 convention: Convention = USUAL, working: int | None = None,
+                 given: Mapping[str, Sequence[Fraction]] | None = None) -> None:
+        self.mechanism, self.count, self.seed, self.given = mechanism, count, seed, dict(given or {})
         self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench, "task_rows": tuple(task_rows)}
         self.convention = convention
         self.states = draw_states(mechanism, count, seed, payload, wrench)
+        self.states |= {name: broadcast(numbers, count) for name, numbers in self.given.items()}
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
         self.rough = Reference(mechanism, FLOAT, convention=convention, **self.links)
         self.load = self.floats.get("payload")
@@ -66,7 +71,7 @@ class ExactAnswers:
     def sharper(self) -> Self:
         """The same states with twice the working digits."""
         return type(self)(self.mechanism, self.count, self.seed, working=2 * self.working, convention=self.convention,
-                          **self.links)
+                          given=self.given, **self.links)
 
     @cached_property
     def of_each_frame(self) -> list[Self]:
@@ -89,7 +94,7 @@ class ExactAnswers:
         source = self.balls if source is None else source
         spec = FUNCTIONS[function]
         return {a.name: source[spec.drawn(a.name)] for a in (*spec.arguments, *spec.feels)
-                if a in spec.arguments or self.links[a.name]}
+                if a in spec.arguments or self.links.get(a.name) or a.name in self.given}
 
     def draw(self, function: str) -> None:
         """Draw what a derivative takes besides: changes and weights, each as often as there are states."""
@@ -111,7 +116,8 @@ class ExactAnswers:
             self._known[function] = {name: values[:, k] for name, values in whole.items()} \
                 if FUNCTIONS[function].needs_frames else whole
         if function not in self._known:
-            self._known[function] = answers(self.reference, self.working, function, self.arguments(function), KNOWN)
+            known = {name: values for name, values in self.arguments(function).items() if name not in self.given}
+            self._known[function] = answers(self.reference, self.working, function, known, KNOWN)
         return self._known[function]
 
     def take(self, known: dict[str, dict[str, Array]]) -> None:

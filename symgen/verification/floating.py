@@ -19,7 +19,7 @@ import numpy as np
 from symgen import methods
 from symgen.backends import printer
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, PREPARING
 from symgen.ir import Program
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.programs.choosing import terms
@@ -50,7 +50,7 @@ def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> floa
 
 def differs(program: Program, truth: Truth) -> bool:
     """Whether its method's answer is a difference of larger terms. Its smaller entries are then no better than its largest."""
-    return methods.find(program.method).differs(truth.mechanism)
+    return program.function not in PREPARING and methods.find(program.method).differs(truth.mechanism)
 
 
 def check_floating(program: Program, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN) -> Check:

@@ -12,7 +12,7 @@ from symgen.errors import ArgumentError, DescriptionError, SymgenError
 from symgen.functions import USUAL
 from symgen.mechanism import Mechanism
 from symgen.names import named, nearest
-from symgen.options import GPU, NORMAL, Links, ProgramOptions, TextOptions
+from symgen.options import GPU, NORMAL, Links, ProgramOptions, TextOptions, names_of
 
 LARGEST_FILE = 50_000_000
 """Bytes of a file that is read at all."""
@@ -39,6 +39,8 @@ class Folder(NamedTuple):
     """Those of the functions for a GPU."""
     header: str
     sincos: str
+    every: dict[str, str]
+    """The methods of all functions in it, which share an argument where numbers change at run time."""
 
 
 def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
@@ -53,11 +55,13 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         stated = [_word(chosen.get(key)) or usual for key, usual in zip(("jacobian_frame", "jacobian_order"), USUAL, strict=True)]
         options = ProgramOptions(str(manifest["real"]), frame=_words(chosen.get("frame")), payload=_word(chosen.get("payload")),
                                  wrench=_words(chosen.get("wrench")), jacobian_frame=stated[0], jacobian_order=stated[1],
-                                 task_rows=_word(chosen.get("task_rows")), effort=_word(chosen.get("effort")) or NORMAL)
+                                 task_rows=_word(chosen.get("task_rows")), effort=_word(chosen.get("effort")) or NORMAL,
+                                 parameters=names_of(_words(chosen.get("parameter"))))
         printed = TextOptions(_word(chosen.get("trig")) or TextOptions.trig, checked=bool(chosen.get("checked")),
                               wrap=tuple(str(word) for word in chosen.get("wrap", ())), target=_word(chosen.get("target")),
                               batch=bool(chosen.get("batch")))
         methods = {named(function): str(entry["method"]) for function, entry in made.items()}
+        every = dict(methods)
         rounds = {function: int(entry["rounds"]) for function, entry in made.items() if "rounds" in entry}
         if functions is not None:
             methods = dict(_wanted(request, methods, path) for request in functions)
@@ -74,7 +78,7 @@ def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise DescriptionError("its manifest.json is not one that symgen wrote", file=str(path), hint=_HINT) from None
-    return Folder(mechanism, name, options, printed, methods, rounds, sources, blocks, device, header, sincos)
+    return Folder(mechanism, name, options, printed, methods, rounds, sources, blocks, device, header, sincos, every)
 
 
 def _of_many(name: str, made: Mapping[str, Any], functions: Iterable[str]) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from symgen.backends import printer
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import Arithmetic, propagate
-from symgen.functions import FUNCTIONS
+from symgen.functions import FUNCTIONS, PREPARING
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS
@@ -25,9 +25,10 @@ from symgen.verification.truth import Truth
 def bounds(program: Program, truth: Truth, text: TextOptions = PLAIN) -> dict[str, Array]:
     """How far each entry of each result may be off, (count, …), in units of eps; infinite where nothing is known.
 
-    For derivatives alone: what has natural sizes of its own is measured against those, and nothing is given here.
+    For derivatives and what is made of parameters: what has natural sizes of its own is measured against those, and nothing is
+    given here.
     """
-    if not _is_derivative(program):
+    if not _by_rows(program):
         return {}
     key = (program.function, program.method, program.real, text.trig)
     if key not in truth.bounds or truth.bounds[key][0] is not program:
@@ -37,11 +38,12 @@ def bounds(program: Program, truth: Truth, text: TextOptions = PLAIN) -> dict[st
 
 def units(program: Program, truth: Truth) -> dict[str, Array]:
     """One for each entry of a derivative's results: the size of an answer that is zero, in SI units."""
-    return {port.name: np.ones((truth.count, *port.shape)) for port in program.outputs} if _is_derivative(program) else {}
+    return {port.name: np.ones((truth.count, *port.shape)) for port in program.outputs} if _by_rows(program) else {}
 
 
-def _is_derivative(program: Program) -> bool:
-    return program.function in FUNCTIONS and FUNCTIONS[program.function].derivative is not None
+def _by_rows(program: Program) -> bool:
+    """Whether it has no natural size: a derivative, and what is made of parameters."""
+    return program.function in FUNCTIONS and (FUNCTIONS[program.function].derivative is not None or program.function in PREPARING)
 
 
 def _bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Array]:

@@ -22,17 +22,18 @@ from symgen.certificate import checked_floors
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, BuildError
-from symgen.functions import BY_DEFAULT, FUNCTIONS, USUAL
+from symgen.functions import BY_DEFAULT, FUNCTIONS, PREPARING, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.options import GPU, HOST, NORMAL, PLAIN, Links, ProgramOptions, Rows, TextOptions
+from symgen.options import GPU, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.programs import making
 from symgen.programs.making import Progress
+from symgen.verification.adjusted import given
 from symgen.verification.algebra import check_algebra
 from symgen.verification.blocks import check_blocks
 from symgen.verification.compiled import compiled_runners, preprocessed, require_compiler, texts
 from symgen.verification.device import check_device
-from symgen.verification.evaluating import Runner, in_machine_reals
+from symgen.verification.evaluating import Runner, in_machine_reals, over
 from symgen.verification.floating import check_floating
 from symgen.verification.folder import Folder
 from symgen.verification.identities import check_identities, companions
@@ -59,6 +60,7 @@ def verify(
     effort: str = NORMAL,
     trig: str = HOST,
     checked: bool = False,
+    parameters: Names = (),
     seed: int = 0,
     compiled: bool = True,
     progress: Progress | None = None,
@@ -68,13 +70,14 @@ def verify(
     functions = None if functions is None else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
-                             jacobian_order=jacobian_order, task_rows=task_rows, effort=effort)
+                             jacobian_order=jacobian_order, task_rows=task_rows, effort=effort,
+                             parameters=names_of(parameters))
     text = TextOptions(trig, checked=checked)
     wanted = making.requested(mechanism, functions, payload)
     why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
     refused = {name: why[name] or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
                for name in BY_DEFAULT if functions is None and name not in wanted}
-    made, beyond = making.programs_and_refusals(mechanism, functions, options, progress)
+    made, beyond = making.one_by_one(mechanism, functions, options, progress)
     programs = {name: made[name] for name in wanted if name in made}   # in the order in which they were asked for
     refused |= beyond
     helpers: dict[str, Program] = {}
@@ -82,19 +85,22 @@ def verify(
         for other in dict.fromkeys(other for name in programs for other in companions(name)):
             if other not in programs and making.refusal(mechanism, other, payload) is None:
                 helpers[other] = making.made(mechanism, other, None, replace(options, effort=NORMAL))
+    whole = making.together({**programs, **helpers}, mechanism, options)
+    programs, helpers = {f: one for f, one in whole.items() if f not in helpers}, {f: whole[f] for f in helpers}
     report = verify_programs(mechanism, programs, options, text, states=states, seed=seed, compiled=compiled, helpers=helpers,
                              progress=progress)
     return replace(report, refused=refused)
 
 
 def verify_folder(folder: Folder, programs: Mapping[str, Program], floors: Floors, states: int = 16, *, seed: int = 0,
-                  compiled: bool = True, progress: Progress | None = None) -> Report:
+                  compiled: bool = True, progress: Progress | None = None,
+                  helpers: Mapping[str, Program] | None = None) -> Report:
     """The functions of a folder, as they lie in it: read, compiled with the folder's own headers, run. `programs` are theirs,
-    and `floors` the certified bounds of their divisors.
+    and `floors` the certified bounds of their divisors. `helpers` are others of the same folder, which are not judged.
     """
     return verify_programs(folder.mechanism, programs, folder.options, folder.text, states=states, seed=seed, compiled=compiled,
                            sources=folder.sources, blocks=folder.blocks, device=folder.device, header=folder.header,
-                           sincos=folder.sincos, name=folder.name, floors=floors, progress=progress)
+                           sincos=folder.sincos, name=folder.name, floors=floors, helpers=helpers, progress=progress)
 
 
 def verify_programs(
@@ -128,9 +134,11 @@ def verify_programs(
     _some(states)
     options = options or ProgramOptions()
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
-    truth = Truth(mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
-                  task_rows=options.rows, convention=options.convention)
     everything = {**(helpers or {}), **programs}
+    anew = given(mechanism, everything, options, seed)
+    truth = Truth(anew.mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
+                  task_rows=options.rows, convention=options.convention, given=anew.arguments)
+    truth.know({f: over(truth.scalars, program) for f, program in everything.items() if f in PREPARING})
     labels = {f: f"{f}={program.method}" for f, program in programs.items()}
     total = 3 * len(programs) + 2
     checks: list[Check] = []
@@ -140,6 +148,8 @@ def verify_programs(
                      "its functions are compared all the same")
 
     for function, program in programs.items():
+        if function in PREPARING:   # judged by what is made of it
+            continue
         _tell(progress, f"algebra of {function}", len(checks), total)
         checks.append(check_algebra(program, truth, labels[function]))
 

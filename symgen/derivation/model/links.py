@@ -172,6 +172,12 @@ def body_inertia(body: Body) -> Inertia:
     return total
 
 
+def inertia_of(body: Body, placement: tuple[Mat3, Vec3]) -> Inertia:
+    """Of a body about the origin of a frame that sits there in its declared one, in its axes."""
+    axes, origin = placement
+    return body_inertia(body).seen_from(k.IDENTITY, k.scale(-k.ONE, origin)).seen_from(k.transpose(axes), k.ORIGIN)
+
+
 def declared(mechanism: Mechanism) -> Model:
     """The mechanism in frames that share origin with the declared body frames, z turned onto each joint's axis."""
     placements = [(aligned(k.unit(k.vector(joint.axis))), k.ORIGIN) for joint in mechanism.joints]
@@ -210,9 +216,7 @@ def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], b
     outer = placements[joint.parent] if joint.parent >= 0 else base or (k.IDENTITY, k.ORIGIN)
     back = k.transpose(outer[0])
     there = k.sub(k.add(k.apply(rotation, origin), shift), outer[1])
-    inertia = body_inertia(body)
-    inward = k.transpose(axes)
-    inertia = inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, origin)).seen_from(inward, k.ORIGIN)
+    inertia = inertia_of(body, placements[i])
     center = k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
     return Link(
         name=body.name, joint=joint.name, kind=joint.kind,

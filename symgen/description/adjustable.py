@@ -1,0 +1,195 @@
+"""Numbers of a description that may change at run time, by the names that users give them, and a mechanism with other numbers.
+
+LINK.mass (kg), LINK.centre (m, in the link's frame) and LINK.inertia (moments xx xy xz yy yz zz about the origin of that frame,
+in its axes, kg·m², as a payload has them); LINK for the three; payload:LINK for a load on a link, of the same three; gravity
+(m/s², in the axes of the base). Lengths and axes are what the C is made of, and stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from fractions import Fraction
+
+from symgen.errors import ArgumentError, UnknownName, printable
+from symgen.mechanism import BASE, Body, Frame, Mechanism, Part
+from symgen.names import nearest
+from symgen.poses import ZERO3, Pose, Shift, Slide, Step, Turn, Vector3, compose
+
+GRAVITY = "gravity"
+PAYLOAD = "payload:"
+SIZES = {"mass": 1, "centre": 3, "inertia": 6}
+"""Of what a link has, how many numbers."""
+UNITS = {"mass": "kg", "centre": "m, in the axes of the link's frame", GRAVITY: "m/s^2, in the axes of the base",
+         "inertia": "xx xy xz yy yz zz about the origin of the link's frame, in its axes, kg m^2"}
+SHOWN = 60
+"""Characters of a name in a sentence."""
+_MEANT = {"com": "centre", "center": "centre", "inertias": "inertia", "m": "mass", "moments": "inertia"}
+_GEOMETRY = ("origin", "pose", "axis", "length", "rpy", "xyz", "a", "alpha", "d", "theta")
+
+
+@dataclass(frozen=True)
+class Adjustable:
+    """One number or vector: its `name`, what of it (`kind`), and the `link` that has it ("" for gravity).
+
+    A `load` is what a link carries, which the description does not know.
+    """
+
+    name: str
+    kind: str
+    link: str = ""
+    load: bool = False
+
+    @property
+    def size(self) -> int:
+        return 3 if self.kind == GRAVITY else SIZES[self.kind]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its name in words that names of programs are made of."""
+        return (GRAVITY,) if self.kind == GRAVITY else (*(("payload",) if self.load else ()), self.link, self.kind)
+
+    @property
+    def unit(self) -> str:
+        return UNITS[self.kind]
+
+
+def adjustables(mechanism: Mechanism, asked: Iterable[str]) -> tuple[Adjustable, ...]:
+    """What is asked for, each once, in the order of the description. UnknownName and ArgumentError say what cannot be."""
+    known = _known(mechanism)
+    wanted: set[str] = set()
+    for word in dict.fromkeys(asked):
+        wanted.update(_meant(mechanism, word, known))
+    return tuple(one for one in known.values() if one.name in wanted)
+
+
+def _known(mechanism: Mechanism) -> dict[str, Adjustable]:
+    """Everything that may be asked for, by name."""
+    links = [frame.name for frame in mechanism.frames if frame.body != BASE]
+    found = [Adjustable(f"{load}{link}.{kind}", kind, link, bool(load))
+             for link in links for load in ("", PAYLOAD) for kind in SIZES]
+    return {one.name: one for one in (*found, Adjustable(GRAVITY, GRAVITY))}
+
+
+def _meant(mechanism: Mechanism, word: str, known: Mapping[str, Adjustable]) -> list[str]:
+    """The names that one word stands for."""
+    if word in known:
+        return [word]
+    if whole := [name for name in known if name.rpartition(".")[0] == word]:
+        return whole
+    if any(sign in word for sign in "*?["):
+        heavy = {part.link for body in mechanism.bodies for part in body.parts if part.mass or any(part.moments)}
+        found = [one.name for one in known.values() if not one.load and (one.link in heavy or one.kind == GRAVITY)
+                 and (fnmatchcase(one.name, word) or fnmatchcase(one.name.rpartition(".")[0], word))]
+        if not found:
+            raise UnknownName(f"no parameter matches '{printable(word, SHOWN)}'; there are LINK.mass, LINK.centre, LINK.inertia, "
+                              "LINK and gravity, where LINK is a link that moves and has a mass")
+        return found
+    _refuse(mechanism, word)
+    raise AssertionError("refused")
+
+
+def _refuse(mechanism: Mechanism, word: str) -> None:
+    """Why a word stands for nothing, in one sentence."""
+    said = f"parameter '{printable(word, SHOWN)}'"
+    load, stem = (PAYLOAD, word[len(PAYLOAD):]) if word.startswith(PAYLOAD) else ("", word)
+    owner, _, kind = stem.rpartition(".")
+    names = [frame.name for frame in mechanism.frames]
+    still = [frame.name for frame in mechanism.frames if frame.body == BASE]
+    link = stem if stem in names else owner
+    if link in still:
+        raise ArgumentError(f"{said}: link '{link}' is fixed to the base, so that no joint feels it; leave it out")
+    if kind in _GEOMETRY and (owner in names or owner in [joint.name for joint in mechanism.joints]):
+        raise ArgumentError(f"{said}: lengths and axes are constants of the C; change the description and generate it again")
+    if owner in names:
+        meant = _MEANT.get(kind.lower())
+        raise UnknownName(f"{said}: a link has {load}{owner}.mass, .centre and .inertia"
+                          + (f"; did you mean '{load}{owner}.{meant}'?" if meant else ""))
+    known = [*(name for name in names if name not in still), GRAVITY]
+    nearest(owner if kind in SIZES and owner else stem, known, "link or parameter")
+
+
+def adjusted(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> Mechanism:
+    """The mechanism with these numbers, by the names of `adjustables`: described anew."""
+    gravity = values.get(GRAVITY)
+    if gravity is not None:
+        x, y, z = gravity
+        mechanism = replace(mechanism, gravity=(x, y, z))
+    bodies = list(mechanism.bodies)
+    for frame in mechanism.frames:
+        own = {kind: values[name] for kind in SIZES if (name := f"{frame.name}.{kind}") in values}
+        load = {kind: values[name] for kind in SIZES if (name := f"{PAYLOAD}{frame.name}.{kind}") in values}
+        if own:
+            bodies[frame.body] = _changed(bodies[frame.body], frame, part_of(mechanism, frame.name), own)
+        if load:
+            (mass,), centre, inertia = (load.get(kind, (Fraction(0),) * size) for kind, size in SIZES.items())
+            part = _about_the_origin(f"load of {frame.name}", frame.pose, mass, _vector(centre), inertia)
+            bodies[frame.body] = replace(bodies[frame.body], parts=(*bodies[frame.body].parts, part))
+    return replace(mechanism, bodies=tuple(bodies))
+
+
+def part_of(mechanism: Mechanism, link: str) -> Part:
+    """The inertia that a link declares, or one of nothing. ArgumentError where it declares several."""
+    frame = mechanism.frame(link)
+    found = [part for part in mechanism.bodies[frame.body].parts if part.link == link]
+    if len(found) > 1:
+        raise ArgumentError(f"link '{link}' declares {len(found)} inertias; declare one, so that its mass is one number")
+    return found[0] if found else Part(link, frame.pose, Fraction(0))
+
+
+def declared_centre(mechanism: Mechanism, link: str, load: bool) -> tuple[Fraction, Vector3]:
+    """The mass (kg) that a description declares for a link, and its centre (m) in the axes of its frame; of a load nothing."""
+    if load:
+        return Fraction(0), ZERO3
+    part = part_of(mechanism, link)
+    return part.mass, placed_in(mechanism.frame(link), part)[0]
+
+
+def placed_in(frame: Frame, part: Part) -> tuple[Vector3, Pose]:
+    """The centre of a part in the axes of a frame at its origin (m), and the turns from those axes to the part's."""
+    steps = compose(_inverse(frame.pose), part.pose)
+    shift = steps[0].xyz if steps and isinstance(steps[0], Shift) else ZERO3
+    turns = steps[1:] if steps and isinstance(steps[0], Shift) else steps
+    if not all(isinstance(step, Turn) for step in turns):
+        raise ArgumentError(f"link '{part.link}' declares its inertia in a way that its numbers cannot be changed in; declare "
+                            "the mass centre in the axes of the link")
+    return shift, turns
+
+
+def _inverse(pose: Pose) -> Pose:
+    """The way back."""
+    found: list[Step] = []
+    for step in reversed(pose):
+        if isinstance(step, Turn):
+            found.append(Turn(step.axis, -step.angle))
+        elif isinstance(step, Shift):
+            found.append(Shift(_vector([-x for x in step.xyz])))
+        else:
+            found.append(Slide(step.axis, -step.distance))
+    return tuple(found)
+
+
+def _vector(numbers: Sequence[Fraction]) -> Vector3:
+    x, y, z = numbers
+    return (x, y, z)
+
+
+def _changed(body: Body, frame: Frame, old: Part, own: Mapping[str, Sequence[Fraction]]) -> Body:
+    """A body where the part of one link has other numbers. Without another inertia the moments about the centre stay."""
+    centre, turns = placed_in(frame, old)
+    mass = own["mass"][0] if "mass" in own else old.mass
+    centre = _vector(own["centre"]) if "centre" in own else centre
+    if "inertia" in own:
+        new = _about_the_origin(old.link, frame.pose, mass, centre, own["inertia"])
+    else:
+        new = Part(old.link, compose(frame.pose, (Shift(centre), *turns)), mass, old.moments)
+    return replace(body, parts=(*(part for part in body.parts if part.link != old.link), new))
+
+
+def _about_the_origin(link: str, pose: Pose, mass: Fraction, centre: Vector3, inertia: Sequence[Fraction]) -> Part:
+    """A part of moments about the origin of a frame, in its axes: by Steiner's theorem about its centre."""
+    x, y, z = centre
+    xx, xy, xz, yy, yz, zz = inertia
+    moments = (xx - mass*(y*y + z*z), xy + mass*x*y, xz + mass*x*z, yy - mass*(x*x + z*z), yz + mass*y*z, zz - mass*(x*x + y*y))
+    return Part(link, compose(pose, (Shift(centre),)), mass, moments)

@@ -1,0 +1,335 @@
+"""Numbers that change at run time: the C with other numbers is that of the robot described with them, at little cost."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import pickle
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen import methods
+from symgen.delivery.verifying import verify
+from symgen.description.adjustable import adjustables, adjusted
+from symgen.errors import ArgumentError, OutOfReach, SymgenError
+from symgen.functions import FUNCTIONS, JUDGE, PREPARING, REGROUP
+from symgen.ir import EXACT, Program, evaluate
+from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
+from symgen.programs import adjusting, making
+from symgen.verification.adjusted import draw, given
+from symgen.verification.algebra import check_algebra
+from symgen.verification.truth import Truth
+from symgen.verification.verify import verify_programs
+from tests.robots_for_tests import robot
+from tests.test_c99 import WARNINGS
+from tests.test_folder import run as command
+from tests.test_folder import selftest
+
+ALL = ("*",)
+DYNAMICS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+
+
+def made(mechanism: Mechanism, functions: Sequence[str], asked: Sequence[str], **options: Any) -> dict[str, Program]:
+    chosen = ProgramOptions(parameters=tuple(asked), **options)
+    return making.programs(mechanism, functions, chosen)
+
+
+def wrong(mechanism: Mechanism, programs: dict[str, Program], asked: Sequence[str]) -> list[str]:
+    """The checks that fail, nothing compiled."""
+    chosen = ProgramOptions(parameters=adjusting.named(mechanism, asked))
+    report = verify_programs(mechanism, programs, chosen, states=2, compiled=False)
+    return [f"{check.kind} {check.subject}" for check in report.checks if not check.passed and not check.unjudged]
+
+
+# -- what may be asked for -----------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("word", "names"), [
+    ("link4", ["link4.mass", "link4.centre", "link4.inertia"]),
+    ("*.mass", ["link1.mass", "link2.mass", "link3.mass", "link4.mass"]),
+    ("link[12].centre", ["link1.centre", "link2.centre"]),
+    ("payload:link4", ["payload:link4.mass", "payload:link4.centre", "payload:link4.inertia"]),
+    ("gravity", ["gravity"]),
+])
+def test_names_and_patterns(word: str, names: list[str]) -> None:
+    assert [one.name for one in adjustables(symgen.load("scara"), [word])] == names
+
+
+@pytest.mark.parametrize(("word", "said"), [
+    ("base.mass", "fixed to the base, so that no joint feels it"),
+    ("link1.length", "lengths and axes are constants of the C"),
+    ("joint2.axis", "lengths and axes are constants of the C"),
+    ("link1.com", "did you mean 'link1.centre'?"),
+    ("lnik1", "did you mean 'link1'?"),
+    ("*.colour", "no parameter matches"),
+])
+def test_what_cannot_change_is_said(word: str, said: str) -> None:
+    with pytest.raises(SymgenError, match=said.replace("?", r"\?")) as caught:
+        symgen.program("scara", "mass_matrix", parameters=[word])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_function_that_feels_none_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"none of jacobian feels link1\.mass"):
+        making.programs(symgen.load("scara"), ["jacobian"], ProgramOptions(parameters=("link1.mass",)))
+    with pytest.raises(OutOfReach, match="name some with --parameter"):
+        symgen.program("scara", REGROUP)
+
+
+# -- the answers ---------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("name", "asked"), [
+    ("scara", ALL), ("scara", ("payload:link4", "link2.mass")), ("planar_arm", ("gravity",)), ("spherical_pendulum", ALL),
+    ("ur5", ("forearm_link.inertia",)), ("quadruped", ("FL_*", "gravity")),
+])
+def test_every_answer_is_that_of_the_robot_described_anew(name: str, asked: tuple[str, ...]) -> None:
+    functions = DYNAMICS if name in ("ur5", "quadruped") else None
+    assert verify(symgen.load(name), functions, 2, parameters=asked, compiled=name == "scara").passed
+
+
+@pytest.mark.parametrize("name", ["tree5", "prismatic_prismatic"])
+@pytest.mark.parametrize("function", ["mass_matrix", "forward_dynamics", "mass_matrix_and_bias", "interbody_forces"])
+def test_every_method_takes_them(name: str, function: str) -> None:
+    mechanism, tried = robot(name), 0
+    regroup = making.made(mechanism, REGROUP, None, ProgramOptions(parameters=ALL))
+    anew = given(mechanism, {REGROUP: regroup}, ProgramOptions(parameters=adjusting.named(mechanism, ALL)), 1)
+    truth = Truth(anew.mechanism, 2, given=anew.arguments, frame=mechanism.frames[-1].name)
+    for method in methods.names():
+        try:
+            program = symgen.program(mechanism, function, method, parameters=ALL, frame=mechanism.frames[-1].name)
+        except SymgenError:
+            continue
+        assert check_algebra(program, truth, method).passed, method
+        tried += 1
+    assert tried >= 2
+
+
+def test_what_is_derived_and_composed_takes_them() -> None:
+    functions = ["inverse_dynamics_derivatives", "forward_dynamics_derivatives", "step", "coriolis_matrix", "base_regressor",
+                 "inverse_dynamics:vjp", "forward_dynamics:jacobian(tau)"]
+    assert verify(symgen.load("planar_arm"), functions, 2, parameters=ALL, compiled=False).passed
+
+
+def test_the_regressor_says_the_same() -> None:
+    """Y π is tau with the numbers that π holds; Y itself feels gravity alone."""
+    robot = symgen.load("scara")
+    programs = made(robot, ["regressor", "inverse_dynamics"], ("*.mass", "gravity"))
+    assert [port.name for port in programs["regressor"].inputs] == ["q", "v", "a", "prepared"]
+    assert wrong(robot, programs, ("*.mass", "gravity")) == []
+
+
+@pytest.mark.parametrize("planted", ["constant", "other", "place"])
+def test_a_number_that_does_not_reach_the_rows_is_seen(planted: str) -> None:
+    """A parameter that stayed the description's number, another one in its place, all of them one place on."""
+    robot = symgen.load("scara")
+    programs = made(robot, DYNAMICS, ALL)
+    program = programs["inverse_dynamics"]
+    at = len(program.inputs) - 1
+    rows = list(program.rows)
+    where = [i for i, row in enumerate(rows) if row.op == "input" and row.value[0] == at]
+    if planted == "constant":
+        known = adjusting.adjusting(robot, adjusting.named(robot, ALL))
+        prepared = evaluate(programs[REGROUP], {"parameters": list(known.defaults)}, EXACT)["prepared"]
+        rows[where[0]] = rows[where[0]]._replace(op="const", value=Fraction(prepared[rows[where[0]].value[1]]))
+    elif planted == "other":
+        rows[where[0]] = rows[where[0]]._replace(value=rows[where[1]].value)
+    else:
+        regroup = programs[REGROUP]
+        port, = regroup.outputs
+        programs[REGROUP] = replace(regroup, outputs=(port._replace(rows=(*port.rows[1:], port.rows[0])),))
+    programs["inverse_dynamics"] = replace(program, rows=tuple(rows))
+    assert "algebra inverse_dynamics=newton_euler" in wrong(robot, programs, ALL)
+
+
+# -- what it costs -------------------------------------------------------------------------------------------------------------
+
+@cache
+def costs(name: str, asked: tuple[str, ...]) -> dict[str, int]:
+    functions = ("inverse_dynamics", "forward_dynamics")
+    programs = made(symgen.load(name), functions, asked)
+    baked = {f"baked {f}": symgen.program(name, f).cost for f in functions}
+    return {f: program.cost for f, program in programs.items()} | baked
+
+
+@pytest.mark.usefixtures("as_users_have_them")
+def test_few_operations_more() -> None:
+    found = costs("panda", ("panda_link[1-7]",))
+    assert found["inverse_dynamics"] <= 1.03*found["baked inverse_dynamics"] + 5
+    assert found["forward_dynamics"] <= 1.02*found["baked forward_dynamics"] + 5
+    assert (found["inverse_dynamics"], found["forward_dynamics"], found[REGROUP]) == (554, 997, 121)
+    assert costs("panda", ("gravity",))["inverse_dynamics"] == 569
+    forearm = costs("ur5", ("forearm_link",))
+    assert forearm["inverse_dynamics"] <= forearm["baked inverse_dynamics"] + 60
+    assert forearm["forward_dynamics"] <= forearm["baked forward_dynamics"] + 60
+
+
+# -- C -------------------------------------------------------------------------------------------------------------------------
+
+def folder(tmp_path: Path, real: str = "double", checked: bool = False, **more: Any) -> Path:
+    """SCARA, whose last link and gravity may change."""
+    out = tmp_path / "scara"
+    symgen.generate("scara", out, ["inverse_dynamics", "mass_matrix_solve"], real, checked=checked,
+                    parameters=["link4", "gravity"], **more)
+    return out
+
+
+@pytest.mark.parametrize(("real", "checked"), [("double", False), ("float", True)])
+def test_c_sets_and_refuses_parameters(tmp_path: Path, real: str, checked: bool) -> None:
+    own = folder(tmp_path, real, checked)
+    assert selftest(own).returncode == 0
+    library = tmp_path / "scara.so"
+    sources = [path for path in own.glob("*.c") if not path.name.endswith("_selftest.c")]
+    built = command("gcc", "-std=c99", "-shared", "-fPIC", *WARNINGS, *sources, "-o", library, "-lm")
+    assert built.returncode == 0, built.stderr
+    loaded, kind = ctypes.CDLL(str(library)), {"double": ctypes.c_double, "float": ctypes.c_float}[real]
+    manifest = json.loads((own / "manifest.json").read_text())
+    size = manifest["functions"][REGROUP]["result"]["shape"][0]
+    defaults = list((kind * 13).in_dll(loaded, "scara_DEFAULTS"))
+    assert defaults == pytest.approx([0.5, 0, 0, 0.02, 0.0006, 0, 0, 0.0006, 0, 0.0002, 0, 0, -9.81])
+
+    def status(numbers: Sequence[float]) -> tuple[int, list[float]]:
+        prepared = (kind * size)(*[-7.0] * size)
+        return loaded.scara_set_parameters((kind * 13)(*numbers), prepared), list(prepared)
+
+    answer, prepared = status(defaults)
+    assert answer == 0
+    assert prepared != [-7.0] * size
+    for place, number, wanted in ((0, -0.1, 2), (4, 0.1, 2), (12, float("nan"), 1), (1, float("inf"), 1)):
+        refused = status([*defaults[:place], number, *defaults[place + 1:]])
+        assert refused == (wanted, [-7.0] * size), (place, refused)
+    assert status([0.0] * 13)[0] == 3   # the last joint carries nothing
+
+
+def test_a_folder_with_parameters_is_made_again_and_verified(tmp_path: Path) -> None:
+    own = folder(tmp_path, checked=True, batch=True, wrap=("cpp17", "casadi"))
+    assert verify(own).passed
+    assert verify(own, ["inverse_dynamics"]).passed
+    words = shlex.split(json.loads((own / "manifest.json").read_text())["command"])
+    assert [words[i + 1] for i, word in enumerate(words) if word == "--parameter"] == [
+        "link4.mass", "link4.centre", "link4.inertia", "gravity"]
+    assert not any(name in word for word in words for name in PREPARING)
+    text = (own / "scara_inverse_dynamics.c").read_text()
+    assert "prepared[scara_NS]" in text
+    (own / "scara_inverse_dynamics.c").write_text(text.replace("prepared[0]", "prepared[1]", 1))
+    assert not verify(own, ["inverse_dynamics"]).passed
+
+
+def test_one_file_is_planted_wrong(tmp_path: Path) -> None:
+    own = folder(tmp_path)
+    path = own / "scara_set_parameters.c"
+    path.write_text(path.read_text().replace("parameters->link4_centre[1]", "parameters->link4_centre[2]"))
+    assert not verify(own).passed
+
+
+# -- Python --------------------------------------------------------------------------------------------------------------------
+
+@cache
+def solver() -> symgen.Solver:
+    return symgen.compile("scara", ["inverse_dynamics", "forward_dynamics"], parameters=["link4", "link2.mass", "gravity"])
+
+
+def states(count: int) -> tuple[np.ndarray[Any, Any], ...]:
+    random = np.random.default_rng(3)
+    return tuple(random.standard_normal((3, count, 4)))
+
+
+def test_a_solver_with_other_numbers_is_that_of_the_robot_described_anew() -> None:
+    own, robot = solver(), symgen.load("scara")
+    own.parameters.reset()
+    q, v, a = states(5)
+    assert np.allclose(own.inverse_dynamics(q, v, a), symgen.compile("scara", ["inverse_dynamics"]).inverse_dynamics(q, v, a),
+                       rtol=1e-13)
+    drawn = draw(robot, adjustables(robot, ["link4", "link2.mass", "gravity"]), 5)
+    for name, numbers in drawn.items():
+        own.parameters[name] = [float(x) for x in numbers] if len(numbers) > 1 else float(numbers[0])
+    anew = symgen.compile(adjusted(robot, drawn), ["inverse_dynamics"])
+    assert np.allclose(own.inverse_dynamics(q, v, a), anew.inverse_dynamics(q, v, a), rtol=1e-12, atol=1e-12)
+    again = pickle.loads(pickle.dumps(own))
+    assert np.array_equal(again.inverse_dynamics(q, v, a), own.inverse_dynamics(q, v, a))
+
+
+def test_parameters_broadcast_with_states() -> None:
+    own = solver()
+    own.parameters.reset()
+    q, v, a = states(3)
+    masses = np.array([[0.25], [0.5]])
+    own.parameters["link2.mass"] = masses
+    together = own.inverse_dynamics(q, v, a)
+    assert together.shape == (2, 3, 4)
+    for mass, row in zip(masses[:, 0], together, strict=True):
+        own.parameters["link2.mass"] = mass
+        assert np.array_equal(own.inverse_dynamics(q, v, a), row)
+
+
+def test_identified_numbers_are_written_back() -> None:
+    """What an identification has as π goes into the solver, and nothing is compiled again."""
+    own, robot = solver(), symgen.load("scara")
+    own.parameters.reset()
+    pi = np.array(symgen.inertial_parameters(robot), float)
+    pi[30:40] *= 1.5
+    own.parameters.take("link4", pi[30:40])
+    q, v, a = states(1)
+    Y = symgen.compile("scara", ["regressor"]).regressor(q[0], v[0], a[0])
+    assert np.allclose(own.inverse_dynamics(q[0], v[0], a[0]), Y @ pi, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "value", "said"), [
+    ("link4.mass", -1, "negative"), ("link4.inertia", [1, 0, 0, 0.1, 0, 0.1], "no body has such moments"),
+    ("gravity", [0, 0, float("nan")], "not a number"), ("link4.centre", [1, 2], r"shape \(\.\.\., 3\)"),
+    ("link4.mas", 1, "did you mean 'link4.mass'"), ("link4.mass", "heavy", "must be numbers"),
+    ("link4.inertia", np.ones((2, 6)), "do not broadcast"),
+])
+def test_bad_parameters_are_refused_in_a_sentence(name: str, value: Any, said: str) -> None:
+    own = solver()
+    own.parameters.reset()
+    if "broadcast" in said:
+        own.parameters["link4.centre"] = np.zeros((3, 3))
+
+    def call() -> None:
+        own.parameters[name] = value
+        own.inverse_dynamics(*(x[0] for x in states(1)))
+
+    with pytest.raises(ArgumentError, match=said):
+        call()
+
+
+def test_a_solver_without_parameters_says_so() -> None:
+    with pytest.raises(ArgumentError, match="parameters="):
+        _ = symgen.compile("planar_arm", ["mass_matrix"]).parameters
+
+
+def test_judged_is_what_eigenvalues_say() -> None:
+    """Against NumPy: random moments are a body's where no eigenvalue of Σ about the centre is negative."""
+    robot = symgen.load("scara")
+    judge = making.made(robot, JUDGE, None, ProgramOptions(parameters=("link4",)))
+    random, seen = np.random.default_rng(1), set()
+    for _ in range(200):
+        second = (root := random.standard_normal((3, 3))) @ root.T + np.diag(random.uniform(-0.5, 1, 3))
+        inertia = np.trace(second)*np.eye(3) - second
+        mass, c = random.uniform(0, 1), 0.3*random.standard_normal(3)
+        about = inertia - mass*(c @ c*np.eye(3) - np.outer(c, c))
+        least = np.linalg.eigvalsh(np.trace(about)/2*np.eye(3) - about)[0]
+        if abs(least) < 1e-3*np.trace(inertia):
+            continue
+        numbers = [mass, *c, *inertia[np.triu_indices(3)]]
+        found = evaluate(judge, {"parameters": numbers}, replace(EXACT, constant=float))
+        assert (min(found["judged"]) >= 0) == bool(least > 0)
+        seen.add(bool(least > 0))
+    assert seen == {True, False}
+
+
+def test_every_function_that_has_inertia_in_it_feels_parameters() -> None:
+    """What is about positions alone does not; everything else takes them, whether by inertia or by gravity."""
+    still = {"forward_kinematics", "jacobian", "bias_acceleration", "link_poses", "integrate", "difference", "base_parameters"}
+    assert {name for name, one in FUNCTIONS.items() if all(array.name != "prepared" for array in one.feels)} == still
+
+
