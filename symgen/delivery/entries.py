@@ -36,7 +36,7 @@ def quaternions(mechanism: Mechanism) -> str:
 
 def at_rest(mechanism: Mechanism, argument: str) -> dict[str, str]:
     """What a sample of C and of C++ writes for an argument: zeros, and for positions what turns nothing, which are no zeros."""
-    neutral = [x for joint in mechanism.joints for x in joint.type.neutral] if argument in POSITIONS else []
+    neutral = [x for joint in mechanism.leading for x in joint.type.neutral] if argument in POSITIONS else []
     shown = neutral[:max((k + 1 for k, x in enumerate(neutral) if x), default=0)]
     listed = ", ".join(map(str, shown))
     return {"c": f"{{{listed or '0'}}}", "cpp": f"{{{listed}}}"}

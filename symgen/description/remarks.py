@@ -16,8 +16,11 @@ SHOWN = 12
 """Joints that a sentence names before it counts the rest."""
 
 
-def on_mimics(joints: Iterable[Joint], declared: set[str]) -> list[Note]:
-    """The joints that are read as independent, and those whose leader is not `declared`."""
+def on_mimics(joints: Sequence[Joint], declared: set[str], coupled: bool = False) -> list[Note]:
+    """The joints that follow others, or those that are read as independent and those whose leader is not `declared`."""
+    if coupled:
+        said = [f"{j.name} follows {j.mimic.joint}" for j in joints if j.mimic is not None]
+        return [Note("mimic", f"coupled, with no coordinates of their own: {', '.join(said)}")]
     lost = [Note("warning", f"joint {j.name} mimics joint {j.mimic.joint}, which is not declared")
             for j in joints if j.mimic is not None and j.mimic.joint not in declared]
     names = [joint.name for joint in joints if joint.mimic is not None]

@@ -16,6 +16,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
+from symgen.methods._coupled import of_own, refused_where_coupled
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
 from symgen.methods._frames import of_each as of_each
 from symgen.methods._method import Method
@@ -37,7 +38,9 @@ def names() -> tuple[str, ...]:
 def find(name: str) -> Method:
     """A method or variant with all that it computes; UnknownName suggests the nearest."""
     stem, _, variant = method_named(name, names()).partition(":")
-    found = _declared(stem).variant(variant)
+    declared = _declared(stem).variant(variant)
+    found = replace(declared, functions={function: of_own(function, derive) for function, derive in declared.functions.items()},
+                    refusal=declared.refusal if declared.couples else refused_where_coupled(name, declared.refusal))
     follows = {} if found.factor is None else {
         **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian)}
     if "mass_matrix" in found.functions:

@@ -61,7 +61,8 @@ class Method:
 
     `sweeps`: whether it goes along the links without pairing them, so that its length grows as their number does. `regroups`:
     whether it accepts links whose inertia was moved into their parents. `shallow`: whether few operations one after another are
-    what it is for, so that it is kept from the passes that have fewer of them in longer chains. `quantities`: the letters that it
+    what it is for, so that it is kept from the passes that have fewer of them in longer chains. `couples`: whether it goes on
+    where joints follow others across the tree: it takes M apart entry by entry, or not at all. `quantities`: the letters that it
     lets people look at.
     """
 
@@ -78,6 +79,7 @@ class Method:
     sweeps: bool = False
     regroups: bool = True
     shallow: bool = False
+    couples: bool = False
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from symgen import methods, passes
 from symgen.derivation import constants
 from symgen.derivation.constants import LostDigits
+from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, TooManyRows
@@ -154,7 +155,7 @@ class Attempt:
         what = FUNCTIONS[self.function]
         if what.own_inertia or not methods.find(self.method).regroups:
             return (PLAIN,)
-        return choices(self.mechanism, self.function)
+        return choices(self.mechanism.uncoupled, self.function)
 
 
 @contextmanager
@@ -233,14 +234,14 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         try:
             at = {a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()}
             carried = at[PAYLOAD][0] if PAYLOAD in at else None
-            linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()))
+            linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()), Coupling.of(mechanism))
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]
             found = home.freeze(function, method, named, shapes, spare=True)
             return replace(found, quaternions=mechanism.quaternions, convention=stated,
-                           joints=tuple(joint.kind for joint in mechanism.joints))
+                           joints=tuple(joint.kind for joint in mechanism.leading))
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
 

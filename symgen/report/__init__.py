@@ -59,7 +59,7 @@ def report(mechanism: Mechanism, out: str | os.PathLike[str], *, states: int = 1
 
 def _pose(mechanism: Mechanism) -> dict[str, Any]:
     q = middle(mechanism)
-    ranged = q != [float(x) for joint in mechanism.joints for x in joint.type.neutral]
+    ranged = q != [float(x) for joint in mechanism.leading for x in joint.type.neutral]
     words = "Every joint in the middle of its range, or at 0 where it has none." if ranged else "Every joint at 0."
     return {"drawn": skeleton(mechanism, q), "words": words}
 

@@ -36,4 +36,5 @@ METHOD = Method(
     },
     factor=Elimination,                                                                     # (17)-(30)
     quantities=QUANTITIES,
+    couples=True,
 )
