@@ -65,6 +65,13 @@ def _lower(linkage: Linkage, entries: Sequence[Scalar]) -> list[dict[int, Scalar
     return [{j: entries[i * n + j] for j in range(i + 1) if not entries[i * n + j].is_zero} for i in range(n)]
 
 
+def for_followers(name: str, mechanism: Mechanism) -> str | None:
+    """The refusal of what is there only for joints that follow others."""
+    if mechanism.coupled:
+        return None
+    return f"{name} is for joints that follow others, and no joint of '{mechanism.name}' does; take another method"
+
+
 def refused_where_coupled(name: str, refusal: Callable[[Mechanism], str | None]) -> Callable[[Mechanism], str | None]:
     """The refusal of a method that goes along a tree in which no joint hangs on another."""
 
