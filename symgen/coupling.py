@@ -26,6 +26,11 @@ class Follows(NamedTuple):
     multiplier: Fraction
     offset: Fraction
 
+    def of(self, leader: str) -> str:
+        """What its coordinate is, with what the leader's is called: "0.75*q[2] + 0.05"."""
+        scaled = {Fraction(1): leader, Fraction(-1): f"-{leader}"}.get(self.multiplier, f"{float(self.multiplier):.12g}*{leader}")
+        return scaled + (f" {'+' if self.offset > 0 else '-'} {abs(float(self.offset)):.12g}" if self.offset else "")
+
 
 def circle(name: str, mimics: dict[str, Mimic | None]) -> list[str]:
     """The joints from `name` on that follow each other in a circle, the first again at the end; empty where there is none."""

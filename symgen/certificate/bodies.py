@@ -288,7 +288,7 @@ class Bodies:
         return found
 
     def composite(self, k: int) -> Ball:
-        """An upper bound of M_kk over the box: every body carried by k, stretched out. Of what several joints do the roots add up."""
+        """An upper bound of M_kk over the box: every body carried by k, stretched out. Of several joints the roots add up."""
         first, *more = driven(self.mechanism)[k]
         if not more:
             return self._composite(first.body, self.column(k))
