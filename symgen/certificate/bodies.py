@@ -117,14 +117,14 @@ class Bodies:
         moment of inertia about the axis, or the mass. None where a later pivot is not known to be positive, or zero.
         """
         found = None
-        for body, of, rate in self._alone_moved(k):
+        for body, of, rate in self.alone(k):
             own = self._owns[body][of]
             if own is not None:
                 more = own if rate == 1 else constants.settle(own * constants.rational(rate * rate))
                 found = more if found is None else constants.settle(found + more)
         return found
 
-    def _alone_moved(self, k: int) -> list[Driven]:
+    def alone(self, k: int) -> list[Driven]:
         """What k moves against something that stands still when all entries before k are locked: its own body, and what follows
         on other branches. Their energies add up."""
         return [one for one in driven(self.mechanism)[k]

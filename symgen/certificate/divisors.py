@@ -86,16 +86,16 @@ def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own
     bodies = bodies or Bodies(mechanism, declared_ranges(mechanism))
     found = []
     for entry, (name, (i, _)) in enumerate(zip(mechanism.velocity_names, mechanism.dofs, strict=True)):
-        body = mechanism.bodies[i]
+        links = " + ".join(mechanism.bodies[one.body].name for one in bodies.alone(entry)) or mechanism.bodies[i].name
         weak = next((why for b in bodies.moved(entry) if (why := bodies.weakness(b)) is not None), None)
         own = bodies.own(entry)
         value = None if own is None else lower_bound(own)
         if weak is not None:
-            found.append(Own(name, body.name, None, weak))
+            found.append(Own(name, links, None, weak))
         elif value is None or value <= 0:
-            found.append(Own(name, body.name, None, _lacking(bodies, entry)))
+            found.append(Own(name, links, None, _lacking(bodies, entry)))
         else:
-            found.append(Own(name, body.name, value))
+            found.append(Own(name, links, value))
     return found
 
 

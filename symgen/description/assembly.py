@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symgen.description import inertias, remarks
@@ -126,7 +126,7 @@ def assemble(
     if not tree.read_before:
         masses = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in tree.links}
         notes += remarks.on_the_base(root, masses, [(c.parent, c.child, c.kind == "fixed") for c in order])
-    return Mechanism(
+    made = Mechanism(
         name=tree.name,
         joints=tuple(work.joints),
         bodies=tuple(Body(name, body_parts[i]) for i, name in enumerate(work.names)),
@@ -139,6 +139,8 @@ def assemble(
         base_parts=body_parts[BASE],
         coupled=coupled,
     )
+    more = [note for note in remarks.on_ranges(made) if note not in made.notes]
+    return replace(made, notes=(*made.notes, *more)) if more else made
 
 
 def _ordered(tree: Tree) -> tuple[list[Connection], str]:

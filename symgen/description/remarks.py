@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from symgen.mechanism import BASE, Joint, Limits, Note, Part
+from symgen.mechanism import BASE, Joint, Limits, Mechanism, Note, Part
 
 WORLD = "world"
 """A root link of this name says that what is fixed to it is fixed to the world, as Gazebo reads it."""
@@ -27,6 +27,15 @@ def on_mimics(joints: Sequence[Joint], declared: set[str], coupled: bool = False
     if not names:
         return []
     return [Note("mimic", f"read as independent although declared to mimic another joint: {', '.join(names)}"), *lost]
+
+
+def on_ranges(mechanism: Mechanism) -> list[Note]:
+    """Joints that others follow, and that have no place which all of them are allowed."""
+    found = []
+    for joint, limits in zip(mechanism.joints, mechanism.ranges, strict=True):
+        if limits is not joint.limits and limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
+            found.append(Note("warning", f"joint {joint.name} and those that follow it are nowhere all within their ranges"))
+    return found
 
 
 def on_what_is_not_applied(joints: Iterable[Joint]) -> list[Note]:

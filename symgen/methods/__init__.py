@@ -16,7 +16,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
-from symgen.methods._coupled import of_own, refused_where_coupled
+from symgen.methods._coupled import of_own, suiting
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
 from symgen.methods._frames import of_each as of_each
 from symgen.methods._method import Method
@@ -40,7 +40,7 @@ def find(name: str) -> Method:
     stem, _, variant = method_named(name, names()).partition(":")
     declared = _declared(stem).variant(variant)
     found = replace(declared, functions={function: of_own(function, derive) for function, derive in declared.functions.items()},
-                    refusal=declared.refusal if declared.couples else refused_where_coupled(name, declared.refusal))
+                    refusal=suiting(name, declared))
     follows = {} if found.factor is None else {
         **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian)}
     if "mass_matrix" in found.functions:
@@ -74,6 +74,11 @@ def composers(function: str) -> tuple[str, ...]:
 def providers(function: str) -> tuple[str, ...]:
     """The methods that compute a function."""
     return tuple(name for name in names() if function in find(name).functions or function in find(name).compositions)
+
+
+def offered(function: str, mechanism: Mechanism) -> tuple[str, ...]:
+    """The methods that compute a function, without those for joints that follow others where none does."""
+    return tuple(name for name in providers(function) if mechanism.coupled or not find(name).followers)
 
 
 def composition(method: str, function: str) -> Compose | None:

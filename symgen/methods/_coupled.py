@@ -6,7 +6,7 @@ What divides by M is reduced before it is taken apart (`symgen.methods._eliminat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, wraps
 
 from symgen.derivation.linkage import Linkage
@@ -15,6 +15,7 @@ from symgen.functions import FUNCTIONS, Array
 from symgen.mechanism import Mechanism
 from symgen.methods._elimination import full
 from symgen.methods._factor import Derive, Results
+from symgen.methods._method import Method, Refusal
 
 _WAYS = ("delta",)
 """Results as long as v that are no forces: a way from one position to another."""
@@ -65,21 +66,19 @@ def _lower(linkage: Linkage, entries: Sequence[Scalar]) -> list[dict[int, Scalar
     return [{j: entries[i * n + j] for j in range(i + 1) if not entries[i * n + j].is_zero} for i in range(n)]
 
 
-def for_followers(name: str, mechanism: Mechanism) -> str | None:
-    """The refusal of what is there only for joints that follow others."""
-    if mechanism.coupled:
-        return None
-    return f"{name} is for joints that follow others, and no joint of '{mechanism.name}' does; take another method"
+def suiting(name: str, method: Method) -> Refusal:
+    """The refusal of a method, which may go along a tree in which no joint hangs on another, or be for joints that follow."""
 
-
-def refused_where_coupled(name: str, refusal: Callable[[Mechanism], str | None]) -> Callable[[Mechanism], str | None]:
-    """The refusal of a method that goes along a tree in which no joint hangs on another."""
-
-    def refused(mechanism: Mechanism) -> str | None:
+    def along_the_tree(mechanism: Mechanism) -> str | None:
         if not mechanism.coupled:
-            return refusal(mechanism)
+            return method.refusal(mechanism)
         follower = next(one.name for one, follows in zip(mechanism.joints, mechanism.follows, strict=True) if follows)
         return (f"{name} goes along the tree joint by joint, and in '{mechanism.name}' joint '{follower}' follows another; take "
                 "composite_body, or read mimic joints as independent")
 
-    return refused
+    def where_joints_follow(mechanism: Mechanism) -> str | None:
+        if mechanism.coupled:
+            return method.refusal(mechanism)
+        return f"{name} is for joints that follow others, and no joint of '{mechanism.name}' does; take another method"
+
+    return where_joints_follow if method.followers else method.refusal if method.couples else along_the_tree

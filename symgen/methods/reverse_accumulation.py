@@ -4,9 +4,7 @@ That is reverse accumulation (Linnainmaa, Taylor expansion of the accumulated ro
 tree, so that it serves where joints follow others; elsewhere recursions along the tree are shorter.
 """
 
-from symgen.mechanism import Mechanism
 from symgen.methods._composition import Calls
-from symgen.methods._coupled import for_followers
 from symgen.methods._factor import Results
 from symgen.methods._method import Method
 
@@ -16,9 +14,5 @@ def mass_matrix_log_determinant_gradient(robot: Calls) -> Results:
     return robot("mass_matrix_log_determinant:vjp", logdet_bar=[robot.home.one])
 
 
-def _refusal(mechanism: Mechanism) -> str | None:
-    return for_followers("reverse_accumulation", mechanism)
-
-
-METHOD = Method(source="Linnainmaa 1976", refusal=_refusal, couples=True,
+METHOD = Method(source="Linnainmaa 1976", couples=True, followers=True,
                 compositions={"mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient})

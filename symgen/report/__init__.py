@@ -97,7 +97,7 @@ def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
         tell(f"counting {function} by every method", done, len(FUNCTIONS))
         refused = making.refusal(mechanism, function, None)
         rows: list[dict[str, Any]] = []
-        for method in methods.providers(function) if refused is None else ():
+        for method in methods.offered(function, mechanism) if refused is None else ():
             try:
                 program = making.program(mechanism, function, method)
             except SymgenError as error:

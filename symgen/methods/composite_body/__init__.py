@@ -14,7 +14,7 @@ from symgen.methods.composite_body.centroid import (
     potential_energy,
 )
 from symgen.methods.composite_body.coriolis import coriolis_matrix, mass_matrix_coriolis_and_bias
-from symgen.methods.composite_body.coupled import interbody_forces, link_accelerations, refusal
+from symgen.methods.composite_body.coupled import interbody_forces, link_accelerations
 from symgen.methods.composite_body.mass_matrix import Elimination, gravity_force, mass_matrix
 
 METHOD = Method(
@@ -38,7 +38,7 @@ METHOD = Method(
         "coupled": Variant(functions={
             "link_accelerations": link_accelerations,                                       # (16)-(30), RK (2.2)-(2.5)
             "interbody_forces": interbody_forces,                                           # RK (2.6)-(2.12)
-        }, refusal=refusal),
+        }, followers=True),
     },
     factor=Elimination,                                                                     # (17)-(30)
     quantities=QUANTITIES,

@@ -9,8 +9,6 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
-from symgen.mechanism import Mechanism
-from symgen.methods._coupled import for_followers
 from symgen.methods._motion import Motion, force_and_moment
 from symgen.methods._of_links import Spatial, accelerations_in_base, wrenches_in_base
 from symgen.methods._outward import outward_sweep
@@ -44,8 +42,3 @@ def _moving(linkage: Linkage) -> tuple[list[Scalar], list[Motion]]:
     """The accelerations of the joints that lead, and how every link moves with them."""
     (a,) = forward_dynamics(linkage)
     return a, outward_sweep(linkage, linkage.inputs["v"], linkage.coupling.followed(a))
-
-
-def refusal(mechanism: Mechanism) -> str | None:
-    """Of a robot that has the recursions."""
-    return for_followers("composite_body:coupled", mechanism)
