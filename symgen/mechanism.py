@@ -344,7 +344,9 @@ class Mechanism:
             name = "\u2003" * min(indents[i], 12) + joint.name
             on = self.bodies[joint.parent].name if joint.parent >= 0 else self.base
             links = ", ".join(part.link for part in self.bodies[i].parts) or self.bodies[i].name
-            rows.append((i, name, joint.described, on, links, f"{float(self.bodies[i].mass):g}", joint.limits.text))
+            follows = self.follows[i]
+            span = self.ranges[i].text if follows is None else f"= {follows.of(self.joints[follows.leader].name)}"
+            rows.append((i, name, joint.described, on, links, f"{float(self.bodies[i].mass):g}", span))
         warnings = [f"{note.kind}: {note.text}" for note in self.notes if note.kind == "warning"]
         return html_table(self._summary, rows, texts=(1, 2, 3, 4, 6), below=warnings)
 

@@ -200,6 +200,14 @@ def test_everything_else_is_verified(gripper: Mechanism) -> None:
     assert report.passed, str(report)
 
 
+def test_a_gear_of_many_turns_is_verified() -> None:
+    """An angle of hundreds of radians is off by hundreds of round-offs, and so is what it turns, a wheel here."""
+    text = GRIPPER.replace("multiplier = 0.75, offset = 0.05", "multiplier = -150, offset = 3.5").replace(
+        ", limits = { lower = 0, upper = 0.8 }", "").replace("limits = { lower = 0.05, upper = 0.5, velocity = 1.5 }", "")
+    report = symgen.verify(symgen.load(text), ["link_poses", "inverse_dynamics", "mass_matrix"], 4, compiled=False)
+    assert report.passed, str(report)
+
+
 def test_coriolis_keeps_the_energy(judge: Judge) -> None:
     """Ṁ − 2C is skew: C + Cᵀ is the slope of Gᵀ M G along v."""
     C, rate = judge.program("coriolis_matrix")["C"], judge.independent("coriolis_matrix")["C"]

@@ -68,11 +68,12 @@ def _joints(described: dict[str, Any]) -> list[list[str]]:
     """Index, name, type, parent → child, axis, range."""
     found = []
     for i, joint in enumerate(described["joints"]):
+        follows = joint.get("follows")
         kind = joint_type(joint["type"])
         low, high = joint["limits"]["lower"], joint["limits"]["upper"]
         found.append([str(i), joint["name"], joint["type"], f"{joint['parent']} → {joint['child']}",
                       " ".join(_figure(x) for x in joint["axis"]) if joint["axis"] else "none",
-                      "none" if kind.nq > 1 or (low is None and high is None)
+                      f"follows {follows['joint']}" if follows else "none" if kind.nq > 1 or (low is None and high is None)
                       else f"{_figure(low)} … {_figure(high)} {kind.positions[0].unit}"])
     return found
 

@@ -42,6 +42,15 @@ def felt(motion: Motion, body: int, far: Array) -> tuple[Array, Array]:
     return turns, levers
 
 
+def followed(motion: Motion, q: Array) -> float:
+    """How far (rad) joints that follow others are turned at q (count, NQ), the most over states and ways out; else 0."""
+    turned = [np.zeros(len(q)) for _ in motion.ways]
+    for body, follows in enumerate(motion.mechanism.follows):
+        if follows is not None:
+            turned[body] = np.abs(motion.coordinates(body, q)[:, 0]) * _rates(motion.mechanism, body, 0)[0]
+    return float(max(sum((turned[one] for one in way), np.zeros(len(q))).max(initial=0.0) for way in motion.ways))
+
+
 def _rates(mechanism: Mechanism, joint: int, of: int) -> tuple[float, float]:
     kind = mechanism.joints[joint].type
     if not kind.directed:
