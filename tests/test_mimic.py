@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import flint
@@ -15,10 +17,11 @@ from symgen import methods
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.divisors import floors
 from symgen.certificate.ranges import declared_ranges
+from symgen.coupling import Mimic, circle
 from symgen.derivation import coupling
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
-from symgen.ir import Numbers, evaluate
+from symgen.ir import Numbers, Port, evaluate
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.programs import deriving, making
@@ -29,6 +32,7 @@ from symgen.reference.precision import Array, arb, atan2
 from symgen.reference.states import draw_states
 from symgen.verification.evaluating import in_machine_reals
 from tests.descriptions import public_urdf
+from tests.robots_for_tests import ONE_DEGREE, random_mechanism
 
 EQUAL = 1e-40
 FRAME = "right"
@@ -318,6 +322,34 @@ def test_pivots_are_never_below_their_certificates(gripper: Mechanism) -> None:
             assert 0 < owns[k] <= pivot
     alone = [float(Bodies(gripper.uncoupled, declared_ranges(gripper.uncoupled)).own(i)) for i in range(len(gripper.joints))]
     assert owns[1] == pytest.approx(alone[1] + alone[3] * 0.75**2 + alone[4] * 0.075**2)   # its own link carries the pad
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_anybody_may_follow_anybody(seed: int) -> None:
+    """Joints of every type of one degree, after what they carry, what carries them, or neither; what is certified holds."""
+    robot = anyhow(seed)
+    asked = ["inverse_dynamics", "forward_dynamics", "coriolis_matrix", "base_regressor"]
+    report = symgen.verify(robot, asked, 2, compiled=False)
+    assert report.passed, str(report)
+    made, drawn = symgen.program(robot, "forward_dynamics"), draw_states(robot, 32)
+    found = floors(robot, made, ProgramOptions())
+    seen = replace(made, outputs=tuple(Port(f"row{one.row}", (), (one.row,)) for one in found))
+    values = in_machine_reals(seen)({port.name: drawn[port.name].astype(float) for port in made.inputs})
+    for one in found:
+        assert one.reason if one.floor is None else values[f"row{one.row}"].min() >= float(one.floor)
+
+
+def anyhow(seed: int) -> Mechanism:
+    random = Random(seed)
+    size, shape = random.randint(3, 6), random.choice(["tree", "chain"])
+    plain = random_mechanism(size, seed, shape, ONE_DEGREE, general=random.random() < 0.5)
+    names = [joint.name for joint in plain.joints]
+    mimics: dict[str, Mimic | None] = dict.fromkeys(names)
+    for _ in range(random.randint(1, len(names) - 2)):
+        factor = Fraction(random.choice([1, -1, 2, -3, random.randint(1, 9)]), random.choice([1, 1, 4]))
+        trial = {**mimics, random.choice(names): Mimic(random.choice(names), factor, Fraction(random.randint(-3, 3), 10))}
+        mimics = mimics if any(circle(name, trial) for name in names) else trial
+    return replace(plain, joints=tuple(replace(joint, mimic=mimics[joint.name]) for joint in plain.joints), coupled=True)
 
 
 def test_divisors_are_certified_or_said_not_to_be(gripper: Mechanism) -> None:
