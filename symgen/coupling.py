@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from symgen.errors import MechanismError
 
+LEAST = Fraction(1, 10**30)
+"""Of a factor, and 1 over the largest: what is beyond is no gear, and with what it moves leaves the range of a double."""
+
 
 @dataclass(frozen=True)
 class Mimic:
@@ -63,10 +66,12 @@ def resolved(robot: str, joints: Sequence[tuple[str, Mimic | None, bool]]) -> tu
             raise MechanismError(f"{where}, and both must have one degree of freedom; read them as independent")
         if not mimic.multiplier:
             raise MechanismError(f"{where} with a multiplier of zero, so that it does not move; lock it at its offset")
-        above = of(place[mimic.joint])
-        if above is None:
-            return Follows(place[mimic.joint], mimic.multiplier, mimic.offset)
-        return Follows(above.leader, mimic.multiplier * above.multiplier, mimic.multiplier * above.offset + mimic.offset)
+        above = of(place[mimic.joint]) or Follows(place[mimic.joint], Fraction(1), Fraction(0))
+        found = Follows(above.leader, mimic.multiplier * above.multiplier, mimic.multiplier * above.offset + mimic.offset)
+        if not LEAST < abs(found.multiplier) < 1 / LEAST or abs(found.offset) > 1 / LEAST:
+            raise MechanismError(f"{where}, and with what that follows, put together, its factor or offset leaves the range from "
+                                 f"{float(LEAST):g} to {float(1 / LEAST):g}; look for a misplaced exponent or unit")
+        return found
 
     return tuple(of(index) for index in range(len(joints)))
 

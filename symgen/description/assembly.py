@@ -89,8 +89,8 @@ def assemble(
 
     `floating`: whether a free joint of its own moves the root link, which else is fixed to the world.
     `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `mimic` is one of `coupling.WAYS`, None for
-    "independent". `snapper` is the one that read the
-    file; its snaps become notes, before which locked angles pass through it as well.
+    "independent". `snapper` is the one that read the file; its snaps become notes, before which locked angles pass through it
+    as well.
     Raises DescriptionError (no tree, unsupported joint, implausible inertia under `strict`), RequestError (`lock`).
     """
     snapper = snapper if snapper is not None else Snapper()
