@@ -361,31 +361,6 @@ def test_divisors_are_certified_or_said_not_to_be(gripper: Mechanism) -> None:
         assert all(one.certified for one in found) or not certified
 
 
-# -- Pinocchio ---------------------------------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize(("file", "nv"), [("panda.urdf", 8), ("talos_left_arm.urdf", 7)])
-def test_pinocchio_has_the_same_forces_and_the_same_matrix(file: str, nv: int) -> None:
-    """Its mimic model, by its own reader of the URDF: rnea and crba."""
-    pin = pytest.importorskip("pinocchio")
-    path = public_urdf(file)
-    if path is None:
-        pytest.skip("example-robot-data is not installed")
-    robot, model = symgen.load(path, mimic="couple"), pin.buildModelFromUrdf(str(path), mimic=True)
-    assert robot.nv == model.nv == nv
-    data, drawn = model.createData(), {name: x.astype(float) for name, x in draw_states(robot, 3).items()}
-    order = [model.joints[model.getJointId(joint.name)].idx_v for joint in robot.leading]
-    moving = {name: drawn[name] for name in ("q", "v", "a")}
-    tau = in_machine_reals(symgen.program(robot, "inverse_dynamics", "newton_euler"))(moving)["tau"]
-    M = in_machine_reals(symgen.program(robot, "mass_matrix", "composite_body"))({"q": drawn["q"]})["M"]
-    for state in range(3):
-        q, v, a = np.zeros((3, nv))
-        q[order], v[order], a[order] = (drawn[name][state] for name in ("q", "v", "a"))
-        forces = pin.rnea(model, data, q, v, a)[order]
-        upper = np.triu(pin.crba(model, data, q))
-        np.testing.assert_allclose(tau[state], forces, rtol=0, atol=1e-12 * abs(forces).max())
-        np.testing.assert_allclose(M[state], (upper + np.triu(upper, 1).T)[np.ix_(order, order)], rtol=0, atol=1e-12)
-
-
 def test_coupled_fingers_cost_little() -> None:
     """Of Panda: at most 1.05 times what it takes with its fingers locked, and 250 more."""
     path = public_urdf("panda.urdf")
