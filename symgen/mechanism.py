@@ -15,12 +15,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
+from symgen.coupling import Follows, common, resolved, seen
+from symgen.coupling import Mimic as Mimic
 from symgen.errors import MechanismError
 from symgen.functions import Sizes
 from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
@@ -93,15 +95,6 @@ class Limits:
             return ""
         ends = ("−∞" if self.lower is None else f"{float(self.lower):g}", "∞" if self.upper is None else f"{float(self.upper):g}")
         return " … ".join(ends)
-
-
-@dataclass(frozen=True)
-class Mimic:
-    """A declared coupling q = multiplier·q[joint] + offset; read and reported, not applied."""
-
-    joint: str
-    multiplier: Fraction
-    offset: Fraction
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,6 +175,8 @@ class Mechanism:
     source_sha256: str = ""
     base_parts: tuple[Part, ...] = field(default=())
     """Inertia fixed to the base: it never moves, and is kept only to be reported."""
+    coupled: bool = False
+    """Whether joints that mimic others follow them; these then have no entries of q and v of their own."""
 
     def __post_init__(self) -> None:
         if len(self.joints) != len(self.bodies):
@@ -214,11 +209,14 @@ class Mechanism:
         for frame in self.frames:
             if not -1 <= frame.body < len(self.bodies):
                 raise MechanismError(f"{self.name}: frame '{frame.name}' is fixed to body {frame.body}, which does not exist")
+        if self.coupled and not any(self.follows):
+            raise MechanismError(f"{self.name}: no joint mimics another, so that none can be coupled; leave them independent")
 
     @cached_property
     def content(self) -> str:
         """A hash of all that it declares: names, numbers and frames, but not where it was read and what was noticed there."""
-        told = [_told(getattr(self, one.name)) for one in fields(self) if one.name not in ("notes", "source", "source_sha256")]
+        unsaid = ("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",)))
+        told = [_told(getattr(self, one.name)) for one in fields(self) if one.name not in unsaid]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     def __hash__(self) -> int:
@@ -229,19 +227,48 @@ class Mechanism:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @cached_property
+    def follows(self) -> tuple[Follows | None, ...]:
+        """Of each joint, whom it follows; None of those that have entries of q and v of their own."""
+        if not self.coupled:
+            return (None,) * len(self.joints)
+        return resolved(self.name, [(one.name, one.mimic, one.type.nq == one.type.nv == 1) for one in self.joints])
+
+    @cached_property
+    def uncoupled(self) -> Mechanism:
+        """The same with every joint independent: its q is q_full = G q + q_0, its v is G v."""
+        return replace(self, coupled=False) if self.coupled else self
+
+    @cached_property
+    def leading(self) -> tuple[Joint, ...]:
+        """The joints that have entries of q and v of their own, in their order."""
+        return tuple(joint for joint, follows in zip(self.joints, self.follows, strict=True) if follows is None)
+
+    @cached_property
+    def ranges(self) -> tuple[Limits, ...]:
+        """Of each joint its declared limits; of one that others follow, what all of them allow it."""
+        found = [joint.limits for joint in self.joints]
+        for leader in {one.leader for one in self.follows if one is not None}:
+            own = [(Follows(leader, Fraction(1), Fraction(0)), self.joints[leader])]
+            own += [(one, self.joints[i]) for i, one in enumerate(self.follows) if one is not None and one.leader == leader]
+            lower, upper = common([seen(one, (j.limits.lower, j.limits.upper)) for one, j in own if j.type.limited])
+            rates = [j.limits.velocity / abs(one.multiplier) for one, j in own if j.limits.velocity is not None]
+            found[leader] = replace(found[leader], lower=lower, upper=upper, velocity=min(rates, default=None))
+        return tuple(found)
+
+    @cached_property
     def q_slices(self) -> tuple[slice, ...]:
-        """Of each joint, the entries of q that are its own."""
-        return _slices([joint.type.nq for joint in self.joints])
+        """Of each joint, the entries of q that are its own; of one that follows another, none."""
+        return _slices([joint.type.nq * (one is None) for joint, one in zip(self.joints, self.follows, strict=True)])
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
         """Of each joint, the entries of v, a and tau that are its own."""
-        return _slices([joint.type.nv for joint in self.joints])
+        return _slices([joint.type.nv * (one is None) for joint, one in zip(self.joints, self.follows, strict=True)])
 
     @cached_property
     def dofs(self) -> tuple[tuple[int, int], ...]:
         """Of each entry of v: the joint, and which of its velocities it is."""
-        return tuple((i, k) for i, joint in enumerate(self.joints) for k in range(joint.type.nv))
+        return tuple((i, k) for i, own in enumerate(self.v_slices) for k in range(own.stop - own.start))
 
     @cached_property
     def quaternions(self) -> tuple[int, ...]:
@@ -252,22 +279,22 @@ class Mechanism:
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Of each entry of q: its joint's name, and behind a point its own where the joint has several, as in "base.px"."""
-        return _named((joint.name, joint.type.positions) for joint in self.joints)
+        return _named((joint.name, joint.type.positions) for joint in self.leading)
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
         """Of each entry of v likewise, as in "base.vx"."""
-        return _named((joint.name, joint.type.velocities) for joint in self.joints)
+        return _named((joint.name, joint.type.velocities) for joint in self.leading)
 
     @property
     def nq(self) -> int:
         """Number of coordinates."""
-        return sum(joint.type.nq for joint in self.joints)
+        return sum(joint.type.nq for joint in self.leading)
 
     @property
     def nv(self) -> int:
         """Number of velocities."""
-        return sum(joint.type.nv for joint in self.joints)
+        return sum(joint.type.nv for joint in self.leading)
 
     @cached_property
     def mass(self) -> Fraction:
@@ -317,7 +344,9 @@ class Mechanism:
             name = "\u2003" * min(indents[i], 12) + joint.name
             on = self.bodies[joint.parent].name if joint.parent >= 0 else self.base
             links = ", ".join(part.link for part in self.bodies[i].parts) or self.bodies[i].name
-            rows.append((i, name, joint.described, on, links, f"{float(self.bodies[i].mass):g}", joint.limits.text))
+            follows = self.follows[i]
+            span = self.ranges[i].text if follows is None else f"= {follows.of(self.joints[follows.leader].name)}"
+            rows.append((i, name, joint.described, on, links, f"{float(self.bodies[i].mass):g}", span))
         warnings = [f"{note.kind}: {note.text}" for note in self.notes if note.kind == "warning"]
         return html_table(self._summary, rows, texts=(1, 2, 3, 4, 6), below=warnings)
 

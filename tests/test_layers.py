@@ -34,15 +34,16 @@ ROOMS: dict[str, str] = {
     "options": "errors functions names reals",
     "ir": "errors functions tables",
     "joints": "errors",
-    "mechanism": "errors functions joints names poses tables",
+    "coupling": "errors",
+    "mechanism": "coupling errors functions joints names poses tables",
     "shelf": "version",
     # a file → Mechanism
-    "description": "errors joints mechanism names poses",
+    "description": "coupling errors joints mechanism names poses",
     # the other road to the same numbers: nothing of the derivation is allowed here
     "reference": "derivatives errors functions joints mechanism poses",
     # Mechanism → Program
     "derivation": "errors ir joints mechanism poses",
-    "methods": "derivation errors mechanism names",
+    "methods": "derivation errors functions mechanism names",
     "passes": "errors ir",
     "differentiation": "derivation derivatives errors functions ir joints passes",
     "programs": "derivation derivatives description differentiation errors functions ir mechanism methods names options passes "

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import flint
 
 from symgen.certificate.columns import Column, block, columns, orthonormal, pivots, travel
+from symgen.certificate.coupled import Driven, ancestors, driven, entry, own_ranges, together
 from symgen.certificate.ranges import Ranges
 from symgen.derivation import constants
 from symgen.derivation.model.links import Link, declared, full
@@ -84,6 +85,8 @@ class Bodies:
 
     def outward(self, k: int) -> list[int]:
         """The entries of v that stay free when all that moves what k moves is locked: k and all further out, ascending."""
+        if self.mechanism.coupled:
+            return together(self.mechanism, k)
         body, _ = self.mechanism.dofs[k]
         carried = set(self.carried(body))
         return [j for j, (b, _) in enumerate(self.mechanism.dofs) if j >= k and b in carried]
@@ -113,8 +116,35 @@ class Bodies:
         The pivot of its HᵀMH, eliminated from last to first; of a joint of one degree of freedom HᵀMH itself, which is the
         moment of inertia about the axis, or the mass. None where a later pivot is not known to be positive, or zero.
         """
-        body, of = self.mechanism.dofs[k]
-        return self._owns[body][of]
+        found = None
+        for body, of, rate in self.alone(k):
+            own = self._owns[body][of]
+            if own is not None:
+                more = own if rate == 1 else constants.settle(own * constants.rational(rate * rate))
+                found = more if found is None else constants.settle(found + more)
+        return found
+
+    def alone(self, k: int) -> list[Driven]:
+        """What k moves against something that stands still when all entries before k are locked: its own body, and what follows
+        on other branches. Their energies add up."""
+        return [one for one in driven(self.mechanism)[k]
+                if all(entry(self.mechanism, body) < k for body in ancestors(self.mechanism, one.body))]
+
+    def moved(self, k: int) -> list[int]:
+        """The bodies that move when all that moves what k moves is locked, ascending."""
+        if not self.mechanism.coupled:
+            return self.carried(self.mechanism.dofs[k][0])
+        return sorted({b for j in self.outward(k) for one in driven(self.mechanism)[j] for b in self.carried(one.body)})
+
+    def branching(self, k: int) -> str | None:
+        """Why what k moves is not all further out than k, where joints follow others; None where it is."""
+        if not self.mechanism.coupled:
+            return None
+        body, _ = self.mechanism.dofs[k]
+        if any(entry(self.mechanism, one) >= k for one in ancestors(self.mechanism, body)):
+            return f"what carries joint '{self.mechanism.velocity_names[k]}' follows it, or a joint behind it"
+        beyond = [j for j in self.outward(k) if self.mechanism.dofs[j][0] not in self.carried(body)]
+        return f"'{self.mechanism.velocity_names[beyond[0]]}' is coupled with it from another branch" if beyond else None
 
     @cached_property
     def blocks(self) -> list[list[list[Ball]]]:
@@ -146,6 +176,8 @@ class Bodies:
         (HᵀH = 1). Of a joint with an axis the form is constant in the parent's frame, whatever q. Of one without it turns with
         the body, and stands for the longest that it can be.
         """
+        if (why := self.branching(k)) is not None:
+            return why
         with constants.precision():
             i, of = self.mechanism.dofs[k]
             moved = self._alone(i, of)
@@ -155,6 +187,8 @@ class Bodies:
             for n, j in enumerate(self.entries(i)[of:]):
                 shares[j] = {i: _root(moved.inverse[n, n])}
             for b in self.carried(i)[1:]:
+                if not self.entries(b):   # it follows another joint
+                    continue
                 found = self._rates(b, i, moved)
                 if isinstance(found, str):
                     return found
@@ -248,16 +282,24 @@ class Bodies:
         """The longest way from the parent's origin to each body's origin, over the joint's range."""
         found = []
         with constants.precision():
-            for link, joint in zip(self.links, self.mechanism.joints, strict=True):
+            for i, (link, joint) in enumerate(zip(self.links, self.mechanism.joints, strict=True)):
                 fixed = _length([flint.arb(x) for x in link.shift])
-                found.append(fixed + travel(joint, self.ranges.of["q"][link.q]))
+                found.append(fixed + travel(joint, own_ranges(self.mechanism, self.ranges.of["q"], i)))
         return found
 
     def composite(self, k: int) -> Ball:
-        """An upper bound of M_kk over the box: every body carried by k, stretched out."""
+        """An upper bound of M_kk over the box: every body carried by k, stretched out. Of several joints the roots add up."""
+        first, *more = driven(self.mechanism)[k]
+        if not more:
+            return self._composite(first.body, self.column(k))
         with constants.precision():
-            i, _ = self.mechanism.dofs[k]
-            turning, sliding = flint.arb(self.column(k).turning), flint.arb(self.column(k).sliding)
+            roots = [abs(constants.rational(one.rate)) * self._composite(one.body, self.columns[one.body][one.of]).sqrt()
+                     for one in (first, *more)]
+            return sum(roots, flint.arb(0)) ** 2
+
+    def _composite(self, i: int, column: Column) -> Ball:
+        with constants.precision():
+            turning, sliding = flint.arb(column.turning), flint.arb(column.sliding)
             total, away = flint.arb(0), {i: flint.arb(0)}
             for b in self.carried(i):
                 link = self.links[b]

@@ -86,21 +86,23 @@ def own_inertias(mechanism: Mechanism, bodies: Bodies | None = None) -> list[Own
     bodies = bodies or Bodies(mechanism, declared_ranges(mechanism))
     found = []
     for entry, (name, (i, _)) in enumerate(zip(mechanism.velocity_names, mechanism.dofs, strict=True)):
-        body = mechanism.bodies[i]
-        weak = next((why for b in bodies.carried(i) if (why := bodies.weakness(b)) is not None), None)
+        links = " + ".join(mechanism.bodies[one.body].name for one in bodies.alone(entry)) or mechanism.bodies[i].name
+        weak = next((why for b in bodies.moved(entry) if (why := bodies.weakness(b)) is not None), None)
         own = bodies.own(entry)
         value = None if own is None else lower_bound(own)
         if weak is not None:
-            found.append(Own(name, body.name, None, weak))
+            found.append(Own(name, links, None, weak))
         elif value is None or value <= 0:
-            found.append(Own(name, body.name, None, _lacking(bodies, entry)))
+            found.append(Own(name, links, None, _lacking(bodies, entry)))
         else:
-            found.append(Own(name, body.name, value))
+            found.append(Own(name, links, value))
     return found
 
 
 def _lacking(bodies: Bodies, entry: int) -> str:
     """That H_kᵀ M_k H_k is zero, or the pivot of that block."""
+    if bodies.own(entry) is None and (why := bodies.branching(entry)) is not None:
+        return why
     body = bodies.mechanism.dofs[entry][0]
     link = f"link '{bodies.mechanism.bodies[body].name}'"
     if len(bodies.entries(body)) > 1:

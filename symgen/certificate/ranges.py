@@ -17,7 +17,7 @@ from symgen import derivatives
 from symgen.errors import ArgumentError, RequestError
 from symgen.ir import Program
 from symgen.joints import Coordinate
-from symgen.mechanism import Joint, Mechanism
+from symgen.mechanism import Joint, Limits, Mechanism
 
 Range = tuple[Fraction, Fraction]
 TURN = Fraction(math.pi) + Fraction(1, 10**15)
@@ -83,16 +83,18 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION,
     velocities: list[Range] = []
     efforts: list[Range] = []
     said: dict[str, list[str]] = {}
-    for index, joint in enumerate(mechanism.joints):
+    for index, (joint, limits) in enumerate(zip(mechanism.joints, mechanism.ranges, strict=True)):
+        if mechanism.follows[index] is not None:
+            continue
         alone = joint.type.nq == joint.type.nv == 1
         for name, coordinate in _names(mechanism.coordinate_names, mechanism.q_slices[index], joint.type.positions):
-            place, sentence = _position(mechanism, joint) if alone else _one_of_several(coordinate)
+            place, sentence = _position(mechanism, joint, limits) if alone else _one_of_several(coordinate)
             positions.append(place)
             if sentence:
                 said.setdefault(sentence, []).append(name)
         for name, of_rate in _names(mechanism.velocity_names, mechanism.v_slices[index], joint.type.velocities):
-            for declared, default, found, what in ((joint.limits.velocity, RATE, velocities, of_rate.rate_unit),
-                                                   (joint.limits.effort, FORCE, efforts, of_rate.force_unit)):
+            for declared, default, found, what in ((limits.velocity, RATE, velocities, of_rate.rate_unit),
+                                                   (limits.effort, FORCE, efforts, of_rate.force_unit)):
                 size = default if declared is None or declared <= 0 or not alone else declared
                 found.append((-size, size))
                 if size is not declared:
@@ -122,10 +124,10 @@ def _one_of_several(coordinate: Coordinate) -> tuple[Range, str]:
     return _ASSUMED[coordinate.unit]
 
 
-def _position(mechanism: Mechanism, joint: Joint) -> tuple[Range, str]:
+def _position(mechanism: Mechanism, joint: Joint, limits: Limits) -> tuple[Range, str]:
     """The range, and what had to be assumed ("": nothing)."""
-    low, high = joint.limits.lower, joint.limits.upper
-    if joint.type.limited and low is not None and high is not None:
+    low, high = limits.lower, limits.upper
+    if (joint.type.limited or limits is not joint.limits) and low is not None and high is not None:
         if low > high:
             raise ArgumentError(f"{mechanism.name}: joint '{joint.name}' has limits that are not in order "
                                f"({float(low):g} to {float(high):g}); correct them in the description")

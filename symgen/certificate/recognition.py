@@ -102,7 +102,7 @@ class Recognition:
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """The frames that derivations choose."""
-        return tuple(deriving.laid(self.mechanism, where) for where in choices(self.mechanism, self.function))
+        return tuple(deriving.laid(self.mechanism, where) for where in choices(self.mechanism.uncoupled, self.function))
 
     @cached_property
     def _gains(self) -> dict[int, list[list[Values]]]:

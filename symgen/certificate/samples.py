@@ -14,6 +14,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from symgen.certificate.coupled import filled
 from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.constants import Mat3, Vec3, angle_of
 from symgen.derivation.model.spin import STILL, Spin
@@ -153,7 +154,10 @@ class Samples:
 
 
 def _carriers(mechanism: Mechanism, reference: Reference) -> list[list[int]]:
-    """Of each entry of v, the entries that move what it moves, ascending, itself last."""
+    """Of each entry of v, the entries that move what it moves, ascending, itself last; where joints follow others, those that the
+    elimination couples it with."""
+    if mechanism.coupled:
+        return filled(mechanism)
     return [[k for k in reference.supports[body] if k <= j] for j, (body, _) in enumerate(mechanism.dofs)]
 
 
@@ -172,7 +176,7 @@ def _values(program: Program, states: dict[str, Array], scalars: Scalars) -> tup
 
 
 def _eliminated(M: Array, supports: list[list[int]]) -> Elimination:
-    """SA (25)-(30) on a tree: M_ij vanishes unless one of i, j carries the other, which `supports` say of every entry of v."""
+    """SA (25)-(30): M_ij, and what is left of it, vanishes but for those that `supports` say of every entry of v."""
     n = M.shape[-1]
     rows = {(i, j): M[:, i, j] for j in range(n) for i in supports[j]}
     factors: dict[Pair, Array] = {}

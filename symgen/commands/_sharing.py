@@ -26,7 +26,7 @@ WARNED = ("warning", "mimic", "snap", "unapplied")
 """Kinds of notes that a user should see without asking."""
 
 _DECIDED: dict[str, object] = {
-    "lock": [], "gravity": None, "snap": None, "mimic": "independent", "base": "fixed", "strict": False, "real": "double",
+    "lock": [], "gravity": None, "snap": None, "mimic": None, "base": "fixed", "strict": False, "real": "double",
     "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular", "task_rows": None, "effort": NORMAL, "parameter": [],
 }
@@ -44,7 +44,8 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
                          help="freeze a joint at VALUE (rad or m, or pi/2; default 0) and lump what hangs on it; repeatable")
     reading.add_argument("--gravity", metavar="X,Y,Z", help="acceleration of gravity in the base, m/s² (default 0,0,-9.81)")
     reading.add_argument("--snap", metavar="off|TOL", help="snap rotations within TOL rad of k·pi/2 (default 1e-8)")
-    reading.add_argument("--mimic", default="independent", metavar="independent|refuse", help="what to do with coupled joints")
+    reading.add_argument("--mimic", metavar="independent|couple|refuse",
+                         help="joints that mimic others: independent (default), following those, or refused")
     reading.add_argument("--base", default="fixed", metavar="fixed|free",
                          help="what the root link stands on: fixed to the world, or floating by a free joint (default fixed)")
     reading.add_argument("--strict", action="store_true", help="refuse what would be a warning")

@@ -1,8 +1,9 @@
-"""What the README, the header and the manifest say of a joint's entries of q and v, where joints have several."""
+"""What the README, the header and the manifest say of a joint's entries of q and v, where joints have several or none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import groupby
 
 from symgen.ir import POSITIONS
@@ -10,8 +11,16 @@ from symgen.mechanism import Joint, Mechanism
 
 
 def several(mechanism: Mechanism) -> bool:
-    """Whether a joint has more than one entry of q or v."""
-    return any(_several(joint) for joint in mechanism.joints)
+    """Whether a joint has more than one entry of q or v, or follows another and has none."""
+    return mechanism.coupled or any(_several(joint) for joint in mechanism.joints)
+
+
+def followed(mechanism: Mechanism, index: int) -> dict[str, object]:
+    """For programs: whose coordinate a joint goes by; nothing of one that has its own."""
+    if (follows := mechanism.follows[index]) is None:
+        return {}
+    return {"mimic": {"joint": mechanism.joints[follows.leader].name, "multiplier": float(follows.multiplier),
+                      "offset": float(follows.offset)}}
 
 
 def entry_names(joint: Joint) -> dict[str, list[str]]:
@@ -23,8 +32,18 @@ def entry_names(joint: Joint) -> dict[str, list[str]]:
 
 def entries(mechanism: Mechanism) -> list[dict[str, str]]:
     """Of each joint: the `unit` of its first coordinate, and which entries of `q` and `v` it has and what they are."""
-    return [{"unit": joint.type.positions[0].unit, "q": _of_q(joint, q.start), "v": _of_v(joint, v.start)}
-            for joint, q, v in zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True)]
+    return [{"unit": joint.type.positions[0].unit} | _own(mechanism, index) for index, joint in enumerate(mechanism.joints)]
+
+
+def _own(mechanism: Mechanism, index: int) -> dict[str, str]:
+    """The entries of a joint, or what one without entries goes by."""
+    if (follows := mechanism.follows[index]) is None:
+        joint = mechanism.joints[index]
+        return {"q": _of_q(joint, mechanism.q_slices[index].start), "v": _of_v(joint, mechanism.v_slices[index].start)}
+    at, rate = (f"{letter}[{slices[follows.leader].start}]" for letter, slices in (
+        ("q", mechanism.q_slices), ("v", mechanism.v_slices)))
+    unit = mechanism.joints[index].type.positions[0].unit
+    return {"q": f"none: {follows.of(at)} ({unit})", "v": f"none: {follows._replace(offset=Fraction(0)).of(rate)}"}
 
 
 def quaternions(mechanism: Mechanism) -> str:
@@ -36,7 +55,7 @@ def quaternions(mechanism: Mechanism) -> str:
 
 def at_rest(mechanism: Mechanism, argument: str) -> dict[str, str]:
     """What a sample of C and of C++ writes for an argument: zeros, and for positions what turns nothing, which are no zeros."""
-    neutral = [x for joint in mechanism.joints for x in joint.type.neutral] if argument in POSITIONS else []
+    neutral = [x for joint in mechanism.leading for x in joint.type.neutral] if argument in POSITIONS else []
     shown = neutral[:max((k + 1 for k, x in enumerate(neutral) if x), default=0)]
     listed = ", ".join(map(str, shown))
     return {"c": f"{{{listed or '0'}}}", "cpp": f"{{{listed}}}"}
@@ -59,10 +78,16 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
     if not several(mechanism):
         return ()
     lines = ["A joint of one coordinate has one entry of q and one of v, in the order of the joints, from joint 0. Of others:"]
+    if mechanism.coupled:
+        lines = ["Joints that follow others have no entries of q and v. By joint, from 0:"]
     for index, (joint, said) in enumerate(zip(mechanism.joints, entries(mechanism), strict=True)):
         if _several(joint):
             lines += [f"  joint {index}, {joint.kind}: {said['q']}", f"    {said['v']}"]
+        elif mechanism.coupled:
+            lines.append(f"  joint {index}, {joint.kind}: {said['q']}")
     lines.append("a and tau have the entries of v.")
+    if mechanism.coupled:
+        lines.append("tau of a joint that others follow is what moves all of them: theirs, times the factor of each, are in it.")
     if found := linear_first(mechanism):
         lines.append(f"The linear part is first in {found}; in a vector of six it is the angular one.")
     if found := quaternions(mechanism):
@@ -111,6 +136,7 @@ def _span(letter: str, first: int, count: int) -> str:
 
 def mentioned(mechanism: Mechanism, results: Sequence[str]) -> dict[str, object]:
     """What the README says of q and v beside the table; `results` are the names of what the functions give."""
-    return {"several": several(mechanism), "quaternions": quaternions(mechanism), "linear_first": linear_first(mechanism),
+    return {"several": several(mechanism), "coupled": mechanism.coupled, "quaternions": quaternions(mechanism),
+            "linear_first": linear_first(mechanism),
             "turns_back": "delta" in results and not rates(mechanism),
             "along_v": "grad" in results and not rates(mechanism), "rates": rates(mechanism)}

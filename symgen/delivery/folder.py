@@ -23,7 +23,7 @@ from symgen.backends._ports import describe, meaning, operations_text, single_re
 from symgen.backends._target import Target
 from symgen.delivery import again
 from symgen.delivery.cases import SelfTestCase, filled
-from symgen.delivery.entries import at_rest, entries, entry_names, mentioned, of_header
+from symgen.delivery.entries import at_rest, entries, entry_names, followed, mentioned, of_header
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
@@ -174,7 +174,8 @@ def _manifest(
         "gravity": [float(g) for g in mechanism.gravity],
         "joints": [
             {"name": joint.name, "type": joint.kind, "parent": parent, "child": body.name,
-             "q": first_and_count(mechanism.q_slices[i]), "v": first_and_count(mechanism.v_slices[i]), **entry_names(joint)}
+             "q": first_and_count(mechanism.q_slices[i]), "v": first_and_count(mechanism.v_slices[i]), **entry_names(joint),
+             **followed(mechanism, i)}
             for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
         ],
         "functions": functions,

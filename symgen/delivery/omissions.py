@@ -32,7 +32,7 @@ def _unapplied(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _mimic(mechanism: Mechanism) -> Iterable[Omission]:
-    coupled = {joint.name: joint.mimic for joint in mechanism.joints if joint.mimic is not None}
+    coupled = {joint.name: joint.mimic for joint in mechanism.joints if joint.mimic is not None and not mechanism.coupled}
     if coupled:
         joints = {name: {"joint": m.joint, "multiplier": float(m.multiplier), "offset": float(m.offset)}
                   for name, m in coupled.items()}
@@ -53,7 +53,8 @@ def _limits(mechanism: Mechanism) -> Iterable[Omission]:
         if declared := {name: float(value) for name, value in ends if value is not None}:
             joints[joint.name] = declared
     if joints:
-        text = f"limits of position, velocity and effort are declared for {len(joints)} of {mechanism.nv} joints and not enforced"
+        of = len(mechanism.joints) if mechanism.coupled else mechanism.nv
+        text = f"limits of position, velocity and effort are declared for {len(joints)} of {of} joints and not enforced"
         yield {"kind": "limits", "text": text, "joints": joints}
 
 

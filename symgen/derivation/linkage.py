@@ -17,10 +17,12 @@ from symgen.derivation import constants as k
 from symgen.derivation.base_parameters import BaseParameters
 from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.constants import Constant, Mat3
+from symgen.derivation.coupling import APART, Coupling
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.spin import STILL, Spin
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector, wrench_outward
+from symgen.poses import Angle
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ class Linkage:
     its base frame),
     `loads[i]` (the run-time wrenches on link i summed, as (moment, force) at its origin in its axes, zeros elsewhere),
     `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1. `jacobian_frame` says how a Jacobian is stated
-    (`symgen.functions.JACOBIAN_FRAMES`).
+    (`symgen.functions.JACOBIAN_FRAMES`). Where joints follow others, `dofs` and the positions, velocities and accelerations
+    among the inputs are those of all joints, `own` the dofs that have an entry of v in the C, and forces are theirs.
     """
 
     jacobian_frame = "aligned"
@@ -86,15 +89,16 @@ class Linkage:
     """The base parameters, for what is about them."""
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
-                 wrenches: Sequence[Frame] = (), at_run_time: adjusted.AtRunTime | None = None) -> None:
+                 wrenches: Sequence[Frame] = (), at_run_time: adjusted.AtRunTime | None = None,
+                 coupling: Coupling = APART) -> None:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
-        self.at_run_time = at_run_time
-        self.inputs = home.inputs
+        self.at_run_time, self.coupling, self.inputs = at_run_time, coupling, coupling.spread(home)
         self.zero, self.one = home.zero, home.one
         self._sums: dict[tuple[tuple[int, int], ...], Scalar] = {}
         home.step("joint angles: sines and cosines")
         self.links = [self._geometry(i) for i in range(len(model.links))]
         self.dofs = [dof for link in self.links for dof in link.dofs]
+        self.own = coupling.leading(self.dofs)
         self.inertia = [self._inertia(i) for i in range(len(model.links))]
         self.base_gravity, self.gravity = self._gravity()
         if payload is not None and payload.link >= 0:
@@ -346,6 +350,9 @@ class Linkage:
         if spin.terms[0][1] < 0:   # the same sine and cosine serve both ways
             there = self._sine_cosine(q, -spin)
             return there | {sp.sin(q): -there[sp.sin(q)]}
+        if (total := self._sum_of_angles(spin.terms)).is_constant:   # joints that follow others may turn back what these turn
+            left = Spin((), k.cosine_sine(Angle(k.to_fraction(total.value)))) + Spin((), spin.constant)
+            return {sp.cos(q): self.scalar(left.constant[0]), sp.sin(q): self.scalar(left.constant[1])}
         atom, quarter = self._angle(spin)
         c, s = self.home.cos(atom), self.home.sin(atom)
         name = "".join(f"{'' if k == 0 else 'p' if sign > 0 else 'm'}{i + 1}" for k, (i, sign) in enumerate(spin.terms))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symgen.description import inertias, remarks
+from symgen.description.coupling import locked_with_leaders
 from symgen.description.freeing import freed
 from symgen.description.locking import LockValue, locked_motions, place_text
 from symgen.description.quantities import (
@@ -77,7 +78,7 @@ def assemble(
     *,
     lock: Mapping[str, LockValue] | None = None,
     gravity: Vector3 | None = None,
-    mimic: str = "independent",
+    mimic: str | None = None,
     strict: bool = False,
     snapper: Snapper | None = None,
     source: str = "",
@@ -87,8 +88,9 @@ def assemble(
     """The Mechanism of `tree`: joints parent before child, else in declared order; fixed and locked joints lumped exactly.
 
     `floating`: whether a free joint of its own moves the root link, which else is fixed to the world.
-    `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `snapper` is the one that read the
-    file; its snaps become notes, before which locked angles pass through it as well.
+    `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `mimic` is one of `coupling.WAYS`, None for
+    "independent". `snapper` is the one that read the file; its snaps become notes, before which locked angles pass through it
+    as well.
     Raises DescriptionError (no tree, unsupported joint, implausible inertia under `strict`), RequestError (`lock`).
     """
     snapper = snapper if snapper is not None else Snapper()
@@ -96,7 +98,8 @@ def assemble(
     if floating:
         tree = freed(tree, root, order)
         order, root = _ordered(tree)
-    motions = locked_motions(tree, lock or {}, snapper)
+    coupled = mimic == "couple"
+    motions = locked_motions(tree, locked_with_leaders(tree, lock or {}, snapper) if coupled else lock or {}, snapper)
     _refuse_unsupported(tree, motions)
     if mimic == "refuse":
         for connection in tree.connections:
@@ -116,13 +119,14 @@ def assemble(
     leaders = {c.name for c in tree.connections}
     if tree.read_before:
         leaders |= {j.mimic.joint for j in work.joints if j.mimic is not None}
-    notes += remarks.on_mimics(work.joints, leaders) + remarks.on_what_is_not_applied(work.joints)
+    coupled = coupled and any(joint.mimic for joint in work.joints)
+    notes += remarks.on_mimics(work.joints, leaders, coupled) + remarks.on_what_is_not_applied(work.joints)
     notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
     notes += remarks.on_free_joints_in_a_row(work.joints, body_parts)
     if not tree.read_before:
         masses = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in tree.links}
         notes += remarks.on_the_base(root, masses, [(c.parent, c.child, c.kind == "fixed") for c in order])
-    return Mechanism(
+    made = Mechanism(
         name=tree.name,
         joints=tuple(work.joints),
         bodies=tuple(Body(name, body_parts[i]) for i, name in enumerate(work.names)),
@@ -133,7 +137,10 @@ def assemble(
         source=source,
         source_sha256=source_sha256,
         base_parts=body_parts[BASE],
+        coupled=coupled,
     )
+    more = [note for note in remarks.on_ranges(made) if note not in made.notes]
+    return replace(made, notes=(*made.notes, *more)) if more else made
 
 
 def _ordered(tree: Tree) -> tuple[list[Connection], str]:

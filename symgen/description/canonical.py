@@ -27,6 +27,7 @@ def to_toml(mechanism: Mechanism) -> str:
         f"source_sha256 = {text(mechanism.source_sha256)}",
         f"gravity = {vector(mechanism.gravity)}",
         'snap = "off"',
+        *(['mimic = "couple"'] if mechanism.coupled else []),
         "",
         "[base]",
         f"name = {text(mechanism.base)}",

@@ -15,6 +15,7 @@ from pathlib import Path
 from symgen.description import marks
 from symgen.description.assembly import LONGEST_NAME, assemble
 from symgen.description.canonical import to_toml
+from symgen.description.coupling import WAYS
 from symgen.description.locking import LockValue
 from symgen.description.lookup import in_folder, missing
 from symgen.description.quantities import Place, rational, shown
@@ -40,7 +41,7 @@ def load(
     lock: Mapping[str, LockValue] | Iterable[str] | None = None,
     gravity: str | Sequence[int | float | str | Fraction] | None = None,
     snap: str | float | Fraction | None = None,
-    mimic: str = "independent",
+    mimic: str | None = None,
     strict: bool = False,
     base: str = "fixed",
 ) -> Mechanism:
@@ -52,13 +53,14 @@ def load(
     `lock`: joint -> value (rad or m; a number, a text such as `pi/2`, or None for 0) at which it is frozen and what
     hangs on it is lumped; names alone are frozen at 0. `gravity`: three numbers in m/s² or the text `x,y,z`; without
     it the description's, else (0, 0, -9.81). `snap`: None (1e-8 rad, or what the description says), 'off' or a
-    tolerance in rad. `mimic`: 'independent' or 'refuse'. `strict`: warnings become refusals. `base`: 'fixed', or 'free'
+    tolerance in rad. `mimic`: whether joints that mimic others are 'independent' (what a description says, else this), follow
+    those ('couple') or are not wanted ('refuse'). `strict`: warnings become refusals. `base`: 'fixed', or 'free'
     for a root link that floats: a free joint `root_joint` leads from the world to it.
 
     Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each.
     """
-    if mimic not in ("independent", "refuse"):
-        raise ArgumentError(f"mimic is {shown(mimic)}; give 'independent' or 'refuse'")
+    if mimic is not None and mimic not in WAYS:
+        raise ArgumentError(f"mimic is {shown(mimic)}; give 'independent', 'couple' or 'refuse'")
     if base not in BASES:
         raise ArgumentError(f"base is {shown(base)}; give 'fixed' or 'free'")
     frozen = lock if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock or ())
@@ -72,8 +74,8 @@ def load(
     if not tree.name:
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
-    mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic, strict=strict, snapper=snapper, source=source,
-                         source_sha256=hashlib.sha256(data).hexdigest(), floating=BASES[base])
+    mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
+                         source=source, source_sha256=hashlib.sha256(data).hexdigest(), floating=BASES[base])
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]

@@ -41,18 +41,21 @@ def _motion(connection: Connection, value: LockValue, place: Place, snapper: Sna
             raise ArgumentError(f"joint {shown(connection.name)} has {of_type.nq} coordinates and is locked at its zero only; "
                                 "give no value")
         return ()
-    if of_type.positions[0].unit == "rad":
+    at = locked_at(connection, value, place, snapper)
+    if isinstance(at, Angle):
+        return compose(tuple(_locked(step, connection, at, place) for step in _motions(connection)))
+    return compose(tuple(Slide(connection.axis, step.rate * at) for step in _motions(connection)))
+
+
+def locked_at(connection: Connection, value: LockValue, place: Place, snapper: Snapper) -> Angle | Fraction:
+    """The coordinate of a joint of one that is locked at `value`: an angle, or a length in m."""
+    if joint_type(connection.kind).positions[0].unit == "rad":
         if isinstance(value, Angle):
-            angle = value
-        elif isinstance(value, Fraction):
-            angle = Angle(value)
-        else:
-            angle = snapper.angle(_text(value), place)
-        return compose(tuple(_locked(step, connection, angle, place) for step in _motions(connection)))
+            return value
+        return Angle(value) if isinstance(value, Fraction) else snapper.angle(_text(value), place)
     if isinstance(value, Angle):
         raise ArgumentError(f"joint {shown(connection.name)} slides: lock it at a length in m, not at an angle")
-    distance = value if isinstance(value, Fraction) else rational(_text(value), place)
-    return compose(tuple(Slide(connection.axis, step.rate * distance) for step in _motions(connection)))
+    return value if isinstance(value, Fraction) else rational(_text(value), place)
 
 
 def _motions(connection: Connection) -> list[AboutAxis]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from symgen.mechanism import BASE, Joint, Limits, Note, Part
+from symgen.mechanism import BASE, Joint, Limits, Mechanism, Note, Part
 
 WORLD = "world"
 """A root link of this name says that what is fixed to it is fixed to the world, as Gazebo reads it."""
@@ -16,14 +16,26 @@ SHOWN = 12
 """Joints that a sentence names before it counts the rest."""
 
 
-def on_mimics(joints: Iterable[Joint], declared: set[str]) -> list[Note]:
-    """The joints that are read as independent, and those whose leader is not `declared`."""
+def on_mimics(joints: Sequence[Joint], declared: set[str], coupled: bool = False) -> list[Note]:
+    """The joints that follow others, or those that are read as independent and those whose leader is not `declared`."""
+    if coupled:
+        said = [f"{j.name} follows {j.mimic.joint}" for j in joints if j.mimic is not None]
+        return [Note("mimic", f"coupled, with no coordinates of their own: {', '.join(said)}")]
     lost = [Note("warning", f"joint {j.name} mimics joint {j.mimic.joint}, which is not declared")
             for j in joints if j.mimic is not None and j.mimic.joint not in declared]
     names = [joint.name for joint in joints if joint.mimic is not None]
     if not names:
         return []
     return [Note("mimic", f"read as independent although declared to mimic another joint: {', '.join(names)}"), *lost]
+
+
+def on_ranges(mechanism: Mechanism) -> list[Note]:
+    """Joints that others follow, and that have no place which all of them are allowed."""
+    found = []
+    for joint, limits in zip(mechanism.joints, mechanism.ranges, strict=True):
+        if limits is not joint.limits and limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
+            found.append(Note("warning", f"joint {joint.name} and those that follow it are nowhere all within their ranges"))
+    return found
 
 
 def on_what_is_not_applied(joints: Iterable[Joint]) -> list[Note]:

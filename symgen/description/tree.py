@@ -59,6 +59,8 @@ class Connection:
     unapplied: tuple[tuple[str, Fraction], ...] = ()
     place: Place = NOWHERE
     parameters: tuple[tuple[str, Fraction], ...] = ()
+    unsure: str = ""
+    """Why its `mimic` is not what was declared, where a number of it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -85,5 +87,7 @@ class Tree:
     place: Place = NOWHERE
     read_before: bool = False
     """Whether `notes` are those of an earlier reading, of the description that this one was written from."""
+    mimic: str | None = None
+    """What is to be done with joints that mimic others, where the description says it."""
     source_sha256: str | None = None
     """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""

@@ -25,7 +25,7 @@ _INPUT = re.compile(r"(q|v|a|tau|b)(\d{1,6})")
 def values(mechanism: Mechanism, text: str) -> Values:
     """"q1=0,q2=pi/2" or "elbow=pi/2"; RequestError for what is no joint, DescriptionError for what is no number."""
     found: Values = {}
-    units = [coordinate.unit for joint in mechanism.joints for coordinate in joint.type.positions]
+    units = [coordinate.unit for joint in mechanism.leading for coordinate in joint.type.positions]
     for part in text.split(","):
         name, equals, number = (word.strip() for word in part.partition("="))
         if not equals or not name or not number:

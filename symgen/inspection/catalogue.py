@@ -58,7 +58,9 @@ def results() -> dict[str, Result]:
 
 def why_not(mechanism: Mechanism, method: str, quantity: Quantity) -> str | None:
     """Why a robot has no such quantity, in one sentence; None if it has."""
-    return (quantity.refusal or methods.find(method).refusal)(mechanism)
+    found = methods.find(method)
+    own = quantity.refusal if found.couples or not mechanism.coupled else None
+    return (own or found.refusal)(mechanism)
 
 
 def owners() -> list[str]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from symgen import methods
 from symgen.derivation import constants as k
+from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model
 from symgen.derivation.model.links import aligned, place
@@ -187,7 +188,8 @@ def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
     if kept:
         shapes[PORT] = (len(kept),)
     home = Derivation({name: shape[0] for name, shape in shapes.items()})
-    linkage = SymbolicLinkage(model, home, kept) if kept else Linkage(model, home)
+    coupling = Coupling.of(mechanism)
+    linkage = SymbolicLinkage(model, home, kept, coupling=coupling) if kept else Linkage(model, home, coupling=coupling)
     try:
         blocks = {index: shown(linkage, block) for index, block in sorted(quantity.derive(linkage).items())}
     except DivisionByZero:

@@ -15,6 +15,7 @@ from typing import Any
 from symgen import methods, passes
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant
+from symgen.derivation.coupling import APART, Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Inertia, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar
@@ -69,10 +70,11 @@ def kinds(text: str | Iterable[str]) -> tuple[str, ...]:
 class SymbolicLinkage(Linkage):
     """A Linkage whose inertias, mass centres and lengths hold the symbols of `parameters` in place of their numbers."""
 
-    def __init__(self, model: Model, home: Derivation, parameters: Sequence[Parameter], frame: Frame | None = None) -> None:
+    def __init__(self, model: Model, home: Derivation, parameters: Sequence[Parameter], frame: Frame | None = None,
+                 coupling: Coupling = APART) -> None:
         self._kept = {p.symbol: atom for p, atom in zip(parameters, home.inputs.get(PORT, []), strict=True)}
         self._kinds = {p.kind for p in parameters}
-        super().__init__(model, home, frame)
+        super().__init__(model, home, frame, coupling=coupling)
 
     def _known(self, symbol: str, value: Constant) -> Scalar:
         return self._kept[symbol] if symbol in self._kept else self.scalar(value)
@@ -146,7 +148,8 @@ def linkage(mechanism: Mechanism, arguments: Mapping[str, int], keep: str | Iter
     found = parameters(model, keep)
     with k.precision():
         home = Derivation({**arguments, **({PORT: len(found)} if found else {})})
-        return SymbolicLinkage(model, home, found, model.frame(mechanism, frame) if frame else None), found
+        named = model.frame(mechanism, frame) if frame else None
+        return SymbolicLinkage(model, home, found, named, Coupling.of(mechanism)), found
 
 
 def derived(mechanism: Mechanism, function: str, keep: str | Iterable[str] = "none", method: str | None = None,

@@ -57,6 +57,10 @@ def velocity(mechanism: Mechanism, text: str) -> int:
 def entry(mechanism: Mechanism, text: str, names: Sequence[str], what: str) -> int:
     """An entry of q or v (`what`: coordinates or velocities) by its name among `names`."""
     own = [name for name in names if name.startswith(f"{text}.")]
+    for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
+        if joint.name == text and follows is not None:
+            leader = mechanism.joints[follows.leader].name
+            raise ArgumentError(f"joint '{text}' follows '{leader}' and has no {what} of its own; name '{leader}'")
     if text not in names and own and text in (joint.name for joint in mechanism.joints):
         raise ArgumentError(f"joint '{text}' has {len(own)} {what}; name one of them: {', '.join(own)}")
     return names.index(nearest(text, names, "coordinate" if several(mechanism) and what == "coordinates" else
@@ -64,13 +68,17 @@ def entry(mechanism: Mechanism, text: str, names: Sequence[str], what: str) -> i
 
 
 def several(mechanism: Mechanism) -> bool:
-    """Whether a joint has several coordinates or velocities, so that its number is none of an entry of q or v."""
-    return any((joint.type.nq, joint.type.nv) != (1, 1) for joint in mechanism.joints)
+    """Whether a joint has several coordinates or velocities, or none of its own, so that its number is none of an entry of q or
+    v."""
+    return mechanism.coupled or any((joint.type.nq, joint.type.nv) != (1, 1) for joint in mechanism.joints)
 
 
 def refuse_several(mechanism: Mechanism, what: str, instead: str) -> None:
     """RequestError where a joint has several coordinates: `what` is made of one a joint, so take `instead`."""
-    for joint in mechanism.joints:
+    for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
+        if follows is not None:
+            raise RequestError(f"{what} is for joints of one coordinate each, and joint '{joint.name}' of '{mechanism.name}' "
+                               f"follows another; {instead}")
         if (joint.type.nq, joint.type.nv) != (1, 1):
             raise RequestError(f"{what} is for joints of one coordinate, and joint '{joint.name}' of '{mechanism.name}' has "
                                f"{joint.type.nq}; {instead}")

@@ -21,7 +21,8 @@ class Steps:
     """Those of one robot's joints. Arrays have any leading dimensions."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        self.joints = list(zip((joint.kind for joint in mechanism.joints), mechanism.q_slices, mechanism.v_slices, strict=True))
+        slices = zip(mechanism.joints, mechanism.q_slices, mechanism.v_slices, mechanism.follows, strict=True)
+        self.joints = [(joint.kind, own, rates) for joint, own, rates, follows in slices if follows is None]
         self.plain = all(joint.type.along is None for joint in mechanism.joints)
 
     def told(self, q: Any, change: Any) -> Any:

@@ -213,19 +213,20 @@ def asked(mechanism: Mechanism, words: Iterable[str] | None,
     if words is None:
         if task_rows is not None:
             _refuse_without_task(())
-        several = [name for name in BY_DEFAULT if len(methods.providers(name)) > 1]
+        several = [name for name in BY_DEFAULT if len(methods.offered(name, mechanism)) > 1]
         wanted = making.requested(mechanism, None)
         why = {name: making.refusal(mechanism, name, None) or "on request only, with -f"
                for name in several if name not in wanted}
-        return {name: methods.providers(name) for name in several if name in wanted}, why
+        return {name: methods.offered(name, mechanism) for name in several if name in wanted}, why
     chosen: dict[str, tuple[str, ...]] = {}
     for word in words:
         name, _, listed = word.partition("=")
         function = named(name)
         base = derivatives.of(function)
-        names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.providers(base)
-        for method in names:
-            methods.derivation(method, base)   # an unknown method, or one that does not compute it, is refused by name
+        names = tuple(dict.fromkeys(filter(None, listed.split(",")))) or methods.offered(base, mechanism)
+        for method in names:   # an unknown method, or one that does not compute it, is refused by name
+            if listed or len(names) == 1 or methods.composition(method, base) is None:
+                methods.derivation(method, base)
         refused = making.refusal(mechanism, function, None) or task.refusal(mechanism, function, options)
         if refused is not None:
             raise RequestError(refused)
@@ -285,7 +286,8 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         rows = {method: rows[method] for method in names}
         try:
             best = making.program(mechanism, function, task_rows=task_rows)
-            compared.append(_comparison(function, names, rows, best))
+            whole = len(names) == len(methods.offered(derivatives.of(function), mechanism))
+            compared.append(_comparison(function, whole, rows, best))
         except OutOfReach as error:
             if functions is not None:
                 raise
@@ -303,10 +305,10 @@ def _derived(mechanism: Mechanism, function: str, method: str, task_rows: Rows) 
         return None, str(error)
 
 
-def _comparison(function: str, names: tuple[str, ...], rows: Mapping[str, Row], best: Program) -> Comparison:
-    """The default, `best` as `choosing.best` chooses it, and why, in figures."""
+def _comparison(function: str, whole: bool, rows: Mapping[str, Row], best: Program) -> Comparison:
+    """The default, `best` as `choosing.best` chooses it, and why, in figures; `whole` where every method is compared."""
     derived = sorted((row for row in rows.values() if row.figures), key=lambda row: row.cost)
-    if len(names) < len(methods.providers(derivatives.of(function))) or not derived or derived[0].method != best.method:
+    if not whole or not derived or derived[0].method != best.method:
         # a selection does not say what the default is, nor do the figures where a method loses its digits
         passed_over = [row.method for row in derived if row.cost < best.cost and row.unjudged]
         why = f", since {', '.join(passed_over)} would lose the digits of the answer" if passed_over else ""

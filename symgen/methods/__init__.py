@@ -16,6 +16,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
+from symgen.methods._coupled import of_own, suiting
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
 from symgen.methods._frames import of_each as of_each
 from symgen.methods._method import Method
@@ -37,7 +38,9 @@ def names() -> tuple[str, ...]:
 def find(name: str) -> Method:
     """A method or variant with all that it computes; UnknownName suggests the nearest."""
     stem, _, variant = method_named(name, names()).partition(":")
-    found = _declared(stem).variant(variant)
+    declared = _declared(stem).variant(variant)
+    found = replace(declared, functions={function: of_own(function, derive) for function, derive in declared.functions.items()},
+                    refusal=suiting(name, declared))
     follows = {} if found.factor is None else {
         **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian)}
     if "mass_matrix" in found.functions:
@@ -71,6 +74,11 @@ def composers(function: str) -> tuple[str, ...]:
 def providers(function: str) -> tuple[str, ...]:
     """The methods that compute a function."""
     return tuple(name for name in names() if function in find(name).functions or function in find(name).compositions)
+
+
+def offered(function: str, mechanism: Mechanism) -> tuple[str, ...]:
+    """The methods that compute a function, without those for joints that follow others where none does."""
+    return tuple(name for name in providers(function) if mechanism.coupled or not find(name).followers)
 
 
 def composition(method: str, function: str) -> Compose | None:

@@ -1,6 +1,7 @@
 """The reverse Gaussian elimination of a mass matrix entry by entry, SA (17)-(30).
 
-On a tree M_ij vanishes unless one of i, j carries the other, and elimination from the tips keeps it so.
+On a tree M_ij vanishes unless one of i, j carries the other, and elimination from the tips keeps it so. Where joints follow
+others M is Gᵀ M G of all joints: more of it is not zero, and elimination fills in what it has to.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def eliminate(linkage: Linkage, rows: list[dict[int, Scalar]]) -> tuple[list[dic
     inverses: list[Scalar] = [linkage.zero] * n
     rows = [dict(row) for row in rows]
     for k in reversed(range(n)):
-        linkage.step(linkage.dofs[k].link, "reverse Gaussian elimination, SA (26)-(30)")
+        linkage.step(linkage.own[k].link, "reverse Gaussian elimination, SA (26)-(30)")
         pivots[k] = rows[k][k]
         inverses[k] = linkage.one / pivots[k]
         above = sorted((i for i in rows[k] if i != k), reverse=True)
@@ -46,7 +47,9 @@ class Eliminated(Factor):
 
     def __init__(self, linkage: Linkage, rows: list[dict[int, Scalar]]) -> None:
         super().__init__(linkage)
-        self.alpha, self.masses, self.inverses = eliminate(linkage, rows)
+        if linkage.coupling.couples:
+            linkage.home.step("joints that follow others: G^T M G")
+        self.alpha, self.masses, self.inverses = eliminate(linkage, linkage.coupling.triangle(rows))
 
     @property
     def pivots(self) -> list[Scalar]:
@@ -57,7 +60,7 @@ class Eliminated(Factor):
         """U⁻¹ b = E_2 … E_n b (SA 24)."""
         x = list(b)
         for k in reversed(range(len(x))):
-            self.linkage.step(self.linkage.dofs[k].link, "elimination applied to the right-hand side, SA (24)")
+            self.linkage.step(self.linkage.own[k].link, "elimination applied to the right-hand side, SA (24)")
             for i, factor in self.alpha[k].items():
                 x[i] = x[i] - factor * x[k]
         return x
@@ -66,7 +69,7 @@ class Eliminated(Factor):
         """U⁻ᵀ D⁻¹ U⁻¹ b (SA 24)."""
         x = self.eliminated(b)
         for k in range(len(x)):
-            self.linkage.step(self.linkage.dofs[k].link, "back substitution, SA (24)")
+            self.linkage.step(self.linkage.own[k].link, "back substitution, SA (24)")
             x[k] = x[k] * self.inverses[k]
             for i in sorted(self.alpha[k]):
                 x[k] = x[k] - self.alpha[k][i] * x[i]
@@ -83,11 +86,14 @@ class Eliminated(Factor):
         columns: list[list[Scalar]] = []
         for j in range(n):
             linkage.home.step(f"column {j} of the inverse")
-            # The right-hand side e_j touches only what carries j on the way in; entries above row j follow by symmetry.
+            # The right-hand side e_j touches only what carries j on the way in, or is coupled to what does; entries above row j
+            # follow by symmetry.
             x = [linkage.zero] * n
             x[j] = linkage.one
-            for k in (j, *linkage.carriers(j)):
-                for i, factor in alpha[k].items():
+            touched = {j}
+            for k in reversed(range(j + 1)):
+                for i, factor in alpha[k].items() if k in touched else ():
+                    touched.add(i)
                     x[i] = x[i] - factor * x[k]
             for k in range(j + 1):
                 x[k] = x[k] * self.inverses[k]

@@ -41,7 +41,7 @@ class Factor(ABC):
 
     def inverse(self) -> list[Scalar]:
         """M⁻¹, a unit right-hand side at a time; symmetric entries are taken once."""
-        n, zero, one = len(self.linkage.dofs), self.linkage.zero, self.linkage.one
+        n, zero, one = len(self.linkage.own), self.linkage.zero, self.linkage.one
         columns = [self.solve([one if i == j else zero for i in range(n)]) for j in range(n)]
         return [columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)]
 
@@ -87,7 +87,7 @@ def functions_of(factor: TakeApart, bias_force: Derive, jacobian: Derive) -> dic
 
     def operational_inertia_inverse(linkage: Linkage) -> Results:
         """Λ⁻¹ = J M⁻¹ Jᵀ out of the rows of J; symmetric entries are taken once."""
-        n = len(linkage.dofs)
+        n = len(linkage.own)
         (J,) = jacobian(linkage)
         pairs = factor(linkage).halves([J[r * n:(r + 1) * n] for r in range(6)])
         linkage.home.step("products of the rows of the Jacobian over the inverse of the mass matrix")

@@ -64,7 +64,7 @@ def of_task(factor: TakeApart, jacobian: Derive) -> dict[str, Derive]:
     """What whoever solves with M computes of a task, given the Jacobian."""
 
     def rows(linkage: Linkage) -> list[list[Scalar]]:
-        n = len(linkage.dofs)
+        n = len(linkage.own)
         (J,) = jacobian(linkage)
         return [J[r * n:(r + 1) * n] for r in linkage.task_rows]
 
@@ -82,6 +82,6 @@ def of_task(factor: TakeApart, jacobian: Derive) -> dict[str, Derive]:
         X = [taken.solve(row) for row in J]
         linkage.home.step("inverse of the task's Jacobian that M weighs")
         within = Symmetric.of(linkage, [[linkage.dot(J[i], X[j]) for j in range(i + 1)] for i in range(len(J))])
-        return ([entry for j in range(len(linkage.dofs)) for entry in within.solve([x[j] for x in X], f"x_{j + 1}")],)
+        return ([entry for j in range(len(linkage.own)) for entry in within.solve([x[j] for x in X], f"x_{j + 1}")],)
 
     return {derive.__name__: derive for derive in (operational_inertia, dynamically_consistent_inverse)}

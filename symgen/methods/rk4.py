@@ -78,4 +78,4 @@ def bracket(robot: Calls, x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scal
     return found
 
 
-METHOD = Method(source="Munthe-Kaas 1998, written out as (1)-(5)", compositions={"step_rk4": step})
+METHOD = Method(source="Munthe-Kaas 1998, written out as (1)-(5)", couples=True, compositions={"step_rk4": step})

@@ -22,4 +22,5 @@ def step(robot: Calls) -> Results:
     return q_next, v_next
 
 
-METHOD = Method(source="Hairer, Lubich & Wanner 2006, chapter I, written out as (1)-(2)", compositions={"step": step})
+METHOD = Method(source="Hairer, Lubich & Wanner 2006, chapter I, written out as (1)-(2)", couples=True,
+                compositions={"step": step})

@@ -10,6 +10,7 @@ from typing import Any
 from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.base_parameters import BALLS, BaseParameters, independent
+from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import declared
 from symgen.derivation.scalars import Derivation
@@ -47,7 +48,7 @@ def _regressor(mechanism: Mechanism) -> Program:
     what = FUNCTIONS[FUNCTION]
     shapes = {a.name: a.sizes(mechanism.sizes) for a in what.arguments}
     home = Derivation({name: prod(shape) for name, shape in shapes.items()})
-    results = methods.derivation(METHOD, FUNCTION)(Linkage(declared(mechanism), home))
+    results = methods.derivation(METHOD, FUNCTION)(Linkage(declared(mechanism), home, coupling=Coupling.of(mechanism)))
     made = home.freeze(FUNCTION, METHOD, [(r.name, (len(x),), x) for r, x in zip(what.results, results, strict=True)], shapes)
     for one in FIRST:
         made = one(made)

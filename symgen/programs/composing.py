@@ -54,7 +54,7 @@ def put_together(mechanism: Mechanism, what: Function, method: str, options: Pro
     if len(found.rows) > deriving.ROW_BUDGET:
         raise TooManyRows(f"{len(found.rows)} rows")
     return replace(found, quaternions=mechanism.quaternions, real=options.real,
-                   joints=tuple(joint.kind for joint in mechanism.joints))
+                   joints=tuple(joint.kind for joint in mechanism.leading))
 
 
 class Inlining:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from symgen import methods, passes
 from symgen.derivation import constants
 from symgen.derivation.constants import LostDigits
+from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model, declared, reframe, regroup
 from symgen.derivation.scalars import Derivation, TooManyRows
@@ -155,7 +156,7 @@ class Attempt:
         what = FUNCTIONS[self.function]
         if what.own_inertia or not methods.find(self.method).regroups:
             return (PLAIN,)
-        return choices(self.mechanism, self.function)
+        return choices(self.mechanism.uncoupled, self.function)
 
 
 @contextmanager
@@ -241,14 +242,15 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             at = {a: [model.frame(mechanism, link) for link in links] for a, links in loaded.items()}
             carried = at[PAYLOAD][0] if PAYLOAD in at else None
             at_run_time = adjusting.at_run_time(regroups, forget=not what.keeps_mass) if adjusting else None
-            linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()), at_run_time)
+            linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()), at_run_time,
+                              Coupling.of(mechanism))
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]
             found = home.freeze(function, method, named, shapes, spare=True)
             return replace(found, quaternions=mechanism.quaternions, convention=stated,
-                           joints=tuple(joint.kind for joint in mechanism.joints))
+                           joints=tuple(joint.kind for joint in mechanism.leading))
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
 

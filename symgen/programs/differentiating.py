@@ -78,6 +78,11 @@ def recursive(wanted: Derivative) -> str | None:
     return whole if all(block.name in called for block in FUNCTIONS[wanted.name].results) else None
 
 
+def of_steps(wanted: Derivative) -> bool:
+    """Whether it is of what moves positions, which is long, and which the chain rule goes through call by call."""
+    return any("NQ" in result.shape for result in FUNCTIONS[wanted.of].results)
+
+
 def out_of(whole: Program, wanted: Derivative) -> Program:
     """The derivative out of the Program of `recursive`."""
     called, blocks = RECURSIVE[wanted.of][1], {port.name: port for port in whole.outputs}

@@ -114,7 +114,8 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
     if FUNCTIONS[function].derivative is not None:
         return _differentiated(mechanism, function, method, options)
     if method is None:
-        alike, composers = FUNCTIONS[function].ranked_as, methods.composers(function)
+        alike = FUNCTIONS[function].ranked_as
+        composers = [one for one in methods.composers(function) if methods.find(one).refusal(mechanism) is None]
         if not alike and not composers:
             return _chosen(mechanism, function, options)
         method = composers[0] if composers else made(mechanism, alike, None, options).method
@@ -180,7 +181,7 @@ def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, optio
     if found and (found.function, found.method) == (function, base.method):
         return replace(found, real=options.real)
     compose = methods.composition(base.method, wanted.of)
-    if compose is not None and wanted.mode == "jacobian":
+    if compose is not None and wanted.mode == "jacobian" and differentiating.of_steps(wanted):
         differentiating.arguments_of(base, wanted)
         try:
             found = chaining.jacobian(mechanism, wanted, base.method, compose, options,

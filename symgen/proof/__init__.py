@@ -121,7 +121,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
         _tell(progress, "every operation, by Frama-C", total - 1, total)
         target = Target(name or mechanism.name, mechanism.sizes, TextOptions(text.trig))
         shown = finite(mechanism, programs, options, floored, ranges, target)
-    units = tuple(velocity.inertia_unit for joint in mechanism.joints for velocity in joint.type.velocities)
+    units = tuple(velocity.inertia_unit for joint in mechanism.leading for velocity in joint.type.velocities)
     return Proof(mechanism.name, options.real, states, tuple(own_inertias(mechanism)), units, tuple(found),
                  ranges, _assumptions(ranges, arithmetic, options, programs.values()), shown)
 

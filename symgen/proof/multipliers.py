@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symgen.certificate.columns import columns, travel
+from symgen.certificate.columns import Column, columns, travel
+from symgen.certificate.coupled import driven, own_ranges
 from symgen.certificate.recognition import Multiplier, Recognition
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model
@@ -56,16 +57,18 @@ def multiplier_sizes(recognised: Recognition, ranges: Ranges, floors: Mapping[in
     least = {joint: floor for row, floor in floors.items() if floor > 0 and (joint := pivots.get(row)) is not None}
     found = {}
     for row, what in reversed(recognised.multipliers.items() if least else ()):
-        body, own = mechanism.dofs[what.joint]
-        moment, mass = most[body]
         if isinstance(what, Multiplier):
-            column = of[body][own]
-            divided, met = what.over, moment*k.as_float(column.turning) + mass*k.as_float(column.sliding)
+            divided, met = what.over, sum(abs(float(one.rate))*math.sqrt(_met(of[one.body][one.of], *most[one.body]))
+                                          for one in driven(mechanism)[what.joint])**2
         else:
-            divided, met = what.joint, moment if what.element < 3 else mass
+            divided, met = what.joint, most[mechanism.dofs[what.joint][0]][0 if what.element < 3 else 1]
         if divided in least:
             found[row] = Fraction(ROUND_OFF*math.sqrt(met/least[divided]))
     return found
+
+
+def _met(column: Column, moment: float, mass: float) -> float:
+    return moment*k.as_float(column.turning) + mass*k.as_float(column.sliding)
 
 
 def carried(model: Model, travel: Sequence[float], load: Load | None = None) -> list[tuple[float, float]]:
@@ -89,8 +92,7 @@ def carried(model: Model, travel: Sequence[float], load: Load | None = None) -> 
 def travels(mechanism: Mechanism, ranges: Ranges) -> list[float]:
     """How far (m) each joint moves its link at most."""
     with k.precision():
-        return [k.as_float(travel(joint, [(Fraction(low), Fraction(high)) for low, high in ranges["q"][own]]))
-                for joint, own in zip(mechanism.joints, mechanism.q_slices, strict=True)]
+        return [k.as_float(travel(joint, own_ranges(mechanism, ranges["q"], i))) for i, joint in enumerate(mechanism.joints)]
 
 
 def heaviest(mechanism: Mechanism, model: Model, payload: str, ranges: Ranges) -> Load:

@@ -20,6 +20,7 @@ from symgen.reference.states import draw_states
 
 DIGITS = 120
 STATES, SEED = 14, 1234
+"""As many for each body that there is to an entry of v: more rows than there are columns."""
 NOTHING = 1e-40
 """Of what a column's product with itself was: what is left of it in G then is nothing."""
 LEAST = 1e-20
@@ -39,7 +40,8 @@ def base(motion: Motion) -> tuple[list[int], Array]:
 
 
 def _worked_out(motion: Motion) -> tuple[list[int], Array]:
-    drawn = {name: motion.scalars.array(values) for name, values in draw_states(motion.mechanism, STATES, SEED).items()}
+    states = STATES * -(-len(motion.mechanism.bodies) // motion.mechanism.nv)
+    drawn = {name: motion.scalars.array(values) for name, values in draw_states(motion.mechanism, states, SEED).items()}
     Y = regressor(motion, drawn["q"], drawn["v"], drawn["a"]).reshape(-1, 10 * len(motion.mechanism.bodies))
     G = motion.scalars.product(transposed(Y), Y)
     columns, left = [], G.copy()

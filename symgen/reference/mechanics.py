@@ -28,7 +28,7 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
-from symgen.reference import base, coriolis, derivatives, parameters, stepping, task, whole
+from symgen.reference import base, coriolis, coupled, derivatives, parameters, stepping, task, whole
 from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
@@ -183,7 +183,12 @@ class Reference(Motion):
     @at_precision
     def mass_matrix_log_determinant_gradient(self, q: Array, payload: Array | None = None) -> Array:
         """∂ ln det M/∂q (..., NV)."""
-        return log_determinant_gradient(self, self.inverse_mass_matrix(q, payload), q, payload)
+        inverse = self.inverse_mass_matrix(q, payload)
+        if not self.mechanism.coupled:
+            return log_determinant_gradient(self, inverse, q, payload)
+        G = coupled.spread(self)   # tr(M⁻¹ ∂M) is tr(G M⁻¹ Gᵀ ∂M_full)
+        found = log_determinant_gradient(coupled.whole(self), G @ inverse @ G.T, coupled.every(self, q), payload)
+        return np.asarray(found @ G)
 
     @at_precision
     def interbody_forces(self, q: Array, v: Array, tau: Array, payload: Array | None = None,

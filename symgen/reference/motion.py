@@ -77,8 +77,10 @@ class Motion:
             self.declared = [self._carry(index, part) for index, body in enumerate(mechanism.bodies) for part in body.parts]
         self.ways = [self._way(index) for index in range(len(mechanism.bodies))]
         """Per body, the bodies between it and the base, base first and its own last."""
-        self.supports = [[k for one in way for k in range(mechanism.nv)[mechanism.v_slices[one]]] for way in self.ways]
-        """Per body, the entries of v that move it: those of the joints of its way."""
+        self.shares = [self._shares(index) for index in range(len(mechanism.bodies))]
+        """Per body, how fast each degree of freedom of its own joint moves for a unit of v: (entry of v, rate)."""
+        self.supports = [list(dict.fromkeys(k for one in way for k, _ in self.shares[one])) for way in self.ways]
+        """Per body, the entries of v that move it: those of the joints of its way, or of joints that these follow."""
 
     def of_each_frame(self) -> list[Self]:
         """The same motion once for each frame, where only that one is named."""
@@ -95,6 +97,27 @@ class Motion:
             way.insert(0, body)
             body = self.mechanism.joints[body].parent
         return way
+
+    def _shares(self, index: int) -> list[tuple[int, Fraction]]:
+        own, follows = self.mechanism.v_slices[index], self.mechanism.follows[index]
+        if follows is None:
+            return [(k, Fraction(1)) for k in range(own.start, own.stop)]
+        return [(self.mechanism.v_slices[follows.leader].start, follows.multiplier)]
+
+    def coordinates(self, index: int, q: Array) -> Array:
+        """A joint's own coordinates (..., n), at q (..., NQ) of those that follow no other."""
+        follows = self.mechanism.follows[index]
+        if follows is None:
+            return q[..., self.mechanism.q_slices[index]]
+        lead = q[..., self.mechanism.q_slices[follows.leader]]
+        return np.asarray(lead * self.scalars.constant(follows.multiplier) + self.scalars.constant(follows.offset))
+
+    def rates(self, index: int, v: Array) -> Array:
+        """A joint's own velocities or accelerations likewise."""
+        follows = self.mechanism.follows[index]
+        if follows is None:
+            return v[..., self.mechanism.v_slices[index]]
+        return np.asarray(v[..., self.mechanism.v_slices[follows.leader]] * self.scalars.constant(follows.multiplier))
 
     def _vector(self, xyz: Vector3) -> Array:
         return self.scalars.array([self.scalars.constant(x) for x in xyz])
@@ -150,16 +173,16 @@ class Motion:
             turn, shift = self.poses[index]
             shifts = [p + times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True)]
             turns = [r @ turn for r in parent.turn]
-            own, rates = self.mechanism.q_slices[index], self.mechanism.v_slices[index]
+            own = self.coordinates(index, q)
+            rates = () if v is None or a is None else (self.rates(index, v), self.rates(index, a))
             if not joint.type.directed:
-                across = self._along(index, q[..., own], *(() if v is None or a is None else (v[..., rates], a[..., rates])))
+                across = self._along(index, own, *rates)
                 shifts = [p + added(times(turns[i], across.shift[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
                 turns = [added(turns[i] @ across.turn[k - i] for i in range(k + 1)) for k in range(order)]
                 placed.append(Placement(tuple(turns), tuple(shifts)))
                 continue
             for step in joint.about_axis:
-                along = [self._scaled(step, q[..., own])]
-                along += [] if v is None or a is None else [self._scaled(step, v[..., rates]), self._scaled(step, a[..., rates])]
+                along = [self._scaled(step, one) for one in (own, *rates)]
                 if isinstance(step, Sliding):
                     slide = self._slide(self.axes[index], along)
                     shifts = [p + sum(times(turns[i], slide[k - i]) for i in range(k + 1)) for k, p in enumerate(shifts)]
@@ -238,10 +261,10 @@ class Motion:
         """Turn (..., 3, 3) and shift (..., 3) from a body's frame to its parent's, at q (..., NQ)."""
         turn, shift = self.poses[index]
         if not self.mechanism.joints[index].type.directed:
-            own = self._along(index, q[..., self.mechanism.q_slices[index]])
+            own = self._along(index, self.coordinates(index, q))
             return turn @ own.turn[0], shift + times(turn, own.shift[0])
         for step in self.mechanism.joints[index].about_axis:
-            value = self._scaled(step, q[..., self.mechanism.q_slices[index]])
+            value = self._scaled(step, self.coordinates(index, q))
             if isinstance(step, Sliding):
                 shift = shift + times(turn, self._slide(self.axes[index], [value])[0])
             else:
@@ -268,13 +291,13 @@ class Motion:
     @at_precision
     def columns(self, body: int, point: Array, placed: Sequence[Placement]) -> tuple[Array, Array]:
         """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k entries of v in `supports[body]`."""
-        angular, linear = [], []
+        found: dict[int, list[Array]] = {}
         for j in self.ways[body]:
-            for turning, sliding in self.twists(j, placed[j].turn[0]):
+            for (turning, sliding), (k, rate) in zip(self.twists(j, placed[j].turn[0]), self.shares[j], strict=True):
                 both = np.broadcast_arrays(turning, sliding + cross(turning, point - placed[j].shift[0]))
-                angular.append(both[0])
-                linear.append(both[1])
-        return stack(angular), stack(linear)
+                moved = [one if rate == 1 else one * self.scalars.constant(rate) for one in both]
+                found[k] = moved if k not in found else [a + b for a, b in zip(found[k], moved, strict=True)]
+        return stack([one[0] for one in found.values()]), stack([one[1] for one in found.values()])
 
     def first_of(self, k: int) -> int:
         """The first entry of v that turns with what entry k moves: k itself, or that of its joint where this has no axis."""

@@ -18,7 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from symgen.mechanism import BASE
+from symgen.reference import coupled
 from symgen.reference.arrays import identity, skewed, transposed
+from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Carried, Motion
 from symgen.reference.precision import Array
 
@@ -35,7 +37,7 @@ class Felt(NamedTuple):
     """M_kk summed over three axes at right angles through the body's origin: as much as it could be, however the axis points."""
 
 
-def pivots(reference: Motion, q: Array, payload: Array | None = None) -> Iterator[Felt]:
+def pivots(reference: Reference, q: Array, payload: Array | None = None) -> Iterator[Felt]:
     """Every pivot at stacked states q (..., NQ), from the last entry of v to the first; `payload` (..., 10) as in Reference.
 
     A joint of several degrees of freedom is one step each, without a way between them.
@@ -43,6 +45,11 @@ def pivots(reference: Motion, q: Array, payload: Array | None = None) -> Iterato
     To be run in the working precision of the reference's scalars. Beyond a pivot that may be zero the rest means nothing:
     NaN in floats, balls without an end.
     """
+    yield from (_of_matrix if reference.mechanism.coupled else _along_tree)(reference, q, payload)
+
+
+def _along_tree(reference: Motion, q: Array, payload: Array | None) -> Iterator[Felt]:
+    """By the recursion."""
     mechanism, parts = reference.mechanism, reference.parts(payload)
     batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
     met = [reference.scalars.array(np.zeros((*batch, 2, 6, 6))) for _ in mechanism.bodies]   # P and I_c
@@ -61,6 +68,21 @@ def pivots(reference: Motion, q: Array, payload: Array | None = None) -> Iterato
         if parent != BASE:
             inward = _inward(reference, body, q)[..., None, :, :]
             met[parent] = met[parent] + transposed(inward) @ (here @ inward)
+
+
+def _of_matrix(reference: Reference, q: Array, payload: Array | None) -> Iterator[Felt]:
+    """Where joints follow others, which couples branches: by elimination of M, entry by entry from the last."""
+    mechanism, spread = reference.mechanism, dict[int, Array]()
+    of = [pair for pairs in reference.shares for pair in pairs]
+    for one in _along_tree(coupled.whole(reference), coupled.every(reference, q), payload):
+        k, rate = of[one.dof]
+        spread[k] = spread.get(k, 0 * one.spread) + one.spread * reference.scalars.constant(rate * rate)
+    left = reference.mass_matrix(q, payload).copy()
+    held = [left[..., k, k].copy() for k in range(mechanism.nv)]
+    for k in reversed(range(mechanism.nv)):
+        yield Felt(k, left[..., k, k], held[k], spread[k])
+        column = left[..., :k, k].copy()
+        left[..., :k, :k] -= column[..., :, None] * (column / left[..., k, k, None])[..., None, :]
 
 
 def _spread(inertia: Array, twist: tuple[Array, Array]) -> Array:

@@ -15,7 +15,7 @@ from random import Random
 
 import numpy as np
 
-from symgen.mechanism import Joint, Mechanism
+from symgen.mechanism import Joint, Limits, Mechanism
 from symgen.reference.precision import Array
 
 GRID = 1024
@@ -81,9 +81,11 @@ def _between(random: Random, low: Fraction, high: Fraction) -> Fraction:
 
 def _positions(mechanism: Mechanism, random: Random) -> list[Fraction]:
     found = []
-    for joint in mechanism.joints:
+    for joint, follows, limits in zip(mechanism.joints, mechanism.follows, mechanism.ranges, strict=True):
+        if follows is not None:
+            continue
         if joint.type.nq == 1:
-            found.append(_position(joint, random))
+            found.append(_position(joint, limits, random))
             continue
         drawn = [_between(random, *coordinate.usual) for coordinate in joint.type.positions]   # no limits of one of several
         if (first := joint.type.quaternion) is not None:
@@ -92,10 +94,10 @@ def _positions(mechanism: Mechanism, random: Random) -> list[Fraction]:
     return found
 
 
-def _position(joint: Joint, random: Random) -> Fraction:
-    low, high = joint.limits.lower, joint.limits.upper
+def _position(joint: Joint, limits: Limits, random: Random) -> Fraction:
+    low, high = limits.lower, limits.upper
     default = joint.type.positions[0].usual
-    if not joint.type.limited or low is None or high is None or not low < high:
+    if not (joint.type.limited or limits is not joint.limits) or low is None or high is None or not low < high:
         return _between(random, *default)
     return _between(random, max(low, 4 * default[0]), min(high, 4 * default[1])) \
         if low < 4 * default[1] and high > 4 * default[0] else _between(random, *default)

@@ -59,7 +59,7 @@ def report(mechanism: Mechanism, out: str | os.PathLike[str], *, states: int = 1
 
 def _pose(mechanism: Mechanism) -> dict[str, Any]:
     q = middle(mechanism)
-    ranged = q != [float(x) for joint in mechanism.joints for x in joint.type.neutral]
+    ranged = q != [float(x) for joint in mechanism.leading for x in joint.type.neutral]
     words = "Every joint in the middle of its range, or at 0 where it has none." if ranged else "Every joint at 0."
     return {"drawn": skeleton(mechanism, q), "words": words}
 
@@ -68,11 +68,12 @@ def _joints(described: dict[str, Any]) -> list[list[str]]:
     """Index, name, type, parent → child, axis, range."""
     found = []
     for i, joint in enumerate(described["joints"]):
+        follows = joint.get("follows")
         kind = joint_type(joint["type"])
         low, high = joint["limits"]["lower"], joint["limits"]["upper"]
         found.append([str(i), joint["name"], joint["type"], f"{joint['parent']} → {joint['child']}",
                       " ".join(_figure(x) for x in joint["axis"]) if joint["axis"] else "none",
-                      "none" if kind.nq > 1 or (low is None and high is None)
+                      f"follows {follows['joint']}" if follows else "none" if kind.nq > 1 or (low is None and high is None)
                       else f"{_figure(low)} … {_figure(high)} {kind.positions[0].unit}"])
     return found
 
@@ -97,7 +98,7 @@ def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
         tell(f"counting {function} by every method", done, len(FUNCTIONS))
         refused = making.refusal(mechanism, function, None)
         rows: list[dict[str, Any]] = []
-        for method in methods.providers(function) if refused is None else ():
+        for method in methods.offered(function, mechanism) if refused is None else ():
             try:
                 program = making.program(mechanism, function, method)
             except SymgenError as error:

@@ -62,8 +62,10 @@ class Skeleton:
 def middle(mechanism: Mechanism) -> list[float]:
     """q (NQ,) in rad or m: the middle of each joint's range; where it has none, what leaves its body in its own frame."""
     found: list[float] = []
-    for joint in mechanism.joints:
-        low, high = joint.limits.lower, joint.limits.upper
+    for joint, follows, limits in zip(mechanism.joints, mechanism.follows, mechanism.ranges, strict=True):
+        if follows is not None:
+            continue
+        low, high = limits.lower, limits.upper
         ranged = joint.type.nq == 1 and low is not None and high is not None
         found += [float(low + high) / 2] if ranged and low is not None and high is not None else map(float, joint.type.neutral)
     return found

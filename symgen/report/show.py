@@ -140,6 +140,7 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
                 "mimic": None if joint.mimic is None else {
                     "joint": joint.mimic.joint, "multiplier": float(joint.mimic.multiplier), "offset": float(joint.mimic.offset)},
                 "unapplied": {name: float(value) for name, value in joint.unapplied},
+                **_follows(mechanism, i),
             }
             for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, names, strict=True))
         ],
@@ -154,6 +155,14 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
         "computed_in_by_function": own,
         "notes": [{"kind": note.kind, "text": note.text} for note in mechanism.notes],
     }
+
+
+def _follows(mechanism: Mechanism, index: int) -> dict[str, Any]:
+    """The joint whose coordinate it goes by, a row of followers put together; nothing where it has its own."""
+    if (follows := mechanism.follows[index]) is None:
+        return {}
+    return {"follows": {"joint": mechanism.joints[follows.leader].name, "multiplier": float(follows.multiplier),
+                        "offset": float(follows.offset)}}
 
 
 def _entries(joint: Joint) -> dict[str, list[str]]:
@@ -180,7 +189,7 @@ def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
     for prefix, index in _branches(mechanism):
         joint, body = mechanism.joints[index], mechanism.bodies[index]
         what = f"{joint.kind}{f' {_axis(joint.axis)}' * joint.type.directed}{_numbers(joint)}"
-        rows.append((f"{prefix}{index:>{digits}} {joint.name} → {body.name}", what, _range(joint),
+        rows.append((f"{prefix}{index:>{digits}} {joint.name} → {body.name}", what, _range(mechanism, index),
                      f"{_figure(float(body.mass))} kg"))
     room = [max(len(row[i]) for row in rows) for i in range(4)]
     room[0] = max(20, room[0] if whole else min(room[0], WIDTH - sum(room[1:]) - 6))
@@ -250,8 +259,10 @@ def _numbers(joint: Joint) -> str:
     return "".join(f", {name} {_figure(float(value))}" for name, value in joint.parameters)
 
 
-def _range(joint: Joint) -> str:
-    limits = joint.limits
+def _range(mechanism: Mechanism, index: int) -> str:
+    joint, limits, follows = mechanism.joints[index], mechanism.ranges[index], mechanism.follows[index]
+    if follows is not None:
+        return f"= {follows.of(mechanism.joints[follows.leader].name)}"
     if joint.type.nq > 1 or (limits.lower is None and limits.upper is None):   # a range is one coordinate's
         return "no limits" if joint.type.limited else "unlimited"
     low, high = ("" if v is None else f"{float(v):.4g}" for v in (limits.lower, limits.upper))

@@ -89,11 +89,12 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
     placed = reference.placements(q[None])
     turns, places = [p.turn[0].reshape(3, 3) for p in placed], [p.shift[0].reshape(3) for p in placed]
     phi, inertia, H = np.zeros((6 * n, 6 * n)), np.zeros((6 * n, 6 * n)), np.zeros((mechanism.nv, 6 * n))
-    for j, own in enumerate(mechanism.v_slices):
+    for j in range(n):
         for i in reference.ways[j]:
             way, turn = turns[i].T @ (places[j] - places[i]), turns[i].T @ turns[j]
             phi[6 * i:6 * i + 6, 6 * j:6 * j + 6] = np.block([[turn, skew(way) @ turn], [np.zeros((3, 3)), turn]])
-        H[own, 6 * j:6 * j + 6] = [np.concatenate(twist) for twist in reference.twists(j, np.eye(3))]
+        for twist, (entry, rate) in zip(reference.twists(j, np.eye(3)), reference.shares[j], strict=True):
+            H[entry, 6 * j:6 * j + 6] = np.concatenate(twist) * float(rate)
     for part in reference.parts():
         h = skew(part.centre)
         at = slice(6 * part.body, 6 * part.body + 6)

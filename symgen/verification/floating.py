@@ -26,6 +26,7 @@ from symgen.programs.choosing import terms
 from symgen.reals import LOST, REALS, loses
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
+from symgen.verification.levers import followed
 from symgen.verification.log_sizes import trace
 from symgen.verification.report import Check, lost_digits
 from symgen.verification.residuals import SOLVED, by_state, distances, natural, solves
@@ -36,7 +37,8 @@ from symgen.verification.truth import Truth
 
 def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> float:
     """The bound in units: `depth`, one for the constants, one for quaternions, those of a sine, whose last place is a unit or
-    less, and one where there is an atan2, which may be off by two.
+    less, and one where there is an atan2, which may be off by two. The angle of a joint that follows is computed, and
+    off by as many as it has radians, which all that it turns takes over.
 
     A derivative's sizes are bounds already: one. Where a method's terms are larger than those, it may lose digits in proportion:
     `symgen.programs.choosing.terms`.
@@ -45,7 +47,8 @@ def allowance(program: Program, truth: Truth, text: TextOptions = PLAIN) -> floa
         return 1.0
     larger = terms(truth.mechanism, program.function, program.method, ProgramOptions(program.real, **truth.links))
     angle = "atan2" in program.operations
-    return float(program.depth + 1 + bool(program.quaternions) + angle + printer().ulps[text.trig]) * larger
+    turned = followed(truth.rough, truth.floats["q"])
+    return float(program.depth + 1 + bool(program.quaternions) + angle + printer().ulps[text.trig] + turned) * larger
 
 
 def differs(program: Program, truth: Truth) -> bool:

@@ -146,18 +146,19 @@ def _acceleration_across_the_joints(f: Functions) -> Distance:
 
 
 def _force_along_the_joints(f: Functions) -> Distance:
-    """Each wrench along its joint's own twists, the last columns of the Jacobian of the body's frame."""
+    """Each wrench along its joint's own twists; of a joint that others follow, the sum of theirs."""
     results, reference = f("interbody_forces"), f.truth.reference if f.exact else f.truth.rough
     placed, a, tau = reference.placements(f.states["q"]), results["a"], f.states["tau"]
-    found = []
-    for i, k in f.truth.mechanism.dofs:
-        last = k - f.truth.mechanism.joints[i].type.nv
-        twist = np.concatenate([part[..., last] for part in reference.columns(i, placed[i].shift[0], placed)], axis=-1)
-        found.append((results["F"][:, i] * twist).sum(axis=-1))
+    found, crossed = [0 * tau[:, 0]] * tau.shape[-1], [np.zeros(len(tau))] * tau.shape[-1]
+    crossing = f.truth.sizes.wrenches(f.truth.floats["v"], np.asarray(a, dtype=float))
+    for i, placement in enumerate(placed):
+        for unit, (k, rate) in zip(reference.twists(i, placement.turn[0]), reference.shares[i], strict=True):
+            twist = np.concatenate(np.broadcast_arrays(*unit), axis=-1) * reference.scalars.constant(rate)
+            found[k] = found[k] + (results["F"][:, i] * twist).sum(axis=-1)
+            crossed[k] = crossed[k] + abs(float(rate)) * crossing[:, i]
     # a residual as `_inverse_of_forward` is, out of wrenches that may be far larger than what they do along the joints
     sizes = f.truth.sizes
-    crossing = sizes.wrenches(f.truth.floats["v"], np.asarray(a, dtype=float))
-    size = sizes.driven(a) + crossing[:, [i for i, _ in f.truth.mechanism.dofs]]
+    size = sizes.driven(a) + np.stack(crossed, axis=-1)
     return np.stack(found, axis=-1) - tau, size
 
 

@@ -12,11 +12,12 @@ import numpy as np
 from symgen.reference.motion import Placement
 from symgen.reference.precision import Array
 from symgen.verification.exact import ExactAnswers
+from symgen.verification.levers import felt
 
 
-def regressor(truth: ExactAnswers, placed: Sequence[Placement], rates: Array, gravity: float) -> Array:
-    """Size of Y (count, NV, 10·NB). `rates` (2, NV): rad and m that each unit of v turns and slides its body by."""
-    mechanism, reference = truth.mechanism, truth.rough
+def regressor(truth: ExactAnswers, placed: Sequence[Placement], gravity: float) -> Array:
+    """Size of Y (count, NV, 10·NB)."""
+    reference = truth.rough
     v, a = np.abs(truth.floats["v"]), np.abs(truth.floats["a"])
     total = np.zeros((*v.shape, 10 * len(placed)))
     for body in range(len(placed)):
@@ -24,8 +25,7 @@ def regressor(truth: ExactAnswers, placed: Sequence[Placement], rates: Array, gr
         far = np.stack([np.broadcast_to(np.linalg.norm(placed[body].shift[0] - placed[one].shift[0], axis=-1), (truth.count,))
                         for one in way], axis=-1)
         far = np.maximum.accumulate(far[:, ::-1], axis=-1)[:, ::-1]   # out and back joint by joint, as of the parts
-        turns, slides = rates[:, support]
-        levers = turns * far[:, [way.index(mechanism.dofs[k][0]) for k in support]] + slides
+        turns, levers = felt(reference, body, far)
         (rate, speed), (turning, moving) = (((one[:, support] * turns).sum(axis=-1), (one[:, support] * levers).sum(axis=-1))
                                             for one in (v, a))
         field, pull = (turning + 2 * rate * rate)[:, None], (moving + 2 * rate * speed + gravity)[:, None]

@@ -21,11 +21,11 @@ import numpy as np
 
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
-from symgen.joints import Sliding, Turning
-from symgen.mechanism import BASE, Frame, Mechanism
+from symgen.mechanism import BASE, Frame
 from symgen.reference.base import base
 from symgen.reference.precision import Array
 from symgen.verification import coriolis_sizes, log_sizes, parameter_sizes, step_sizes, stepping_sizes, task_sizes
+from symgen.verification import levers as leverage
 from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
@@ -43,8 +43,8 @@ class Sizes:
         reference, q = truth.rough, truth.floats["q"]
         self.placed = reference.placements(q)
         self.gravity = float(np.linalg.norm(reference.gravity))
-        self.rates = [_rates(truth.mechanism, k) for k in range(truth.mechanism.nv)]
-        """(rad, m) that each unit of v turns and slides its body by."""
+        self.rates = leverage.rates(reference)
+        """(rad, m) that each unit of v turns and slides its bodies by."""
         self.parts: list[Resisting] = []
         self.arms: list[Array] = []
         """Distances (count, k) of every part's centre from the frames of the bodies on its way out, or of one further out where
@@ -53,14 +53,12 @@ class Sizes:
             at = self.placed[part.body]
             centre = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0]
             support, way = reference.supports[part.body], reference.ways[part.body]
-            turns, slides = np.array([self.rates[k] for k in support]).T
             far = [np.linalg.norm(centre - self.placed[body].shift[0], axis=-1) for body in way]
             apart = np.stack([np.broadcast_to(x, (len(q),)) for x in far], axis=-1)
             # A recursion goes out and back joint by joint: where the arm is folded, that is farther than the way across.
             self.arms.append(np.maximum.accumulate(apart[:, ::-1], axis=-1)[:, ::-1])
-            arms = self.arms[-1][:, [way.index(truth.mechanism.dofs[k][0]) for k in support]]
             inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
-            self.parts.append(Resisting(support, turns, turns * arms + slides, part.mass, inertia))
+            self.parts.append(Resisting(support, *leverage.felt(reference, part.body, self.arms[-1]), part.mass, inertia))
 
     def exerted(self) -> Iterator[tuple[int, Array, Array]]:
         """(body, moment, force) of every body that carries a wrench, (count,) each: about its joint, and as it is. What several
@@ -86,16 +84,15 @@ class Sizes:
         """Size of Σ Jᵀ wrench (count, NV): each one's moment, and its force at the distance from the joint."""
         total = np.zeros(self.truth.floats["v"].shape)
         for body, moment, force in self.exerted():
-            for k in range(self.truth.mechanism.nv)[self.truth.mechanism.v_slices[body]]:
-                turning, sliding = self.rates[k]
+            for k, turning, sliding in leverage.own_rates(self.truth.rough, body):
                 total[:, k] += turning * moment + sliding * force
         return total
 
     def forces(self, v: Array, a: Array, wrench: bool = True) -> Array:
         """Size of inverse dynamics at (q, v, a), joint by joint (count, NV)."""
         total = self.pushed() if wrench else np.zeros(v.shape)
-        for (support, turns, levers, _, _), (force, moment) in zip(self.parts, self._resistance(v, a), strict=True):
-            total[:, support] += levers * force[:, None] + turns * moment[:, None]
+        for part, (force, moment) in zip(self.parts, self._resistance(v, a), strict=True):
+            total[:, part.joints] += part.levers * force[:, None] + part.turns * moment[:, None]
         return total
 
     def wrenches(self, v: Array, a: Array) -> Array:
@@ -121,8 +118,8 @@ class Sizes:
         them.
         """
         total = np.zeros(self.truth.floats["v"].shape)
-        for support, turns, levers, mass, inertia in self.parts:
-            total[:, support] += levers * levers * np.asarray(mass)[..., None] + turns * np.asarray(inertia)[..., None]
+        for support, turns, arms, mass, inertia in self.parts:
+            total[:, support] += arms * arms * np.asarray(mass)[..., None] + turns * turns * np.asarray(inertia)[..., None]
         return total
 
     @cached_property
@@ -263,7 +260,7 @@ class Sizes:
         if result == "C":
             return coriolis_sizes.coriolis(self.parts, v)
         if result == "Y":
-            return parameter_sizes.regressor(self.truth, self.placed, np.array(self.rates).T, self.gravity)
+            return parameter_sizes.regressor(self.truth, self.placed, self.gravity)
         if result == "Y_base":
             return self._of("regressor", "Y")[..., base(self.truth.rough)[0]]
         if result == "pi_base":
@@ -311,16 +308,6 @@ class SizesOfFrames(Sizes):
         if FUNCTIONS[function].needs_frames:
             return np.stack([one._of(function, result) for one in self.each], axis=1)
         return self.each[0]._of(function, result)
-
-
-def _rates(mechanism: Mechanism, k: int) -> tuple[float, float]:
-    joint, of = mechanism.dofs[k]
-    kind = mechanism.joints[joint].type
-    if not kind.directed:
-        return (1.0, 0.0) if kind.velocities[of].unit == "rad" else (0.0, 1.0)
-    own = [step for step in mechanism.joints[joint].about_axis if step.of == of]
-    return (sum(abs(float(step.rate)) for step in own if isinstance(step, Turning)),
-            sum(abs(float(step.rate)) for step in own if isinstance(step, Sliding)))
 
 
 def above(values: Array) -> Array:

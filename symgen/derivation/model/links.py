@@ -221,7 +221,7 @@ def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], b
     return Link(
         name=body.name, joint=joint.name, kind=joint.kind,
         parameters=tuple((name, k.rational(value)) for name, value in joint.parameters),
-        q=mechanism.q_slices[i], v=mechanism.v_slices[i],
+        q=mechanism.uncoupled.q_slices[i], v=mechanism.uncoupled.v_slices[i],
         stride=k.settle(sum((abs(k.rational(step.rate)) for step in joint.about_axis if isinstance(step, Sliding)), k.ZERO)),
         parent=joint.parent,
         rotation=k.product(back, k.product(rotation, axes)), shift=k.apply(back, there),

@@ -40,7 +40,7 @@ def reframe(mechanism: Mechanism) -> Model:
     Raises MechanismError for more than `MOST_JOINTS`.
     """
     refuse_many_joints(mechanism)
-    return _reframed(mechanism, k.digits())
+    return _reframed(mechanism.uncoupled, k.digits())
 
 
 @lru_cache(maxsize=32)

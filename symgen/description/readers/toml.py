@@ -5,6 +5,7 @@ angles in rad, inertia in kg m². Plain decimals in rotations are snapped as in 
 
     name = "arm"                      # also: description, source, licence
     gravity = [0, 0, "-9.81"]         # default 0, 0, -9.81
+    mimic = "couple"                  # joints that mimic others follow them; default "independent", also "refuse"
     [base]                            # optional: the base link's name and inertia
     name = "base"
 
@@ -56,6 +57,7 @@ import re
 import tomllib
 from fractions import Fraction
 
+from symgen.description.coupling import WAYS
 from symgen.description.inertias import about_centre
 from symgen.description.quantities import CANONICAL_DIGITS, Place, is_writable, shown
 from symgen.description.readers._depth import refuse_deep
@@ -83,8 +85,8 @@ ZERO = Fraction(0)
 def read(data: bytes, file: str, snapper: Snapper) -> Tree:
     """The bodies or rows that the TOML text `data` declares; DescriptionError names file, line and element."""
     top = _parse(data, file, snapper)
-    top.allow("name", "description", "source", "licence", "source_sha256", "text_sha256", "gravity", "snap", "convention", "base",
-              "body", "row", "frame", "note")
+    top.allow("name", "description", "source", "licence", "source_sha256", "text_sha256", "gravity", "snap", "mimic",
+              "convention", "base", "body", "row", "frame", "note")
     if "snap" in top:
         _prefer(top, snapper)
     base = top.table("base")
@@ -112,6 +114,7 @@ def read(data: bytes, file: str, snapper: Snapper) -> Tree:
         source_sha256=top.text("source_sha256") if "source_sha256" in top else None,
         notes=tuple(_note(note) for note in top.tables("note")),
         place=Place(file),
+        mimic=top.choice("mimic", WAYS, None) if "mimic" in top else None,
         read_before=bool(top.tables("note")),
     )
 

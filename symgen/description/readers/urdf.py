@@ -237,9 +237,9 @@ def _connection(element: Any, elements: _Elements, transmissions: dict[str, list
     origin = elements.origin(element, place)
     if kind == "fixed":
         return Connection(name, kind, ends[0], ends[1], origin, axis, place=place)
-    return Connection(name, kind, ends[0], ends[1], origin, axis, _limits(element, kind, place, elements),
-                      _mimic(element, place, elements),
-                      _dynamics(element, place, elements) + tuple(transmissions.get(name, ())), place)
+    limits, (mimic, unsure) = _limits(element, kind, place, elements), _mimic(element, place, elements)
+    return Connection(name, kind, ends[0], ends[1], origin, axis, limits, mimic,
+                      _dynamics(element, place, elements) + tuple(transmissions.get(name, ())), place, unsure=unsure)
 
 
 def _limits(element: Any, kind: str, place: Place, elements: _Elements) -> Limits:
@@ -272,20 +272,30 @@ def _limits(element: Any, kind: str, place: Place, elements: _Elements) -> Limit
     return Limits(lower, upper, velocity, effort)
 
 
-def _mimic(element: Any, place: Place, elements: _Elements) -> Mimic | None:
+def _mimic(element: Any, place: Place, elements: _Elements) -> tuple[Mimic | None, str]:
+    """What is declared, and what of it cannot be read."""
     declared = elements.first(element, "mimic", place)
     if declared is None:
-        return None
+        return None, ""
     here = place.at(f"{place.element}: mimic", declared.sourceline)
+    unsure: list[str] = []
 
     def factor(attribute: str, absent: int) -> Fraction:
         if declared.get(attribute) is None:
             return Fraction(absent)
-        return elements.spare(lambda: elements.number(declared, attribute, here), Fraction(absent), "warning",
-                              f"shown as {absent}; no coupling is applied")
+
+        def read() -> Fraction:
+            try:
+                return elements.number(declared, attribute, here)
+            except DescriptionError as error:
+                unsure.append(f"in its {attribute} {error.what}")
+                raise
+
+        return elements.spare(read, Fraction(absent), "warning", f"shown as {absent}; no coupling is applied")
 
     joint = elements.spare(lambda: elements.text(declared, "joint", here), "", "warning", "the coupling is left out")
-    return Mimic(joint, factor("multiplier", 1), factor("offset", 0)) if joint else None
+    found = Mimic(joint, factor("multiplier", 1), factor("offset", 0)) if joint else None
+    return found, "; ".join(unsure)
 
 
 def _dynamics(element: Any, place: Place, elements: _Elements) -> tuple[tuple[str, Fraction], ...]:

@@ -20,6 +20,8 @@ PEERS: dict[str, Callable[[Mechanism], Peer]] = {"pinocchio": pinocchio.peer, "m
 def found(mechanism: Mechanism) -> tuple[list[Peer], dict[str, str]]:
     """(the peers that hold this robot, the others with the reason)."""
     present: list[Peer] = []
+    if mechanism.coupled:
+        return present, dict.fromkeys(PEERS, "joints that follow others are not built for it here")
     absent: dict[str, str] = {}
     for name, build in PEERS.items():
         try:

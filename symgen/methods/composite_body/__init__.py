@@ -1,7 +1,8 @@
 """Composite bodies, SA (10)-(16), the elimination of the mass matrix, SA (25)-(30), and what they say of the whole.
 
 `composite_body:bias` takes the bias force from the same composite bodies, and with it forward dynamics. Without it the bias is
-that of recursive Newton-Euler, which is shorter where inertias have zeros.
+that of recursive Newton-Euler, which is shorter where inertias have zeros. `composite_body:coupled` is for joints that follow
+others.
 """
 
 from symgen.methods._method import Method, Variant
@@ -13,6 +14,7 @@ from symgen.methods.composite_body.centroid import (
     potential_energy,
 )
 from symgen.methods.composite_body.coriolis import coriolis_matrix, mass_matrix_coriolis_and_bias
+from symgen.methods.composite_body.coupled import interbody_forces, link_accelerations
 from symgen.methods.composite_body.mass_matrix import Elimination, gravity_force, mass_matrix
 
 METHOD = Method(
@@ -33,7 +35,12 @@ METHOD = Method(
             "mass_matrix_and_bias": mass_matrix_and_bias,                                   # (15a-c), (16)
             "forward_dynamics": forward_dynamics,                                           # (15a-c), (16)-(30)
         }),
+        "coupled": Variant(functions={
+            "link_accelerations": link_accelerations,                                       # (16)-(30), RK (2.2)-(2.5)
+            "interbody_forces": interbody_forces,                                           # RK (2.6)-(2.12)
+        }, followers=True),
     },
     factor=Elimination,                                                                     # (17)-(30)
     quantities=QUANTITIES,
+    couples=True,
 )

@@ -157,7 +157,8 @@ def forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """a = M⁻¹ (tau − c), M eliminated: SA (24)."""
     composite = composite_inertias(linkage)
     c, _, _ = inward_sweep(linkage, composite)
-    return (Elimination(linkage, composite).solve([tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]),)
+    taken = Elimination(linkage, composite)
+    return (taken.solve([tau - ci for tau, ci in zip(linkage.inputs["tau"], linkage.coupling.felt(c), strict=True)]),)
 
 
 def _Gamma(linkage: Linkage) -> Entries:

@@ -67,4 +67,5 @@ METHOD = Method(
         "inverse_dynamics_derivatives": inverse_dynamics_derivatives,                       # (1)-(12)
         "forward_dynamics_derivatives": forward_dynamics_derivatives,                       # (13), (14)
     },
+    couples=True,
 )

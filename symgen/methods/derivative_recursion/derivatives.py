@@ -23,12 +23,12 @@ def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """∂a/∂q, ∂a/∂v and M⁻¹ at (q, v, tau), a solve a column: (14)."""
     found = Recursion(linkage)
     apart = Eliminated(linkage, found.mass)
-    c = bias_force(linkage, found)
+    c = linkage.coupling.felt(bias_force(linkage, found))
     a = apart.solve([tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)])
     for index, ai in enumerate(a):
         linkage.home.name(f"a_{index + 1}", ai)
-    by_q = found.by_q(a)
-    solved = [_columns([apart.solve([-x for x in column]) for column in _columns(one)]) for one in (by_q, found.by_v)]
+    slopes = [linkage.coupling.felt_both(one) for one in (found.by_q(linkage.coupling.followed(a)), found.by_v)]
+    solved = [_columns([apart.solve([-x for x in column]) for column in _columns(one)]) for one in slopes]
     return _flat(solved[0]), _flat(solved[1]), apart.inverse()
 
 

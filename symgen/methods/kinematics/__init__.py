@@ -14,4 +14,5 @@ METHOD = Method(
         "integrate": integrate,
         "difference": difference,
     },
+    couples=True,
 )

@@ -23,4 +23,5 @@ METHOD = Method(
         "base_parameters": base_parameters,
     },
     quantities=QUANTITIES,
+    couples=True,
 )

@@ -7,33 +7,10 @@ from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Vector
-from symgen.methods._poses import base_axes
-from symgen.methods.riccati.dynamics import Spatial, link_motion
-
-
-def moved(alpha: Spatial, omega: Vector, shift: Vector) -> Spatial:
-    """φᵀ(1,0) α(1) + a(0) (5.7): at another point of the same link."""
-    w, v = alpha
-    return w, v + w.cross(shift) + omega.cross(omega.cross(shift))                          # (5.7), (2.7)
+from symgen.methods._of_links import accelerations_in_base
+from symgen.methods.riccati.dynamics import link_motion
 
 
 def link_accelerations(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """α of every link (NB x 6) at the origin of its declared frame, and of the chosen frame (6): (ω̇, v̇) in base axes."""
-    frame = linkage.frame
-    assert frame is not None
-    omega, alpha = link_motion(linkage)                                                     # (5.6)
-    rotations = base_axes(linkage)
-
-    def in_base(i: int, point: Vector) -> list[Scalar]:
-        w, v = moved(alpha[i], omega[i], point)
-        root = (i, *linkage.model.ancestors(i))[-1]
-        pull = linkage.constant_rotation(linkage.model.links[root].base_rotation).outward(linkage.gravity[root])
-        return [*rotations[i].outward(w), *(rotations[i].outward(v) + pull)]                # (3.21) taken back
-
-    result: list[Scalar] = []
-    for i in range(len(linkage)):
-        linkage.step(i, "acceleration in the base, RK (5.6), (3.21)")
-        result += in_base(i, linkage.declared_frame(i)[1])
-    linkage.home.step(f"acceleration of frame {frame.name}, RK (5.7)")
-    return result, [linkage.zero] * 6 if frame.link < 0 else in_base(frame.link, linkage.mounted(frame)[1])
+    return accelerations_in_base(linkage, *link_motion(linkage))                            # (5.6)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_outward
-from symgen.methods._poses import base_axes
+from symgen.methods._of_links import wrenches_in_base
 from symgen.methods.riccati.dynamics import plus, three_sweeps
 
 
@@ -24,10 +24,4 @@ def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.name("f", i, Vector([*f[i][0], *f[i][1]]))
         if link.parent >= 0:
             f[link.parent] = plus(f[link.parent], wrench_outward(link.rotation, link.arm, *f[i]))
-    rotations = base_axes(linkage)
-    result: list[Scalar] = []
-    for i in range(len(linkage)):
-        linkage.step(i, "force across its joint in the base")
-        n = f[i][0] + f[i][1].cross(linkage.declared_frame(i)[1])
-        result += [*rotations[i].outward(n), *rotations[i].outward(f[i][1])]
-    return result, rates
+    return wrenches_in_base(linkage, f), rates
