@@ -65,7 +65,7 @@ def check(seed: int, function: str) -> None:
     mechanism, source, links = comb(seed), Random(f"{seed}/{function}"), {"payload": "link1", "wrench": "link5"}
     able = [m for m in methods.providers(function) if methods.find(m).regroups and methods.find(m).refusal(mechanism) is None]
     spec, at = FUNCTIONS[function], draw(mechanism, 1, BALLS, **links)
-    given = {a.name: at[a.name] for a in (*spec.arguments, *spec.feels)}
+    given = {a.name: at[a.name] for a in (*spec.arguments, *spec.feels) if a.name in at}
     truth = Reference(mechanism, BALLS, frame="link5", **links).evaluate(function, given)
     options = deriving.felt(mechanism, function, ProgramOptions(frame="link5", **links))
     for method in source.sample(able, min(2, len(able))):
