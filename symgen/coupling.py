@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -35,14 +35,18 @@ class Follows(NamedTuple):
         return scaled + (f" {'+' if self.offset > 0 else '-'} {abs(float(self.offset)):.12g}" if self.offset else "")
 
 
-def circle(name: str, mimics: dict[str, Mimic | None]) -> list[str]:
-    """The joints from `name` on that follow each other in a circle, the first again at the end; empty where there is none."""
-    way = [name]
-    while (mimic := mimics.get(way[-1])) is not None:
-        way.append(mimic.joint)
-        if mimic.joint in way[:-1]:
-            return way[way.index(mimic.joint):]
-    return []
+def row(start: str, mimics: Mapping[str, Mimic | None], known: Container[str] = ()) -> tuple[list[str], list[str]]:
+    """(the joints from `start` on that follow each other and are not known, in their order; the circle where they come back to
+    one of them, its first joint again at the end)."""
+    way: dict[str, None] = {}
+    at, mimic = start, mimics.get(start)
+    while mimic is not None and at not in known:
+        way[at] = None
+        at = mimic.joint
+        if at in way:
+            return list(way), [*list(way)[list(way).index(at):], at]
+        mimic = mimics.get(at)
+    return list(way), []
 
 
 def resolved(robot: str, joints: Sequence[tuple[str, Mimic | None, bool]]) -> tuple[Follows | None, ...]:
@@ -52,28 +56,31 @@ def resolved(robot: str, joints: Sequence[tuple[str, Mimic | None, bool]]) -> tu
     """
     place = {name: index for index, (name, _, _) in enumerate(joints)}
     mimics = {name: mimic for name, mimic, _ in joints}
+    found: dict[str, Follows | None] = {name: None for name, mimic in mimics.items() if mimic is None}
+    for name in mimics:
+        way, round_ = row(name, mimics, found)
+        for one in reversed(way):
+            mimic = mimics[one]
+            assert mimic is not None
+            where = f"{robot}: joint '{one}' mimics '{mimic.joint}'"
+            if round_:
+                raise MechanismError(f"{where}, in a circle ({' → '.join(round_)}); let one of them move by itself")
+            if mimic.joint not in place:
+                raise MechanismError(f"{where}, which is no joint that moves; lock both, or read them as independent")
+            if not joints[place[one]][2] or not joints[place[mimic.joint]][2]:
+                raise MechanismError(f"{where}, and both must have one degree of freedom; read them as independent")
+            if not mimic.multiplier:
+                raise MechanismError(f"{where} with a multiplier of zero, so that it does not move; lock it at its offset")
+            found[one] = _behind(mimic, found[mimic.joint] or Follows(place[mimic.joint], Fraction(1), Fraction(0)), where)
+    return tuple(found[name] for name, _, _ in joints)
 
-    def of(index: int) -> Follows | None:
-        name, mimic, single = joints[index]
-        if mimic is None:
-            return None
-        where = f"{robot}: joint '{name}' mimics '{mimic.joint}'"
-        if way := circle(name, mimics):
-            raise MechanismError(f"{where}, in a circle ({' → '.join(way)}); let one of them move by itself")
-        if mimic.joint not in place:
-            raise MechanismError(f"{where}, which is no joint that moves; lock both, or read them as independent")
-        if not single or not joints[place[mimic.joint]][2]:
-            raise MechanismError(f"{where}, and both must have one degree of freedom; read them as independent")
-        if not mimic.multiplier:
-            raise MechanismError(f"{where} with a multiplier of zero, so that it does not move; lock it at its offset")
-        above = of(place[mimic.joint]) or Follows(place[mimic.joint], Fraction(1), Fraction(0))
-        found = Follows(above.leader, mimic.multiplier * above.multiplier, mimic.multiplier * above.offset + mimic.offset)
-        if not LEAST < abs(found.multiplier) < 1 / LEAST or abs(found.offset) > 1 / LEAST:
-            raise MechanismError(f"{where}, and with what that follows, put together, its factor or offset leaves the range from "
-                                 f"{float(LEAST):g} to {float(1 / LEAST):g}; look for a misplaced exponent or unit")
-        return found
 
-    return tuple(of(index) for index in range(len(joints)))
+def _behind(mimic: Mimic, above: Follows, where: str) -> Follows:
+    found = Follows(above.leader, mimic.multiplier * above.multiplier, mimic.multiplier * above.offset + mimic.offset)
+    if not LEAST < abs(found.multiplier) < 1 / LEAST or abs(found.offset) > 1 / LEAST:
+        raise MechanismError(f"{where}, and with what that follows, put together, its factor or offset leaves the range from "
+                             f"{float(LEAST):g} to {float(1 / LEAST):g}; look for a misplaced exponent or unit")
+    return found
 
 
 Range = tuple[Fraction | None, Fraction | None]

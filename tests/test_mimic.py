@@ -17,7 +17,7 @@ from symgen import methods
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.divisors import floors
 from symgen.certificate.ranges import declared_ranges
-from symgen.coupling import Mimic, circle
+from symgen.coupling import Mimic, row
 from symgen.derivation import coupling
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
@@ -348,7 +348,7 @@ def anyhow(seed: int) -> Mechanism:
     for _ in range(random.randint(1, len(names) - 2)):
         factor = Fraction(random.choice([1, -1, 2, -3, random.randint(1, 9)]), random.choice([1, 1, 4]))
         trial = {**mimics, random.choice(names): Mimic(random.choice(names), factor, Fraction(random.randint(-3, 3), 10))}
-        mimics = mimics if any(circle(name, trial) for name in names) else trial
+        mimics = mimics if any(row(name, trial)[1] for name in names) else trial
     return replace(plain, joints=tuple(replace(joint, mimic=mimics[joint.name]) for joint in plain.joints), coupled=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from symgen.coupling import circle
+from symgen.coupling import row
 from symgen.description.locking import LockValue, locked_at
 from symgen.description.quantities import shown
 from symgen.description.snapping import Snapper
@@ -27,34 +27,36 @@ def locked_with_leaders(tree: Tree, lock: Mapping[str, LockValue], snapper: Snap
     """
     joints = {one.name: one for one in tree.connections}
     found = dict(lock)
-    mimics = {name: None if name in lock else one.mimic for name, one in joints.items()}
-
-    def settle(one: Connection) -> None:
-        mimic = mimics[one.name]
-        if mimic is None or one.kind == "fixed" or one.name in found:
-            return
-        if way := circle(one.name, mimics):
-            raise _refused(one, f"in a circle ({' → '.join(map(str, way))})", "let one of them move by itself")
-        if one.unsure:
-            raise one.place.error(f"it is to follow joint {shown(mimic.joint)}, and {one.unsure}", "correct the number")
-        leader = joints.get(mimic.joint)
-        if leader is None:
-            raise _refused(one, "which is not declared", INSTEAD)
-        if leader.kind == "fixed":
-            raise _refused(one, "which is fixed", INSTEAD)
-        for which in (one, leader):
-            if which.kind in kinds() and (joint_type(which.kind).nq, joint_type(which.kind).nv) != (1, 1):
-                raise _refused(one, f"and {shown(which.name)} has more than one degree of freedom", INSTEAD)
-        settle(leader)
-        if not mimic.multiplier:
-            found[one.name] = mimic.offset
-        elif leader.name in found and leader.kind in kinds():
-            at = locked_at(leader, found[leader.name], leader.place, snapper)
-            found[one.name] = _followed(one, mimic.multiplier, mimic.offset, at)
-
+    mimics = {name: None if name in lock or one.kind == "fixed" else one.mimic for name, one in joints.items()}
     for one in tree.connections:
-        settle(one)
+        way, round_ = row(one.name, mimics, found)
+        if round_:
+            raise _refused(one, f"in a circle ({' → '.join(map(str, round_))})", "let one of them move by itself")
+        for name in reversed(way):
+            _settle(joints[name], joints, found, snapper)
+            mimics[name] = None
     return found
+
+
+def _settle(one: Connection, joints: Mapping[str, Connection], found: dict[str, LockValue], snapper: Snapper) -> None:
+    """Lock it with its leader, of which is known whether it is locked."""
+    mimic = one.mimic
+    assert mimic is not None
+    if one.unsure:
+        raise one.place.error(f"it is to follow joint {shown(mimic.joint)}, and {one.unsure}", "correct the number")
+    leader = joints.get(mimic.joint)
+    if leader is None:
+        raise _refused(one, "which is not declared", INSTEAD)
+    if leader.kind == "fixed":
+        raise _refused(one, "which is fixed", INSTEAD)
+    for which in (one, leader):
+        if which.kind in kinds() and (joint_type(which.kind).nq, joint_type(which.kind).nv) != (1, 1):
+            raise _refused(one, f"and {shown(which.name)} has more than one degree of freedom", INSTEAD)
+    if not mimic.multiplier:
+        found[one.name] = mimic.offset
+    elif leader.name in found and leader.kind in kinds():
+        at = locked_at(leader, found[leader.name], leader.place, snapper)
+        found[one.name] = _followed(one, mimic.multiplier, mimic.offset, at)
 
 
 def _followed(one: Connection, multiplier: Fraction, offset: Fraction, at: Angle | Fraction) -> Angle | Fraction:
