@@ -34,14 +34,15 @@ ROOMS: dict[str, str] = {
     "options": "errors functions names reals",
     "ir": "errors functions tables",
     "joints": "errors",
-    "mechanism": "errors functions joints names poses tables",
+    "drives": "errors",
+    "mechanism": "drives errors functions joints names poses tables",
     "shelf": "version",
     # a file → Mechanism
-    "description": "errors joints mechanism names poses",
+    "description": "drives errors joints mechanism names poses",
     # the other road to the same numbers: nothing of the derivation is allowed here
-    "reference": "derivatives errors functions joints mechanism poses",
+    "reference": "derivatives drives errors functions joints mechanism poses",
     # Mechanism → Program
-    "derivation": "errors ir joints mechanism poses",
+    "derivation": "drives errors ir joints mechanism poses",
     "methods": "derivation errors mechanism names",
     "passes": "errors ir",
     "differentiation": "derivation derivatives errors functions ir joints passes",
@@ -54,8 +55,8 @@ ROOMS: dict[str, str] = {
     "certificate": "backends derivation derivatives description errors ir joints mechanism options programs reals reference",
     "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
                "reference shelf",
-    "verification": "backends certificate derivatives description errors functions ir joints machine mechanism methods names "
-                    "options programs readback reals reference tables",
+    "verification": "backends certificate derivatives description drives errors functions ir joints machine mechanism methods "
+                    "names options programs readback reals reference tables",
     "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
              "reals reference tables verification",
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "

@@ -16,6 +16,7 @@ from symgen.derivation import constants as k
 from symgen.derivation.base_parameters import BaseParameters
 from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.constants import Constant, Mat3
+from symgen.derivation.drives import driven, forces
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.spin import STILL, Spin
 from symgen.derivation.scalars import Derivation, Scalar, lower
@@ -72,10 +73,10 @@ class Linkage:
     """A model and a derivation, laid out for the methods.
 
     `links[i]`, `dofs[k]` (of entry k of v), `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in
-    its base frame),
+    its base frame), `drives[k]` (of entry k of v, `symgen.derivation.drives`),
     `loads[i]` (the run-time wrenches on link i summed, as (moment, force) at its origin in its axes, zeros elsewhere),
-    `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1. `jacobian_frame` says how a Jacobian is stated
-    (`symgen.functions.JACOBIAN_FRAMES`).
+    `inputs[name]` (Scalars; tau is what the drives leave of it), `number(i)` = the paper's link number i + 1.
+    `jacobian_frame` says how a Jacobian is stated (`symgen.functions.JACOBIAN_FRAMES`).
     """
 
     jacobian_frame = "aligned"
@@ -87,9 +88,13 @@ class Linkage:
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
                  wrenches: Sequence[Frame] = ()) -> None:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
-        self.inputs = home.inputs
+        self.drives = driven(model, home)
+        self.inputs = dict(home.inputs)
         self.zero, self.one = home.zero, home.one
         self._sums: dict[tuple[tuple[int, int], ...], Scalar] = {}
+        if "tau" in home.inputs and any(one.resists for one in self.drives):
+            taken = forces(model, self.drives, home)
+            self.inputs["tau"] = [tau - own for tau, own in zip(home.inputs["tau"], taken, strict=True)]
         home.step("joint angles: sines and cosines")
         self.links = [self._geometry(i) for i in range(len(model.links))]
         self.dofs = [dof for link in self.links for dof in link.dofs]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.description.quantities import NOWHERE, Place
+from symgen.drives import NO_DRIVE, Drive
 from symgen.mechanism import Limits, Mimic, Note
 from symgen.poses import X_AXIS, Pose, Vector3
 
@@ -59,6 +60,10 @@ class Connection:
     unapplied: tuple[tuple[str, Fraction], ...] = ()
     place: Place = NOWHERE
     parameters: tuple[tuple[str, Fraction], ...] = ()
+    drive: Drive = NO_DRIVE
+    """What its drive is declared to be; which of it is applied is decided when the tree is assembled."""
+    told_as: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """For a kind of drive, the names in `unapplied` that it was made of: they are not said where it is applied."""
 
 
 @dataclass(frozen=True)
@@ -85,5 +90,8 @@ class Tree:
     place: Place = NOWHERE
     read_before: bool = False
     """Whether `notes` are those of an earlier reading, of the description that this one was written from."""
+    drives_apply: bool = True
+    """Whether the drives of this format are meant where nobody says which to apply."""
+    friction_speed: Fraction | None = None
     source_sha256: str | None = None
     """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""

@@ -25,7 +25,7 @@ from symgen.joints import Sliding, Turning
 from symgen.mechanism import BASE, Frame, Mechanism
 from symgen.reference.base import base
 from symgen.reference.precision import Array
-from symgen.verification import coriolis_sizes, log_sizes, parameter_sizes, step_sizes, stepping_sizes, task_sizes
+from symgen.verification import coriolis_sizes, drive_sizes, log_sizes, parameter_sizes, step_sizes, stepping_sizes, task_sizes
 from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
@@ -92,8 +92,8 @@ class Sizes:
         return total
 
     def forces(self, v: Array, a: Array, wrench: bool = True) -> Array:
-        """Size of inverse dynamics at (q, v, a), joint by joint (count, NV)."""
-        total = self.pushed() if wrench else np.zeros(v.shape)
+        """Size of inverse dynamics at (q, v, a), joint by joint (count, NV); of gravity alone without `wrench`."""
+        total = self.pushed() + drive_sizes.forces(self.truth.mechanism, self.truth.floats["q"], v, a) if wrench else 0 * v
         for (support, turns, levers, _, _), (force, moment) in zip(self.parts, self._resistance(v, a), strict=True):
             total[:, support] += levers * force[:, None] + turns * moment[:, None]
         return total
@@ -120,7 +120,7 @@ class Sizes:
         """Sizes of the mass matrix' diagonal entries (count, NV). That of M_jk is at most the root of the product of two of
         them.
         """
-        total = np.zeros(self.truth.floats["v"].shape)
+        total = drive_sizes.numbers(self.truth.mechanism, "armature") + np.zeros(self.truth.floats["v"].shape)
         for support, turns, levers, mass, inertia in self.parts:
             total[:, support] += levers * levers * np.asarray(mass)[..., None] + turns * np.asarray(inertia)[..., None]
         return total

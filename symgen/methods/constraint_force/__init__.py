@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from symgen.derivation.model import indefinite
 from symgen.mechanism import Mechanism
+from symgen.methods._drives import rotor
 from symgen.methods._method import Method, Variant
 from symgen.methods.constraint_force.forces import (
     parallel,
@@ -36,7 +37,7 @@ def refusal(mechanism: Mechanism) -> str | None:
     """𝓜⁻¹ needs every link's inertia positive definite."""
     found = indefinite(mechanism)
     if found is None:
-        return None
+        return rotor(mechanism, "constraint_force", "takes M apart into the inertia of links")
     return (f"constraint_force divides by the inertia of every link, and link '{found[0]}' of '{mechanism.name}' {found[1]}; "
             "lump it into its neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)")
 

@@ -16,7 +16,7 @@ from symgen.methods.derivative_recursion.recursion import Recursion, Square
 def inverse_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """∂τ/∂q, ∂τ/∂v and M at (q, v, a)."""
     found = Recursion(linkage)
-    return _flat(found.by_q(linkage.inputs["a"])), _flat(found.by_v), full(linkage, found.mass)
+    return _flat(found.by_q(linkage.inputs["a"])), _flat(found.by_rates), full(linkage, found.mass)
 
 
 def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -28,7 +28,7 @@ def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
     for index, ai in enumerate(a):
         linkage.home.name(f"a_{index + 1}", ai)
     by_q = found.by_q(a)
-    solved = [_columns([apart.solve([-x for x in column]) for column in _columns(one)]) for one in (by_q, found.by_v)]
+    solved = [_columns([apart.solve([-x for x in column]) for column in _columns(one)]) for one in (by_q, found.by_rates)]
     return _flat(solved[0]), _flat(solved[1]), apart.inverse()
 
 

@@ -7,6 +7,7 @@ from symgen.derivation.closed_forms import feels
 from symgen.derivation.constants import Constant, Vec3
 from symgen.derivation.model import Inertia, Model, indefinite, reframe
 from symgen.mechanism import Mechanism
+from symgen.methods._drives import rotor
 
 OTHERWISE = "take another method, such as riccati"
 
@@ -95,13 +96,13 @@ def planar_refusal(mechanism: Mechanism) -> str | None:
             return f"fixman:planar takes serial chains that turn about parallel axes, and of '{model.name}' {why}; take " \
                    "fixman:spatial, or another method, such as riccati"
         why = None if all_points(model) else rigid_fault(model)
-    return None if why is None else _sentence("fixman:planar", mechanism, why)
+    return _rotor("fixman:planar", mechanism) if why is None else _sentence("fixman:planar", mechanism, why)
 
 
 def spatial_refusal(mechanism: Mechanism) -> str | None:
     """Why the spatial form does not suit a robot."""
     why = spatial_fault(mechanism)
-    return None if why is None else _sentence("fixman:spatial", mechanism, why)
+    return _rotor("fixman:spatial", mechanism) if why is None else _sentence("fixman:spatial", mechanism, why)
 
 
 def refusal(mechanism: Mechanism) -> str | None:
@@ -111,7 +112,14 @@ def refusal(mechanism: Mechanism) -> str | None:
     model = _model(mechanism)
     with k.precision():
         why = spatial_fault(mechanism) if bent(model) else rigid_fault(model)
+    if why is None:
+        return _rotor("fixman", mechanism)
     return _sentence("fixman", mechanism, str(why))
+
+
+def _rotor(method: str, mechanism: Mechanism) -> str | None:
+    """H is the inverse of the links' inertia; a rotor is in none of them."""
+    return rotor(mechanism, method, "takes M apart into the inertia of links")
 
 
 def _sentence(method: str, mechanism: Mechanism, why: str) -> str:

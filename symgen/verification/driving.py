@@ -1,0 +1,45 @@
+"""What the drives add, as identities of the bodies leave it aside.
+
+All is read off the declaration by `symgen.reference.drives`. Of a mechanism without drives everything here is zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symgen.reference.drives import with_armature, with_forces
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
+from symgen.verification.calling import Functions
+
+
+def _reference(f: Functions) -> Reference:
+    return f.truth.reference if f.exact else f.truth.rough
+
+
+def resistance(f: Functions, v: Array) -> Array:
+    """Damping, friction and spring at the states' q and at v (count, NV)."""
+    return with_forces(_reference(f), 0 * v, f.states["q"], v, 0 * v)
+
+
+def taken(f: Functions, a: Array) -> Array:
+    """That at the states' v, and armature · a (count, NV)."""
+    return with_forces(_reference(f), 0 * a, f.states["q"], f.states["v"], a)
+
+
+def of_bodies(f: Functions, mass: Array) -> Array:
+    """M (count, NV, NV) without the armature."""
+    return with_armature(_reference(f), mass, -1)
+
+
+def slopes(f: Functions) -> Array:
+    """How damping and friction change with v (count, NV, NV), diagonal: damping + friction ε²/(v² + ε²)^(3/2)."""
+    reference, v = _reference(f), f.states["v"]
+    drives = [reference.mechanism.joints[i].drive for i, _ in reference.mechanism.dofs]
+    number = reference.scalars.constant
+    speed = reference.scalars.array([number(reference.mechanism.friction_speed)])
+    damping, friction = (reference.scalars.array([number(x) for x in each]) for each in zip(
+        *((one.damping, one.friction) for one in drives), strict=True))
+    squares = v * v + speed * speed
+    found = damping + friction * (speed * speed) / (squares * np.sqrt(squares))
+    return np.asarray(found[..., None] * np.eye(found.shape[-1], dtype=int))
