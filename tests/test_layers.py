@@ -64,8 +64,8 @@ ROOMS: dict[str, str] = {
     "measuring": "backends derivatives description errors functions ir joints machine mechanism methods names options programs "
                  "reals reference tables verification version",
     "pictures": "disk errors inspection measuring",
-    "report": "backends derivation disk errors functions joints mechanism methods poses programs reference tables verification "
-              "version",
+    "report": "backends derivation disk drives errors functions joints mechanism methods poses programs reference tables "
+              "verification version",
     "dask": "errors ir machine",
     "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options programs "
                 "proof reals reference tables verification version",

@@ -290,10 +290,13 @@ def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly
 
 def _driven(connection: Connection, kinds: frozenset[str]) -> tuple[Drive, tuple[tuple[str, Fraction], ...]]:
     """What of a joint's drive is applied, and what it declares besides. A refusal where it cannot be."""
+    fault = next((one for kind, one in connection.faults if kind in kinds), None)
+    if fault is not None:
+        raise fault
     drive = connection.drive.only(kinds)
     of_type = joint_type(connection.kind)
-    if (fault := drive.fault(of_type.nq, of_type.nv)) is not None:
-        raise connection.place.error(*fault)
+    if (wrong := drive.fault(of_type.nq, of_type.nv)) is not None:
+        raise connection.place.error(*wrong)
     applied, told = dict(drive.declared), dict(connection.told_as)
     left = [(name, value) for name, value in connection.unapplied if not any(name in told.get(kind, ()) for kind in applied)]
     more = [(name, value) for name, value in connection.drive.declared if name not in applied and name not in told]

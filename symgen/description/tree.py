@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from symgen.description.quantities import NOWHERE, Place
 from symgen.drives import NO_DRIVE, Drive
+from symgen.errors import DescriptionError
 from symgen.mechanism import Limits, Mimic, Note
 from symgen.poses import X_AXIS, Pose, Vector3
 
@@ -64,6 +65,8 @@ class Connection:
     """What its drive is declared to be; which of it is applied is decided when the tree is assembled."""
     told_as: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """For a kind of drive, the names in `unapplied` that it was made of: they are not said where it is applied."""
+    faults: tuple[tuple[str, DescriptionError], ...] = ()
+    """By kind, what is wrong with a number of the drive: raised where that kind is applied."""
 
 
 @dataclass(frozen=True)
