@@ -1,0 +1,206 @@
+"""Drives of joints: armature, damping, friction and springs, in every function that feels them, by every method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen import methods
+from symgen.certificate.divisors import own_inertias
+from symgen.description.canonical import to_toml
+from symgen.description.tip import tip
+from symgen.drives import Drive
+from symgen.errors import SymgenError
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Mechanism
+from symgen.programs.choosing import methods_for
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
+from tests.robots_for_tests import BALLS, PROVIDED, draw, largest, of_kind, random_mechanism, robot, run
+
+EXACT = 1e-40
+STATES = 2
+SPEED = Fraction(1, 50)
+FELT = ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix", "mass_matrix_and_bias", "inverse_mass_matrix",
+        "mass_matrix_solve", "mass_matrix_determinant", "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient",
+        "operational_inertia_inverse", "link_accelerations", "interbody_forces", "kinetic_energy", "inverse_dynamics_derivatives",
+        "forward_dynamics_derivatives", "mass_matrix_coriolis_and_bias")
+UNFELT = ("gravity_force", "potential_energy", "coriolis_matrix", "regressor", "centroidal_momentum", "centroidal_momentum_rate")
+
+
+def driven(made: Mechanism, *kinds: str) -> Mechanism:
+    """The robot with a drive at every joint, of these kinds alone where any is named; springs where a joint has one coordinate."""
+    def drive(i: int, spring: bool) -> Drive:
+        n = Fraction(i + 3, 100)
+        whole = Drive(n, 7 * n, 3 * n, 20 * n, n / 2) if spring else Drive(n, 7 * n, 3 * n)
+        return whole.only(kinds) if kinds else whole
+
+    joints = tuple(replace(joint, drive=drive(i, (joint.type.nq, joint.type.nv) == (1, 1)))
+                   for i, joint in enumerate(made.joints))
+    return replace(made, joints=joints, friction_speed=SPEED)
+
+
+@cache
+def mixed() -> Mechanism:
+    """A floating root, a slide, a screw and a ball on it."""
+    types = ("free", "prismatic", "helical", "spherical")
+    made = random_mechanism(4, 5, "tree")
+    joints = tuple(replace(of_kind(joint, kind), parent=min(i, 1) - 1) for i, (joint, kind) in
+                   enumerate(zip(made.joints, types, strict=True)))
+    return driven(replace(made, name="mixed", joints=joints))
+
+
+@cache
+def small() -> Mechanism:
+    """Three joints that turn, slide and wind, with a branch."""
+    return driven(robot("tree3"))
+
+
+ROBOTS = {"small": small, "mixed": mixed}
+CASES = [(name, function, method) for function, method in PROVIDED if function in FELT
+         for name in ROBOTS if name == "small" or function in ("mass_matrix", "forward_dynamics", "inverse_mass_matrix",
+                                                               "mass_matrix_coriolis_and_bias", "operational_inertia_inverse")]
+
+
+def answers(made: Mechanism, function: str, method: str | None = None) -> dict[str, Array]:
+    return run(symgen.program(made, function, method), given(made, function), BALLS)
+
+
+def given(made: Mechanism, function: str) -> dict[str, Array]:
+    states = draw(made, STATES, BALLS)
+    return {array.name: states[array.name] for array in FUNCTIONS[function].arguments}
+
+
+def differing(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> float:
+    """The largest difference, relative to what is wanted."""
+    with BALLS.working():
+        return max(largest(found[name] - wanted[name]) / (1 + largest(wanted[name])) for name in wanted)
+
+
+@pytest.mark.parametrize(("name", "function", "method"), CASES)
+def test_every_method_agrees_with_the_reference(name: str, function: str, method: str) -> None:
+    made = ROBOTS[name]()
+    if methods.find(method).refusal(made) is not None:
+        pytest.skip("the method has no place for an armature")
+    frame = tip(made) if FUNCTIONS[function].needs_frame else None
+    wanted = Reference(made, BALLS, frame=frame).evaluate(function, given(made, function))
+    assert differing(answers(made, function, method), wanted) < EXACT
+
+
+# -- what drives are, of the reference and of the Programs alike ------------------------------------------------------------
+
+def numbers(made: Mechanism, name: str) -> Array:
+    return BALLS.array([BALLS.constant(getattr(made.joints[i].drive, name)) for i, _ in made.dofs])
+
+
+def forces(made: Mechanism) -> Array:
+    """damping v + friction v/√(v² + ε²) + stiffness (q − rest), written once more."""
+    at = given(made, "bias_force")
+    q, v = at["q"][:, [made.q_slices[i].start for i, _ in made.dofs]], at["v"]
+    with BALLS.working():
+        root = np.sqrt(v * v + BALLS.constant(made.friction_speed ** 2))
+        spring = numbers(made, "stiffness") * (q - numbers(made, "rest"))
+        return np.asarray(numbers(made, "damping") * v + numbers(made, "friction") * v / root + spring)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_armature_is_on_the_diagonal_and_forces_are_in_the_bias(name: str) -> None:
+    made = ROBOTS[name]()
+    bare = made.undriven
+    a = given(made, "inverse_dynamics")["a"]
+    with BALLS.working():
+        more = answers(made, "mass_matrix")["M"] - answers(bare, "mass_matrix")["M"]
+        assert largest(more - np.diag(numbers(made, "armature"))) < EXACT
+        assert largest(answers(made, "bias_force")["c"] - answers(bare, "bias_force")["c"] - forces(made)) < EXACT
+        tau = answers(made, "inverse_dynamics")["tau"] - answers(bare, "inverse_dynamics")["tau"]
+        assert largest(tau - forces(made) - numbers(made, "armature") * a) < EXACT
+
+
+@pytest.mark.parametrize("function", UNFELT)
+def test_what_is_of_the_bodies_alone_has_no_drive_in_it(function: str) -> None:
+    made = small()
+    assert symgen.program(made, function).rows == symgen.program(made.undriven, function).rows
+
+
+def test_the_armature_doubled_is_there_twice() -> None:
+    once = small()
+    twice = replace(once, joints=tuple(replace(j, drive=replace(j.drive, armature=2 * j.drive.armature)) for j in once.joints))
+    with BALLS.working():
+        first, second, third = (answers(made, "mass_matrix")["M"] for made in (once.undriven, once, twice))
+        assert largest((third - second) - (second - first)) < EXACT
+
+
+def test_energy_goes_where_the_drives_take_it() -> None:
+    """d/dt (T + U) along the motion that tau causes = v·(tau − what the drives resist with)."""
+    made = small()
+    at = given(made, "forward_dynamics")
+    a = answers(made, "forward_dynamics")["a"]
+    kinetic = run(symgen.program(made, "kinetic_energy:jvp"), {"q": at["q"], "v": at["v"], "dq": at["v"], "dv": a}, BALLS)["dT"]
+    potential = run(symgen.program(made, "potential_energy:jvp"), {"q": at["q"], "dq": at["v"]}, BALLS)["dU"]
+    with BALLS.working():
+        power = (at["v"] * (at["tau"] - forces(made))).sum(axis=-1)
+        assert largest(kinetic + potential - power) < 1e-35 * (1 + largest(power))
+
+
+def test_friction_opposes_motion_and_is_odd() -> None:
+    made = driven(robot("tree3"), "friction")
+    program, at = symgen.program(made, "bias_force"), given(made, "bias_force")
+    with BALLS.working():
+        there, back, still = (run(program, {"q": at["q"], "v": way * at["v"]}, BALLS)["c"] for way in (1, -1, 0))
+        rubbing = (there - back) / 2   # what else c has of v is even
+        assert all(bool(r * v > 0) for r, v in zip(rubbing.ravel(), at["v"].ravel(), strict=True))
+        weight = run(symgen.program(made, "gravity_force"), {"q": at["q"]}, BALLS)["g"]
+        assert largest(still - weight) < EXACT
+
+
+# -- what they cost, and what they do not change ----------------------------------------------------------------------------
+
+def test_a_rotor_costs_an_addition_a_joint_in_forward_dynamics() -> None:
+    made = symgen.load("ur5")
+    costs = [symgen.program(one, "forward_dynamics").cost for one in (made, driven(made, "armature"))]
+    assert costs[0] < costs[1] <= costs[0] + made.nv
+
+
+def test_a_robot_without_drives_is_called_what_it_was() -> None:
+    made = symgen.load("scara")
+    assert made.content == "9794cb4eb3ca097942199c9d8fa52daac9a148a69a6f95d4be8c3a604832ea22"
+    assert replace(made, friction_speed=Fraction(1)).content != made.content
+    assert driven(made).undriven.content == made.content
+
+
+def test_an_armature_makes_a_massless_joint_move() -> None:
+    bare = random_mechanism(2, 3)
+    light = replace(bare, bodies=(bare.bodies[0], replace(bare.bodies[1], parts=())))
+    with pytest.raises(SymgenError, match=r"moves no inertia that other joints do not move as well"):
+        symgen.program(light, "forward_dynamics")
+    made = driven(light, "armature")
+    assert differing(answers(made, "forward_dynamics"),
+                     Reference(made, BALLS).evaluate("forward_dynamics", given(made, "forward_dynamics"))) < EXACT
+
+
+def test_the_certificate_counts_the_armature() -> None:
+    made = mixed()
+    with_rotors, without = own_inertias(made), own_inertias(made.undriven)
+    for k, (i, _) in enumerate(made.dofs):
+        own, bare = with_rotors[k].value, without[k].value
+        assert own is not None
+        assert bare is not None
+        rotor = made.joints[i].drive.armature
+        assert own >= bare + rotor - Fraction(1, 10**12)
+        assert made.joints[i].type.nv > 1 or own - bare - rotor < Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("method", ["constraint_force", "fixman:spatial"])
+def test_a_method_without_a_place_for_a_rotor_says_so_and_takes_the_rest(method: str) -> None:
+    with pytest.raises(SymgenError, match=r"joint 'joint0' of 'tree3' has an armature"):
+        symgen.program(small(), "forward_dynamics", method)
+    made = driven(robot("tree3"), "damping", "friction", "stiffness")
+    wanted = Reference(made, BALLS).evaluate("forward_dynamics", given(made, "forward_dynamics"))
+    assert differing(answers(made, "forward_dynamics", method), wanted) < 1e-35
+    assert not set(methods_for(small(), "forward_dynamics")) & {method}
