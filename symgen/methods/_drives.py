@@ -11,7 +11,7 @@ from functools import cache, wraps
 
 from symgen.derivation import constants as k
 from symgen.derivation.drives import forces
-from symgen.derivation.linkage import Linkage
+from symgen.derivation.linkage import Dof, Linkage
 from symgen.mechanism import Mechanism
 from symgen.methods._factor import Derive, Results
 
@@ -44,13 +44,18 @@ def _to_kinetic_energy(linkage: Linkage, results: Results) -> Results:
     return ([total],)
 
 
+def rotors(linkage: Linkage, i: int) -> list[Dof]:
+    """The degrees of freedom of joint i that have an armature."""
+    return [dof for dof in linkage.links[i].dofs if not linkage.drives[dof.index].armature.is_zero]
+
+
 def rotor(mechanism: Mechanism, method: str, why: str) -> str | None:
     """That a method has no place for an armature, where a joint of the robot has one; `why` ends the sentence's first half."""
     joint = next((joint for joint in mechanism.joints if joint.drive.armature), None)
     if joint is None:
         return None
     return (f"{method} {why}, and joint '{joint.name}' of '{mechanism.name}' has an armature; leave that out by --drives, or "
-            "take another method (composite_body, riccati, udut)")
+            "take another method, such as riccati")
 
 
 CHANGES: dict[str, Change] = {

@@ -142,6 +142,7 @@ def built(mechanism: Mechanism) -> Any:
 
     refuse_drives(mechanism, "MuJoCo", ("friction",))   # its own sticks
     reference, spec = Reference(mechanism), mj.MjSpec()
+    spec.compiler.degree = False   # of a spring's rest
     spec.option.gravity = [float(g) for g in mechanism.gravity]
     spec.option.disableflags = int(mj.mjtDisableBit.mjDSBL_CONTACT) | int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
     bodies: list[Any] = []

@@ -62,8 +62,8 @@ def places(mechanism: Mechanism, model: Any, ids: Sequence[int]) -> Places:
 
 
 def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
-    """(Pinocchio's model of a mechanism, which of its joints each of ours is). RequestError for a joint it has not, and for forces
-    of drives, of which its algorithms know the armature alone.
+    """(Pinocchio's model of a mechanism, which of its joints each of ours is). RequestError for a joint that it has not, and for
+    the forces of drives: its algorithms know the armature alone.
     """
     import pinocchio as pin
 

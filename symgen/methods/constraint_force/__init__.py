@@ -13,13 +13,16 @@ and is zero unless a link carries both joints on it: block tridiagonal for a cha
 O(log N) deep.
 
 A joint of n_i degrees of freedom has n_i columns of W_a and 6 − n_i of W. A free one has no W: M⁻¹ of free bodies is H_aa.
+
+The rotor of a drive, of armature A, takes the force x = −A q̈ along its degree of freedom. That is one more constraint force, of a
+direction that is not forbidden but gives way: the column of W_a stands among those of W as well, and 0 = x/A + q̈ puts 1/A beside
+H_bb there. With it (12) is (M + A)⁻¹, by Woodbury's formula, and det (M + A) = A det 𝓜 det H_bb.
 """
 
 from __future__ import annotations
 
 from symgen.derivation.model import indefinite
 from symgen.mechanism import Mechanism
-from symgen.methods._drives import rotor
 from symgen.methods._method import Method, Variant
 from symgen.methods.constraint_force.forces import (
     parallel,
@@ -37,7 +40,7 @@ def refusal(mechanism: Mechanism) -> str | None:
     """𝓜⁻¹ needs every link's inertia positive definite."""
     found = indefinite(mechanism)
     if found is None:
-        return rotor(mechanism, "constraint_force", "takes M apart into the inertia of links")
+        return None
     return (f"constraint_force divides by the inertia of every link, and link '{found[0]}' of '{mechanism.name}' {found[1]}; "
             "lump it into its neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)")
 

@@ -74,6 +74,8 @@ def rigid_fault(model: Model) -> str | None:
 
 def in_a_plane(model: Model) -> bool:
     """Whether the planar form suits a model."""
+    if any(link.drive.armature for link in model.links):
+        return False
     return bent(model) is None and (all_points(model) or rigid_fault(model) is None)
 
 
@@ -102,7 +104,7 @@ def planar_refusal(mechanism: Mechanism) -> str | None:
 def spatial_refusal(mechanism: Mechanism) -> str | None:
     """Why the spatial form does not suit a robot."""
     why = spatial_fault(mechanism)
-    return _rotor("fixman:spatial", mechanism) if why is None else _sentence("fixman:spatial", mechanism, why)
+    return None if why is None else _sentence("fixman:spatial", mechanism, why)
 
 
 def refusal(mechanism: Mechanism) -> str | None:
@@ -118,8 +120,8 @@ def refusal(mechanism: Mechanism) -> str | None:
 
 
 def _rotor(method: str, mechanism: Mechanism) -> str | None:
-    """H is the inverse of the links' inertia; a rotor is in none of them."""
-    return rotor(mechanism, method, "takes M apart into the inertia of links")
+    """Its soft coordinates are directions of links, of which a joint's rotor feels differences."""
+    return rotor(mechanism, method, "knows the directions of links in a plane and no joints")
 
 
 def _sentence(method: str, mechanism: Mechanism, why: str) -> str:
