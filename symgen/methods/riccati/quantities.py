@@ -161,8 +161,7 @@ def _Omega(linkage: Linkage) -> Entries:
 
 QUANTITIES = {
     "P": Quantity(("k",), "6x6", "articulated-body inertia, RK (4.4)-(4.5)", _P),
-    "D": Quantity(("k",), "scalar", "what joint k feels of it, D = H P H^T, the covariance of its innovation, RK (4.6), and an "
-                  "armature", _D),
+    "D": Quantity(("k",), "scalar", "what joint k feels of it, D = H P H^T, the covariance of its innovation, RK (4.6)", _D),
     "G": Quantity(("k",), "6x1", "Kalman gain, a wrench on link k, G = P H^T / D, RK (5.12)", _G),
     "L": Quantity(("k",), "6x1", "the same on the parent, L = phi G, RK (4.4)", _L),
     "H": Quantity(("k",), "1x6", "joint axis; H^T is the twist of a unit joint rate, RK (3.5)", _H),
