@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 
 import symgen
 from symgen.certificate.divisors import own_inertias
+from symgen.cli import main
 from symgen.description.canonical import to_toml
 from symgen.drives import Drive
 from symgen.errors import SymgenError
@@ -320,3 +323,47 @@ def test_a_method_without_a_place_for_a_rotor_says_so_and_takes_the_rest() -> No
         wanted = Reference(one, BALLS).evaluate("forward_dynamics", given(one, "forward_dynamics"))
         assert differing(answers(one, "forward_dynamics", method), wanted) < EXACT
     assert "fixman:planar" not in methods_for(made, "forward_dynamics")
+
+
+# -- a folder of C -----------------------------------------------------------------------------------------------------------
+
+STIFF = "armature = 3, damping = 2e3, friction = 1e3, stiffness = 400, rest = 40"
+SPOKEN = ("inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "mass_matrix", "inverse_mass_matrix",
+          "kinetic_energy", "interbody_forces", "coriolis_matrix", "regressor", "inverse_dynamics_derivatives", "step")
+
+
+def test_the_compiled_c_is_verified_and_its_folder_tells(tmp_path: Path) -> None:
+    """Next to these drives the bodies are nothing: who measures round-off by the bodies' terms alone finds too much of it."""
+    arm, strong = robot("planar_arm"), Drive(*map(Fraction, (10**6, 2000, 1000, 10**9, 40)))
+    made = replace(arm, joints=tuple(replace(joint, drive=strong) for joint in arm.joints), friction_speed=Fraction(1, 2))
+    manifest = symgen.generate(made, tmp_path / "out", functions=SPOKEN)
+    assert manifest["friction_speed"] == 0.5
+    assert manifest["joints"][0]["drive"] == {"armature": 1e6, "damping": 2e3, "friction": 1e3, "stiffness": 1e9, "rest": 40.0}
+    header, readme = ((tmp_path / "out" / name).read_text(encoding="utf-8") for name in ("planar_arm.h", "README.md"))
+    assert "damping v + friction v/sqrt(v^2 + e^2) + stiffness (q - rest); e = 0.5" in header
+    assert "| 1 | 1000000 | 2000 | 1000 | 1000000000 | 40 |" in readme
+    assert symgen.load(tmp_path / "out").joints == made.joints
+    report = symgen.verify(tmp_path / "out")
+    assert report.passed, str(report)
+
+
+def test_nothing_is_told_where_nothing_is_driven(tmp_path: Path) -> None:
+    made = toml("damping = 1", drives="off")
+    manifest = symgen.generate(made, tmp_path / "out", functions=["mass_matrix"])
+    assert "friction_speed" not in manifest
+    assert "drive" not in manifest["joints"][0]
+    assert manifest["not_modelled"][0] == {"kind": "damping", "text": "damping is declared and not applied: j 1",
+                                           "joints": {"j": 1.0}}
+    assert "rive" not in (tmp_path / "out" / "r.h").read_text(encoding="utf-8")
+
+
+def test_show_lists_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(to_toml(toml(STIFF)), encoding="utf-8")
+    assert main(["show", str(tmp_path / "r.toml"), "--friction-speed", "0.25"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^j +3 +2000 +1000 +400 +40$", shown, re.M)
+    assert "ε = 0.25" in shown
+    assert main(["show", str(tmp_path / "r.toml"), "--drives", "damping"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^j +0 +2000 +0 +0 +0$", shown, re.M)
+    assert "Read and not applied\n  armature of j; friction of j; stiffness of j; rest of j\n" in shown
