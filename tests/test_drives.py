@@ -357,6 +357,15 @@ def test_nothing_is_told_where_nothing_is_driven(tmp_path: Path) -> None:
     assert "rive" not in (tmp_path / "out" / "r.h").read_text(encoding="utf-8")
 
 
+def test_formulas_have_them() -> None:
+    springy, rubbing = driven(robot("one"), "stiffness", "armature"), driven(robot("one"), "friction")
+    drive = springy.joints[0].drive
+    assert f"{float(drive.stiffness):g}*q0" in str(symgen.inspect(springy, "tau[0]", form="multiangle"))
+    assert "9*v0/(100*sqrt(v0**2 + 1/2500))" in str(symgen.inspect(rubbing, "tau[0]", form="closed"))
+    with pytest.raises(SymgenError, match=r"its equations hold a sqrt; leave friction out with --drives, or take its equations "):
+        symgen.inspect(rubbing, "tau[0]", form="multiangle")
+
+
 def test_show_lists_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(to_toml(toml(STIFF)), encoding="utf-8")
     assert main(["show", str(tmp_path / "r.toml"), "--friction-speed", "0.25"]) == 0
