@@ -23,6 +23,7 @@ from typing import Any
 
 from symgen.coupling import Follows, common, resolved, seen
 from symgen.coupling import Mimic as Mimic
+from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive
 from symgen.errors import MechanismError
 from symgen.functions import Sizes
 from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
@@ -44,7 +45,16 @@ def _told(value: Any) -> Any:
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, tuple):
         return [_told(one) for one in value]
-    return [type(value).__name__, *(_told(getattr(value, one.name)) for one in fields(value))]
+    return [type(value).__name__, *_told_fields(value)]
+
+
+def _told_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
+    """What later fields say is told where it is not their default, so that a mechanism without them is called what it was."""
+    own = ((one, getattr(value, one.name)) for one in fields(value) if one.name not in silent)
+    return [_told(given) for one, given in own if one.name not in _LATER or given != one.default]
+
+
+_LATER = ("drive", "friction_speed")
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,9 +119,11 @@ class Joint:
     limits: Limits = Limits()
     mimic: Mimic | None = None
     unapplied: tuple[tuple[str, Fraction], ...] = ()
-    """Read, reported and not applied: damping, friction, rotor inertia … as (name, value)."""
+    """Read, reported and not applied: damping, a gear without a rotor … as (name, value)."""
     parameters: tuple[tuple[str, Fraction], ...] = ()
     """The numbers that its type asks for, as (name, value): the pitch of a screw."""
+    drive: Drive = NO_DRIVE
+    """What is applied of rotor, damping, friction and spring."""
 
     @property
     def type(self) -> JointType:
@@ -177,6 +189,8 @@ class Mechanism:
     """Inertia fixed to the base: it never moves, and is kept only to be reported."""
     coupled: bool = False
     """Whether joints that mimic others follow them; these then have no entries of q and v of their own."""
+    friction_speed: Fraction = FRICTION_SPEED
+    """ε of the friction of all joints, μ v/√(v² + ε²) (rad/s, m/s)."""
 
     def __post_init__(self) -> None:
         if len(self.joints) != len(self.bodies):
@@ -202,6 +216,8 @@ class Mechanism:
                                      f"its type takes {', '.join(wanted) or 'none'}")
             if not all(value for _, value in joint.parameters):
                 raise MechanismError(f"{where} has a parameter of zero, which makes it another type of joint; declare that")
+            if (fault := joint.drive.fault(joint.type.nq, joint.type.nv)) is not None:
+                raise MechanismError(f"{where}: {fault[0]}; {fault[1]}")
         for body in self.bodies:
             for part in body.parts:
                 if part.mass < 0:
@@ -211,12 +227,14 @@ class Mechanism:
                 raise MechanismError(f"{self.name}: frame '{frame.name}' is fixed to body {frame.body}, which does not exist")
         if self.coupled and not any(self.follows):
             raise MechanismError(f"{self.name}: no joint mimics another, so that none can be coupled; leave them independent")
+        if self.friction_speed <= 0 and any(joint.drive.friction for joint in self.joints):
+            raise MechanismError(f"{self.name}: the friction speed is {float(self.friction_speed):g}; give a speed above zero")
 
     @cached_property
     def content(self) -> str:
         """A hash of all that it declares: names, numbers and frames, but not where it was read and what was noticed there."""
         unsaid = ("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",)))
-        told = [_told(getattr(self, one.name)) for one in fields(self) if one.name not in unsaid]
+        told = _told_fields(self, silent=unsaid)
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     def __hash__(self) -> int:
@@ -254,6 +272,13 @@ class Mechanism:
             rates = [j.limits.velocity / abs(one.multiplier) for one, j in own if j.limits.velocity is not None]
             found[leader] = replace(found[leader], lower=lower, upper=upper, velocity=min(rates, default=None))
         return tuple(found)
+
+    @cached_property
+    def undriven(self) -> Mechanism:
+        """The bodies alone, as they would be without any drive."""
+        if not any(joint.drive for joint in self.joints):
+            return self
+        return replace(self, joints=tuple(replace(joint, drive=NO_DRIVE) for joint in self.joints), friction_speed=FRICTION_SPEED)
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:

@@ -35,14 +35,15 @@ ROOMS: dict[str, str] = {
     "ir": "errors functions tables",
     "joints": "errors",
     "coupling": "errors",
-    "mechanism": "coupling errors functions joints names poses tables",
+    "drives": "errors",
+    "mechanism": "coupling drives errors functions joints names poses tables",
     "shelf": "version",
     # a file → Mechanism
-    "description": "coupling errors joints mechanism names poses",
+    "description": "coupling drives errors joints mechanism names poses",
     # the other road to the same numbers: nothing of the derivation is allowed here
-    "reference": "derivatives errors functions joints mechanism poses",
+    "reference": "derivatives drives errors functions joints mechanism poses",
     # Mechanism → Program
-    "derivation": "errors ir joints mechanism poses",
+    "derivation": "drives errors ir joints mechanism poses",
     "methods": "derivation errors functions mechanism names",
     "passes": "errors ir",
     "differentiation": "derivation derivatives errors functions ir joints passes",
@@ -55,8 +56,8 @@ ROOMS: dict[str, str] = {
     "certificate": "backends derivation derivatives description errors ir joints mechanism options programs reals reference",
     "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
                "reference shelf",
-    "verification": "backends certificate derivatives description errors functions ir joints machine mechanism methods names "
-                    "options programs readback reals reference tables",
+    "verification": "backends certificate derivatives description drives errors functions ir joints machine mechanism methods "
+                    "names options programs readback reals reference tables",
     "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
              "reals reference tables verification",
     "inspection": "backends derivation description errors functions ir mechanism methods names options passes poses "
@@ -64,8 +65,8 @@ ROOMS: dict[str, str] = {
     "measuring": "backends derivatives description errors functions ir joints machine mechanism methods names options programs "
                  "reals reference tables verification version",
     "pictures": "disk errors inspection measuring",
-    "report": "backends derivation disk errors functions joints mechanism methods poses programs reference tables verification "
-              "version",
+    "report": "backends derivation disk drives errors functions joints mechanism methods poses programs reference tables "
+              "verification version",
     "dask": "errors ir machine",
     "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options programs "
                 "proof reals reference tables verification version",

@@ -8,8 +8,10 @@ velocities and the rates of the joints further out. Of that least value the body
     D_k ≥ H_kᵀ M_k H_k                            of a joint of one degree of freedom,
     D_k ≥ the pivot k of the block HᵀMH, eliminated from last to first, of the joint's own body alone, of a joint of several,
 
-when no link outward of k has negative energy. In the recursion's words: P(k) = M(k) + what is carried from outside, (4.5), what
-is carried is positive semidefinite, and a Schur complement grows with its matrix.
+when no link outward of k has negative energy. The rotor of a drive, of armature A, moves with its joint alone and has twice the
+energy A v²: it counts as part of the body that the joint moves, so that A stands on the diagonal of HᵀMH.
+In the recursion's words: P(k) = M(k) + what is carried from outside, (4.5), what is carried is positive semidefinite, and a Schur
+complement grows with its matrix.
 """
 
 from __future__ import annotations
@@ -148,9 +150,10 @@ class Bodies:
 
     @cached_property
     def blocks(self) -> list[list[list[Ball]]]:
-        """HᵀMH of every body alone."""
+        """HᵀMH of every body alone, with the armature of its joint."""
         with constants.precision():
-            return [block(H, link.inertia) for H, link in zip(self.columns, self.links, strict=True)]
+            return [block(H, link.inertia, constants.rational(link.drive.armature))
+                    for H, link in zip(self.columns, self.links, strict=True)]
 
     @cached_property
     def _owns(self) -> list[list[Ball | None]]:
@@ -300,7 +303,7 @@ class Bodies:
     def _composite(self, i: int, column: Column) -> Ball:
         with constants.precision():
             turning, sliding = flint.arb(column.turning), flint.arb(column.sliding)
-            total, away = flint.arb(0), {i: flint.arb(0)}
+            total, away = flint.arb(constants.rational(self.links[i].drive.armature)), {i: flint.arb(0)}
             for b in self.carried(i):
                 link = self.links[b]
                 if b != i:

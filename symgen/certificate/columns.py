@@ -73,9 +73,10 @@ def travel(joint: Joint, ranges: Sequence[Range]) -> flint.arb:
     return total
 
 
-def block(H: Sequence[Column], inertia: Inertia) -> list[list[Constant]]:
-    """HᵀMH of a body with this inertia about the frame's origin."""
-    return [[k.settle(_energy(a, b, inertia)) for b in H] for a in H]
+def block(H: Sequence[Column], inertia: Inertia, armature: Constant) -> list[list[Constant]]:
+    """HᵀMH of a body with this inertia about the frame's origin, and the armature of its joint on the diagonal."""
+    return [[k.settle(_energy(a, b, inertia) + (armature if r == c else k.ZERO)) for c, b in enumerate(H)]
+            for r, a in enumerate(H)]
 
 
 def _energy(a: Column, b: Column, inertia: Inertia) -> Any:

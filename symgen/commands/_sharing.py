@@ -26,7 +26,8 @@ WARNED = ("warning", "mimic", "snap", "unapplied")
 """Kinds of notes that a user should see without asking."""
 
 _DECIDED: dict[str, object] = {
-    "lock": [], "gravity": None, "snap": None, "mimic": None, "base": "fixed", "strict": False, "real": "double",
+    "lock": [], "gravity": None, "snap": None, "mimic": None, "base": "fixed", "strict": False, "drives": None,
+    "friction_speed": None, "real": "double",
     "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular", "task_rows": None, "effort": NORMAL, "parameter": [],
 }
@@ -48,6 +49,11 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
                          help="joints that mimic others: independent (default), following those, or refused")
     reading.add_argument("--base", default="fixed", metavar="fixed|free",
                          help="what the root link stands on: fixed to the world, or floating by a free joint (default fixed)")
+    reading.add_argument("--drives", metavar="on|off|LIST",
+                         help="what is applied of the drives that the description declares: all, nothing, or some of armature, "
+                              "damping, friction, stiffness, with commas (default: on for TOML, off for URDF)")
+    reading.add_argument("--friction-speed", metavar="SPEED",
+                         help="friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default 0.001)")
     reading.add_argument("--strict", action="store_true", help="refuse what would be a warning")
 
 
@@ -59,7 +65,7 @@ def read(options: Namespace) -> Mechanism:
         raise RequestError("ROBOT is the text of a description; give a built-in name or the path of its file")
     start = perf_counter()
     mechanism = load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
-                     strict=options.strict, base=options.base)
+                     strict=options.strict, base=options.base, drives=options.drives, friction_speed=options.friction_speed)
     log().info("%.2f s reading %s", perf_counter() - start, options.robot)
     return mechanism
 

@@ -21,7 +21,7 @@ from symgen.backends._legend import legend
 from symgen.backends._markdown import cell, code, prose
 from symgen.backends._ports import describe, meaning, operations_text, single_real
 from symgen.backends._target import Target
-from symgen.delivery import again
+from symgen.delivery import again, drives
 from symgen.delivery.cases import SelfTestCase, filled
 from symgen.delivery.entries import at_rest, entries, entry_names, followed, mentioned, of_header
 from symgen.delivery.evidence import context
@@ -89,7 +89,7 @@ def texts(
 
     options = options or ProgramOptions()
     target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frames,
-                    tuple(_with_unfelt(mechanism, options.wrenches, str)), of_header(mechanism),
+                    tuple(_with_unfelt(mechanism, options.wrenches, str)), (*of_header(mechanism), *drives.of_header(mechanism)),
                     all(joint.type.directed for joint in mechanism.joints))
     described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
@@ -172,10 +172,11 @@ def _manifest(
         "nq": mechanism.nq,
         "nv": mechanism.nv,
         "gravity": [float(g) for g in mechanism.gravity],
+        **drives.friction_speed(mechanism),
         "joints": [
             {"name": joint.name, "type": joint.kind, "parent": parent, "child": body.name,
              "q": first_and_count(mechanism.q_slices[i]), "v": first_and_count(mechanism.v_slices[i]), **entry_names(joint),
-             **followed(mechanism, i)}
+             **followed(mechanism, i), **drives.of_joint(joint)}
             for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
         ],
         "functions": functions,
@@ -250,6 +251,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
         "gravity": ", ".join(f"{g:g}" for g in described["gravity"]),
         "joints": joints,
         **mentioned(mechanism, list(meanings)),
+        **drives.of_readme(mechanism),
         "functions": functions,
         "meanings": [{"name": meant, "what": what} for meant, what in meanings.items()],
         "options": [{"name": key, "value": value} for key, value in options.items()],

@@ -184,11 +184,12 @@ def joint_vector(motion: Any, d: Any) -> Any:
 class RiccatiForm:
     """One step of (4.5)-(4.6) across a joint, entry by entry, in named equations.
 
-    P (symmetric 6x6 symbols), then D = H P Hᵀ, then G = P Hᵀ D⁻¹ (5.12) over D⁻¹ = `d`, then
-    P⁺ = P − G H P over the symbols `g`. Entries that vanish identically are zero.
+    P (symmetric 6x6 symbols), then D = H P Hᵀ, or H P Hᵀ + `A` with the armature of a rotor, then G = P Hᵀ D⁻¹ (5.12) over
+    D⁻¹ = `d`, then P⁺ = P − G H P over the symbols `g`. Entries that vanish identically are zero.
     """
 
     P: Any
+    A: Any
     d: Any
     g: tuple[Any, ...]
     D: Any
@@ -201,10 +202,11 @@ class MobilityForm:
     """One step of Ω(k) = ψᵀ Ω(k+1) ψ + Hᵀ D⁻¹ H across a joint, behind the shift, entry by entry, in named equations.
 
     X = φᵀ Ω(k+1) φ (symmetric 6x6 symbols), then W = (1 − G H)ᵀ X, then Ω = W (1 − G H) + Hᵀ d H over the symbols `w`.
-    G is over the symbols `g` of `RiccatiForm` and D⁻¹ = `d`; H G = 1 takes one of them out.
+    G is over the symbols `g` of `RiccatiForm` and D⁻¹ = `d`; H G = 1 takes one of them out, with an armature `A` H G = 1 − A d.
     """
 
     X: Any
+    A: Any
     d: Any
     g: tuple[Any, ...]
     w: Any
@@ -213,18 +215,22 @@ class MobilityForm:
 
 
 @cache
-def mobility_form(kind: str, column: int = 0) -> MobilityForm:
-    """The step of Ω over one degree of freedom of a joint type: H from `joint_form`, X and G symbolic."""
+def mobility_form(kind: str, column: int = 0, rotor: bool = False) -> MobilityForm:
+    """The step of Ω over one degree of freedom of a joint type: H from `joint_form`, X and G symbolic.
+
+    `rotor`: with an armature.
+    """
     X = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"X_{min(i, j)}{max(i, j)}", real=True))
     w = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"w_{i}{j}", real=True))
     H = joint_form(kind).motion_subspace[:, column].T
-    d, g = sp.Symbol("d", real=True), sp.symbols("g:6", real=True)
+    A, d, g = sp.Symbol("A", real=True), sp.Symbol("d", real=True), sp.symbols("g:6", real=True)
+    whole = 1 - A * d if rotor else sp.S.One
     pinned = next(i for i in range(6) if H[i] != 0)
-    G = sp.Matrix(g).subs(g[pinned], (1 - sum(H[i] * g[i] for i in range(6) if i != pinned)) / H[pinned])
+    G = sp.Matrix(g).subs(g[pinned], (whole - sum(H[i] * g[i] for i in range(6) if i != pinned)) / H[pinned])
     through = sp.eye(6) - G * H
     W = through.T * X
     known = w.subs({w[i, j]: X[i, j] for i in range(6) for j in range(6) if W[i, j] == X[i, j]})
-    return MobilityForm(X, d, g, w, W, known * through + H.T * d * H)
+    return MobilityForm(X, A, d, g, w, W, known * through + H.T * d * H)
 
 
 @dataclass(frozen=True)
@@ -252,18 +258,23 @@ def trace_form(kind: str, column: int = 0) -> TraceForm:
 
 
 @cache
-def riccati_form(kind: str, column: int = 0) -> RiccatiForm:
-    """The Riccati step of one degree of freedom of a joint type: H from `joint_form`, P symbolic.
+def riccati_form(kind: str, column: int = 0, rotor: bool = False) -> RiccatiForm:
+    """The Riccati step of one degree of freedom of a joint type: H from `joint_form`, P symbolic; `rotor`: with an armature.
 
-    Of a joint with several, one step after the other does what the step of their block does: Π D is the block's determinant.
+    An armature is what the noise of a measurement is to a Kalman filter: it is added to D, and all else stays as it is written.
+    But H P⁺ = A d H P is no longer zero. Of a joint with several, one step after the other does what the step of their block
+    does: Π D is the block's determinant.
     """
     P = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"P_{min(i, j)}{max(i, j)}", real=True))
     H = joint_form(kind).motion_subspace[:, column].T
     d = sp.Symbol("d", real=True)
     g = sp.symbols("g:6", real=True)
-    D = (H * P * H.T)[0, 0]
+    A = sp.Symbol("A", real=True)
+    D = (H * P * H.T)[0, 0] + (A if rotor else 0)
     G = P * H.T * d
     after = P - sp.Matrix(g) * (H * P)
+    if rotor:
+        return RiccatiForm(P, A, d, g, D, G, _with_rotor(after, H, A, g))
     # Where G is 1 and the row of H P is the row of P, the entry is P − P: decided here, by structure.
     along = [i for i in range(6) if H[i] != 0]
     exact = None if len(along) == 1 else (P - (P * H.T) * (H * P) / D).applyfunc(sp.cancel)
@@ -271,4 +282,14 @@ def riccati_form(kind: str, column: int = 0) -> RiccatiForm:
         for j in range(6):
             if along[0] in (i, j) if exact is None else exact[i, j] == 0:
                 after[i, j] = sp.S.Zero
-    return RiccatiForm(P, d, g, D, G, after)
+    return RiccatiForm(P, A, d, g, D, G, after)
+
+
+def _with_rotor(after: Any, H: Any, A: Any, g: tuple[Any, ...]) -> Any:
+    """P⁺ with the row of a joint along one axis as A G: H P⁺ = A d H P, where no digits are lost."""
+    along = [i for i in range(6) if H[i] != 0]
+    if len(along) == 1:
+        (k,) = along
+        for j in range(6):
+            after[k, j] = after[j, k] = A * g[j] / H[k]
+    return after

@@ -18,10 +18,12 @@ from symgen.derivation.base_parameters import BaseParameters
 from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.coupling import APART, Coupling
+from symgen.derivation.drives import driven, forces
+from symgen.derivation.loads import carried, exerted
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.spin import STILL, Spin
 from symgen.derivation.scalars import Derivation, Scalar, lower
-from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector, wrench_outward
+from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
 from symgen.poses import Angle
 
 
@@ -75,11 +77,12 @@ class Linkage:
     """A model and a derivation, laid out for the methods.
 
     `links[i]`, `dofs[k]` (of entry k of v), `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in
-    its base frame),
+    its base frame), `drives[k]` (of entry k of v, `symgen.derivation.drives`),
     `loads[i]` (the run-time wrenches on link i summed, as (moment, force) at its origin in its axes, zeros elsewhere),
-    `inputs[name]` (Scalars), `number(i)` = the paper's link number i + 1. `jacobian_frame` says how a Jacobian is stated
-    (`symgen.functions.JACOBIAN_FRAMES`). Where joints follow others, `dofs` and the positions, velocities and accelerations
-    among the inputs are those of all joints, `own` the dofs that have an entry of v in the C, and forces are theirs.
+    `inputs[name]` (Scalars; tau is what the drives leave of it), `number(i)` = the paper's link number i + 1. `jacobian_frame`
+    says how a Jacobian is stated (`symgen.functions.JACOBIAN_FRAMES`). Where joints follow others, `dofs`, `drives` and the
+    positions, velocities and accelerations among the inputs are those of all joints, `own` the dofs that have an entry of v in
+    the C, and forces are theirs.
     """
 
     jacobian_frame = "aligned"
@@ -92,9 +95,13 @@ class Linkage:
                  wrenches: Sequence[Frame] = (), at_run_time: adjusted.AtRunTime | None = None,
                  coupling: Coupling = APART) -> None:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
-        self.at_run_time, self.coupling, self.inputs = at_run_time, coupling, coupling.spread(home)
+        self.at_run_time, self.coupling, self.drives = at_run_time, coupling, driven(model, home)
+        self.inputs = dict(coupling.spread(home))
         self.zero, self.one = home.zero, home.one
         self._sums: dict[tuple[tuple[int, int], ...], Scalar] = {}
+        if "tau" in home.inputs and any(one.resists for one in self.drives):
+            taken = coupling.felt(forces(model, self.drives, home, self.inputs))
+            self.inputs["tau"] = [tau - own for tau, own in zip(home.inputs["tau"], taken, strict=True)]
         home.step("joint angles: sines and cosines")
         self.links = [self._geometry(i) for i in range(len(model.links))]
         self.dofs = [dof for link in self.links for dof in link.dofs]
@@ -102,11 +109,11 @@ class Linkage:
         self.inertia = [self._inertia(i) for i in range(len(model.links))]
         self.base_gravity, self.gravity = self._gravity()
         if payload is not None and payload.link >= 0:
-            self.inertia[payload.link] = self.inertia[payload.link] + self._carried(payload, home.inputs["payload"])
+            self.inertia[payload.link] = self.inertia[payload.link] + carried(self, payload, home.inputs["payload"])
         self.loads = [(self.zeros, self.zeros) for _ in model.links]
         for place, on in enumerate(wrenches):
             if on.link >= 0:
-                n, f = self._exerted(on, home.inputs["wrench"][6 * place:6 * place + 6])
+                n, f = exerted(self, on, home.inputs["wrench"][6 * place:6 * place + 6])
                 self.loads[on.link] = self.loads[on.link][0] + n, self.loads[on.link][1] + f
         for i in dict.fromkeys(on.link for on in wrenches if on.link >= 0):
             self.name("wrench", i, Vector([entry for part in self.loads[i] for entry in part]))
@@ -360,20 +367,6 @@ class Linkage:
         self.home.name(f"s_{name}", s)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
         return {sp.cos(q): c, sp.sin(q): s}
-
-    def _carried(self, frame: Frame, payload: Sequence[Scalar]) -> RigidInertia:
-        """Run-time matter on a frame: (m, centre, xx xy xz yy yz zz about the frame's origin) as seen from its link."""
-        m, center, (xx, xy, xz, yy, yz, zz) = payload[0], Vector(payload[1:4]), payload[4:]
-        self.home.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
-        half = (xx + yy + zz) * self.home.constant(k.rational(1) / 2)
-        own = RigidInertia.of(m, center * m, Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
-        return own.outward(*self.mounted(frame))
-
-    def _exerted(self, frame: Frame, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
-        """A run-time wrench on a frame, (moment, force) in its axes at its origin, as seen from its link."""
-        self.home.step(f"wrench on {frame.name}, in the axes of link {frame.link + 1}")
-        n, f = Vector(wrench[:3]), Vector(wrench[3:])
-        return wrench_outward(*self.mounted(frame), n, f)
 
     def constant_rotation(self, rotation: Mat3) -> Rotation:
         """A constant rotation as its cheapest factors."""

@@ -26,6 +26,7 @@ from symgen.description.quantities import (
 )
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
+from symgen.drives import EVERY, FRICTION_SPEED, NONE, Drive
 from symgen.errors import RequestError, printable
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
@@ -59,6 +60,8 @@ class _Assembly:
     names: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     steps: int = 0
+    drives: frozenset[str] = NONE
+    """The kinds of what drives declare that are applied."""
 
     def behind(self, pose: Pose, more: Pose, place: Place) -> Pose:
         """`more` behind `pose`, counted with all others. DescriptionError: they are too many, or a sum has too many digits."""
@@ -84,6 +87,8 @@ def assemble(
     source: str = "",
     source_sha256: str = "",
     floating: bool = False,
+    drives: frozenset[str] | None = None,
+    friction_speed: Fraction | None = None,
 ) -> Mechanism:
     """The Mechanism of `tree`: joints parent before child, else in declared order; fixed and locked joints lumped exactly.
 
@@ -91,6 +96,7 @@ def assemble(
     `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `mimic` is one of `coupling.WAYS`, None for
     "independent". `snapper` is the one that read the file; its snaps become notes, before which locked angles pass through it
     as well.
+    `drives`: the kinds of `symgen.drives` that are applied, None for those that the format means; `friction_speed`: ε.
     Raises DescriptionError (no tree, unsupported joint, implausible inertia under `strict`), RequestError (`lock`).
     """
     snapper = snapper if snapper is not None else Snapper()
@@ -106,7 +112,8 @@ def assemble(
             if connection.mimic is not None and connection.name not in motions:
                 raise connection.place.error(f"it mimics joint {shown(connection.mimic.joint)}, which was to be refused",
                                              "read them as independent, or lock this joint")
-    work = _Assembly(links={link.name: link for link in tree.links}, carriers={root: _Carrier(BASE)})
+    work = _Assembly(links={link.name: link for link in tree.links}, carriers={root: _Carrier(BASE)},
+                     drives=drives if drives is not None else EVERY if tree.drives_apply else NONE)
     for connection in order:
         _attach(connection, motions, work, root)
     if not work.joints:
@@ -138,9 +145,20 @@ def assemble(
         source_sha256=source_sha256,
         base_parts=body_parts[BASE],
         coupled=coupled,
+        friction_speed=_friction_speed(tree, work, friction_speed),
     )
     more = [note for note in remarks.on_ranges(made) if note not in made.notes]
     return replace(made, notes=(*made.notes, *more)) if more else made
+
+
+def _friction_speed(tree: Tree, work: _Assembly, asked: Fraction | None) -> Fraction:
+    """ε as asked, else as the description has it. Where no friction is applied, nothing hangs on it."""
+    speed = asked if asked is not None else tree.friction_speed
+    if speed is None or not any(joint.drive.friction for joint in work.joints):
+        return FRICTION_SPEED
+    if speed <= 0:
+        raise tree.place.error(f"the friction speed is {fraction_text(speed)}", "give a speed above zero")
+    return speed
 
 
 def _ordered(tree: Tree) -> tuple[list[Connection], str]:
@@ -258,8 +276,9 @@ def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly
     if not welded and connection.name not in motions:
         work.carriers[connection.child] = _Carrier(len(work.joints))
         work.names.append(connection.child)
+        drive, unapplied = _driven(connection, work.drives)
         work.joints.append(Joint(connection.name, connection.kind, parent.body, pose, connection.axis, connection.limits,
-                                 connection.mimic, connection.unapplied, connection.parameters))
+                                 connection.mimic, unapplied, connection.parameters, drive))
         return
     work.carriers[connection.child] = _Carrier(parent.body, work.behind(pose, motions.get(connection.name, ()), connection.place))
     on = base if parent.body == BASE else work.names[parent.body]
@@ -274,6 +293,21 @@ def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly
             value = next((float(s.angle if isinstance(s, Turn) else s.distance) for s in motion if not isinstance(s, Shift)), 0.0)
             work.notes += remarks.on_a_locked_value(connection.name, value, connection.limits,
                                                     joint_type(connection.kind).positions[0].unit)
+
+
+def _driven(connection: Connection, kinds: frozenset[str]) -> tuple[Drive, tuple[tuple[str, Fraction], ...]]:
+    """What of a joint's drive is applied, and what it declares besides. A refusal where it cannot be."""
+    fault = next((one for kind, one in connection.faults if kind in kinds), None)
+    if fault is not None:
+        raise fault
+    drive = connection.drive.only(kinds)
+    of_type = joint_type(connection.kind)
+    if (wrong := drive.fault(of_type.nq, of_type.nv)) is not None:
+        raise connection.place.error(*wrong)
+    applied, told = dict(drive.declared), dict(connection.told_as)
+    left = [(name, value) for name, value in connection.unapplied if not any(name in told.get(kind, ()) for kind in applied)]
+    more = [(name, value) for name, value in connection.drive.declared if name not in applied and name not in told]
+    return drive, (*left, *more)
 
 
 def _parts(work: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]]:

@@ -28,6 +28,7 @@ def to_toml(mechanism: Mechanism) -> str:
         f"gravity = {vector(mechanism.gravity)}",
         'snap = "off"',
         *(['mimic = "couple"'] if mechanism.coupled else []),
+        *([f"friction_speed = {number(mechanism.friction_speed)}"] if any(j.drive.friction for j in mechanism.joints) else []),
         "",
         "[base]",
         f"name = {text(mechanism.base)}",
@@ -100,6 +101,7 @@ def _joint(joint: Joint) -> list[str]:
     if joint.mimic is not None:
         lines.append(f"mimic = {{ joint = {text(joint.mimic.joint)}, multiplier = {number(joint.mimic.multiplier)}, "
                      f"offset = {number(joint.mimic.offset)} }}")
+    lines += [f"{name} = {number(value)}" for name, value in joint.drive.declared]
     if joint.unapplied:
         lines.append("unapplied = { " + ", ".join(f"{text(n)} = {number(v)}" for n, v in joint.unapplied) + " }")
     return lines

@@ -21,6 +21,7 @@ from symgen.description.lookup import in_folder, missing
 from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
+from symgen.drives import selected
 from symgen.errors import ArgumentError, DescriptionError, UnknownName, printable
 from symgen.mechanism import Mechanism
 from symgen.poses import Vector3
@@ -44,6 +45,8 @@ def load(
     mimic: str | None = None,
     strict: bool = False,
     base: str = "fixed",
+    drives: str | Iterable[str] | None = None,
+    friction_speed: str | float | Fraction | None = None,
 ) -> Mechanism:
     """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text or a generated folder.
 
@@ -55,7 +58,9 @@ def load(
     it the description's, else (0, 0, -9.81). `snap`: None (1e-8 rad, or what the description says), 'off' or a
     tolerance in rad. `mimic`: whether joints that mimic others are 'independent' (what a description says, else this), follow
     those ('couple') or are not wanted ('refuse'). `strict`: warnings become refusals. `base`: 'fixed', or 'free'
-    for a root link that floats: a free joint `root_joint` leads from the world to it.
+    for a root link that floats: a free joint `root_joint` leads from the world to it. `drives`: what is applied of the drives
+    that the description declares, 'on', 'off' or some of armature, damping, friction, stiffness; without it all that a TOML
+    description declares and nothing of a URDF. `friction_speed`: ε of μ v/√(v² + ε²) in rad/s and m/s (1e-3 without it).
 
     Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each.
     """
@@ -66,6 +71,7 @@ def load(
     frozen = lock if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock or ())
     snapper = Snapper(tolerance(snap), asked=snap is not None)
     field = None if gravity is None else _gravity(gravity)
+    kinds, speed = selected(drives), None if friction_speed is None else _friction_speed(friction_speed)
     data, path, file = _fetch(robot)
     where = Place(file)
     if not data.strip():
@@ -75,7 +81,8 @@ def load(
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
     mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
-                         source=source, source_sha256=hashlib.sha256(data).hexdigest(), floating=BASES[base])
+                         source=source, source_sha256=hashlib.sha256(data).hexdigest(), floating=BASES[base], drives=kinds,
+                         friction_speed=speed)
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
@@ -107,6 +114,16 @@ def _gravity(value: str | Sequence[int | float | str | Fraction]) -> Vector3:
     except DescriptionError as error:
         raise ArgumentError(f"gravity: {error}") from None
     return x, y, z
+
+
+def _friction_speed(value: str | float | Fraction) -> Fraction:
+    try:
+        speed = value if isinstance(value, Fraction) else rational(str(value))
+    except DescriptionError as error:
+        raise ArgumentError(f"friction_speed: {error}") from None
+    if speed <= 0:
+        raise ArgumentError(f"friction_speed is {shown(str(value))}; give a speed above zero (rad/s, m/s)")
+    return speed
 
 
 def is_text(robot: object) -> bool:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.description.quantities import NOWHERE, Place
+from symgen.drives import NO_DRIVE, Drive
+from symgen.errors import DescriptionError
 from symgen.mechanism import Limits, Mimic, Note
 from symgen.poses import X_AXIS, Pose, Vector3
 
@@ -61,6 +63,12 @@ class Connection:
     parameters: tuple[tuple[str, Fraction], ...] = ()
     unsure: str = ""
     """Why its `mimic` is not what was declared, where a number of it cannot be read."""
+    drive: Drive = NO_DRIVE
+    """What its drive is declared to be; which of it is applied is decided when the tree is assembled."""
+    told_as: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """For a kind of drive, the names in `unapplied` that it was made of: they are not said where it is applied."""
+    faults: tuple[tuple[str, DescriptionError], ...] = ()
+    """By kind, what is wrong with a number of the drive: raised where that kind is applied."""
 
 
 @dataclass(frozen=True)
@@ -89,5 +97,8 @@ class Tree:
     """Whether `notes` are those of an earlier reading, of the description that this one was written from."""
     mimic: str | None = None
     """What is to be done with joints that mimic others, where the description says it."""
+    drives_apply: bool = True
+    """Whether the drives of this format are meant where nobody says which to apply."""
+    friction_speed: Fraction | None = None
     source_sha256: str | None = None
     """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""

@@ -113,8 +113,10 @@ def _over_polynomials(program: Program, rows: Sequence[int], turned: Sequence[In
         elif op in ("add", "sub"):
             values[r] = a + values[args[1]] if op == "add" else a - values[args[1]]
         else:
+            instead = "leave friction out with --drives, or take its equations with --form recursive" if op == "sqrt" else \
+                "take another method, such as composite_body or newton_euler"
             raise RequestError(f"{entry} by {program.method} is no polynomial in sines and cosines, its equations hold a {op}; "
-                               "take another method, such as composite_body or newton_euler")
+                               f"{instead}")
         for used in args:
             if last[used] == r:   # a polynomial can take megabytes
                 values.pop(used, None)

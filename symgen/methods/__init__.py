@@ -2,7 +2,8 @@
 
 A method's file, or the `__init__` of its folder, has one `METHOD`: see `symgen.methods._method`. Here methods and their
 variants ("riccati:fd1") are found by name. What a method does not say itself is completed: forward dynamics, Λ⁻¹ and the
-rest from its factor (`symgen.methods._factor`), with the bias force and the Jacobian of the methods that have them.
+rest from its factor (`symgen.methods._factor`), with the bias force and the Jacobian of the methods that have them; and of all
+of them the answers get what the drives add (`symgen.methods._drives`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
 from symgen.methods._coupled import of_own, suiting
+from symgen.methods._drives import with_drives
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
 from symgen.methods._frames import of_each as of_each
 from symgen.methods._method import Method
@@ -45,7 +47,8 @@ def find(name: str) -> Method:
         **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian)}
     if "mass_matrix" in found.functions:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
-    return replace(found, functions={**follows, **found.functions})
+    every = {**follows, **found.functions}
+    return replace(found, functions={function: with_drives(function, derive) for function, derive in every.items()})
 
 
 def _declared(stem: str) -> Method:
@@ -57,7 +60,8 @@ def _declared(stem: str) -> Method:
 
 
 def _bias_force(linkage: Linkage) -> Results:
-    return find(BIAS_METHOD).functions["bias_force"](linkage)
+    """Of the bodies: what is made of it here has the forces of the drives already, or is given them later."""
+    return of_own("bias_force", _declared(BIAS_METHOD).functions["bias_force"])(linkage)
 
 
 def _jacobian(linkage: Linkage) -> Results:

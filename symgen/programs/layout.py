@@ -105,7 +105,9 @@ def choices(mechanism: Mechanism, function: str) -> tuple[Layout, ...]:
 
 @lru_cache(maxsize=256)
 def layouts(mechanism: Mechanism) -> Layouts:
-    """Of a robot: what is known, or found and kept."""
+    """Of a robot: what is known, or found and kept. Its drives are felt at the joints alone, and turn no frame."""
+    if mechanism.undriven is not mechanism:
+        return layouts(mechanism.undriven)
     if len(mechanism.joints) > MOST_JOINTS:
         return Layouts()
     known = committed().get(mechanism.content) or shelf.find("layout", mechanism.content)

@@ -123,7 +123,8 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
         shown = finite(mechanism, programs, options, floored, ranges, target)
     units = tuple(velocity.inertia_unit for joint in mechanism.leading for velocity in joint.type.velocities)
     return Proof(mechanism.name, options.real, states, tuple(own_inertias(mechanism)), units, tuple(found),
-                 ranges, _assumptions(ranges, arithmetic, options, programs.values()), shown)
+                 ranges, _assumptions(ranges, arithmetic, options, programs.values()), shown,
+                 any(joint.drive.armature for joint in mechanism.joints))
 
 
 def _assumptions(ranges: Ranges, arithmetic: Arithmetic, options: ProgramOptions,

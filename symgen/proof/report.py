@@ -60,6 +60,8 @@ class Proof:
     ranges: Ranges
     assumptions: tuple[str, ...]
     finite: Mapping[str, eva.Proof] | None = None
+    armed: bool = False
+    """Whether the armature of a drive is part of what a joint has by its link."""
 
     @property
     def holds(self) -> bool:
@@ -92,7 +94,7 @@ class Proof:
 
     def __str__(self) -> str:
         lines = [f"{self.robot}, {self.real}", "", "the link's own inertia H^T M H, which its pivot D of the mass matrix never "
-                 "falls below", *self._of_several(), "", *self._own()]
+                 "falls below", *self._of_several(), *self._with_rotors(), "", *self._own()]
         for one in self.functions:
             if one.divisors:
                 lines += ["", f"divisors of {one.function}={one.method}", "", *self._divisors(one)]
@@ -109,6 +111,10 @@ class Proof:
         """What stands for it where a joint has several velocities, and its link so many rows."""
         several = len({own.link for own in self.joints}) < len(self.joints)
         return ["(of a joint with several velocities: the link's own pivot, the later ones free)"] if several else []
+
+    def _with_rotors(self) -> list[str]:
+        """What is part of it where a drive has a rotor."""
+        return ["(with the armature of the joint's drive)"] if self.armed else []
 
     def _own(self) -> list[str]:
         rows: list[Row] = [("joint", "link", "H^T M H", "", "")]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from symgen.reference.arrays import cross, identity, stacked, times, transposed
+from symgen.reference.drives import with_armature
 from symgen.reference.jets import derivatives
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, arb
@@ -39,7 +40,9 @@ def coriolis_matrix(reference: Any, q: Array, v: Array, payload: Array | None = 
     bent = derivatives(reference, "mass_matrix", states, ["q"])["q"]["M"]
     with reference.scalars.working():
         bent = bent.reshape(*q.shape[:-1], *bent.shape[1:])                     # ∂_k M_ij at [i, j, k]
-        mass, across = reference.mass_matrix(q, payload), (bent * v[..., None, :, None]).sum(axis=-2)   # ∂_k (M v)_i at [i, k]
+        # of the bodies: rotors add to M what never changes, whatever their joint, and to C nothing
+        mass = with_armature(reference, reference.mass_matrix(q, payload), -1)
+        across = (bent * v[..., None, :, None]).sum(axis=-2)                    # ∂_k (M v)_i at [i, k]
         brackets = commutators(reference)                                       # c_kjl at [k, j, l]
         turned = mass @ np.einsum("...k,kjl->...lj", v, brackets)               # Σ_kl v_k c_kjl M_li at [i, j]
         spun = np.einsum("ijl,...l->...ij", brackets, times(mass, v))           # Σ_kl v_k c_ijl M_lk

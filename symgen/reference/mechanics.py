@@ -12,6 +12,8 @@ each centre and the angular velocity and acceleration of each part, so that d'Al
 
     tau = Σ_parts  Jvᵀ m (c̈ − gravity) + Jwᵀ (I ω̇ + ω × I ω)          (Goldstein, Classical Mechanics, §1.4 and §5.5).
 
+What drives the joints adds to both (`symgen.reference.drives`); the wrenches across the joints are those of the bodies.
+
 Arrays are stacks of states: q is (..., NQ), v, a, tau and b are (..., NV), a matrix is (..., NV, NV); leading dimensions
 broadcast. Units are SI; vectors are in the base's axes. Over `arb(digits)` the entries are `flint.arb` balls in NumPy
 object arrays, and each result encloses the exact value for the declared decimals.
@@ -33,6 +35,7 @@ from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
 from symgen.reference.differentials import differential
+from symgen.reference.drives import with_armature, with_forces
 from symgen.reference.forces import acceleration, d_alembert, interbody_forces
 from symgen.reference.motion import Motion, Placement, at_precision
 from symgen.reference.precision import Array
@@ -75,7 +78,7 @@ class Reference(Motion):
     @remembered
     @at_precision
     def mass_matrix(self, q: Array, payload: Array | None = None) -> Array:
-        """M (..., NV, NV) = Σ m Jvᵀ Jv + Jwᵀ I Jw."""
+        """M (..., NV, NV) = Σ m Jvᵀ Jv + Jwᵀ I Jw, and the armature on its diagonal."""
         placed, product = self.placements(q), self.scalars.product
         parts = self.parts(payload)
         batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
@@ -86,12 +89,12 @@ class Reference(Motion):
             inertia = at.turn[0] @ part.inertia @ transposed(at.turn[0])
             rows, block = np.array(self.supports[part.body]), part.mass[..., None, None] * product(transposed(linear), linear)
             out[..., rows[:, None], rows[None, :]] += block + product(transposed(angular), inertia @ angular)
-        return out
+        return with_armature(self, out)
 
     @remembered
     @at_precision
     def inverse_dynamics(self, q: Array, v: Array, a: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
-        """tau (..., NV) that makes the mechanism accelerate by a at (q, v), gravity included and the wrench at work."""
+        """tau (..., NV) that makes the mechanism accelerate by a at (q, v), gravity, wrench and drives at work."""
         q, v, a = stacked(q, v, a)
         placed = self.placements(q, v, a)
         parts = self.parts(payload)
@@ -101,7 +104,7 @@ class Reference(Motion):
             centre, moment, force = d_alembert(part, placed[part.body], self.gravity)
             angular, linear = self.columns(part.body, centre, placed)
             out[..., self.supports[part.body]] += times(transposed(linear), force) + times(transposed(angular), moment)
-        return out - self._pushed(placed, wrench)
+        return with_forces(self, out - self._pushed(placed, wrench), q, v, a)
 
     def _pushed(self, placed: Sequence[Placement], wrench: Array | None) -> Array:
         """Σ Jᵀ wrench (..., NV): what each wrench, at its link, spares the joints."""
@@ -115,7 +118,7 @@ class Reference(Motion):
         return total
 
     def bias_force(self, q: Array, v: Array, payload: Array | None = None, wrench: Array | None = None) -> Array:
-        """c (..., NV) = C(q, v) v + g(q) − Jᵀ wrench: the force that leaves a = 0."""
+        """c (..., NV) = C(q, v) v + g(q) − Jᵀ wrench and what the drives resist with: the force that leaves a = 0."""
         return self.inverse_dynamics(q, v, 0 * v, payload, wrench)
 
     @at_precision

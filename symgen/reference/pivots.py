@@ -4,7 +4,9 @@ An articulated recursion on the declared bodies, from the leaves to the base (Ro
 equation of a filter), in the axes of each body's own frame and over any scalars. With P of a body what a twist of it meets,
 h the twist of its joint and X the body's twist for one of its parent,
 
-    D = hᵀ P h,    P_parent += Xᵀ (P − P h hᵀ P / D) X,    M_kk = hᵀ I_c h with I_c_parent += Xᵀ I_c X.
+    D = hᵀ P h + A,    P_parent += Xᵀ (P − P h hᵀ P / D) X,    M_kk = hᵀ I_c h + A with I_c_parent += Xᵀ I_c X
+
+and A the armature of the joint's drive, which is felt at the joint alone.
 
 Its length grows with the number of joints, where M itself grows with its square. What it is made of is `Mechanism` and the
 reference's poses: nothing of the derivation, whose `riccati` prints another form of the same paper in frames of its own.
@@ -61,8 +63,9 @@ def _along_tree(reference: Motion, q: Array, payload: Array | None) -> Iterator[
         for k, twist in reversed(twists.items()):
             h = np.concatenate(twist)
             felt = here @ h                                # P h, I_c h
-            free, held = np.moveaxis((felt * h).sum(axis=-1), -1, 0)
-            yield Felt(k, free, held, _spread(here[..., 1, :, :], twist))
+            rotor = reference.scalars.constant(mechanism.joints[body].drive.armature)
+            free, held = np.moveaxis((felt * h).sum(axis=-1) + rotor, -1, 0)
+            yield Felt(k, free, held, _spread(here[..., 1, :, :], twist) + rotor)
             across = felt[..., 0, :]
             here[..., 0, :, :] -= across[..., :, None] * (across / free[..., None])[..., None, :]
         if parent != BASE:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from symgen.reference.arrays import added, axial, cross, stacked, times, transposed
+from symgen.reference.drives import with_spin
 from symgen.reference.forces import d_alembert
 from symgen.reference.motion import Carried, Motion, Placement, at_precision
 from symgen.reference.precision import Array
@@ -61,7 +62,7 @@ def center_of_mass_jacobian(motion: Motion, q: Array, payload: Array | None = No
 
 @at_precision
 def kinetic_energy(motion: Motion, q: Array, v: Array, payload: Array | None = None) -> Array:
-    """½ Σ (m ċ·ċ + ω·I ω) (...), in J."""
+    """½ Σ (m ċ·ċ + ω·I ω) (...), in J, and that of the drives' rotors in their joints."""
     q, v = stacked(q, v)
     placed = motion.placements(q, v, 0 * v)
     total = motion.scalars.array(np.zeros(_batch(motion, q, payload)))
@@ -70,7 +71,7 @@ def kinetic_energy(motion: Motion, q: Array, v: Array, payload: Array | None = N
         velocity, omega = p1 + times(r1, part.centre), axial(r1 @ transposed(r0))
         spin = times(r0 @ part.inertia @ transposed(r0), omega)
         total = total + (part.mass * (velocity * velocity).sum(axis=-1) + (omega * spin).sum(axis=-1)) / 2
-    return np.asarray(total)
+    return with_spin(motion, np.asarray(total), v)
 
 
 @at_precision

@@ -9,6 +9,7 @@ from typing import Any
 
 from symgen.derivation.constants import sharpened
 from symgen.derivation.model import record
+from symgen.drives import NUMBERS
 from symgen.errors import MechanismError
 from symgen.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Shift, Slide, Vector3
@@ -41,7 +42,7 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     lines = [*_wrapped(head, whole), *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []), ""]
     names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
     room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
-    table = (*_tree(mechanism, whole), "", *_inertias(mechanism, room), "", *_frames(mechanism, whole))
+    table = (*_tree(mechanism, whole), "", *_inertias(mechanism, room), "", *_drives(mechanism), *_frames(mechanism, whole))
     lines += table if whole else [_cut(line, WIDTH) for line in table]
     for kind, title in _TITLES.items():
         texts = [note.text for note in mechanism.notes if note.kind == kind]
@@ -78,6 +79,19 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
         return sharpened(lambda: record(deriving.laid(mechanism, where), deriving.regrouped(mechanism, where), dict(where.axes)))
 
     return of(found.general), {function: of(where) for function, where in found.own}
+
+
+def _drives(mechanism: Mechanism) -> Iterator[str]:
+    """The drives that are applied, a line a joint; nothing where there are none."""
+    rows: list[tuple[object, ...]] = [("drives (SI)", *NUMBERS)]
+    for joint in mechanism.joints:
+        if joint.drive:
+            rows.append((joint.name, *(_figure(float(getattr(joint.drive, name))) for name in NUMBERS)))
+    if len(rows) > 1:
+        yield from table(rows, texts=(0,))
+        if any(joint.drive.friction for joint in mechanism.joints):
+            yield f"friction is friction·v/√(v² + ε²) with ε = {_figure(float(mechanism.friction_speed))}"
+        yield ""
 
 
 def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
@@ -139,6 +153,7 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
                 "limits": {n: None if v is None else float(v) for n, v in _limits(joint)},
                 "mimic": None if joint.mimic is None else {
                     "joint": joint.mimic.joint, "multiplier": float(joint.mimic.multiplier), "offset": float(joint.mimic.offset)},
+                "drive": {name: float(value) for name, value in joint.drive.declared},
                 "unapplied": {name: float(value) for name, value in joint.unapplied},
                 **_follows(mechanism, i),
             }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.driving import resistance
 from symgen.verification.residuals import times
 
 
@@ -17,7 +18,7 @@ def _rate_of_the_mass_matrix(f: Functions) -> Distance:
 
 def _along_the_velocities(f: Functions) -> Distance:
     along, sizes = times(f("coriolis_matrix")["C"], f.states["v"]), f.truth.sizes
-    bias, weight = f("bias_force", **f.at_rest())["c"], f("gravity_force")["g"]
+    bias, weight = f("bias_force", **f.at_rest())["c"] - resistance(f, f.states["v"]), f("gravity_force")["g"]
     size = times(sizes.of("coriolis_matrix", "C"), np.abs(f.truth.floats["v"])) + sizes.of("bias_force", "c")
     return along - (bias - weight), size
 

@@ -14,12 +14,15 @@ from typing import Protocol
 import numpy as np
 
 from symgen.reference.precision import Array
+from symgen.verification import drive_sizes
+from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
 
 
 class Bodies(Protocol):
     """What is asked of `symgen.verification.sizes.Sizes`."""
 
+    truth: ExactAnswers
     parts: list[Resisting]
     gravity: float
     rates: list[tuple[float, float]]
@@ -40,7 +43,7 @@ def along_q(bodies: Bodies, v: Array, a: Array) -> Array:
         size = _each(part.levers * force[:, None], turns)
         size = size + np.swapaxes(size, -1, -2) + _each(part.levers * (mass * bent)[:, None], part.levers)
         _put(total, part, size + 4 * _each(turns * (part.inertia * bent)[:, None], turns))
-    return total
+    return np.asarray(total + np.diag(drive_sizes.stiffness(bodies.truth.mechanism)))
 
 
 def along_v(bodies: Bodies, v: Array, a: Array) -> Array:
@@ -52,7 +55,7 @@ def along_v(bodies: Bodies, v: Array, a: Array) -> Array:
         turns = np.broadcast_to(part.turns, part.levers.shape)
         force = 2 * mass * (speed * turns + rate * part.levers)
         _put(total, part, _each(part.levers, force) + _each(turns, 4 * inertia * rate * turns))
-    return total
+    return np.asarray(total + drive_sizes.slopes(bodies.truth.mechanism, v)[..., None] * np.eye(v.shape[-1]))
 
 
 def _each(a: Array, b: Array) -> Array:

@@ -8,6 +8,7 @@ from symgen.reference.arrays import cross, identity
 from symgen.reference.precision import Array
 from symgen.verification.calling import Distance, Functions, Identity
 from symgen.verification.derivative_sizes import DERIVATIVES
+from symgen.verification.driving import of_bodies, resistance, slopes
 from symgen.verification.evaluating import Results
 from symgen.verification.residuals import times
 
@@ -21,17 +22,19 @@ def _slope_along_q(f: Functions) -> Distance:
 
 
 def _quadratic_in_rates(f: Functions) -> Distance:
-    """dtau_dv v = 2 (ID(v) − ID(v=0)): rates are there as squares."""
+    """dtau_dv v = 2 (ID(v) − ID(v=0)): rates are there as squares, but in the forces of drives."""
     v, sizes = f.states["v"], f.truth.sizes
     moved = f("inverse_dynamics")["tau"] - f("inverse_dynamics", v=0 * v)["tau"]
+    moved = moved - (resistance(f, v) - resistance(f, 0 * v))
     size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dv"), np.abs(f.truth.floats["v"]))
-    return times(f("inverse_dynamics_derivatives")["dtau_dv"], v) - 2 * moved, size + 2 * sizes.of("inverse_dynamics", "tau")
+    along = f("inverse_dynamics_derivatives")["dtau_dv"] - slopes(f)
+    return times(along, v) - 2 * moved, size + 2 * sizes.of("inverse_dynamics", "tau")
 
 
 def _rate_of_the_mass_matrix(f: Functions) -> Distance:
     """dtau_dv + dtau_dvᵀ = 2 dM/dt − adᵀ M − M ad, where ad takes a joint's velocities x to v × x, nothing where they commute."""
     found, rate = f("inverse_dynamics_derivatives"), f.slopes("inverse_dynamics_derivatives")["M"]
-    half, turned = found["dtau_dv"] - rate, found["M"] @ _brackets(f)
+    half, turned = found["dtau_dv"] - slopes(f) - rate, of_bodies(f, found["M"]) @ _brackets(f)
     difference = half + turned
     size = f.truth.sizes.of("inverse_dynamics_derivatives", "dtau_dv")
     size = size + f.truth.sizes.mass() * (1 + np.abs(f.truth.floats["v"]).sum(axis=-1))[:, None, None]

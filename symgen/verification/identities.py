@@ -16,10 +16,12 @@ from symgen.functions import FUNCTIONS, USUAL
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS, loses
-from symgen.verification import derivative_identities
+from symgen.reference.precision import Array
+from symgen.verification import derivative_identities, drive_sizes
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.calling import Distance, Functions, Identity
 from symgen.verification.coriolis_identities import OF_CORIOLIS
+from symgen.verification.driving import resistance, taken
 from symgen.verification.dynamics_identities import OF_DERIVATIVES
 from symgen.verification.elimination import determinant, is_positive
 from symgen.verification.evaluating import Runner, over
@@ -99,11 +101,19 @@ def _bias_is_inverse_dynamics(f: Functions) -> Distance:
 
 
 def _gravity_is_bias_at_rest(f: Functions) -> Distance:
-    return f("gravity_force")["g"] - f("bias_force", **f.at_rest("v"))["c"], f.truth.sizes.of("gravity_force", "g")
+    left = f("bias_force", **f.at_rest("v"))["c"] - resistance(f, 0 * f.states["v"])
+    return f("gravity_force")["g"] - left, _size_at_rest(f)
 
 
 def _gravity_is_inverse_dynamics_at_rest(f: Functions) -> Distance:
-    return f("gravity_force")["g"] - f("inverse_dynamics", **f.at_rest("v", "a"))["tau"], f.truth.sizes.of("gravity_force", "g")
+    left = f("inverse_dynamics", **f.at_rest("v", "a"))["tau"] - resistance(f, 0 * f.states["v"])
+    return f("gravity_force")["g"] - left, _size_at_rest(f)
+
+
+def _size_at_rest(f: Functions) -> Array:
+    """Of gravity, and of the springs."""
+    still = 0 * f.truth.floats["v"]
+    return f.truth.sizes.of("gravity_force", "g") + drive_sizes.forces(f.truth.mechanism, f.truth.floats["q"], still, still)
 
 
 def _both_masses(f: Functions) -> Distance:
@@ -146,7 +156,9 @@ def _acceleration_across_the_joints(f: Functions) -> Distance:
 
 
 def _force_along_the_joints(f: Functions) -> Distance:
-    """Each wrench along its joint's own twists; of a joint that others follow, the sum of theirs."""
+    """Each wrench along its joint's own twists; of a joint that others follow, the sum of theirs. It is tau, less what the drives
+    take of it.
+    """
     results, reference = f("interbody_forces"), f.truth.reference if f.exact else f.truth.rough
     placed, a, tau = reference.placements(f.states["q"]), results["a"], f.states["tau"]
     found, crossed = [0 * tau[:, 0]] * tau.shape[-1], [np.zeros(len(tau))] * tau.shape[-1]
@@ -159,7 +171,8 @@ def _force_along_the_joints(f: Functions) -> Distance:
     # a residual as `_inverse_of_forward` is, out of wrenches that may be far larger than what they do along the joints
     sizes = f.truth.sizes
     size = sizes.driven(a) + np.stack(crossed, axis=-1)
-    return np.stack(found, axis=-1) - tau, size
+    taken_size = drive_sizes.forces(f.truth.mechanism, f.truth.floats["q"], f.truth.floats["v"], np.asarray(a, dtype=float))
+    return np.stack(found, axis=-1) - (tau - taken(f, a)), size + taken_size
 
 
 def _rotation(f: Functions) -> Distance:

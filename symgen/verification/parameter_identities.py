@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.reference.parameters import declared
+from symgen.reference.precision import Array
 from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.driving import taken
 from symgen.verification.residuals import times
 
 
@@ -14,7 +16,12 @@ def _of_the_declared(f: Functions) -> Distance:
     reference, sizes = f.truth.reference if f.exact else f.truth.rough, f.truth.sizes
     pi = declared(reference)
     size = times(sizes.of("regressor", "Y"), np.abs(pi.astype(float))) + sizes.of("inverse_dynamics", "tau")
-    return times(f("regressor")["Y"], pi) - f("inverse_dynamics", **f.unladen())["tau"], size
+    return times(f("regressor")["Y"], pi) - _tau_of_the_bodies(f), size
+
+
+def _tau_of_the_bodies(f: Functions) -> Array:
+    """tau without loads, less what the drives take: Y knows bodies alone."""
+    return np.asarray(f("inverse_dynamics", **f.unladen())["tau"] - taken(f, f.states["a"]))
 
 
 def _by_base_parameters(f: Functions) -> Distance:
@@ -33,7 +40,7 @@ def _of_the_declared_base(f: Functions) -> Distance:
     base = f("base_parameters", pi=pi)["pi_base"]
     amounts = np.abs(np.asarray(base, dtype=float))
     size = times(sizes.of("base_regressor", "Y_base"), amounts) + sizes.of("inverse_dynamics", "tau")
-    return times(f("base_regressor")["Y_base"], base) - f("inverse_dynamics", **f.unladen())["tau"], size
+    return times(f("base_regressor")["Y_base"], base) - _tau_of_the_bodies(f), size
 
 
 OF_PARAMETERS = (

@@ -24,7 +24,7 @@ from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, Frame
 from symgen.reference.base import base
 from symgen.reference.precision import Array
-from symgen.verification import coriolis_sizes, log_sizes, parameter_sizes, step_sizes, stepping_sizes, task_sizes
+from symgen.verification import coriolis_sizes, drive_sizes, log_sizes, parameter_sizes, step_sizes, stepping_sizes, task_sizes
 from symgen.verification import levers as leverage
 from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.exact import ExactAnswers
@@ -89,8 +89,8 @@ class Sizes:
         return total
 
     def forces(self, v: Array, a: Array, wrench: bool = True) -> Array:
-        """Size of inverse dynamics at (q, v, a), joint by joint (count, NV)."""
-        total = self.pushed() if wrench else np.zeros(v.shape)
+        """Size of inverse dynamics at (q, v, a), joint by joint (count, NV); of gravity alone without `wrench`."""
+        total = self.pushed() + drive_sizes.forces(self.truth.mechanism, self.truth.floats["q"], v, a) if wrench else 0 * v
         for part, (force, moment) in zip(self.parts, self._resistance(v, a), strict=True):
             total[:, part.joints] += part.levers * force[:, None] + part.turns * moment[:, None]
         return total
@@ -117,7 +117,7 @@ class Sizes:
         """Sizes of the mass matrix' diagonal entries (count, NV). That of M_jk is at most the root of the product of two of
         them.
         """
-        total = np.zeros(self.truth.floats["v"].shape)
+        total = drive_sizes.armature(self.truth.mechanism) + np.zeros(self.truth.floats["v"].shape)
         for support, turns, arms, mass, inertia in self.parts:
             total[:, support] += arms * arms * np.asarray(mass)[..., None] + turns * turns * np.asarray(inertia)[..., None]
         return total

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.reference.precision import Array
+from symgen.verification import drive_sizes
 from symgen.verification.calling import Distance, Functions, Identity
 
 SHORT = Fraction(4, 10**9)
@@ -46,13 +47,23 @@ def _at_once_it_is_the_acceleration(f: Functions) -> Distance:
 def _two_halves_are_the_whole(f: Functions) -> Distance:
     """Two steps of dt/2 and one of dt differ by what goes with dt⁵, at a dt so short that this is nothing and dt⁴ is not."""
     a = np.asarray(f.truth.results("forward_dynamics")["a"], dtype=float)
-    quick = 1 + np.abs(f.truth.floats["v"]).max(axis=-1) + np.sqrt(np.abs(a).max(axis=-1))
+    quick = 1 + np.abs(f.truth.floats["v"]).max(axis=-1) + np.sqrt(np.abs(a).max(axis=-1)) + _quick_drives(f, a)
     dt = f.truth.scalars.array([SHORT / Fraction(float(rate)) for rate in quick])
     between, whole = f("step_rk4", dt=dt / 2), f("step_rk4", dt=dt)
     found = f("step_rk4", q=between["q_next"], v=between["v_next"], dt=dt / 2)
     far = 1 + np.abs(f.truth.floats["q"]).max(axis=-1)
     sizes = [np.broadcast_to(far[:, None], whole["q_next"].shape), np.broadcast_to(quick[:, None], whole["v_next"].shape)]
     return _both(found["q_next"] - whole["q_next"], found["v_next"] - whole["v_next"]), np.concatenate(sizes, axis=-1)
+
+
+def _quick_drives(f: Functions, a: Array) -> Array:
+    """How often in a second what drives do changes (count,): by damping, by a spring, and where friction turns its sign."""
+    mechanism, v = f.truth.mechanism, f.truth.floats["v"]
+    free = np.abs(np.asarray(f.truth.results("inverse_mass_matrix")["Minv"], dtype=float))
+    sprung = np.sqrt(free @ drive_sizes.stiffness(mechanism)[:, None])
+    slowed = free @ drive_sizes.slopes(mechanism, v)[..., None] + sprung
+    turned = np.abs(a) * drive_sizes.bend(mechanism, v)
+    return np.asarray((slowed[..., 0] + turned).max(axis=-1))
 
 
 def _both(q: Array, v: Array) -> Array:

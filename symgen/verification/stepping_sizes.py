@@ -15,6 +15,7 @@ import numpy as np
 from symgen.reference.precision import Array
 from symgen.reference.stepping import bracket
 from symgen.reference.steps import integrate
+from symgen.verification import drive_sizes
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.step_sizes import along
 
@@ -78,7 +79,9 @@ def _at(truth: ExactAnswers, q: Array, v: Array) -> ExactAnswers:
 
 
 def _slopes(truth: ExactAnswers) -> tuple[Array, Array]:
-    """|∂a/∂q| by q ⊕ δ and |∂a/∂v|, (count, NV, NV) each. a is quadratic in v, so that any difference in v is exact."""
+    """|∂a/∂q| by q ⊕ δ and |∂a/∂v|, (count, NV, NV) each. a is quadratic in v, so that any difference in v is exact; but for
+    friction, whose slope is added.
+    """
     given = truth.arguments("forward_dynamics", truth.floats)
     aside = np.eye(truth.mechanism.nv)[:, None, :]
 
@@ -87,7 +90,9 @@ def _slopes(truth: ExactAnswers) -> tuple[Array, Array]:
         return np.asarray(np.abs(np.moveaxis(ends[0] - ends[1], 0, -1)) / 2)
 
     moved = [truth.rough.moved(given["q"], way) for way in (STEP * aside, -STEP * aside)]
-    return change("q", *moved) / STEP, change("v", given["v"] + aside, given["v"] - aside)
+    free = np.abs(np.asarray(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
+    rubbed = free * drive_sizes.slopes(truth.mechanism, given["v"])[:, None, :]
+    return change("q", *moved) / STEP, change("v", given["v"] + aside, given["v"] - aside) + rubbed
 
 
 def _tangent(truth: ExactAnswers, sizes: Array) -> Array:

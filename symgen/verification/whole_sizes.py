@@ -16,6 +16,7 @@ from symgen.mechanism import BASE
 from symgen.reference.motion import Placement
 from symgen.reference.precision import Array
 from symgen.reference.whole import center_of_mass
+from symgen.verification.drive_sizes import armature
 from symgen.verification.exact import ExactAnswers
 from symgen.verification.log_sizes import Resisting
 
@@ -67,7 +68,8 @@ class Whole:
         """Of the kinetic energy (count,)."""
         moving = ((part, *part.moving(self.truth.floats["v"])) for part in self.parts)
         terms = (np.abs(part.mass) * speed**2 + part.inertia * rate**2 for part, rate, speed in moving)
-        return sum(terms, np.zeros(self.truth.count)) / 2
+        v, rotors = self.truth.floats["v"], armature(self.truth.mechanism)
+        return np.asarray(sum(terms, (rotors * v * v).sum(axis=-1)) / 2)
 
     @cached_property
     def levers(self) -> list[Array]:

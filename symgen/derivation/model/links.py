@@ -9,10 +9,12 @@ x_parent = rotation Rz(q) x_link + shift, for a prismatic one x_parent = rotatio
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant, Mat3, Vec3
 from symgen.derivation.model.spin import STILL, Spin
+from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive
 from symgen.joints import Sliding, joint_type
 from symgen.mechanism import Body, Mechanism, Part
 
@@ -100,6 +102,7 @@ class Link:
     gravity: Vec3 = k.ORIGIN
     base_rotation: Mat3 = k.IDENTITY
     base_shift: Vec3 = k.ORIGIN
+    drive: Drive = NO_DRIVE
     slack: Spin = STILL
     """How far the link is turned about its z axis against the axes that its vectors are written in (`model.share`)."""
 
@@ -132,6 +135,7 @@ class Model:
     links: tuple[Link, ...]
     gravity: Vec3
     changes: tuple[str, ...] = ()
+    friction_speed: Fraction = FRICTION_SPEED
 
     def children(self, i: int) -> tuple[int, ...]:
         return tuple(c for c, link in enumerate(self.links) if link.parent == i)
@@ -205,7 +209,7 @@ def place(mechanism: Mechanism, placements: list[tuple[Mat3, Vec3]], bases: list
     for i, body in enumerate(mechanism.bodies):
         with k.speaking_of(f"link '{body.name}'"):
             links.append(_placed(mechanism, i, placements, bases[i], gravity))
-    return Model(mechanism.name, tuple(links), gravity)
+    return Model(mechanism.name, tuple(links), gravity, friction_speed=mechanism.friction_speed)
 
 
 def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], base: tuple[Mat3, Vec3] | None,
@@ -228,4 +232,5 @@ def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], b
         placement=placements[i], inertia=inertia, center=center,
         gravity=k.apply(back, gravity) if joint.parent < 0 else k.ORIGIN,
         base_rotation=outer[0] if joint.parent < 0 else k.IDENTITY, base_shift=outer[1] if joint.parent < 0 else k.ORIGIN,
+        drive=joint.drive,
     )

@@ -3,7 +3,7 @@
 Numbers are exact: `0.333`, `"1/3"`; angles may also be `"pi/2"`, `"-3*pi/4"`, `"90 deg"`. Lengths in m, masses in kg,
 angles in rad, inertia in kg m². Plain decimals in rotations are snapped as in URDF; `snap = "off"` says that they are meant.
 
-    name = "arm"                      # also: description, source, licence
+    name = "arm"                      # also: description, source, licence, friction_speed = 0.001
     gravity = [0, 0, "-9.81"]         # default 0, 0, -9.81
     mimic = "couple"                  # joints that mimic others follow them; default "independent", also "refuse"
     [base]                            # optional: the base link's name and inertia
@@ -18,7 +18,8 @@ By frames. A body's frame is the joint's frame moved by the joint; the joint's f
     joint = { name = "joint1", type = "revolute", axis = [0, 0, 1], xyz = [0, 0, 0.333], rpy = ["-pi/2", 0, 0] }
                                       # also: steps = [{shift = […]}, {turn = "pi/2", axis = […]}, {slide = 1, axis = […]}],
                                       # limits = {lower, upper, velocity, effort}, mimic = {joint, multiplier, offset},
-                                      # unapplied = {damping = 0.1};  type "fixed" welds the body to its parent
+                                      # armature (or rotor_inertia, gear_ratio), damping, friction, stiffness, rest: numbers,
+                                      # unapplied = {backlash = 0.1};  type "fixed" welds the body to its parent
                                       # spherical, planar and free joints have no axis; neither they nor a cylindrical one
                                       # have limits; type = "universal" has axes = [[…], […]] and two limits = [{…}, {…}], and
                                       # is read as two revolute joints
@@ -37,7 +38,7 @@ frame of that name are those of the row's frame, at the end of that product.
     convention = "dh"
     [[row]]                           # name default link1, link2 …; joint default joint1 …; parent default the row before
     type = "revolute"
-    a = 0.4318                        # a, alpha, d, theta default 0; limits, mass, centre, inertia, about, part as above
+    a = 0.4318                        # a, alpha, d, theta default 0; limits, drive, mass, centre, inertia, about, part as above
     alpha = "pi/2"
     repeat = 3                        # the same row three times
 
@@ -66,6 +67,7 @@ from symgen.description.snapping import Snapper, tolerance
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
 from symgen.description.universal import KIND as UNIVERSAL
 from symgen.description.universal import two_hinges
+from symgen.drives import NUMBERS, Drive
 from symgen.errors import ArgumentError
 from symgen.joints import Parameter, joint_type, kinds
 from symgen.mechanism import Limits, Mimic, Note
@@ -79,6 +81,8 @@ MOST_UNAPPLIED = 64
 NOTE_KINDS = ("snap", "lump", "lock", "mimic", "unapplied", "warning", "info")
 _INERTIA = ("mass", "centre", "inertia", "about", "part")
 _POSE = ("xyz", "rpy", "steps")
+_ROTOR = ("rotor_inertia", "gear_ratio")
+_DRIVE = (*NUMBERS, *_ROTOR)
 ZERO = Fraction(0)
 
 
@@ -86,6 +90,7 @@ def read(data: bytes, file: str, snapper: Snapper) -> Tree:
     """The bodies or rows that the TOML text `data` declares; DescriptionError names file, line and element."""
     top = _parse(data, file, snapper)
     top.allow("name", "description", "source", "licence", "source_sha256", "text_sha256", "gravity", "snap", "mimic",
+              "friction_speed",
               "convention", "base", "body", "row", "frame", "note")
     if "snap" in top:
         _prefer(top, snapper)
@@ -116,6 +121,7 @@ def read(data: bytes, file: str, snapper: Snapper) -> Tree:
         place=Place(file),
         mimic=top.choice("mimic", WAYS, None) if "mimic" in top else None,
         read_before=bool(top.tables("note")),
+        friction_speed=top.number("friction_speed") if "friction_speed" in top else None,
     )
 
 
@@ -183,14 +189,14 @@ def _joints(table: Table) -> tuple[list[Link], list[Connection]]:
     joint = table.table("joint")
     if joint.text("type") != UNIVERSAL:
         return [], [_joint(table, joint)]
-    joint.allow("name", "type", "axes", "limits", *_POSE)
+    joint.allow("name", "type", "axes", "limits", *_DRIVE, *_POSE)
     if "axes" not in joint:
         raise joint.place.error("the key 'axes' of a universal joint is missing", "add axes = [[1, 0, 0], [0, 1, 0]]")
     axes = tuple(_axis(one, joint.at("axes")) for one in joint.vectors("axes", 2))
     limits = tuple(_limits(one) for one in joint.inline("limits", 2)) or (Limits(), Limits())
     child = table.text("name")
     name, parent = joint.text("name", f"{child}_joint"), table.text("parent")
-    whole = Connection(name, UNIVERSAL, parent, child, joint.pose(), place=joint.place)
+    whole = Connection(name, UNIVERSAL, parent, child, joint.pose(), place=joint.place, drive=_drive(joint))
     cross, hinges = two_hinges(whole, (axes[0], axes[1]), (limits[0], limits[1]))
     return [cross], hinges
 
@@ -201,12 +207,13 @@ def _joint(table: Table, joint: Table) -> Connection:
     one = ("limits", "mimic") if of_type is None or of_type.nq == 1 else ()
     directed = of_type is None or of_type.directed
     along = ("axis",) if directed else ()
-    joint.allow("name", "type", *along, *one, "unapplied", *(name for name, _ in _asked(kind)), *_POSE)
+    driven = () if kind == "fixed" else _DRIVE
+    joint.allow("name", "type", *along, *one, *driven, "unapplied", *(name for name, _ in _asked(kind)), *_POSE)
     axis = joint.vector("axis", X_AXIS if kind == "fixed" or of_type is None else None) if directed else Z_AXIS
     child = table.text("name")
     return Connection(joint.text("name", f"{child}_joint"), kind, table.text("parent"), child, joint.pose(),
                       _axis(axis, joint.at("axis")), _limits(joint.table("limits")), _mimic(joint), _unapplied(joint),
-                      joint.place, _parameters(joint, kind))
+                      joint.place, _parameters(joint, kind), drive=_drive(joint))
 
 
 def _axis(axis: Vector3, place: Place) -> Vector3:
@@ -245,6 +252,23 @@ def _unapplied(joint: Table) -> tuple[tuple[str, Fraction], ...]:
     return declared
 
 
+def _drive(joint: Table) -> Drive:
+    """What its drive is declared to be. A rotor of inertia J behind a gear of ratio n is an armature of n²·J."""
+    given = {name: joint.number(name) for name in NUMBERS if name in joint}
+    if "gear_ratio" in joint and "rotor_inertia" not in joint:
+        raise joint.at("gear_ratio").error("a gear ratio stands without a rotor inertia", "add rotor_inertia = …, in kg m²")
+    if "rotor_inertia" in joint:
+        if "armature" in joint:
+            raise joint.at("armature").error("an armature stands beside a rotor inertia", "give one of the two")
+        given["armature"] = joint.number("gear_ratio", Fraction(1)) ** 2 * joint.number("rotor_inertia")
+        if not is_writable(given["armature"]):
+            raise joint.at("gear_ratio").error("the armature that it makes is beyond a double, or has more than "
+                                               f"{CANONICAL_DIGITS} digits", "give fewer digits")
+    if "rest" in joint and not given.get("stiffness"):
+        raise joint.at("rest").error("a rest position stands without a stiffness", "add stiffness = …, or leave it out")
+    return Drive(**given)
+
+
 def _mimic(joint: Table) -> Mimic | None:
     if "mimic" not in joint:
         return None
@@ -268,7 +292,7 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
             raise row.at("type").error(f"a row is a joint of one coordinate, and a {kind} joint has {joint_type(kind).nq}",
                                        "declare the robot by [[body]]")
         row.allow("name", "joint", "parent", "type", "a", "alpha", "d", "theta", "limits", "mimic", "unapplied", "repeat",
-                  *(name for name, _ in _asked(kind)), *_INERTIA)
+                  *_DRIVE, *(name for name, _ in _asked(kind)), *_INERTIA)
         for _ in range(row.count("repeat", LARGEST_REPEAT)):
             copies += 1 + len(row.tables("part"))
             refuse_many(max(copies, len(links)), "rows and parts", row.place)
@@ -291,7 +315,7 @@ def _rows(rows: list[Table], convention: str, base: str) -> tuple[list[Link], li
             end = compose(to_row)
             connections.append(Connection(joint, kind, parent, name, compose(ends[parent], to_joint), Z_AXIS,
                                           _limits(row.table("limits")), _mimic(row), _unapplied(row), row.place,
-                                          _parameters(row, kind)))
+                                          _parameters(row, kind), drive=_drive(row)))
             links.append(Link(name, _inertials(row, end), row.place, end))
             ends[name] = end
             before = name

@@ -5,8 +5,8 @@ Read as the specification and Pinocchio read it: an absent `origin` is the ident
 included), `continuous` has one coordinate, a root link is fixed to the world. Where the specification demands something and it is
 absent (mass, one of the six moments, a parent), the file is refused. It is never taken as zero.
 
-An error in a number that no answer depends on (damping, gear ratios, limits, couplings, the inertia of a link that stands still)
-is a note and refuses nothing.
+An error in a number that no answer depends on (limits, couplings, the inertia of a link that stands still, damping and gear
+ratios that are not applied) is a note and refuses nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from symgen.description.quantities import Place, number, shown
+from symgen.description.readers._drives import ATTRIBUTES, OF_TRANSMISSIONS, Said
 from symgen.description.readers._foreign import by_root
 from symgen.description.readers._xml import alike, is_xacro, parse, tag
 from symgen.description.snapping import Snapper
@@ -55,12 +56,13 @@ def read(data: bytes, file: str, snapper: Snapper) -> Tree:
     joints = [element for element in children if tag(element) == "joint"]
     still = _standing(joints)
     links = [_link(element, elements, still) for element in children if tag(element) == "link"]
-    transmissions: dict[str, list[tuple[str, Fraction]]] = {}
+    transmissions: dict[str, Said] = {}
     for element in children:
         if tag(element) == "transmission":
             transmissions.update(_transmission(element, elements))
     connections = tuple(_connection(element, elements, transmissions) for element in joints)
-    return Tree(root.get("name", "").strip(), tuple(links), connections, notes=tuple(notes), place=Place(file))
+    return Tree(root.get("name", "").strip(), tuple(links), connections, notes=tuple(notes), place=Place(file),
+                drives_apply=False)
 
 
 def _standing(joints: Iterable[Any]) -> Callable[[str | None], bool]:
@@ -104,6 +106,14 @@ class _Elements:
         except DescriptionError as error:
             self.note(kind, Place(error.file, error.line, error.element), f"{error.what}; {consequence}")
             return instead
+
+    def of_drive(self, read: Callable[[], Fraction], nothing: Fraction) -> tuple[Fraction, DescriptionError | None]:
+        """A number of a drive, or `nothing` and what is wrong with it: a refusal where it is to be applied, else a note."""
+        try:
+            return read(), None
+        except DescriptionError as error:
+            self.note("info", Place(error.file, error.line, error.element), f"{error.what}; it would not be applied")
+            return nothing, error
 
     def place(self, element: Any, inside: str = "") -> Place:
         name = element.get("name")
@@ -213,7 +223,7 @@ def _inertials(element: Any, place: Place, elements: _Elements) -> tuple[Inertia
     return (Inertial(value, moments, elements.origin(inertial, here), at_mass),)
 
 
-def _connection(element: Any, elements: _Elements, transmissions: dict[str, list[tuple[str, Fraction]]]) -> Connection:
+def _connection(element: Any, elements: _Elements, transmissions: dict[str, Said]) -> Connection:
     place = elements.place(element)
     name, kind = elements.text(element, "name", place), elements.text(element, "type", place)
     kind = _IN_OTHER_WORDS.get(kind, kind)
@@ -238,8 +248,9 @@ def _connection(element: Any, elements: _Elements, transmissions: dict[str, list
     if kind == "fixed":
         return Connection(name, kind, ends[0], ends[1], origin, axis, place=place)
     limits, (mimic, unsure) = _limits(element, kind, place, elements), _mimic(element, place, elements)
-    return Connection(name, kind, ends[0], ends[1], origin, axis, limits, mimic,
-                      _dynamics(element, place, elements) + tuple(transmissions.get(name, ())), place, unsure=unsure)
+    said = _dynamics(element, place, elements) + transmissions.get(name, Said())
+    return Connection(name, kind, ends[0], ends[1], origin, axis, limits, mimic, said.numbers, place, unsure=unsure,
+                      drive=said.drive, told_as=said.told_as, faults=said.faulty)
 
 
 def _limits(element: Any, kind: str, place: Place, elements: _Elements) -> Limits:
@@ -298,31 +309,34 @@ def _mimic(element: Any, place: Place, elements: _Elements) -> tuple[Mimic | Non
     return found, "; ".join(unsure)
 
 
-def _dynamics(element: Any, place: Place, elements: _Elements) -> tuple[tuple[str, Fraction], ...]:
+def _dynamics(element: Any, place: Place, elements: _Elements) -> Said:
     """Damping, friction and rotor data that the joint declares and that are not zero."""
     declared = elements.first(element, "dynamics", place)
     if declared is None:
-        return ()
+        return Said()
     here = place.at(f"{place.element}: dynamics", declared.sourceline)
+    found, faults = [], []
+    for name in ATTRIBUTES:
+        if declared.get(name) is not None:
+            value, fault = elements.of_drive(partial(elements.number, declared, name, here), Fraction(0))
+            found += [(name, value)] if value else []
+            faults += [(name, fault)] if fault else []
+    return Said(tuple(found), tuple(faults))
 
-    def value(name: str) -> Fraction:
-        return elements.spare(lambda: elements.number(declared, name, here), Fraction(0), "info", "it would not be applied")
 
-    names = ("damping", "friction", "armature", "rotor_inertia")
-    values = [(name, value(name)) for name in names if declared.get(name) is not None]
-    return tuple((name, value) for name, value in values if value)
-
-
-def _transmission(element: Any, elements: _Elements) -> dict[str, list[tuple[str, Fraction]]]:
+def _transmission(element: Any, elements: _Elements) -> dict[str, Said]:
     """Rotor data of the transmission, under the name of the one joint it drives."""
     place = elements.place(element)
     found: list[tuple[str, Fraction]] = []
-    for kind, name, neutral in (("mechanicalReduction", "gear ratio", 1), ("motorInertia", "rotor inertia", 0)):
-        for item in element.iter("{*}" + kind):
+    faults = []
+    inside = [item for item in element.iter() if isinstance(item.tag, str)]
+    for kind, name, neutral in OF_TRANSMISSIONS:
+        for item in (one for one in inside if tag(one).rpartition(":")[2] == kind):
             here = place.at(f"{place.element}: {kind}", item.sourceline)
-            value = elements.spare(partial(number, item.text or "", here), Fraction(neutral), "info", "it would not be applied")
-            if value != neutral:
-                found.append((name, value))
+            text = item.text or "" if item.get("value") is None else item.get("value")
+            value, fault = elements.of_drive(partial(number, text, here), Fraction(neutral))
+            found += [(name, value)] if value != neutral else []
+            faults += [(name, fault)] if fault else []
     names = {j.get("name") for j in element.iter("{*}joint")}
     # The same ratio can stand at the joint and at its motor; two joints driven by one differential have two ratios.
     different = list(dict.fromkeys(found))
@@ -333,7 +347,7 @@ def _transmission(element: Any, elements: _Elements) -> dict[str, list[tuple[str
     for name, value in different[:MOST_ROTORS]:
         count[name] += 1
         named.append((name + (f" {count[name]}" if count[name] > 1 else ""), value))
-    return {name: named for name in names if name and named}
+    return {name: Said(tuple(named), tuple(faults)) for name in names if name and (named or faults)}
 
 
 def _children(element: Any) -> Iterator[Any]:

@@ -84,6 +84,14 @@ class Peer:
         return self.places.ours(function, state, answer)
 
 
+def refuse_drives(mechanism: Mechanism, peer: str, kinds: Sequence[str]) -> None:
+    """RequestError where a joint's drive has one of these kinds, which the peer has not, or has otherwise."""
+    for joint in mechanism.joints:
+        for kind in kinds:
+            if getattr(joint.drive, kind):
+                raise RequestError(f"{peer} has no such {kind} as joint '{joint.name}' has; leave it out with --drives")
+
+
 def unit(joint: Joint) -> Any:
     """Its axis, of length one."""
     axis = np.array([float(c) for c in joint.axis])

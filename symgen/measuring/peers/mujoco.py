@@ -10,7 +10,7 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.ir import POSITIONS
 from symgen.joints import Orienting, Placing, Sliding, Turning
-from symgen.measuring.peers._peer import Call, Peer, Places, refusal, unit
+from symgen.measuring.peers._peer import Call, Peer, Places, refusal, refuse_drives, unit
 from symgen.mechanism import BASE, Joint, Mechanism
 from symgen.reference.mechanics import Reference
 
@@ -140,7 +140,9 @@ def built(mechanism: Mechanism) -> Any:
     """MuJoCo's model of a mechanism, without contacts and constraints. RequestError for what it does not hold."""
     import mujoco as mj
 
+    refuse_drives(mechanism, "MuJoCo", ("friction",))   # its own sticks
     reference, spec = Reference(mechanism), mj.MjSpec()
+    spec.compiler.degree = False   # of a spring's rest
     spec.option.gravity = [float(g) for g in mechanism.gravity]
     spec.option.disableflags = int(mj.mjtDisableBit.mjDSBL_CONTACT) | int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
     bodies: list[Any] = []
@@ -151,7 +153,9 @@ def built(mechanism: Mechanism) -> Any:
         parent = spec.worldbody if joint.parent < 0 else bodies[joint.parent]
         bodies.append(parent.add_body(name=body.name, pos=origin, quat=quaternion))
         for name, (kind, axis) in zip((joint.name, *[""] * 3), _joints(mj, joint), strict=False):
-            bodies[-1].add_joint(name=name, type=kind, axis=axis)
+            bodies[-1].add_joint(name=name, type=kind, axis=axis, armature=float(joint.drive.armature),
+                                 damping=float(joint.drive.damping), stiffness=float(joint.drive.stiffness),
+                                 springref=float(joint.drive.rest))
     for index, body in enumerate(bodies):
         parts = [part for part in reference.parts() if part.body == index]
         mass = sum(float(p.mass) for p in parts)

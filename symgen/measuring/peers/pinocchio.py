@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgen.joints import Orienting, Placing, Sliding, Turning
-from symgen.measuring.peers._peer import Call, Peer, Places, refusal, unit
+from symgen.measuring.peers._peer import Call, Peer, Places, refusal, refuse_drives, unit
 from symgen.mechanism import BASE, Joint, Mechanism
 from symgen.reference.mechanics import Reference
 
@@ -62,8 +62,12 @@ def places(mechanism: Mechanism, model: Any, ids: Sequence[int]) -> Places:
 
 
 def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
-    """(Pinocchio's model of a mechanism, which of its joints each of ours is). RequestError for a joint it has not."""
+    """(Pinocchio's model of a mechanism, which of its joints each of ours is). RequestError for a joint that it has not, and for
+    the forces of drives: its algorithms know the armature alone.
+    """
     import pinocchio as pin
+
+    refuse_drives(mechanism, "Pinocchio", ("damping", "friction", "stiffness"))
 
     reference, model = Reference(mechanism), pin.Model()
     model.gravity.linear = np.array([float(g) for g in mechanism.gravity])
@@ -75,6 +79,9 @@ def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
     for part in reference.parts():
         inertia = pin.Inertia(float(part.mass), np.asarray(part.centre), np.asarray(part.inertia))
         model.appendBodyToJoint(ids[part.body], inertia, pin.SE3.Identity())
+    for index, joint in enumerate(mechanism.joints):
+        first = model.joints[ids[index]].idx_v
+        model.armature[first:first + joint.type.nv] = float(joint.drive.armature)
     return model, [ids[i] for i in range(len(mechanism.joints))]
 
 

@@ -143,6 +143,7 @@ def rows(linkage: Linkage, composite: Sequence[RigidInertia]) -> tuple[Rows, Row
             moment = s.cross(w) + body.h.cross(w_i.cross(u)) + own.applied(w)                       # (4)
             force = w_i.cross(w.cross(body.h) + u * body.m) + w.cross(own.d)                        # (5)
             mass.append({one.index: one.project(n, f) for one in link.dofs[:dof.column + 1]})
+            mass[-1][dof.index] = mass[-1][dof.index] + linkage.drives[dof.index].armature
             for one in link.dofs:
                 found[one.index][dof.index] = one.project(moment, force)
             if link.parent < 0:

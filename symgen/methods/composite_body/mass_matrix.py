@@ -31,6 +31,7 @@ def lower_triangle(linkage: Linkage, composite: Sequence[RigidInertia] | None = 
                 row |= {outer.index: outer.project(n, f) for outer in inner.dofs}
             for k, entry in row.items():
                 linkage.home.name(f"M_{dof.index + 1}_{k + 1}", entry)
+            row[dof.index] = row[dof.index] + linkage.drives[dof.index].armature
             rows.append(row)
     return rows
 

@@ -13,6 +13,10 @@ and is zero unless a link carries both joints on it: block tridiagonal for a cha
 O(log N) deep.
 
 A joint of n_i degrees of freedom has n_i columns of W_a and 6 − n_i of W. A free one has no W: M⁻¹ of free bodies is H_aa.
+
+The rotor of a drive, of armature A, takes the force x = −A q̈ along its degree of freedom. That is one more constraint force, of a
+direction that is not forbidden but gives way: the column of W_a stands among those of W as well, and 0 = x/A + q̈ puts 1/A beside
+H_bb there. With it (12) is (M + A)⁻¹, by Woodbury's formula, and det (M + A) = A det 𝓜 det H_bb.
 """
 
 from __future__ import annotations

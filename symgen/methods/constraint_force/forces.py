@@ -9,6 +9,7 @@ from operator import add, mul
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, Vector
+from symgen.methods._drives import rotors
 from symgen.methods._factor import Factor, Results
 from symgen.methods.constraint_force.elimination import (
     Block,
@@ -118,7 +119,7 @@ class Cut(Factor):
 
     @property
     def factors(self) -> dict[int, list[Scalar]]:
-        """By joint, in the order of elimination: its pivots of H_bb and the determinant of its link's inertia, LC (8).
+        """By joint, in the order of elimination: its pivots of H_bb, its link's inertia's determinant, LC (8), and armatures.
 
         LC's 𝓦_a has columns of length 1; here it is H (HᵀH)⁻¹, so that det HᵀH goes with the latter. Joints that forbid nothing
         have no pivots and come last.
@@ -126,7 +127,8 @@ class Cut(Factor):
         D = {pivot.joint: pivot.D for pivot in self.eliminated}
         order = [*D, *(i for i in range(len(self.linkage)) if i not in D)]
         weights = {i: self.parts.links[i].determinant * self.linkage.measure(i) for i in order}
-        return {i: [*D.get(i, ()), weights[i]] for i in order}
+        armatures = {i: [self.linkage.drives[dof.index].armature for dof in rotors(self.linkage, i)] for i in order}
+        return {i: [*D.get(i, ()), weights[i], *armatures[i]] for i in order}
 
     @property
     def pivots(self) -> list[Scalar]:

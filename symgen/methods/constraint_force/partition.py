@@ -9,6 +9,7 @@ from typing import TypeVar
 from symgen.derivation.closed_forms import constraint_subspace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
+from symgen.methods._drives import rotors
 from symgen.methods.constraint_force.elimination import Block, Blocks, name_block, transposed
 from symgen.methods.constraint_force.operator import Body, bodies, operator
 
@@ -18,13 +19,21 @@ Part = TypeVar("Part")
 
 
 def basis(linkage: Linkage, i: int) -> Basis:
-    """[W_a, W] of joint i, lowered from the closed form of its type."""
+    """[W_a, W] of joint i, lowered from the closed form of its type, and behind them W_a of each rotor."""
     columns: Basis = []
     for part in constraint_subspace(linkage.model.links[i].kind):
         for c in range(part.cols):
             entries = [lower(part[r, c], linkage.declared(i), linkage.home) for r in range(6)]
             columns.append([(r, x) for r, x in enumerate(entries) if not x.is_zero])
-    return columns
+    return [*columns, *(columns[dof.column] for dof in rotors(linkage, i))]
+
+
+def _yielding(linkage: Linkage, i: int, block: Block) -> Block:
+    """The block (i, i) with 1/A of each rotor on the diagonal, where its direction stands a second time."""
+    own = rotors(linkage, i)
+    for row, dof in enumerate(own, len(block) - len(own)):
+        block[row][row] = block[row][row] + linkage.one / linkage.drives[dof.index].armature
+    return block
 
 
 def seen(left: Basis, m: Block, right: Basis, zero: Scalar) -> Block:
@@ -50,7 +59,9 @@ def picked(column: list[tuple[int, Scalar]], row: Sequence[Scalar], zero: Scalar
 
 @dataclass(frozen=True)
 class Partition:
-    """[𝓦_a, 𝓦]ᵀ 𝓐 [𝓦_a, 𝓦] block by block: in rows and columns the n_i of joint i's τ come first, then the 6 − n_i of its f."""
+    """[𝓦_a, 𝓦]ᵀ 𝓐 [𝓦_a, 𝓦] block by block: in rows and columns the n_i of joint i's τ come first, then the 6 − n_i of its f, and
+    behind these one for each rotor.
+    """
 
     blocks: dict[tuple[int, int], Block]
     bases: list[Basis]
@@ -71,7 +82,7 @@ class Partition:
         return list(of[self.allowed[i]:])
 
     def forbidden(self, i: int) -> int:
-        """How many directions joint i forbids: 6 − n_i."""
+        """How many directions joint i forbids, 6 − n_i, or lets give way to a rotor."""
         return len(self.bases[i]) - self.allowed[i]
 
     def constraint(self) -> Blocks:
@@ -86,6 +97,8 @@ def partition(linkage: Linkage) -> Partition:
     A = operator(linkage, links)
     bases = [basis(linkage, i) for i in range(len(linkage))]
     blocks = {(i, j): seen(bases[i], m, bases[j], linkage.zero) for (i, j), m in A.items()}
+    for i in range(len(linkage)):
+        blocks[i, i] = _yielding(linkage, i, blocks[i, i])
     for (i, j), block in blocks.items():
         name_block(linkage, f"H_{i + 1}_{j + 1}", block)
     return Partition(blocks, bases, links, [len(link.dofs) for link in linkage.links])

@@ -32,7 +32,7 @@ def _directions(linkage: Linkage, allowed: bool) -> Entries:
     found: Entries = {}
     parts = partition(linkage)
     for i, both in enumerate(parts.bases):
-        columns = parts.allowed_part(i, both) if allowed else parts.forbidden_part(i, both)
+        columns = parts.allowed_part(i, both) if allowed else parts.forbidden_part(i, both)[:6 - parts.allowed[i]]
         rows: Rows = [[linkage.zero] * len(columns) for _ in range(6)]
         for c, entries in enumerate(columns):
             for r, x in entries:

@@ -16,7 +16,7 @@ from symgen.methods.derivative_recursion.recursion import Recursion, Square
 def inverse_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """∂τ/∂q, ∂τ/∂v and M at (q, v, a)."""
     found = Recursion(linkage)
-    return _flat(found.by_q(linkage.inputs["a"])), _flat(found.by_v), full(linkage, found.mass)
+    return _flat(found.by_q(linkage.inputs["a"])), _flat(found.by_rates), full(linkage, found.mass)
 
 
 def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -27,7 +27,7 @@ def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
     a = apart.solve([tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)])
     for index, ai in enumerate(a):
         linkage.home.name(f"a_{index + 1}", ai)
-    slopes = [linkage.coupling.felt_both(one) for one in (found.by_q(linkage.coupling.followed(a)), found.by_v)]
+    slopes = [linkage.coupling.felt_both(one) for one in (found.by_q(linkage.coupling.followed(a)), found.by_rates)]
     solved = [_columns([apart.solve([-x for x in column]) for column in _columns(one)]) for one in slopes]
     return _flat(solved[0]), _flat(solved[1]), apart.inverse()
 

@@ -52,6 +52,7 @@ class Recursion:
         self.mass: list[dict[int, Scalar]] = []
         """Row i of M as {j: M_ij} for j = i and what carries it."""
         self.by_v = _square(linkage)
+        """Of the bodies alone: c is half of it along v, (13)."""
         self._carried: dict[tuple[int, int], Carried] = {}
         """By degree of freedom and link."""
         for i, link in enumerate(linkage.links):
@@ -70,6 +71,7 @@ class Recursion:
             t3 = t3[0] - n, t3[1] - f
         t4 = self._couple(i, body, S)                                                                       # (9)
         row = {other.index: other.project(*t1) for other in link.dofs[:dof.column + 1]}                     # (11)
+        row[k] = row[k] + linkage.drives[k].armature
         for other in link.dofs:
             self.by_v[other.index][k] = other.project(*t3)                                                  # (11)
         at = i
@@ -123,7 +125,17 @@ class Recursion:
                         at, (angular, linear) = self._carried[k, j], bent[outer.index]
                         found[k][outer.index] = at.t4.dot(self.displaced[outer.index][0]) + (
                             at.t1[0].dot(angular) + at.t1[1].dot(linear))                                   # (12)
-        return found
+        return _added(found, [one.stiffness for one in linkage.drives])
+
+    @property
+    def by_rates(self) -> Square:
+        """∂τ/∂v, that of damping and friction included."""
+        return _added(self.by_v, [one.slope(v) for one, v in zip(self.linkage.drives, self.linkage.inputs["v"], strict=True)])
+
+
+def _added(rows: Square, diagonal: Sequence[Scalar]) -> Square:
+    """The same with these on the diagonal."""
+    return [[x + diagonal[i] if i == j else x for j, x in enumerate(row)] for i, row in enumerate(rows)]
 
 
 def _square(linkage: Linkage) -> Square:

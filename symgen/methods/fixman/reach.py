@@ -7,6 +7,7 @@ from symgen.derivation.closed_forms import feels
 from symgen.derivation.constants import Constant, Vec3
 from symgen.derivation.model import Inertia, Model, indefinite, reframe
 from symgen.mechanism import Mechanism
+from symgen.methods._drives import rotor
 
 OTHERWISE = "take another method, such as riccati"
 
@@ -73,6 +74,8 @@ def rigid_fault(model: Model) -> str | None:
 
 def in_a_plane(model: Model) -> bool:
     """Whether the planar form suits a model."""
+    if any(link.drive.armature for link in model.links):
+        return False
     return bent(model) is None and (all_points(model) or rigid_fault(model) is None)
 
 
@@ -95,7 +98,7 @@ def planar_refusal(mechanism: Mechanism) -> str | None:
             return f"fixman:planar takes serial chains that turn about parallel axes, and of '{model.name}' {why}; take " \
                    "fixman:spatial, or another method, such as riccati"
         why = None if all_points(model) else rigid_fault(model)
-    return None if why is None else _sentence("fixman:planar", mechanism, why)
+    return _rotor("fixman:planar", mechanism) if why is None else _sentence("fixman:planar", mechanism, why)
 
 
 def spatial_refusal(mechanism: Mechanism) -> str | None:
@@ -111,7 +114,14 @@ def refusal(mechanism: Mechanism) -> str | None:
     model = _model(mechanism)
     with k.precision():
         why = spatial_fault(mechanism) if bent(model) else rigid_fault(model)
+    if why is None:
+        return _rotor("fixman", mechanism)
     return _sentence("fixman", mechanism, str(why))
+
+
+def _rotor(method: str, mechanism: Mechanism) -> str | None:
+    """Its soft coordinates are directions of links, of which a joint's rotor feels differences."""
+    return rotor(mechanism, method, "knows the directions of links in a plane and no joints")
 
 
 def _sentence(method: str, mechanism: Mechanism, why: str) -> str:

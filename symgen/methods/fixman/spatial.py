@@ -5,6 +5,9 @@ parent, V_i − X_i V_p, taken at the joint in the link's axes; H splits it into
 H and W together being orthonormal. So ∂q/∂ξ has two blocks a row, and H = [∂q/∂ξ] 𝓜⁻¹ [∂q/∂ξ]ᵀ couples a joint with
 its parent and its siblings only. WC's own coordinates, ZXZ angles and Cartesian places, are singular at sin β = 0: they
 are derived in `fixman.rotations`, and never emitted.
+
+The rotor of a drive, of armature A, is a soft rate that is held as well, though it gives way: its row of H stands among those
+of W again, with 1/A beside H^bb, and A is one more factor of det G. So (12) is (M + A)⁻¹, by Woodbury's formula.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from symgen.derivation.closed_forms import constraint_subspace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import ArticulatedInertia, Rotation, Symmetric, Vector, transposed, twist_inward
+from symgen.methods._drives import rotors
 from symgen.methods.fixman.partition import Block, Partition, product, turned_over
 
 STILL = Rotation([])
@@ -83,6 +87,7 @@ def spatial(linkage: Linkage) -> Partition:
         P, weight = mobility(linkage, i)
         own.append(P)
         found.metric.append(weight * linkage.measure(i))
+        found.metric += [linkage.drives[dof.index].armature for dof in rotors(linkage, i)]
         if link.parent < 0:
             _split(linkage, found, i, i, _full(P))
             continue
@@ -100,6 +105,10 @@ def _split(linkage: Linkage, found: Partition, i: int, j: int, A: Block) -> None
     soft, mixed = product(linkage, a_i, A), product(linkage, b_i, A)
     found.soft[i, j] = product(linkage, soft, turned_over(a_j))
     found.hard[i, j] = product(linkage, mixed, turned_over(b_j))
+    if i == j:
+        own = rotors(linkage, i)
+        for r, dof in enumerate(own, len(b_i) - len(own)):
+            found.hard[i, i][r][r] = found.hard[i, i][r][r] + linkage.one / linkage.drives[dof.index].armature
     found.coupling[i, j] = product(linkage, soft, turned_over(b_j))
     if i != j:
         other = product(linkage, mixed, turned_over(a_j))
@@ -107,9 +116,9 @@ def _split(linkage: Linkage, found: Partition, i: int, j: int, A: Block) -> None
 
 
 def soft_and_hard(linkage: Linkage, i: int) -> tuple[Block, Block]:
-    """The rows of `directions` as Scalars."""
+    """The rows of `directions` as Scalars; behind the hard ones the soft one of each rotor."""
     soft, hard = directions(linkage.model.links[i].kind)
     a, b = ([[lower(m[r, c], linkage.declared(i), linkage.home) for c in range(6)] for r in range(m.rows)] for m in (soft, hard))
-    return a, b
+    return a, [*b, *(a[dof.column] for dof in rotors(linkage, i))]
 
 

@@ -70,6 +70,7 @@ def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     for j in range(n):
         unit = [linkage.one if i == j else linkage.zero for i in range(n)]
         columns.append(inward_sweep(linkage, outward_sweep(linkage, at_rest(linkage), unit, gravity=False))[0])
+        columns[j][j] = columns[j][j] + linkage.drives[j].armature
     return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
 
 

@@ -3,6 +3,7 @@
 RK number links from the tip; here link i is RK's k = n + 1 − i, "k−1" are the children of a link and "k+1" its
 parent. Each gain is kept on the link's own side of the shift, G = P Hᵀ D⁻¹ (5.12); RK's L = φ G and
 ψ = φ (1 − G H) appear where a wrench is carried to the parent. (4.5) must run to the base link, k = N.
+The armature of a drive is added to D of (4.6); the paper has none.
 """
 
 from __future__ import annotations
@@ -30,8 +31,11 @@ class Filter:
 
 def riccati_step(linkage: Linkage, dof: Dof, P: ArticulatedInertia) -> Filter:
     """One step across a joint by SymPy's closed form of its type: (4.6), (5.12), and (1 − G H) P of (4.5)."""
-    form, home, i = riccati_form(linkage.model.links[dof.link].kind, dof.column), linkage.home, dof.index
+    home, i = linkage.home, dof.index
+    armature = linkage.drives[i].armature
+    form = riccati_form(linkage.model.links[dof.link].kind, dof.column, not armature.is_zero)
     bindings = {**linkage.declared(dof.link), **{form.P[r, c]: P.entry(r, c) for r in range(6) for c in range(r, 6)}}
+    bindings[form.A] = armature
     D = lower(form.D, bindings, home)
     linkage.name("D", i, D)
     inverse = linkage.one / D

@@ -28,9 +28,10 @@ def mobility_step(linkage: Linkage, i: int, X: Mobility, filters: Sequence[Filte
 def _across(linkage: Linkage, dof: Dof, X: Mobility, gain: Filter) -> Mobility:
     """One of them, by SymPy's closed form of the joint's type."""
     i, home = dof.link, linkage.home
-    form = mobility_form(linkage.model.links[i].kind, dof.column)
+    armature = linkage.drives[dof.index].armature
+    form = mobility_form(linkage.model.links[i].kind, dof.column, not armature.is_zero)
     bindings = {**linkage.declared(i), **{form.X[r, c]: X.entry(r, c) for r in range(6) for c in range(r, 6)}}
-    bindings[form.d] = gain.inverse
+    bindings |= {form.A: armature, form.d: gain.inverse}
     bindings.update(zip(form.g, (*gain.G[0], *gain.G[1]), strict=True))
     bindings.update({form.w[r, c]: lower(form.W[r, c], bindings, home) for r in range(6) for c in range(6)
                      if form.after.has(form.w[r, c])})

@@ -24,7 +24,12 @@ def _full(P: ArticulatedInertia | Mobility) -> Rows:
 
 
 def _gain(linkage: Linkage, dof: Dof, gain: Filter) -> Wrench:
-    """G of one degree of freedom, with the entry that H G = 1 decides taken from there: 1 for a turn about z."""
+    """G of one degree of freedom, with the entry that H G = 1 decides taken from there: 1 for a turn about z.
+
+    Behind a rotor H G is less than 1.
+    """
+    if not linkage.drives[dof.index].armature.is_zero:
+        return gain.G
     form = joint_form(linkage.model.links[dof.link].kind)
     H = [lower(x, linkage.declared(dof.link), linkage.home) for x in form.motion_subspace[:, dof.column]]
     G = [*gain.G[0], *gain.G[1]]
@@ -114,7 +119,10 @@ def _D(linkage: Linkage) -> Entries:
         P = _full(one.P)
         H = [[*dof.H_angular, *dof.H_linear] for dof in link.dofs]
         felt = [[linkage.dot(row, h) for row in P] for h in H]                              # P Hᵀ, column by column
-        found[i,] = Block([[linkage.dot(h, momentum) for momentum in felt] for h in H])
+        block = [[linkage.dot(h, momentum) for momentum in felt] for h in H]
+        for dof in link.dofs:
+            block[dof.column][dof.column] = block[dof.column][dof.column] + linkage.drives[dof.index].armature
+        found[i,] = Block(block)
     return found
 
 

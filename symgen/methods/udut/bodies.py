@@ -91,7 +91,7 @@ def decompose(linkage: Linkage, at: Points) -> list[ArticulatedBody]:
             p_w, p_v = twists[k]
             psi_n, psi_f = M.apply(p_w, p_v)                                                    # (32)
             linkage.name("psi", k, Vector([*psi_n, *psi_f]))
-            mass = p_w.dot(psi_n) + p_v.dot(psi_f)                                              # (32)
+            mass = p_w.dot(psi_n) + p_v.dot(psi_f) + linkage.drives[k].armature                 # (32), and a rotor
             linkage.name("mhat", k, mass)
             inverse = linkage.one / mass
             hat_n, hat_f = psi_n * inverse, psi_f * inverse                                     # (33)

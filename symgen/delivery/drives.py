@@ -1,0 +1,40 @@
+"""What the README, the header and the manifest say of the drives that are applied; nothing where none is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgen.mechanism import Joint, Mechanism
+
+FORCE = "damping v + friction v/sqrt(v^2 + e^2) + stiffness (q - rest)"
+
+
+def of_joint(joint: Joint) -> dict[str, Any]:
+    """For programs: the numbers of its drive that are not zero, as the key `drive`."""
+    return {"drive": {name: float(value) for name, value in joint.drive.declared}} if joint.drive else {}
+
+
+def friction_speed(mechanism: Mechanism) -> dict[str, float]:
+    """For programs: ε where a joint has friction."""
+    return {"friction_speed": float(mechanism.friction_speed)} if _rubs(mechanism) else {}
+
+
+def of_header(mechanism: Mechanism) -> tuple[str, ...]:
+    """Lines of the C header, in ASCII."""
+    if not any(joint.drive for joint in mechanism.joints):
+        return ()
+    speed = f"; e = {float(mechanism.friction_speed):.12g}" if _rubs(mechanism) else ""
+    return ("Drives are part of it: M has their armature on its diagonal, and tau and c include", f"  {FORCE}{speed}",
+            "of each joint. g, C, U, Y, forces between bodies and momenta are those of the bodies alone.")
+
+
+def of_readme(mechanism: Mechanism) -> dict[str, Any]:
+    """`drives`, a row for each joint that has one, and `friction_speed` where one has friction, else nothing."""
+    rows = [{"index": i, **{name: f"{float(getattr(joint.drive, name)):.12g}" for name in
+                            ("armature", "damping", "friction", "stiffness", "rest")}}
+            for i, joint in enumerate(mechanism.joints) if joint.drive]
+    return {"drives": rows, "friction_speed": f"{float(mechanism.friction_speed):.12g}" if _rubs(mechanism) else ""}
+
+
+def _rubs(mechanism: Mechanism) -> bool:
+    return any(joint.drive.friction for joint in mechanism.joints)

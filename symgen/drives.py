@@ -1,0 +1,84 @@
+"""What drives a joint besides its bodies: a rotor behind a gear, damping, friction, a spring; and which of them are applied.
+
+A drive is felt at the joint alone. With v a velocity of the joint and q its coordinate, it takes
+
+    armature·a + damping·v + friction·v/√(v² + ε²) + stiffness·(q − rest)
+
+of the force of the joint. The armature stands on the diagonal of the mass matrix; the rest is part of the bias force. Coulomb's
+friction is made smooth: ε, one number of the mechanism, is the speed below which it fades, and at rest there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from symgen.errors import ArgumentError, printable
+
+ZERO = Fraction(0)
+FRICTION_SPEED = Fraction(1, 1000)
+"""ε unless it is told (rad/s, and m/s of a joint that slides)."""
+KINDS = ("armature", "damping", "friction", "stiffness")
+"""What can be applied or left out by itself. A rest position goes with the stiffness."""
+NUMBERS = (*KINDS, "rest")
+EVERY = frozenset(KINDS)
+NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What a joint's drive adds: `armature` in kg m² (kg where it slides), that of a rotor behind a gear of ratio n being n²·J;
+    `damping` in N m s/rad (N s/m), `friction` in N m (N), `stiffness` in N m/rad (N/m), its spring at ease at `rest`, rad (m).
+
+    Armature, damping and friction of a joint of several velocities are the same number at each of them.
+    """
+
+    armature: Fraction = ZERO
+    damping: Fraction = ZERO
+    friction: Fraction = ZERO
+    stiffness: Fraction = ZERO
+    rest: Fraction = ZERO
+
+    def __bool__(self) -> bool:
+        return self != NO_DRIVE
+
+    @property
+    def declared(self) -> tuple[tuple[str, Fraction], ...]:
+        """Its numbers that are not zero, by name."""
+        return tuple((name, getattr(self, name)) for name in NUMBERS if getattr(self, name))
+
+    def only(self, kinds: Iterable[str]) -> Drive:
+        """The same, of these kinds alone."""
+        kept = set(kinds)
+        gone: dict[str, Fraction] = {kind: ZERO for kind in KINDS if kind not in kept}
+        return replace(self, **gone, **({} if "stiffness" in kept else {"rest": ZERO}))
+
+    def fault(self, nq: int, nv: int) -> tuple[str, str] | None:
+        """(what is wrong with it at a joint of `nq` coordinates and `nv` velocities, what to do); None where nothing is."""
+        for kind in KINDS:
+            if getattr(self, kind) < 0:
+                return f"its {kind} is negative", "give zero or more"
+        if self.stiffness and (nq, nv) != (1, 1):
+            return (f"it has a spring and {nq} coordinates, and a spring needs a joint of one coordinate",
+                    "leave the stiffness out")
+        return None
+
+
+NO_DRIVE = Drive()
+
+
+def selected(words: str | Iterable[str] | None) -> frozenset[str] | None:
+    """The kinds that `on`, `off` or a list such as `armature,damping` asks for; None: what the description says.
+
+    ArgumentError where a word is none of them.
+    """
+    if words is None:
+        return None
+    if isinstance(words, str) and words in ("on", "off"):
+        return EVERY if words == "on" else NONE
+    listed = [word.strip() for word in (words.split(",") if isinstance(words, str) else words)]
+    for word in listed:
+        if word not in KINDS:
+            raise ArgumentError(f"drives has '{printable(word)[:40]}'; give 'on', 'off' or a list of {', '.join(KINDS)}")
+    return frozenset(listed)

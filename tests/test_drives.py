@@ -1,0 +1,378 @@
+"""Drives of joints: armature, damping, friction and springs, in every function that feels them, by every method."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.certificate.divisors import own_inertias
+from symgen.cli import main
+from symgen.description.canonical import to_toml
+from symgen.drives import Drive
+from symgen.errors import SymgenError
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Mechanism
+from symgen.programs.choosing import methods_for
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
+from tests.robots_for_tests import BALLS, PROVIDED, draw, flat_chain, largest, of_kind, random_mechanism, robot, run
+
+EXACT = 1e-40
+STATES = 2
+SPEED = Fraction(1, 50)
+FELT = ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix", "mass_matrix_and_bias", "inverse_mass_matrix",
+        "mass_matrix_solve", "mass_matrix_determinant", "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient",
+        "operational_inertia_inverse", "link_accelerations", "interbody_forces", "kinetic_energy", "inverse_dynamics_derivatives",
+        "forward_dynamics_derivatives", "mass_matrix_coriolis_and_bias")
+UNFELT = ("gravity_force", "potential_energy", "coriolis_matrix", "regressor", "centroidal_momentum", "centroidal_momentum_rate")
+
+
+def driven(made: Mechanism, *kinds: str) -> Mechanism:
+    """The robot with a drive at every joint, of these kinds alone where any is named; a spring where a joint has one coordinate.
+    """
+    def drive(i: int, spring: bool) -> Drive:
+        n = Fraction(i + 3, 100)
+        whole = Drive(n, 7 * n, 3 * n, 20 * n, n / 2) if spring else Drive(n, 7 * n, 3 * n)
+        return whole.only(kinds) if kinds else whole
+
+    joints = tuple(replace(joint, drive=drive(i, (joint.type.nq, joint.type.nv) == (1, 1)))
+                   for i, joint in enumerate(made.joints))
+    return replace(made, joints=joints, friction_speed=SPEED)
+
+
+@cache
+def mixed() -> Mechanism:
+    """A floating root, a slide, a screw and a ball on it."""
+    types = ("free", "prismatic", "helical", "spherical")
+    made = random_mechanism(4, 5, "tree")
+    joints = tuple(replace(of_kind(joint, kind), parent=min(i, 1) - 1) for i, (joint, kind) in
+                   enumerate(zip(made.joints, types, strict=True)))
+    return driven(replace(made, name="mixed", joints=joints))
+
+
+@cache
+def small() -> Mechanism:
+    """Joints that turn, slide and wind, three behind each other and one beside the last."""
+    made = random_mechanism(4, 149, joints=("helical", "prismatic", "revolute", "continuous"))
+    joints = tuple(replace(of_kind(joint, kind), parent=min(i, 2) - 1) for i, (joint, kind) in
+                   enumerate(zip(made.joints, ("revolute", "helical", "prismatic", "continuous"), strict=True)))
+    return driven(replace(made, name="small", joints=joints))
+
+
+ROBOTS = {"small": small, "mixed": mixed}
+CASES = [(name, function, method) for function, method in PROVIDED if function in FELT and method != "fixman:planar"
+         for name in ROBOTS if name == "small" or function in ("mass_matrix", "forward_dynamics", "mass_matrix_coriolis_and_bias",
+                                                               "operational_inertia_inverse")]
+
+
+def answers(made: Mechanism, function: str, method: str | None = None) -> dict[str, Array]:
+    return run(symgen.program(made, function, method, frame=outermost(made, function)), given(made, function), BALLS)
+
+
+def outermost(made: Mechanism, function: str) -> str | None:
+    """A frame that all kinds of joints lead to, where the function speaks of one."""
+    return made.frames[-1].name if FUNCTIONS[function].needs_frame else None
+
+
+def given(made: Mechanism, function: str) -> dict[str, Array]:
+    states = draw(made, STATES, BALLS)
+    return {array.name: states[array.name] for array in FUNCTIONS[function].arguments}
+
+
+def differing(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> float:
+    """The largest difference, relative to what is wanted."""
+    with BALLS.working():
+        return max(largest(found[name] - wanted[name]) / (1 + largest(wanted[name])) for name in wanted)
+
+
+@pytest.mark.parametrize(("name", "function", "method"), CASES)
+def test_every_method_agrees_with_the_reference(name: str, function: str, method: str) -> None:
+    made = ROBOTS[name]()
+    wanted = Reference(made, BALLS, frame=outermost(made, function)).evaluate(function, given(made, function))
+    assert differing(answers(made, function, method), wanted) < EXACT
+
+
+# -- what drives are, of the reference and of the Programs alike ------------------------------------------------------------
+
+def numbers(made: Mechanism, name: str) -> Array:
+    return BALLS.array([BALLS.constant(getattr(made.joints[i].drive, name)) for i, _ in made.dofs])
+
+
+def forces(made: Mechanism) -> Array:
+    """damping v + friction v/√(v² + ε²) + stiffness (q − rest), written once more."""
+    at = given(made, "bias_force")
+    q, v = at["q"][:, [made.q_slices[i].start for i, _ in made.dofs]], at["v"]
+    with BALLS.working():
+        root = np.sqrt(v * v + BALLS.constant(made.friction_speed ** 2))
+        spring = numbers(made, "stiffness") * (q - numbers(made, "rest"))
+        return np.asarray(numbers(made, "damping") * v + numbers(made, "friction") * v / root + spring)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_armature_is_on_the_diagonal_and_forces_are_in_the_bias(name: str) -> None:
+    made = ROBOTS[name]()
+    bare = made.undriven
+    a = given(made, "inverse_dynamics")["a"]
+
+    def added(function: str, result: str, method: str) -> Array:
+        return np.asarray(answers(made, function, method)[result] - answers(bare, function, method)[result])
+
+    with BALLS.working():
+        assert largest(added("mass_matrix", "M", "composite_body") - np.diag(numbers(made, "armature"))) < EXACT
+        assert largest(added("bias_force", "c", "newton_euler") - forces(made)) < EXACT
+        tau = added("inverse_dynamics", "tau", "newton_euler")
+        assert largest(tau - forces(made) - numbers(made, "armature") * a) < EXACT
+
+
+@pytest.mark.parametrize("function", UNFELT)
+def test_what_is_of_the_bodies_alone_has_no_drive_in_it(function: str) -> None:
+    made = small()
+    assert symgen.program(made, function).rows == symgen.program(made.undriven, function).rows
+
+
+def test_the_armature_doubled_is_there_twice() -> None:
+    once = small()
+    twice = replace(once, joints=tuple(replace(j, drive=replace(j.drive, armature=2 * j.drive.armature)) for j in once.joints))
+    with BALLS.working():
+        first, second, third = (answers(made, "mass_matrix")["M"] for made in (once.undriven, once, twice))
+        assert largest((third - second) - (second - first)) < EXACT
+
+
+def test_energy_goes_where_the_drives_take_it() -> None:
+    """d/dt (T + U) along the motion that tau causes = v·(tau − what the drives resist with)."""
+    made = small()
+    at = given(made, "forward_dynamics")
+    a = answers(made, "forward_dynamics", "riccati")["a"]
+    kinetic = run(symgen.program(made, "kinetic_energy:jvp"), {"q": at["q"], "v": at["v"], "dq": at["v"], "dv": a}, BALLS)["dT"]
+    potential = run(symgen.program(made, "potential_energy:jvp"), {"q": at["q"], "dq": at["v"]}, BALLS)["dU"]
+    with BALLS.working():
+        power = (at["v"] * (at["tau"] - forces(made))).sum(axis=-1)
+        assert largest(kinetic + potential - power) < 1e-35 * (1 + largest(power))
+
+
+def test_friction_opposes_motion_and_is_odd() -> None:
+    made = driven(robot("tree3"), "friction")
+    program, at = symgen.program(made, "bias_force"), given(made, "bias_force")
+    with BALLS.working():
+        there, back, still = (run(program, {"q": at["q"], "v": way * at["v"]}, BALLS)["c"] for way in (1, -1, 0))
+        rubbing = (there - back) / 2   # what else c has of v is even
+        assert all(bool(r * v > 0) for r, v in zip(rubbing.ravel(), at["v"].ravel(), strict=True))
+        weight = run(symgen.program(made, "gravity_force"), {"q": at["q"]}, BALLS)["g"]
+        assert largest(still - weight) < EXACT
+
+
+# -- what they cost, and what they do not change ----------------------------------------------------------------------------
+
+def test_a_rotor_costs_an_addition_a_joint_in_forward_dynamics() -> None:
+    made = symgen.load("ur5")
+    costs = [symgen.program(one, "forward_dynamics").cost for one in (made, driven(made, "armature"))]
+    assert costs[0] < costs[1] <= costs[0] + made.nv
+
+
+def test_a_robot_without_drives_is_called_what_it_was() -> None:
+    made = symgen.load("scara")
+    assert made.content == "9794cb4eb3ca097942199c9d8fa52daac9a148a69a6f95d4be8c3a604832ea22"
+    assert replace(made, friction_speed=Fraction(1)).content != made.content
+    assert driven(made).undriven.content == made.content
+
+
+def test_an_armature_makes_a_massless_joint_move() -> None:
+    bare = random_mechanism(2, 3)
+    light = replace(bare, bodies=(bare.bodies[0], replace(bare.bodies[1], parts=())))
+    with pytest.raises(SymgenError, match=r"moves no inertia that other joints do not move as well"):
+        symgen.program(light, "forward_dynamics")
+    made = driven(light, "armature")
+    assert differing(answers(made, "forward_dynamics"),
+                     Reference(made, BALLS).evaluate("forward_dynamics", given(made, "forward_dynamics"))) < EXACT
+
+
+def test_the_certificate_counts_the_armature() -> None:
+    made = mixed()
+    with_rotors, without = own_inertias(made), own_inertias(made.undriven)
+    for k, (i, _) in enumerate(made.dofs):
+        own, bare = with_rotors[k].value, without[k].value
+        assert own is not None
+        assert bare is not None
+        rotor = made.joints[i].drive.armature
+        assert own >= bare + rotor - Fraction(1, 10**12)
+        assert made.joints[i].type.nv > 1 or own - bare - rotor < Fraction(1, 10**12)
+
+
+# -- how they are declared ---------------------------------------------------------------------------------------------------
+
+HEAVY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+MOTOR = ("<actuator name='m'><mechanicalReduction>-50</mechanicalReduction><motorInertia>2e-5</motorInertia></actuator>",
+         "<actuator name='m'><drake:gear_ratio value='50'/><drake:rotor_inertia value='2e-5'/></actuator>")
+
+
+def urdf(dynamics: str = "", motor: str = "", kind: str = "revolute", **asked: Any) -> Mechanism:
+    """One joint with these <dynamics> and this actuator."""
+    limit = "<limit effort='1' velocity='1' lower='-1' upper='1'/>"
+    joint = f"<joint name='j' type='{kind}'><parent link='a'/><child link='b'/><axis xyz='0 0 1'/>{limit}{dynamics}</joint>"
+    drive = f"<transmission name='t'><joint name='j'/>{motor}</transmission>" if motor else ""
+    return symgen.load(f"<robot name='r'><link name='a'/><link name='b'>{HEAVY}</link>{joint}{drive}</robot>", **asked)
+
+
+def toml(joint: str, kind: str = "revolute", top: str = "", **asked: Any) -> Mechanism:
+    axis = "" if kind == "spherical" else "axis = [0, 0, 1],"
+    return symgen.load(f"""name = "r"
+{top}
+[[body]]
+name = "b"
+parent = "base"
+joint = {{ name = "j", type = "{kind}", {axis} {joint} }}
+mass = 1
+inertia = [1, 0, 0, 1, 0, 1]
+""", **asked)
+
+
+@pytest.mark.parametrize("motor", MOTOR)
+def test_a_urdf_has_its_drives_off_until_they_are_asked_for(motor: str) -> None:
+    dynamics = "<dynamics damping='0.1' friction='0.2'/>"
+    quiet, some, all_of_it = (urdf(dynamics, motor, drives=words) for words in (None, "damping", "on"))
+    assert not quiet.joints[0].drive
+    assert [name for name, _ in quiet.joints[0].unapplied] == ["damping", "friction", "gear ratio", "rotor inertia"]
+    assert some.joints[0].drive == Drive(damping=Fraction(1, 10))
+    assert [name for name, _ in some.joints[0].unapplied] == ["friction", "gear ratio", "rotor inertia"]
+    assert all_of_it.joints[0].drive == Drive(Fraction(1, 20), Fraction(1, 10), Fraction(1, 5))
+    assert not all_of_it.joints[0].unapplied
+    assert not [note for note in all_of_it.notes if note.kind == "unapplied"]
+
+
+def test_a_gear_without_a_rotor_and_two_ratios_make_no_armature() -> None:
+    gear, other = "<mechanicalReduction>50</mechanicalReduction>", "<mechanicalReduction>40</mechanicalReduction>"
+    for motor in (gear, gear + other + "<motorInertia>1</motorInertia>"):
+        made = urdf(motor=f"<actuator name='m'>{motor}</actuator>", drives="on")
+        assert not made.joints[0].drive
+        assert made.joints[0].unapplied
+    assert urdf("<dynamics armature='0.3'/>", drives="armature").joints[0].drive == Drive(armature=Fraction(3, 10))
+
+
+def test_a_malformed_number_is_a_note_where_it_is_not_applied_and_refused_where_it_is() -> None:
+    bad = "<dynamics damping='much' friction='0.2'/>"
+    assert any("'much' is not a number" in note.text for note in urdf(bad).notes)
+    assert urdf(bad, drives="friction").joints[0].drive == Drive(friction=Fraction(1, 5))
+    with pytest.raises(SymgenError, match=r"joint 'j': dynamics damping: 'much' is not a number; write a plain decimal"):
+        urdf(bad, drives="on")
+
+
+def test_toml_says_itself_what_applies() -> None:
+    words = "rotor_inertia = 2e-5, gear_ratio = 50, damping = 0.1, friction = 0.3, stiffness = 4, rest = 0.5"
+    whole = Drive(Fraction(1, 20), Fraction(1, 10), Fraction(3, 10), Fraction(4), Fraction(1, 2))
+    made, off = toml(words, top="friction_speed = 0.01"), toml(words, drives="off")
+    assert made.joints[0].drive == whole
+    assert made.friction_speed == Fraction(1, 100)
+    assert toml(words, friction_speed="0.2").friction_speed == Fraction(1, 5)
+    assert not off.joints[0].drive
+    assert dict(off.joints[0].unapplied) == dict(whole.declared)
+    assert toml(words, drives=["stiffness", "armature"]).joints[0].drive == whole.only(["stiffness", "armature"])
+    row = 'convention = "dh"\nname = "r"\n[[row]]\narmature = 0.1\nmass = 1\na = 1\nrepeat = 2\n'
+    assert [joint.drive.armature for joint in symgen.load(row).joints] == [Fraction(1, 10)] * 2
+
+
+@pytest.mark.parametrize("words", ["on", "off", "armature,friction"])
+def test_the_canonical_description_carries_them(words: str) -> None:
+    numbers = 'damping = "1/3", friction = 0.3, stiffness = 4, rest = -0.5, armature = 1'
+    made = toml(numbers, top="friction_speed = 0.01", drives=words)
+    again = symgen.load(to_toml(made))
+    assert replace(again, source_sha256=made.source_sha256) == made
+    assert again.joints[0].drive == made.joints[0].drive
+
+
+@pytest.mark.parametrize(("joint", "says"), [
+    ("damping = -1", r"body 'b': joint: its damping is negative; give zero or more"),
+    ("rotor_inertia = -1", r"its armature is negative; give zero or more"),
+    ("rest = 1", r"a rest position stands without a stiffness; add stiffness"),
+    ("gear_ratio = 2", r"a gear ratio stands without a rotor inertia; add rotor_inertia"),
+    ("armature = 1, rotor_inertia = 1", r"an armature stands beside a rotor inertia; give one of the two"),
+])
+def test_a_drive_that_cannot_be_is_refused(joint: str, says: str) -> None:
+    with pytest.raises(SymgenError, match=says):
+        toml(joint)
+
+
+def test_other_refusals_are_one_sentence_each() -> None:
+    with pytest.raises(SymgenError, match=r"it has a spring and 4 coordinates, and a spring needs a joint of one coordinate; "):
+        toml("stiffness = 1", "spherical")
+    with pytest.raises(SymgenError, match=r"the friction speed is 0; give a speed above zero"):
+        toml("friction = 1", top="friction_speed = 0")
+    with pytest.raises(SymgenError, match=r"friction_speed is '0'; give a speed above zero"):
+        toml("friction = 1", friction_speed=0)
+    with pytest.raises(SymgenError, match=r"drives has 'clutch'; give 'on', 'off' or a list of armature, damping, "):
+        toml("friction = 1", drives="damping,clutch")
+    with pytest.raises(SymgenError, match=r"joint 'joint0': its friction is negative"):
+        replace(robot("one"), joints=(replace(robot("one").joints[0], drive=Drive(friction=Fraction(-1))),))
+
+
+def test_a_method_without_a_place_for_a_rotor_says_so_and_takes_the_rest() -> None:
+    """In a plane Fixman's soft coordinates are the links' directions; `fixman` goes to space where a joint has a rotor."""
+    arm = flat_chain(2)
+    made = driven(arm)
+    with pytest.raises(SymgenError, match=r"knows the directions of links .* and joint 'j0' of 'flat' has an armature; "):
+        symgen.program(made, "forward_dynamics", "fixman:planar")
+    for one, method in ((made, "fixman"), (driven(arm, "damping", "friction", "stiffness"), "fixman:planar")):
+        wanted = Reference(one, BALLS).evaluate("forward_dynamics", given(one, "forward_dynamics"))
+        assert differing(answers(one, "forward_dynamics", method), wanted) < EXACT
+    assert "fixman:planar" not in methods_for(made, "forward_dynamics")
+
+
+# -- a folder of C -----------------------------------------------------------------------------------------------------------
+
+STIFF = "armature = 3, damping = 2e3, friction = 1e3, stiffness = 400, rest = 40"
+SPOKEN = ("inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "mass_matrix", "inverse_mass_matrix",
+          "kinetic_energy", "interbody_forces", "coriolis_matrix", "regressor", "inverse_dynamics_derivatives", "step")
+
+
+def test_the_compiled_c_is_verified_and_its_folder_tells(tmp_path: Path) -> None:
+    """Next to these drives the bodies are nothing: who measures round-off by the bodies' terms alone finds too much of it."""
+    arm, strong = robot("planar_arm"), Drive(*map(Fraction, (10**6, 2000, 1000, 10**9, 40)))
+    made = replace(arm, joints=tuple(replace(joint, drive=strong) for joint in arm.joints), friction_speed=Fraction(1, 2))
+    manifest = symgen.generate(made, tmp_path / "out", functions=SPOKEN)
+    assert manifest["friction_speed"] == 0.5
+    assert manifest["joints"][0]["drive"] == {"armature": 1e6, "damping": 2e3, "friction": 1e3, "stiffness": 1e9, "rest": 40.0}
+    header, readme = ((tmp_path / "out" / name).read_text(encoding="utf-8") for name in ("planar_arm.h", "README.md"))
+    assert "damping v + friction v/sqrt(v^2 + e^2) + stiffness (q - rest); e = 0.5" in header
+    assert "| 1 | 1000000 | 2000 | 1000 | 1000000000 | 40 |" in readme
+    assert symgen.load(tmp_path / "out").joints == made.joints
+    report = symgen.verify(tmp_path / "out")
+    assert report.passed, str(report)
+
+
+def test_nothing_is_told_where_nothing_is_driven(tmp_path: Path) -> None:
+    made = toml("damping = 1", drives="off")
+    manifest = symgen.generate(made, tmp_path / "out", functions=["mass_matrix"])
+    assert "friction_speed" not in manifest
+    assert "drive" not in manifest["joints"][0]
+    assert manifest["not_modelled"][0] == {"kind": "damping", "text": "damping is declared and not applied: j 1",
+                                           "joints": {"j": 1.0}}
+    assert "rive" not in (tmp_path / "out" / "r.h").read_text(encoding="utf-8")
+
+
+def test_formulas_have_them() -> None:
+    springy, rubbing = driven(robot("one"), "stiffness", "armature"), driven(robot("one"), "friction")
+    drive = springy.joints[0].drive
+    assert f"{float(drive.stiffness):g}*q0" in str(symgen.inspect(springy, "tau[0]", form="multiangle"))
+    assert "9*v0/(100*sqrt(v0**2 + 1/2500))" in str(symgen.inspect(rubbing, "tau[0]", form="closed"))
+    with pytest.raises(SymgenError, match=r"its equations hold a sqrt; leave friction out with --drives, or take its equations "):
+        symgen.inspect(rubbing, "tau[0]", form="multiangle")
+
+
+def test_show_lists_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(to_toml(toml(STIFF)), encoding="utf-8")
+    assert main(["show", str(tmp_path / "r.toml"), "--friction-speed", "0.25"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^j +3 +2000 +1000 +400 +40$", shown, re.M)
+    assert "ε = 0.25" in shown
+    assert main(["show", str(tmp_path / "r.toml"), "--drives", "damping"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^j +0 +2000 +0 +0 +0$", shown, re.M)
+    assert "Read and not applied\n  armature of j; friction of j; stiffness of j; rest of j\n" in shown
