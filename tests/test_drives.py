@@ -69,7 +69,8 @@ def small() -> Mechanism:
 
 
 ROBOTS = {"small": small, "mixed": mixed}
-CASES = [(name, function, method) for function, method in PROVIDED if function in FELT and method != "fixman:planar"
+CASES = [(name, function, method) for function, method in PROVIDED
+         if function in FELT and method != "fixman:planar" and not methods.find(method).followers
          for name in ROBOTS if name == "small" or function in ("mass_matrix", "forward_dynamics", "mass_matrix_coriolis_and_bias",
                                                                "operational_inertia_inverse")]
 

@@ -56,7 +56,7 @@ ROOMS: dict[str, str] = {
     "certificate": "backends derivation derivatives description errors ir joints mechanism options programs reals reference",
     "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
                "reference shelf",
-    "verification": "backends certificate derivatives description drives errors functions ir joints machine mechanism methods "
+    "verification": "backends certificate derivatives description errors functions ir joints machine mechanism methods "
                     "names options programs readback reals reference tables",
     "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
              "reals reference tables verification",

@@ -333,3 +333,75 @@ def test_every_function_that_has_inertia_in_it_feels_parameters() -> None:
     assert {name for name, one in FUNCTIONS.items() if all(array.name != "prepared" for array in one.feels)} == still
 
 
+
+
+# -- with drives, and with joints that follow others ---------------------------------------------------------------------------
+
+TOGETHER = """
+name = "together"
+mimic = "couple"
+friction_speed = 0.01
+[[body]]
+name = "a"
+parent = "base"
+mass = 2.0
+centre = [0.3, 0.1, 0]
+inertia = [0.01, 0, 0, 0.02, 0, 0.02]
+joint = { name = "j1", type = "revolute", axis = [0, 1, 0], armature = 0.1, damping = 0.4 }
+[[body]]
+name = "b"
+parent = "a"
+mass = 1.0
+centre = [0.1, 0.1, 0.3]
+inertia = [0.01, 0, 0, 0.02, 0, 0.02]
+[body.joint]
+name = "j2"
+type = "revolute"
+axis = [1, 0, 0]
+xyz = [0.4, 0, 0]
+armature = 0.3
+friction = 1.5
+stiffness = 3
+rest = 0.2
+mimic = { joint = "j1", multiplier = -0.5, offset = 0.3 }
+[[body]]
+name = "c"
+parent = "a"
+mass = 0.7
+centre = [0.0, 0.2, 0.1]
+inertia = [0.01, 0, 0, 0.02, 0, 0.02]
+joint = { name = "j3", type = "prismatic", axis = [0, 0, 1], xyz = [0.1, 0.2, 0], stiffness = 5, friction = 0.4 }
+"""
+MORE = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "step", "kinetic_energy", "interbody_forces",
+        "mass_matrix_coriolis_and_bias", "forward_dynamics:jacobian")
+
+
+@pytest.mark.parametrize("asked", [(), ("j1.damping", "j2.friction"), ("j3", "gravity"), ALL])
+def test_a_follower_is_driven_and_its_drive_may_change(asked: tuple[str, ...]) -> None:
+    """Its force and its armature go to its leader as far as it goes: the reference reads them off joint by joint."""
+    mechanism = symgen.load(TOGETHER)
+    assert verify(mechanism, [*DYNAMICS, *MORE], 2, parameters=asked, compiled=False).passed
+
+
+def test_drives_cost_what_they_are() -> None:
+    """An armature that may change is an addition a joint to M, and stands in the array as it is given."""
+    robot = symgen.load("scara")
+    baked = making.programs(robot, ["mass_matrix"])["mass_matrix"].cost
+    programs = made(robot, ["mass_matrix"], [f"joint{k}.armature" for k in range(1, 5)])
+    assert programs[REGROUP].cost == 0
+    assert programs["mass_matrix"].cost <= baked + 4
+
+
+@pytest.mark.parametrize(("word", "said"), [
+    ("joint1.inertia", "a joint has joint1.armature"), ("joit1", "did you mean 'joint1'"),
+])
+def test_what_a_joint_has_not_is_said(word: str, said: str) -> None:
+    with pytest.raises(SymgenError, match=said):
+        symgen.program("scara", "mass_matrix", parameters=[word])
+
+
+def test_a_negative_number_of_a_drive_is_refused() -> None:
+    own = symgen.compile("scara", ["inverse_dynamics"], parameters=["joint1.damping"])
+    own.parameters["joint1.damping"] = -1
+    with pytest.raises(ArgumentError, match=r"parameter 'joint1\.damping' is negative"):
+        own.inverse_dynamics(*(x[0] for x in states(1)))

@@ -21,7 +21,7 @@ from symgen.reals import REALS
 STATUSES = {
     "OK": "the parameters are prepared",
     "NOT_FINITE": "a parameter is infinite or not a number",
-    "NO_BODY": "a mass is negative, or no body has such moments with this mass and centre",
+    "NO_BODY": "a mass or a number of a drive is negative, or no body has such moments",
     "NOTHING_MOVES": "a joint would carry nothing",
 }
 """What NAME_set_parameters returns, from 0 on: NAME_PARAMETERS_OK …"""

@@ -6,8 +6,8 @@ differ from one set of parameters to the next stand in one array, everything els
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from symgen.derivation import constants as k
 from symgen.derivation.closed_forms import feels
@@ -57,7 +57,8 @@ class Prepared:
     """Where the inertia of each link is found: `own`, as it is; `felt`, with what its joint cannot feel moved to its parent; and
     `forgotten`, where links on the base have lost that.
 
-    `size` is the length of the array, whose last three elements are gravity where that comes at run time too (`gravity`).
+    `size` is the length of the array, in which gravity, three numbers from `gravity` on, and `drives` stand as they
+    are given.
     """
 
     own: tuple[Ten, ...]
@@ -65,14 +66,18 @@ class Prepared:
     forgotten: tuple[Ten, ...]
     size: int
     gravity: int = -1
+    drives: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class AtRunTime:
-    """Where a method finds, in the argument `prepared`, the inertia of each link and gravity; none and -1: in the model."""
+    """Where a method finds, in the argument `prepared`, the inertia of each link and gravity (none and -1: in the model), and
+    numbers of drives."""
 
     inertia: tuple[Ten, ...]
     gravity: int = -1
+    drives: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    """Of a link's joint by what of its drive it is."""
 
 
 def gather(home: Derivation, model: Model, fixed: Sequence[Inertia], loose: Sequence[Matter],

@@ -58,10 +58,11 @@ class Driven:
         return home.one / home.sqrt(v * v + self.speed * self.speed)
 
 
-def driven(model: Model, home: Derivation) -> list[Driven]:
-    """Of every entry of v."""
+def driven(model: Model, home: Derivation, given: Mapping[tuple[int, str], Scalar]) -> list[Driven]:
+    """Of every entry of v. What is `given`, by link and name, comes at run time."""
     speed = home.constant(k.rational(model.friction_speed))
-    numbers = [{name: home.constant(k.rational(getattr(link.drive, name))) for name in NUMBERS} for link in model.links]
+    numbers = [{name: given.get((i, name)) or home.constant(k.rational(getattr(link.drive, name))) for name in NUMBERS}
+               for i, link in enumerate(model.links)]
     return [Driven(**own, speed=speed) for own, link in zip(numbers, model.links, strict=True)
             for _ in range(link.v.start, link.v.stop)]
 

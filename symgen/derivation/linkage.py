@@ -95,8 +95,9 @@ class Linkage:
                  wrenches: Sequence[Frame] = (), at_run_time: adjusted.AtRunTime | None = None,
                  coupling: Coupling = APART) -> None:
         self.model, self.home, self.frame, self.payload = model, home, frame, payload
-        self.at_run_time, self.coupling, self.drives = at_run_time, coupling, driven(model, home)
-        self.inputs = dict(coupling.spread(home))
+        self.at_run_time, self.coupling, self.inputs = at_run_time, coupling, dict(coupling.spread(home))
+        given = {at: home.inputs["prepared"][place] for at, place in (at_run_time.drives if at_run_time else {}).items()}
+        self.drives = driven(model, home, given)
         self.zero, self.one = home.zero, home.one
         self._sums: dict[tuple[tuple[int, int], ...], Scalar] = {}
         if "tau" in home.inputs and any(one.resists for one in self.drives):
@@ -109,11 +110,12 @@ class Linkage:
         self.inertia = [self._inertia(i) for i in range(len(model.links))]
         self.base_gravity, self.gravity = self._gravity()
         if payload is not None and payload.link >= 0:
-            self.inertia[payload.link] = self.inertia[payload.link] + carried(self, payload, home.inputs["payload"])
+            own = carried(home, payload, self.mounted(payload), home.inputs["payload"])
+            self.inertia[payload.link] = self.inertia[payload.link] + own
         self.loads = [(self.zeros, self.zeros) for _ in model.links]
         for place, on in enumerate(wrenches):
             if on.link >= 0:
-                n, f = exerted(self, on, home.inputs["wrench"][6 * place:6 * place + 6])
+                n, f = exerted(home, on, self.mounted(on), home.inputs["wrench"][6 * place:6 * place + 6])
                 self.loads[on.link] = self.loads[on.link][0] + n, self.loads[on.link][1] + f
         for i in dict.fromkeys(on.link for on in wrenches if on.link >= 0):
             self.name("wrench", i, Vector([entry for part in self.loads[i] for entry in part]))

@@ -2,7 +2,8 @@
 
 LINK.mass (kg), LINK.centre (m, in the link's frame) and LINK.inertia (moments xx xy xz yy yz zz about the origin of that frame,
 in its axes, kg·m², as a payload has them); LINK for the three; payload:LINK for a load on a link, of the same three; gravity
-(m/s², in the axes of the base). Lengths and axes are what the C is made of, and stay.
+(m/s², in the axes of the base); JOINT.armature, .damping, .friction, .stiffness and .rest (`symgen.drives`), JOINT for the five.
+Lengths and axes are what the C is made of, and stay.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ SIZES = {"mass": 1, "centre": 3, "inertia": 6}
 """Of what a link has, how many numbers."""
 UNITS = {"mass": "kg", "centre": "m, in the axes of the link's frame", GRAVITY: "m/s^2, in the axes of the base",
          "inertia": "xx xy xz yy yz zz about the origin of the link's frame, in its axes, kg m^2"}
+DRIVES = {"armature": "kg m^2 (kg)", "damping": "N m s/rad (N s/m)", "friction": "N m (N)", "stiffness": "N m/rad (N/m)",
+          "rest": "rad (m)"}
+"""The numbers of a drive, where it turns (where it slides)."""
 SHOWN = 60
 """Characters of a name in a sentence."""
 _MEANT = {"com": "centre", "center": "centre", "inertias": "inertia", "m": "mass", "moments": "inertia"}
@@ -31,7 +35,7 @@ _GEOMETRY = ("origin", "pose", "axis", "length", "rpy", "xyz", "a", "alpha", "d"
 
 @dataclass(frozen=True)
 class Adjustable:
-    """One number or vector: its `name`, what of it (`kind`), and the `link` that has it ("" for gravity).
+    """One number or vector: its `name`, what of it (`kind`), and the `link` or the `joint` that has it ("" for gravity).
 
     A `load` is what a link carries, which the description does not know.
     """
@@ -40,19 +44,21 @@ class Adjustable:
     kind: str
     link: str = ""
     load: bool = False
+    joint: str = ""
 
     @property
     def size(self) -> int:
-        return 3 if self.kind == GRAVITY else SIZES[self.kind]
+        return 1 if self.joint else 3 if self.kind == GRAVITY else SIZES[self.kind]
 
     @property
     def words(self) -> tuple[str, ...]:
         """Its name in words that names of programs are made of."""
-        return (GRAVITY,) if self.kind == GRAVITY else (*(("payload",) if self.load else ()), self.link, self.kind)
+        owner = self.joint or self.link
+        return (GRAVITY,) if self.kind == GRAVITY else (*(("payload",) if self.load else ()), owner, self.kind)
 
     @property
     def unit(self) -> str:
-        return UNITS[self.kind]
+        return DRIVES[self.kind] if self.joint else UNITS[self.kind]
 
 
 def adjustables(mechanism: Mechanism, asked: Iterable[str]) -> tuple[Adjustable, ...]:
@@ -69,22 +75,28 @@ def _known(mechanism: Mechanism) -> dict[str, Adjustable]:
     links = [frame.name for frame in mechanism.frames if frame.body != BASE]
     found = [Adjustable(f"{load}{link}.{kind}", kind, link, bool(load))
              for link in links for load in ("", PAYLOAD) for kind in SIZES]
-    return {one.name: one for one in (*found, Adjustable(GRAVITY, GRAVITY))}
+    driven = [Adjustable(f"{joint.name}.{kind}", kind, joint=joint.name) for joint in mechanism.joints for kind in DRIVES
+              if joint.type.nq == joint.type.nv == 1 or kind in ("armature", "damping", "friction")]
+    return {one.name: one for one in (*found, Adjustable(GRAVITY, GRAVITY), *driven)}
 
 
 def _meant(mechanism: Mechanism, word: str, known: Mapping[str, Adjustable]) -> list[str]:
     """The names that one word stands for."""
     if word in known:
         return [word]
-    if whole := [name for name in known if name.rpartition(".")[0] == word]:
-        return whole
+    whole = [one for one in known.values() if one.name.rpartition(".")[0] == word]
+    if whole:   # where a joint is called as its link is, the link is meant
+        return [one.name for one in whole if one.joint == whole[0].joint]
     if any(sign in word for sign in "*?["):
         heavy = {part.link for body in mechanism.bodies for part in body.parts if part.mass or any(part.moments)}
-        found = [one.name for one in known.values() if not one.load and (one.link in heavy or one.kind == GRAVITY)
+        felt = {f"{joint.name}.{kind}" for joint in mechanism.joints for kind, _ in joint.drive.declared}
+        found = [one.name for one in known.values()
+                 if not one.load and (one.link in heavy or one.kind == GRAVITY or one.name in felt)
                  and (fnmatchcase(one.name, word) or fnmatchcase(one.name.rpartition(".")[0], word))]
         if not found:
             raise UnknownName(f"no parameter matches '{printable(word, SHOWN)}'; there are LINK.mass, LINK.centre, LINK.inertia, "
-                              "LINK and gravity, where LINK is a link that moves and has a mass")
+                              "LINK and gravity, where LINK is a link that moves and has a mass, and JOINT.damping and the like, "
+                              "where JOINT has such a drive")
         return found
     _refuse(mechanism, word)
     raise AssertionError("refused")
@@ -106,8 +118,11 @@ def _refuse(mechanism: Mechanism, word: str) -> None:
         meant = _MEANT.get(kind.lower())
         raise UnknownName(f"{said}: a link has {load}{owner}.mass, .centre and .inertia"
                           + (f"; did you mean '{load}{owner}.{meant}'?" if meant else ""))
-    known = [*(name for name in names if name not in still), GRAVITY]
-    nearest(owner if kind in SIZES and owner else stem, known, "link or parameter")
+    joints = [joint.name for joint in mechanism.joints]
+    if owner in joints:
+        raise UnknownName(f"{said}: a joint has {owner}.{', .'.join(DRIVES)}, the last two only where it has one coordinate")
+    known = [*(name for name in names if name not in still), *joints, GRAVITY]
+    nearest(owner if kind in (*SIZES, *DRIVES) and owner else stem, known, "link, joint or parameter")
 
 
 def adjusted(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> Mechanism:
@@ -126,7 +141,11 @@ def adjusted(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> 
             (mass,), centre, inertia = (load.get(kind, (Fraction(0),) * size) for kind, size in SIZES.items())
             part = _about_the_origin(f"load of {frame.name}", frame.pose, mass, _vector(centre), inertia)
             bodies[frame.body] = replace(bodies[frame.body], parts=(*bodies[frame.body].parts, part))
-    return replace(mechanism, bodies=tuple(bodies))
+    joints = []
+    for joint in mechanism.joints:
+        driven = {kind: values[name][0] for kind in DRIVES if (name := f"{joint.name}.{kind}") in values}
+        joints.append(replace(joint, drive=replace(joint.drive, **driven)) if driven else joint)
+    return replace(mechanism, bodies=tuple(bodies), joints=tuple(joints))
 
 
 def part_of(mechanism: Mechanism, link: str) -> Part:

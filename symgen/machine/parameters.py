@@ -17,6 +17,7 @@ from symgen.errors import ArgumentError
 from symgen.functions import PREPARED
 from symgen.names import nearest
 
+_NEVER_NEGATIVE = ("mass", "armature", "damping", "friction", "stiffness")
 Results = Callable[[Any], dict[str, Any]]
 """Of parameters (..., NG), the results of one function by name."""
 
@@ -103,8 +104,8 @@ class Parameters(MutableMapping[str, Any]):
         for name, value in self._now.items():
             if not np.isfinite(value).all():
                 raise ArgumentError(f"parameter '{name}' is infinite or not a number; set it to a number")
-            if name.endswith(".mass") and (value < 0).any():
-                raise ArgumentError(f"parameter '{name}' is negative; masses must be zero or more")
+            if name.rpartition(".")[2] in _NEVER_NEGATIVE and (value < 0).any():
+                raise ArgumentError(f"parameter '{name}' is negative; it must be zero or more")
         if self._judge is None:
             return
         judged = self._judge(given)

@@ -45,13 +45,13 @@ class Adjusting:
     judge: Program
 
     def lay(self, where: Layout) -> Model:
-        """The model in a layout; where inertia may change, with the slides that all functions share."""
-        return (where if self.only_gravity else replace(self.slides, axes=where.axes)).lay(reframe(self.bare))
+        """The model in a layout, with the slides that all functions share."""
+        return replace(self.slides, axes=where.axes).lay(reframe(self.bare))
 
     @property
-    def only_gravity(self) -> bool:
-        """Whether the inertia of all links stays."""
-        return all(one.kind == GRAVITY for one in self.asked)
+    def moves_inertia(self) -> bool:
+        """Whether the inertia of a link may change."""
+        return any(one.link for one in self.asked)
 
     def of_any_gravity(self, mechanism: Mechanism) -> Mechanism:
         """The robot as what is about base parameters has to see it: where gravity may change, it has no direction of its own."""
@@ -59,10 +59,10 @@ class Adjusting:
 
     def at_run_time(self, regroups: bool, forget: bool) -> AtRunTime:
         """Where a method finds inertia and gravity."""
-        if self.only_gravity:
-            return AtRunTime((), self.prepared.gravity)
+        if not self.moves_inertia:
+            return AtRunTime((), self.prepared.gravity, self.prepared.drives)
         found = self.prepared.own if not regroups else self.prepared.forgotten if forget else self.prepared.felt
-        return AtRunTime(found, self.prepared.gravity)
+        return AtRunTime(found, self.prepared.gravity, self.prepared.drives)
 
 
 def named(mechanism: Mechanism, asked: Iterable[str]) -> tuple[str, ...]:
@@ -95,10 +95,12 @@ def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adj
         fixed = [inertia_of(_without(body, links), model.links[i].placement) for i, body in enumerate(mechanism.bodies)]
         loose = [_matter(mechanism, model, link, load, places) for link, load in dict.fromkeys((a.link, a.load) for a in asked)
                  if link]
-        prepared, rows = _prepared(home, model, fixed, loose, given, places.get(GRAVITY, range(0)))
+        drives = {(mechanism.joint_index(one.joint), one.kind): given[places[one.name][0]] for one in asked if one.joint}
+        prepared, rows = _prepared(home, model, fixed, loose, given, places.get(GRAVITY, range(0)), drives)
         frozen = home.freeze(REGROUP, "regrouping", [("prepared", (len(rows),), rows)], {"parameters": (len(given),)})
         defaults = _defaults(mechanism, asked)
-        judge = _judge(model, fixed, loose, defaults)
+        positive = [places[one.name][0] for one in asked if one.joint and one.kind != "rest"]
+        judge = _judge(model, fixed, loose, defaults, positive)
     return Adjusting(asked, defaults, bare, slides, prepared, passes.run(frozen), judge)
 
 
@@ -150,7 +152,7 @@ def _of_a_part(mechanism: Mechanism, link: str) -> tuple[constants.Vec3, tuple[c
 
 
 def _prepared(home: Derivation, model: Model, fixed: Sequence[Inertia], loose: Sequence[Matter], given: Sequence[Scalar],
-              gravity: range) -> tuple[Prepared, list[Scalar]]:
+              gravity: range, drives: Mapping[tuple[int, str], Scalar]) -> tuple[Prepared, list[Scalar]]:
     """(where everything stands, the array)."""
     own = adjusted.gather(home, model, fixed, loose, given)
     felt = adjusted.regrouped(home, model, own)
@@ -158,16 +160,19 @@ def _prepared(home: Derivation, model: Model, fixed: Sequence[Inertia], loose: S
     kept: tuple[Ten, ...] = tuple(map(recorder.ten, felt))
     forgotten = tuple(map(recorder.ten, adjusted.forgotten(model, felt)))
     plain = tuple(map(recorder.ten, own))
-    rows = [*recorder.rows, *(given[k] for k in gravity)]
-    return Prepared(plain, kept, forgotten, len(rows), len(recorder.rows) if gravity else -1), rows
+    first = len(recorder.rows) + len(gravity)
+    rows = [*recorder.rows, *(given[k] for k in gravity), *drives.values()]
+    return Prepared(plain, kept, forgotten, len(rows), len(recorder.rows) if gravity else -1,
+                    {at: first + k for k, at in enumerate(drives)}), rows
 
 
-def _judge(model: Model, fixed: Sequence[Inertia], loose: Sequence[Matter], defaults: Sequence[Fraction]) -> Program:
+def _judge(model: Model, fixed: Sequence[Inertia], loose: Sequence[Matter], defaults: Sequence[Fraction],
+           drives: Sequence[int]) -> Program:
     """The Program of what must not be negative, and of what must be positive, where it is so with the `defaults`."""
     home = Derivation({"parameters": len(defaults)})
     given = home.inputs["parameters"]
-    home.step("masses, and principal minors of second moments about mass centres")
-    minors = [x for x in judged(home, loose, given) if not x.is_constant]
+    home.step("masses, principal minors of second moments about mass centres, and drives")
+    minors = [x for x in (*judged(home, loose, given), *(given[k] for k in drives)) if not x.is_constant]
     home.step("what each joint carries")
     borne = carried(home, model, adjusted.gather(home, model, fixed, loose, given))
 
@@ -189,6 +194,8 @@ def _defaults(mechanism: Mechanism, asked: Sequence[Adjustable]) -> tuple[Fracti
             found += mechanism.gravity
         elif one.load:
             found += [Fraction(0)] * one.size
+        elif one.joint:
+            found.append(getattr(mechanism.joints[mechanism.joint_index(one.joint)].drive, one.kind))
         else:
             part = part_of(mechanism, one.link)
             centre, central = _of_a_part(mechanism, one.link)

@@ -224,7 +224,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
     regroups = methods.find(method).regroups and not what.own_inertia
     adjusting = adjusting_of(mechanism, options.parameters) if options.parameters else None
     model = _suited(adjusting.bare if adjusting else mechanism, what, regroups, where)
-    if adjusting and not adjusting.only_gravity:
+    if adjusting and adjusting.moves_inertia:
         model = adjusting.lay(where)
     with constants.precision():
         meant = [model.frame(mechanism, name) for name in frames(mechanism, what, options)]

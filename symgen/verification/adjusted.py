@@ -51,9 +51,9 @@ def given(mechanism: Mechanism, programs: Mapping[str, Program], options: Progra
 def draw(mechanism: Mechanism, asked: Sequence[Adjustable], seed: int) -> dict[str, tuple[Fraction, ...]]:
     """Numbers that a robot may have, by name: of each link those of a body, on a grid that every real type holds."""
     random = Random(f"parameters/{seed}/{len(asked)}")
-    found: dict[str, tuple[Fraction, ...]] = {}
-    for link, load in dict.fromkeys((one.link, one.load) for one in asked):
-        own = {one.kind: one.name for one in asked if (one.link, one.load) == (link, load)}
+    found: dict[str, tuple[Fraction, ...]] = {one.name: (Fraction(random.randint(64, 1024), 1024),) for one in asked if one.joint}
+    for link, load in dict.fromkeys((one.link, one.load) for one in asked if not one.joint):
+        own = {one.kind: one.name for one in asked if (one.link, one.load) == (link, load) and not one.joint}
         if GRAVITY in own:
             found[GRAVITY] = tuple(Fraction(round(g * 1024), 1024) + PULL * random.randint(-8, 8) / 8 for g in mechanism.gravity)
             continue

@@ -42,6 +42,9 @@ def _signed(x: Scalar, plus: bool) -> Scalar:
 
 def planar(linkage: Linkage) -> Partition:
     """The partition of a planar chain: of point masses where every link is one at its end, else of rigid links."""
+    if any(not one.armature.is_zero for one in linkage.drives):   # one that comes at run time, which no refusal sees
+        raise MethodRefusal(f"fixman:planar knows the directions of links and no joints, and a joint of '{linkage.model.name}' "
+                            "has an armature; take another method, such as riccati")
     if not all_points(linkage.model):
         return rigid_links(linkage)
     if linkage.payload is not None and linkage.payload.link >= 0:
