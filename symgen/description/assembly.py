@@ -139,7 +139,7 @@ def assemble(
         base_parts=body_parts[BASE],
         coupled=coupled,
     )
-    more = [note for note in remarks.on_ranges(made) if note not in made.notes]
+    more = [note for note in remarks.on_ranges(made) if note not in made.notes] if coupled else []
     return replace(made, notes=(*made.notes, *more)) if more else made
 
 
