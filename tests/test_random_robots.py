@@ -13,6 +13,7 @@ from symgen.functions import FUNCTIONS
 from symgen.joints import kinds
 from symgen.mechanism import Mechanism
 from tests.robots_for_tests import flat_chain, random_mechanism
+from tests.test_mimic import anyhow
 
 SEEDS = range(8)
 """Once round `spatial`: two and three links, chains and trees, axes general and at right angles."""
@@ -48,14 +49,14 @@ def verified(made: Mechanism, method: str) -> None:
 
 @pytest.mark.parametrize(("method", "seed"), CASES)
 def test_a_method_verifies_wherever_it_applies(method: str, seed: int) -> None:
-    """In space, and where it refuses all that is not in a plane, there."""
-    made = flat(seed) if method in IN_A_PLANE else spatial(seed)
+    """In space, where it refuses all that is not in a plane, there, and where it is for joints that follow others, on such."""
+    made = flat(seed) if method in IN_A_PLANE else anyhow(0) if methods.find(method).followers else spatial(seed)
     assert methods.find(method).refusal(made) is None
     verified(made, method)
 
 
-IN_A_PLANE = {method for method in methods.names()
-              if all(methods.find(method).refusal(spatial(seed)) for seed in SEEDS)}
+IN_A_PLANE = {method for method in methods.names() if not methods.find(method).followers
+              and all(methods.find(method).refusal(spatial(seed)) for seed in SEEDS)}
 
 
 def test_one_method_is_of_the_plane_alone_and_half_the_robots_branch() -> None:

@@ -147,7 +147,7 @@ def assemble(
         coupled=coupled,
         friction_speed=_friction_speed(tree, work, friction_speed),
     )
-    more = [note for note in remarks.on_ranges(made) if note not in made.notes]
+    more = [note for note in remarks.on_ranges(made) if note not in made.notes] if coupled else []
     return replace(made, notes=(*made.notes, *more)) if more else made
 
 
