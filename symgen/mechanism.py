@@ -21,7 +21,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive
+from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
 from symgen.errors import MechanismError
 from symgen.functions import Sizes
 from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
@@ -230,8 +230,9 @@ class Mechanism:
         for frame in self.frames:
             if not -1 <= frame.body < len(self.bodies):
                 raise MechanismError(f"{self.name}: frame '{frame.name}' is fixed to body {frame.body}, which does not exist")
-        if self.friction_speed <= 0 and any(joint.drive.friction for joint in self.joints):
-            raise MechanismError(f"{self.name}: the friction speed is {float(self.friction_speed):g}; give a speed above zero")
+        slow = speed_fault(self.friction_speed)
+        if slow is not None and any(joint.drive.friction for joint in self.joints):
+            raise MechanismError(f"{self.name}: {slow[0]}; {slow[1]}")
 
     @cached_property
     def content(self) -> str:
