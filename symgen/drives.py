@@ -19,6 +19,8 @@ from symgen.errors import ArgumentError, printable
 ZERO = Fraction(0)
 FRICTION_SPEED = Fraction(1, 1000)
 """ε unless it is told (rad/s, and m/s of a joint that slides)."""
+LEAST_SPEED, MOST_SPEED = Fraction(1, 10**9), Fraction(10**9)
+"""Their squares are numbers of every real type of the C, so that no root is 0."""
 KINDS = ("armature", "damping", "friction", "stiffness")
 """What can be applied or left out by itself. A rest position goes with the stiffness."""
 NUMBERS = (*KINDS, "rest")
@@ -66,6 +68,13 @@ class Drive:
 
 
 NO_DRIVE = Drive()
+
+
+def speed_fault(speed: Fraction) -> tuple[str, str] | None:
+    """(what is wrong with a friction speed, what to do); None where nothing is."""
+    if LEAST_SPEED <= speed <= MOST_SPEED:
+        return None
+    return f"the friction speed is {float(speed):g}", f"give {float(LEAST_SPEED):g} to {float(MOST_SPEED):g} rad/s or m/s"
 
 
 def selected(words: str | Iterable[str] | None) -> frozenset[str] | None:

@@ -23,7 +23,7 @@ from typing import Any
 
 from symgen.coupling import Follows, common, resolved, seen
 from symgen.coupling import Mimic as Mimic
-from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive
+from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
 from symgen.errors import MechanismError
 from symgen.functions import Sizes
 from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
@@ -227,8 +227,9 @@ class Mechanism:
                 raise MechanismError(f"{self.name}: frame '{frame.name}' is fixed to body {frame.body}, which does not exist")
         if self.coupled and not any(self.follows):
             raise MechanismError(f"{self.name}: no joint mimics another, so that none can be coupled; leave them independent")
-        if self.friction_speed <= 0 and any(joint.drive.friction for joint in self.joints):
-            raise MechanismError(f"{self.name}: the friction speed is {float(self.friction_speed):g}; give a speed above zero")
+        slow = speed_fault(self.friction_speed)
+        if slow is not None and any(joint.drive.friction for joint in self.joints):
+            raise MechanismError(f"{self.name}: {slow[0]}; {slow[1]}")
 
     @cached_property
     def content(self) -> str:

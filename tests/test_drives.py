@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen import methods
 from symgen.certificate.divisors import own_inertias
 from symgen.cli import main
 from symgen.description.canonical import to_toml
@@ -304,10 +305,15 @@ def test_a_drive_that_cannot_be_is_refused(joint: str, says: str) -> None:
 def test_other_refusals_are_one_sentence_each() -> None:
     with pytest.raises(SymgenError, match=r"it has a spring and 4 coordinates, and a spring needs a joint of one coordinate; "):
         toml("stiffness = 1", "spherical")
-    with pytest.raises(SymgenError, match=r"the friction speed is 0; give a speed above zero"):
-        toml("friction = 1", top="friction_speed = 0")
-    with pytest.raises(SymgenError, match=r"friction_speed is '0'; give a speed above zero"):
-        toml("friction = 1", friction_speed=0)
+    for speed in ("0", "-1", "1e-10", "1e10"):   # whose square no float may have
+        says = rf"the friction speed is {re.escape(format(float(speed), 'g'))}; give 1e-09 to 1e\+09 rad/s or m/s"
+        with pytest.raises(SymgenError, match=says):
+            toml("friction = 1", top=f"friction_speed = {speed}")
+        with pytest.raises(SymgenError, match=says):
+            toml("friction = 1", friction_speed=speed)
+        with pytest.raises(SymgenError, match=says):
+            replace(toml("friction = 1"), friction_speed=Fraction(speed))
+    assert toml("friction = 1", friction_speed=1e-9).friction_speed == Fraction(1, 10**9)
     with pytest.raises(SymgenError, match=r"drives has 'clutch'; give 'on', 'off' or a list of armature, damping, "):
         toml("friction = 1", drives="damping,clutch")
     with pytest.raises(SymgenError, match=r"joint 'joint0': its friction is negative"):

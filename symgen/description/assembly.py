@@ -26,7 +26,7 @@ from symgen.description.quantities import (
 )
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
-from symgen.drives import EVERY, FRICTION_SPEED, NONE, Drive
+from symgen.drives import EVERY, FRICTION_SPEED, NONE, Drive, speed_fault
 from symgen.errors import RequestError, printable
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
@@ -156,8 +156,8 @@ def _friction_speed(tree: Tree, work: _Assembly, asked: Fraction | None) -> Frac
     speed = asked if asked is not None else tree.friction_speed
     if speed is None or not any(joint.drive.friction for joint in work.joints):
         return FRICTION_SPEED
-    if speed <= 0:
-        raise tree.place.error(f"the friction speed is {fraction_text(speed)}", "give a speed above zero")
+    if (slow := speed_fault(speed)) is not None:
+        raise tree.place.error(*slow)
     return speed
 
 

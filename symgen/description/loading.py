@@ -21,7 +21,7 @@ from symgen.description.lookup import in_folder, missing
 from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
-from symgen.drives import selected
+from symgen.drives import selected, speed_fault
 from symgen.errors import ArgumentError, DescriptionError, UnknownName, printable
 from symgen.mechanism import Mechanism
 from symgen.poses import Vector3
@@ -121,8 +121,8 @@ def _friction_speed(value: str | float | Fraction) -> Fraction:
         speed = value if isinstance(value, Fraction) else rational(str(value))
     except DescriptionError as error:
         raise ArgumentError(f"friction_speed: {error}") from None
-    if speed <= 0:
-        raise ArgumentError(f"friction_speed is {shown(str(value))}; give a speed above zero (rad/s, m/s)")
+    if (slow := speed_fault(speed)) is not None:
+        raise ArgumentError("; ".join(slow))
     return speed
 
 
