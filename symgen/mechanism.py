@@ -235,8 +235,7 @@ class Mechanism:
     def content(self) -> str:
         """A hash of all that it declares: names, numbers and frames, but not where it was read and what was noticed there."""
         unsaid = ("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",)))
-        told = _told_fields(self, silent=unsaid)
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(_told_fields(self, silent=unsaid)).encode()).hexdigest()
 
     def __hash__(self) -> int:
         return hash(self.content)
