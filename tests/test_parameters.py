@@ -30,8 +30,10 @@ from symgen.verification.adjusted import draw, given
 from symgen.verification.algebra import check_algebra
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from tests.doc_samples import samples
 from tests.robots_for_tests import robot
 from tests.test_c99 import WARNINGS
+from tests.test_firmware import make, need
 from tests.test_folder import run as command
 from tests.test_folder import selftest
 
@@ -405,3 +407,19 @@ def test_a_negative_number_of_a_drive_is_refused() -> None:
     own.parameters["joint1.damping"] = -1
     with pytest.raises(ArgumentError, match=r"parameter 'joint1\.damping' is negative"):
         own.inverse_dynamics(*(x[0] for x in states(1)))
+
+
+@pytest.mark.firmware
+def test_a_controller_picks_up_a_load(tmp_path: Path) -> None:
+    """The program of the book, in float on an emulated Cortex-M4F."""
+    need("cortex-m4f")
+    page = (Path(__file__).parents[1] / "docs" / "parameters.md").read_text(encoding="utf-8")
+    program = next(sample.text for sample in samples(page) if sample.file == "load.c")
+    wanted = next(sample.text for sample in samples(page) if "./load" in sample.text).partition("./load\n")[2]
+    out = tmp_path / "scara"
+    symgen.generate("scara", out, ["inverse_dynamics"], target="cortex-m4f", evidence=False, parameters=["payload:link4"])
+    (out / "app.c").write_text(program.replace("double", "float"))
+    objects = [f"scara_{part}.o" for part in ("inverse_dynamics", "regroup_parameters", "judge_parameters", "set_parameters")]
+    done = make(out, "run", f"OBJECTS={' '.join(objects)} app.o")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[-2:] == wanted.splitlines()
