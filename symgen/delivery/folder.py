@@ -27,7 +27,7 @@ from symgen.delivery.entries import at_rest, entries, entry_names, followed, men
 from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
-from symgen.functions import ALL_ROWS, FUNCTIONS, TASK_ROWS, USUAL
+from symgen.functions import ALL_ROWS, FUNCTIONS, PREPARED, TASK_ROWS, USUAL
 from symgen.ir import Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
@@ -126,6 +126,7 @@ def texts(
     said["parted"] = [{"symbol": symbol, "parts": count, "bytes": shared * REALS[described["real"]].size}
                       for symbol, (count, shared) in cuts.items() if count]
     said |= legend(programs.values()) | context(known) | {"own_sines": target.sincos in files}
+    said |= {"adjustable": bool(asked), "adjusted": [code(name) for name in options.parameters]}
     files["README.md"] = render(backend.name, "README.md.j2", **common, **said)
     if text.target is not None:
         files |= firmware.texts(target, text.target, programs)
@@ -262,7 +263,9 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
             "stem": described["functions"][first.function]["symbol"].removeprefix(f"{described['robot']}_"),
             "function": first.function,
             "answer": first.outputs[0].name if len(first.outputs) == 1 else "results",
-            "arguments": [{"name": p.name, "size": p.size} | at_rest(mechanism, p.name) for p in first.inputs],
+            "arguments": [{"name": p.name, "size": p.size, "kept": "" if p.name == PREPARED.name else "const "}
+                          | at_rest(mechanism, p.name) for p in first.inputs],
+            "prepared": any(p.name == PREPARED.name for p in first.inputs),
             "results": [{"name": p.name, "size": p.size} for p in first.outputs],
         },
     }
