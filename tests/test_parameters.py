@@ -225,6 +225,14 @@ def test_a_folder_with_parameters_is_made_again_and_verified(tmp_path: Path) -> 
     assert not verify(own, ["inverse_dynamics"]).passed
 
 
+@pytest.mark.parametrize("asked", [("joint1.stiffness",), ("gravity",), ("joint2.rest", "payload:link4.mass")])
+def test_few_parameters_make_a_folder(tmp_path: Path, asked: tuple[str, ...]) -> None:
+    """Where there is nothing to judge, or nothing that a joint could lose."""
+    symgen.generate("scara", tmp_path / "scara", ["bias_force"], parameters=asked)
+    assert selftest(tmp_path / "scara").returncode == 0
+    assert verify(tmp_path / "scara").passed
+
+
 def test_one_file_is_planted_wrong(tmp_path: Path) -> None:
     own = folder(tmp_path)
     path = own / "scara_set_parameters.c"

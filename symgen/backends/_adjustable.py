@@ -38,9 +38,10 @@ class Parameter(NamedTuple):
 def files(asked: Sequence[Parameter], programs: Mapping[str, Program], target: Target) -> dict[str, str]:
     """Both files by name; `programs` hold REGROUP, and JUDGE where there is anything to judge."""
     real = single_real(programs.values())
-    judge = {port.name: port.size for port in programs[JUDGE].outputs} if JUDGE in programs else {}
+    judge = {"judged": 0, "carried": 0} | {port.name: port.size for name in programs if name == JUDGE
+                                           for port in programs[name].outputs}
     context = target.context | {
-        "real": real, "fields": _fields(asked, real), "statuses": _statuses(judge), "judge": judge,
+        "real": real, "fields": _fields(asked, real), "statuses": _statuses(judge), "judge": judge, "judges": JUDGE in programs,
         "checks": True,
         "zero": C.literal(Fraction(0), REALS[real]),
         "judge_symbol": target.symbol(JUDGE), "regroup_symbol": target.symbol(REGROUP),
@@ -55,7 +56,7 @@ def first(asked: Sequence[Parameter]) -> str:
 
 
 def _statuses(judge: Mapping[str, int]) -> list[dict[str, Any]]:
-    known = {"OK", "NOT_FINITE", *(["NO_BODY"] if "judged" in judge else []), *(["NOTHING_MOVES"] if "carried" in judge else [])}
+    known = {"OK", "NOT_FINITE", *(["NO_BODY"] if judge["judged"] else []), *(["NOTHING_MOVES"] if judge["carried"] else [])}
     return [{"name": name, "value": value, "what": what} for value, (name, what) in enumerate(STATUSES.items()) if name in known]
 
 
