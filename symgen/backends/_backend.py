@@ -33,10 +33,10 @@ class Printer:
     `name` is also that of its folder of templates. `headers` are the files that the functions include, by name; `sincos` is the
     text of that with a sine and cosine of one's own. `parameters` gives the parameter of each argument and result of a Program,
     `calls` the names of the functions that it may call, `parts` into how many it is cut, where it is long, and how many numbers
-    these share on the stack. `batches` are the files of the functions for many states, by name, `driver` what a caller of one is
-    told about it, and `lanes` of how many states a block is, in a real type. `ulps` says by `TextOptions.trig` how many units in
-    the last place sines and cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for;
-    `statuses` are what a checked function returns, from 0 on, with their meaning.
+    these share on the stack. `batches` are the files of the functions for many states, by name, `is_cut` whether one of them is
+    in parts, `driver` what a caller of one is told about it, and `lanes` of how many states a block is, in a real type. `ulps`
+    says by `TextOptions.trig` how many units in the last place sines and cosines are taken to be off; `farthest` is the largest
+    angle (rad) that one's own are proved for; `statuses` are what a checked function returns, from 0 on, with their meaning.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Printer:
     calls: Callable[[str, Target], dict[str, str]]
     parts: Callable[[Program, Target], tuple[int, int]]
     batches: Batches
+    is_cut: Callable[[Program], bool]
     driver: Callable[[Program, Target], dict[str, Any]]
     lanes: Callable[[str], int]
     ulps: Mapping[str, int]
