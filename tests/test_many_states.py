@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -368,6 +369,26 @@ def test_an_exception_of_one_thread_ends_the_others() -> None:
     with pytest.raises(MemoryError):
         many.in_slices(run, 10**9, 16, 2)
     assert len(done) < 10**6
+
+
+def test_threads_end_together() -> None:
+    """No slice is longer than half of a thread's part of the rest, and none is missed; what is one slice has one thread."""
+    slices: list[tuple[int, int]] = []
+    workers: set[int] = set()
+
+    def run(begin: int, end: int) -> None:
+        slices.append((begin, end))
+        workers.add(get_ident())
+
+    states, threads, first = 10**6, 4, 16
+    many.in_slices(run, states, first, threads)
+    slices.sort()
+    assert [begin for begin, _ in slices] == [0, *(end for _, end in slices[:-1])]
+    assert slices[-1][1] == states
+    assert all(end - begin <= max(first, (states - begin)/(2*threads)) + many.BLOCK for begin, end in slices)
+    workers.clear()
+    many.in_slices(run, 31, first, threads)
+    assert workers == {get_ident()}
 
 
 @pytest.mark.parametrize("options", [{"native": True, "optimize": 3}, {"real": "float", "trig": "inline"}, {"optimize": 0}])
