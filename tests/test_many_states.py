@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from symgen.backends._target import Target
 from symgen.errors import ArgumentError, ProgramError, StateError
 from symgen.functions import BY_DEFAULT
 from symgen.ir import Program
-from symgen.machine import kernels, many
+from symgen.machine import building, kernels, many
 from symgen.machine.solver import Solver
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions, TextOptions
@@ -100,16 +101,42 @@ def test_many_states_have_the_bits_of_one(robot: str, real: str, way: str) -> No
 
 def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few statements a part, in loops of their own."""
-    monkeypatch.setattr(_parts, "LONGEST", 50)
-    monkeypatch.setattr(_parts, "LINES", 20)
+    monkeypatch.setattr(_parts, "LONGEST_OF_MANY", 50)
+    monkeypatch.setattr(_parts, "LINES_OF_MANY", 20)
     for way in ("auto", "inline, checked"):
         programs = {name: programs_of("scara", "double")[name] for name in ("forward_dynamics", "mass_matrix")}
         target = target_of("scara", WAYS[way])
         files = printer().batches(programs, target)
-        assert files[target.file_of_many("forward_dynamics")].count("static void scara_forward_dynamics_lanes_") > 2
+        assert files[target.file_of_many("forward_dynamics")].count("static void scara_forward_dynamics_lanes_") > 1
         for function, program in programs.items():
             assert read_back(program, files[target.file_of_many(function)], target) == []
         assert checked_blocks("scara", programs, WAYS[way]) == []
+
+
+def test_long_functions_are_compiled_by_fewer_passes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In the folder and for Python, with the bits of one state alone; each part stays a function of its own."""
+    long, short = "forward_dynamics", "kinetic_energy"
+    monkeypatch.setattr(_parts, "LONGEST_OF_MANY", 50)
+    monkeypatch.setattr(_parts, "LINES_OF_MANY", 10)
+    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
+    commands: list[list[str]] = []
+    run = building._run
+    monkeypatch.setattr(building, "_run", lambda command, folder: commands.append(command) or run(command, folder))
+    solver = symgen.compile("scara", [long, short])
+    solver.prepare(long)
+    solver.prepare(short)
+    q, v, tau = (drawn(20, 4, seed=k) for k in range(3))
+    np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau), one_by_one(solver, q, v, tau))
+    fewer = [next(word for word in command if word.endswith(".c")) for command in commands if {*building.FEWER} <= {*command}]
+    assert fewer == [f"scara_{long}_batch.c"]
+
+    out = tmp_path / "scara"
+    symgen.generate("scara", out, [long, short], batch=True)
+    said = f'set_source_files_properties({fewer[0]} PROPERTIES\n    COMPILE_OPTIONS "{";".join(building.FEWER)}")'
+    assert said in (out / "CMakeLists.txt").read_text()
+    subprocess.run(["gcc", "-std=c99", "-O2", "-Dscara_NO_CLONES", "-c", fewer[0], "-o", tmp_path / "o"], cwd=out, check=True)
+    symbols = subprocess.run(["nm", tmp_path / "o"], capture_output=True, text=True, check=True).stdout
+    assert symbols.count(f" t scara_{long}_lanes_") == (out / fewer[0]).read_text().count(f"static void scara_{long}_lanes_") > 1
 
 
 SLIPS = {
@@ -342,6 +369,26 @@ def test_an_exception_of_one_thread_ends_the_others() -> None:
     with pytest.raises(MemoryError):
         many.in_slices(run, 10**9, 16, 2)
     assert len(done) < 10**6
+
+
+def test_threads_end_together() -> None:
+    """No slice is longer than half of a thread's part of the rest, and none is missed; what is one slice has one thread."""
+    slices: list[tuple[int, int]] = []
+    workers: set[int] = set()
+
+    def run(begin: int, end: int) -> None:
+        slices.append((begin, end))
+        workers.add(get_ident())
+
+    states, threads, first = 10**6, 4, 16
+    many.in_slices(run, states, first, threads)
+    slices.sort()
+    assert [begin for begin, _ in slices] == [0, *(end for _, end in slices[:-1])]
+    assert slices[-1][1] == states
+    assert all(end - begin <= max(first, (states - begin)/(2*threads)) + many.BLOCK for begin, end in slices)
+    workers.clear()
+    many.in_slices(run, 31, first, threads)
+    assert workers == {get_ident()}
 
 
 @pytest.mark.parametrize("options", [{"native": True, "optimize": 3}, {"real": "float", "trig": "inline"}, {"optimize": 0}])

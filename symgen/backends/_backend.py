@@ -39,12 +39,12 @@ class Printer:
     `name` is also that of its folder of templates. `headers` are the files that the functions include, by name; `sincos` is the
     text of that with a sine and cosine of one's own. `parameters` gives the parameter of each argument and result of a Program,
     `calls` the names of the functions that it may call, `definition` what a language with the same statements prints of a
-    function, `parts` into how many it is cut, where it is long, and how many numbers
-    these share on the stack. `batches` are the files of the functions for many states, by name, `driver` what a caller of one is
-    told about it, and `lanes` of how many states a block is, in a real type. `adjustable` gives the files
-    that set the numbers which may change at run time, by name. `ulps` says by `TextOptions.trig` how many units in
-    the last place sines and cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for;
-    `statuses` are what a checked function returns, from 0 on, with their meaning.
+    function, `parts` into how many it is cut, where it is long, and how many numbers these share on the stack. `batches` are the
+    files of the functions for many states, by name, `is_cut` whether one of them is in parts, `driver` what a caller of one is
+    told about it, and `lanes` of how many states a block is, in a real type. `adjustable` gives the files that set the numbers
+    which may change at run time, by name. `ulps` says by `TextOptions.trig` how many units in the last place sines and cosines
+    are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for; `statuses` are what a checked
+    function returns, from 0 on, with their meaning.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Printer:
     definition: Definition
     parts: Callable[[Program, Target], tuple[int, int]]
     batches: Files
+    is_cut: Callable[[Program], bool]
     driver: Callable[[Program, Target], dict[str, Any]]
     lanes: Callable[[str], int]
     adjustable: Callable[[Sequence[Any], Mapping[str, Program], Target], dict[str, str]]

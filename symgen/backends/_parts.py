@@ -19,6 +19,10 @@ LONGEST = 5000
 """Rows of a function that stays in one piece."""
 LINES = 500
 """Statements of a part, about."""
+LONGEST_OF_MANY, LINES_OF_MANY = 3000, 60
+"""The same of a function whose body stands in loops over lanes: a compiler's time grows faster with the length of a loop, and a
+vector is kept in the work array as quickly as in a spilled register.
+"""
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 _NEAR = 8
 """A cut is moved by at most this share of a part to where fewer values go across."""

@@ -75,6 +75,11 @@ def _length(program: Program) -> int | None:
     return _parts.LINES if len(program.rows) > _parts.LONGEST else None
 
 
+def is_cut(program: Program) -> bool:
+    """Whether the function for many states is cut into parts."""
+    return len(program.rows) > _parts.LONGEST_OF_MANY
+
+
 def batches(programs: Mapping[str, Program], target: Target,
             floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]:
     """The functions for many states, every file by name, headers first; `floors` as `source` has them, by function."""
@@ -105,7 +110,7 @@ def _batch(program: Program, target: Target, floors: Mapping[int, Fraction]) -> 
     called = calls(program.real, target)
     found = _prototype(program, target)
     found |= _lanes.function(program, target, names, called, [] if alone else _early(program), turn, taken, floors,
-                             _length(program))
+                             _parts.LINES_OF_MANY if is_cut(program) else None)
     loop = target.text.trig == "auto" and bool(_together(program))
     found |= {"own_loop": loop, "own_sines": loop or turn is not None, "sin": called["sin"], "cos": called["cos"]}
     return found
@@ -312,7 +317,7 @@ def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: i
 
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
-    definition=definition, parts=parts, batches=batches, driver=driver, lanes=_lanes.lanes,
+    definition=definition, parts=parts, batches=batches, is_cut=is_cut, driver=driver, lanes=_lanes.lanes,
     adjustable=_adjustable.files,
     ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
 )

@@ -116,7 +116,8 @@ def texts(
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
     sources = [target.file(function) for function in programs] + [file for file in adjustable if file.endswith(".c")]
     blocks = [target.file_of_many(function) for function in programs] if text.batch else []
-    built = {"release": release, "files": sources + blocks, "blocks": blocks, "headers": headers, "shared": shared,
+    long = [target.file_of_many(function) for function, program in programs.items() if text.batch and backend.is_cut(program)]
+    built = {"release": release, "files": sources + blocks, "blocks": blocks, "long": long, "headers": headers, "shared": shared,
              "kernels": kernels}
     files["CMakeLists.txt"] = render(backend.name, "CMakeLists.txt.j2", **common, **built)
     known = {key: facts for key, facts in (evidence or {}).items() if facts}

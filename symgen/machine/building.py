@@ -15,7 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,6 +40,9 @@ from symgen.shelf import LOG, cache_folder
 
 SCHEDULED = ("-frename-registers", "-flive-range-shrinkage", "-fschedule-insns", "-fsched-pressure")
 """What gcc is asked for besides, as the folder's CMake file asks it: another order, other registers, the same arithmetic."""
+FEWER = ("-O1", "-ftree-loop-vectorize", "-fvect-cost-model=cheap")
+"""What gcc is asked for where a function for many states is in parts, as the folder's CMake file asks it: its other passes take
+half the time again, and make no block quicker."""
 SPREAD = 2_000_000
 """Rows that a thread of XLA's takes at once, and more: a tenth of a thousandth of a second."""
 
@@ -104,7 +107,7 @@ def load_many(program: Program, target: Target, build: Build, floors: Mapping[in
     files = {**backend.headers(programs, target), **backend.batches(programs, target, {program.function: floors or {}})}
     context = backend.driver(program, target)
     calls, declarations = (render(backend.name, name, **context) for name in ("many.c.j2", "many.h.j2"))
-    return _built(files, calls, declarations, build)
+    return _built(files, calls, declarations, build, _in_parts(programs, target))
 
 
 def load_ffi(program: Program, target: Target, build: Build, header: str) -> ModuleType:
@@ -122,16 +125,21 @@ def load_ffi(program: Program, target: Target, build: Build, header: str) -> Mod
                "header": next(iter(files)), "dtype": f"XLA_FFI_DataType_F{8*real.size}", "block": BLOCK, "least": least,
                "arguments": len(program.inputs), "results": len(program.outputs), "buffers": len(ports),
                "places": range(len(ports)), "axes": [len(port.shape) for port in ports], "counts": [port.size for port in ports]}
-    return _built(files, render("jax", "handler.c.j2", **context), "void *handler(void *);", build)
+    return _built(files, render("jax", "handler.c.j2", **context), "void *handler(void *);", build, _in_parts(programs, target))
 
 
-def _built(files: Mapping[str, str], calls: str, declarations: str, build: Build) -> ModuleType:
-    """The library of these texts, built unless it is in the cache."""
+def _in_parts(programs: Mapping[str, Program], target: Target) -> tuple[str, ...]:
+    """The files of functions for many states that are in parts."""
+    return tuple(target.file_of_many(function) for function, program in programs.items() if printer().is_cut(program))
+
+
+def _built(files: Mapping[str, str], calls: str, declarations: str, build: Build, in_parts: Collection[str] = ()) -> ModuleType:
+    """The library of these texts, built unless it is in the cache; `in_parts` are those for which FEWER passes do."""
     digest = hashlib.sha256()
     for part in (*depends(build), *(t for item in files.items() for t in item), calls, declarations):
         digest.update(f"{len(part)}:{part}".encode())
     module = f"_symgen_{digest.hexdigest()[:24]}"
-    return opened(module) or _make(module, _place(module), files, calls, declarations, find_compiler(), build)
+    return opened(module) or _make(module, _place(module), files, calls, declarations, find_compiler(), build, in_parts)
 
 
 _LOADED: dict[str, ModuleType] = {}
@@ -139,7 +147,7 @@ _LOADED: dict[str, ModuleType] = {}
 
 def depends(build: Build) -> tuple[str, ...]:
     """What a compiled library depends on besides its text. Raises BuildError where there is no compiler."""
-    return (sys.version, *runs_on(build), *find_compiler(), *build.flags, *SCHEDULED)
+    return (sys.version, *runs_on(build), *find_compiler(), *build.flags, *SCHEDULED, *FEWER)
 
 
 def opened(module: str) -> ModuleType | None:
@@ -247,7 +255,8 @@ def _open(module: str, path: Path) -> ModuleType | None:
 
 
 def _make(
-    module: str, path: Path, files: Mapping[str, str], loops: str, declarations: str, compiler: tuple[str, ...], build: Build
+    module: str, path: Path, files: Mapping[str, str], loops: str, declarations: str, compiler: tuple[str, ...], build: Build,
+    in_parts: Collection[str],
 ) -> ModuleType:
     """Build the library, put it at `path`, and load it."""
     start = perf_counter()
@@ -255,7 +264,7 @@ def _make(
     if not (Path(include) / "Python.h").is_file():
         raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
     with _making(path), tempfile.TemporaryDirectory(prefix="building-", dir=library.prepared(path.parent)) as folder:
-        built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include)
+        built = _compile(Path(folder), module, files, loops, declarations, compiler, build, include, in_parts)
         loaded = _open(module, built)   # where it was built: another process may be putting its own in the same place
         if loaded is None:
             raise BuildError(f"Python cannot load the library that {compiler[0]} built; check that CC builds for this Python")
@@ -274,6 +283,7 @@ def _compile(
     compiler: tuple[str, ...],
     build: Build,
     include: str,
+    in_parts: Collection[str],
 ) -> Path:
     """Write every text into `folder`, compile each C file and link them; returns the library."""
     import cffi
@@ -284,8 +294,10 @@ def _compile(
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     # The generated functions are C99; cffi's file is whatever Python's headers ask for.
-    own = ("-std=c99", *scheduling(build))
-    units = [(name, own) for name in files if name.endswith(".c")] + [(f"{module}.c", ("-I", include))]
+    scheduled = scheduling(build)
+    own, fewer = ("-std=c99", *scheduled), FEWER if scheduled else ()
+    units = [(name, (*own, *fewer) if name in in_parts else own) for name in files if name.endswith(".c")]
+    units.append((f"{module}.c", ("-I", include)))
     ffi.emit_c_code(str(folder / units[-1][0]))
 
     def unit(job: tuple[str, tuple[str, ...]]) -> str:

@@ -2,15 +2,14 @@
 
 An array is read where it stands if its states, and the elements of each, are equally far apart; otherwise it is copied.
 The states are run in slices of a fifth of a second, since Python reacts to Ctrl-C only when C has returned. Threads take slices
-from one heap. A slice is a whole number of blocks, and a state's results do not hang on what stands beside it: they have the same
-bits however many states, slices and threads there are.
+from one heap, shorter ones towards its end; the thread that calls is one of them. A slice is a whole number of blocks, and a
+state's results do not hang on what stands beside it: they have the same bits however many states, slices and threads there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from threading import Lock
+from threading import Lock, Thread
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -18,8 +17,6 @@ from symgen.ir import Port
 
 SHARE = 0.2
 """Seconds that C may run before Python checks for an interruption."""
-LOOK = 0.1
-"""Seconds between two looks at threads."""
 BLOCK = 16
 """States; a multiple of every block's."""
 LAYOUTS = ("aos", "soa")
@@ -69,22 +66,23 @@ def in_slices(run: Run, states: int, first: int, threads: int, progress: Progres
     An exception, and Ctrl-C, ends it when the slices that are under way have run. `progress(done, states)` is told now and then.
     """
     heap = _Heap(states, first, threads)
-    if threads == 1:
+    others = [Thread(target=heap.work, args=(run,)) for _ in range(min(threads, states // first) - 1)]
+    begun = []
+    try:
+        for one in others:
+            one.start()
+            begun.append(one)
         while heap.slice(run):
             if progress:
                 progress(heap.done, states)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        working = {pool.submit(heap.work, run) for _ in range(threads)}
-        try:
-            while working:
-                ended, working = wait(working, LOOK)
-                for one in ended:
-                    one.result()
-                if progress:
-                    progress(heap.done, states)
-        finally:
-            heap.states = 0
+    finally:
+        heap.states = 0
+        for one in begun:
+            one.join()
+    if heap.failure:
+        raise heap.failure
+    if progress and begun:
+        progress(heap.done, states)
 
 
 class _Heap:
@@ -92,20 +90,29 @@ class _Heap:
 
     def __init__(self, states: int, first: int, threads: int) -> None:
         self.states, self.begun, self.done = states, 0, 0
-        self.most = max(1, -(-states // threads))
-        self.share = min(first, self.most)
+        self.threads, self.least = threads, first
+        self.share = first
         self.lock = Lock()
+        self.failure: BaseException | None = None
 
     def work(self, run: Run) -> None:
         """Run slices for as long as there are any."""
-        while self.slice(run):
-            pass
+        try:
+            while self.slice(run):
+                pass
+        except BaseException as error:
+            self.failure, self.states = error, 0
 
     def slice(self, run: Run) -> bool:
-        """Run one; False where none is left. The next ones are as long as takes SHARE."""
+        """Run one; False where none is left. The next ones are as long as takes SHARE, and shorter where threads have to end at
+        once: a thread takes half of what is its part of the rest.
+        """
         with self.lock:
             begin = self.begun
-            end = min(begin + -(-self.share // BLOCK)*BLOCK, self.states)
+            share = self.share
+            if self.threads > 1:
+                share = min(share, max(self.least, (self.states - begin) // (2*self.threads)))
+            end = min(begin + -(-share // BLOCK)*BLOCK, self.states)
             if end <= begin:
                 return False
             self.begun = end
@@ -114,5 +121,5 @@ class _Heap:
         took = perf_counter() - start
         with self.lock:
             self.done += end - begin
-            self.share = min(self.most, max(1, int((end - begin)*min(8.0, SHARE/max(took, 1e-6)))))
+            self.share = max(1, int((end - begin)*min(8.0, SHARE/max(took, 1e-6))))
         return True

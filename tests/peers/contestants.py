@@ -26,6 +26,8 @@ NATIVE = ("-march=native",)
 COUNTED = ("-march=x86-64-v3",)
 """In place of NATIVE where instructions are counted: valgrind knows no wider ones."""
 GENERATORS = ("CasADi", "CppADCodeGen")
+CROWD = 65536
+"""States at once, where everybody shares them out."""
 WAYS = {"-O2": ("-O2",), "-O3 native": ("-O3", *NATIVE), "-O3 native, no SLP": ("-O3", *NATIVE, "-fno-tree-slp-vectorize")}
 """What the generators' C is compiled by, always contracted: each is judged by its quickest."""
 LOOPS = HERE / "loops.h"
@@ -144,21 +146,23 @@ def _own_flags(folder: Path, asked: tuple[str, ...]) -> dict[str, list[str]]:
     return {Path(one["file"]).name: one["command"].split()[1:one["command"].split().index("-o")] for one in commands}
 
 
-def generators(mechanism: Mechanism, function: str, peer: str, ways: dict[str, tuple[str, ...]] = WAYS) -> Iterator[Contestant]:
-    """One of GENERATORS, in every way."""
+def generators(mechanism: Mechanism, function: str, peer: str, ways: dict[str, tuple[str, ...]] = WAYS,
+               more: tuple[str, ...] = ()) -> Iterator[Contestant]:
+    """One of GENERATORS, in every way; `more` are flags of the loops."""
     one = emitted(mechanism, function, peer).path
     adapter = HERE / {"CasADi": "casadi.c", "CppADCodeGen": "cppad.c"}[peer]
     sizes = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}")
     for way, flags in ways.items():
         compiled, seconds = kept("function.o", ["gcc", *flags, "-fPIC", "-c", one, "-o", OUT], [one])
-        library, _ = kept(f"{adapter.stem}.so", ["gcc", "-O3", *SHARED, *sizes, f"-DFUNCTION={function}", adapter, compiled,
-                                                 "-lm", "-o", OUT], [adapter, LOOPS, compiled])
+        library, _ = kept(f"{adapter.stem}.so", ["gcc", "-O3", *more, *SHARED, *sizes, f"-DFUNCTION={function}", adapter,
+                                                 compiled, "-lm", "-o", OUT], [adapter, LOOPS, compiled])
         yield Contestant(peer, way, library, seconds)
 
 
-def libraries(mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE) -> dict[str, Iterator[Contestant]]:
-    """Pinocchio and MuJoCo."""
-    return {"Pinocchio C++": _pinocchio(mechanism, function, wide), "MuJoCo": _mujoco(mechanism, function)}
+def libraries(mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE,
+              more: tuple[str, ...] = ()) -> dict[str, Iterator[Contestant]]:
+    """Pinocchio and MuJoCo; `more` are flags of the loops."""
+    return {"Pinocchio C++": _pinocchio(mechanism, function, (*wide, *more)), "MuJoCo": _mujoco(mechanism, function, more)}
 
 
 def _which(function: str) -> str:
@@ -171,16 +175,17 @@ def _pinocchio(mechanism: Mechanism, function: str, wide: tuple[str, ...]) -> It
     whole, _ = kept("pinocchio.o", ["g++", "-O3", "-DNDEBUG", *wide, *PINOCCHIO, f"-I{HERE}", "-fPIC", "-c", source, "-o", OUT],
                     [source, LOOPS, *headers(source.stem)])
     asked, _ = kept("asked.o", ["gcc", "-fPIC", _which(function), f'-DMODEL="{model}"', "-c", adapter, "-o", OUT], [adapter])
-    library, _ = kept("pinocchio.so", ["g++", "-shared", "-Wl,-Bsymbolic", whole, asked, "-o", OUT, *LIBRARIES], [whole, asked])
+    library, _ = kept("pinocchio.so", ["g++", *wide, "-shared", "-Wl,-Bsymbolic", whole, asked, "-o", OUT, *LIBRARIES],
+                      [whole, asked])
     yield Contestant("Pinocchio C++", "-O3 native", library, 0.0)
 
 
-def _mujoco(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
+def _mujoco(mechanism: Mechanism, function: str, more: tuple[str, ...]) -> Iterator[Contestant]:
     if function == "inverse_mass_matrix" or function in DERIVATIVES:
         raise MissingError("has no such function")
     model, source = _binary(mechanism), HERE / "mujoco.c"
     engine = next((SITE / "mujoco").glob("libmujoco.so*"))
-    library, seconds = kept("mujoco.so", ["gcc", "-O3", *SHARED, f"-I{SITE / 'mujoco' / 'include'}", _which(function),
+    library, seconds = kept("mujoco.so", ["gcc", "-O3", *more, *SHARED, f"-I{SITE / 'mujoco' / 'include'}", _which(function),
                                           f'-DMODEL="{model}"', source, engine, f"-Wl,-rpath,{engine.parent}", "-o", OUT],
                             [source, LOOPS, model])
     yield Contestant("MuJoCo", "the wheel's library", library, seconds)

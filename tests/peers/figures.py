@@ -12,6 +12,7 @@ from symgen.machine.building import Build
 from symgen.measuring.bench import Timing, machine_facts
 from symgen.mechanism import Mechanism
 from tests.descriptions import public_urdf
+from tests.peers import crowds
 from tests.peers.building import versions
 from tests.peers.contestants import FUNCTIONS, GENERATORS, PLAIN, blocks, emitted, generated
 from tests.peers.counting import gains, operations
@@ -72,7 +73,7 @@ def _robot(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
             "ratios": _ratios(races),
             "instructions": instructions(robot, function, absent),
         }
-    return found | {"made": _made(robot, absent), "blocks": _blocks(robot, absent, tell)}
+    return found | {"made": _made(robot, absent), "blocks": _blocks(robot, absent, tell), "crowds": _crowds(robot, absent, tell)}
 
 
 def _blocks(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, dict[str, float]]:
@@ -82,6 +83,15 @@ def _blocks(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, dict[str,
         tell(f"{robot.name}: {function} of many states")
         races = raced(robot, function, [*blocks(robot, function), *everyone(robot, function, absent)], absent)
         found[function] = {one.contestant.who: round(one.many.median, 1) for one in races}
+    return found
+
+
+def _crowds(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, dict[str, float]]:
+    """Nanoseconds a state of many at once, by everybody's own way to share them out."""
+    found = {}
+    for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
+        tell(f"{robot.name}: {function} of a crowd")
+        found[function] = crowds.timed(robot, function, absent)
     return found
 
 

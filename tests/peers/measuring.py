@@ -97,7 +97,7 @@ def raced(mechanism: Mechanism, function: str, contestants: Iterable[Contestant]
           rounds: int = ROUNDS) -> list[Raced]:
     """All in one race. Who answers something else is noted in `absent` and not timed."""
     given = states(mechanism, function)
-    expected = _expected(mechanism, function)
+    expected = first_answers(mechanism, function)
     size = len(expected[0])
     runs: list[Loaded] = []
     for contestant in contestants:
@@ -111,7 +111,7 @@ def raced(mechanism: Mechanism, function: str, contestants: Iterable[Contestant]
     return [Raced(c := one.contestant, found[f"many {c.who}"], found[f"chain {c.who}"]) for one in runs]
 
 
-def _expected(mechanism: Mechanism, function: str) -> list[Any]:
+def first_answers(mechanism: Mechanism, function: str) -> list[Any]:
     """Of the first three states, by the reference: all results, one behind the other."""
     drawn = {name: values[:3] for name, values in draw_states(mechanism, STATES, seed=11).items()}
     wanted = {name: drawn[name].astype(float) for name in FUNCTIONS[function]}

@@ -2,7 +2,11 @@
 #include <mujoco/mujoco.h>
 
 static mjModel *model;
+#ifdef _OPENMP
+static _Thread_local mjData *data;
+#else
 static mjData *data;
+#endif
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -13,6 +17,10 @@ __attribute__((constructor)) static void begin(void)
 static inline void call(const double *in, double *out)
 {
     const int nq = model->nq, nv = model->nv;
+#ifdef _OPENMP
+    if (data == 0)
+        data = mj_makeData(model);
+#endif
     mju_copy(data->qpos, in, nq);
 #if FUNCTION == 0
     mju_copy(data->qvel, in + nq, nv);

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from symgen.pictures.comparison import canvas
-from tests.peers.contestants import DERIVATIVES, FUNCTIONS, PLAIN
+from tests.peers.contestants import CROWD, DERIVATIVES, FUNCTIONS, PLAIN
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, FOLDER = DOCS / "benchmarks.md", DOCS / "benchmarks"
@@ -55,7 +55,7 @@ def text(figures: dict[str, Any], rounds: int, states: int) -> str:
     lines = [head, *_machine(figures)]
     for robot, found in figures["robots"].items():
         lines += [f"## {robot}\n", f"![Times of {robot}](benchmarks/{robot}.svg)\n",
-                  *_ratios(found), *_times(found), *_blocks(found), *_counts(found), *_made(found)]
+                  *_ratios(found), *_times(found), *_blocks(found), *_crowds(found), *_counts(found), *_made(found)]
     lines += ["## Growth\n", "Chains of general revolute joints: nanoseconds a call, calls beside each other.\n",
               "![Growth](benchmarks/growth.svg)\n", *_growth(figures["growth"]), *_gains(figures["gains"])]
     if figures["absent"]:
@@ -118,6 +118,19 @@ def _blocks(found: dict[str, Any]) -> list[str]:
     return ["Nanoseconds a state of many, on one core: symgen's blocks (`--batch`), and the function of one state in a loop, "
             "which is what CasADi's `map` makes of its C, and what MuJoCo's `rollout` and Pinocchio's OpenMP share out between "
             "threads:\n",
+            *_table(["", *(SHORT[f] for f in functions)], rows), ""]
+
+
+def _crowds(found: dict[str, Any]) -> list[str]:
+    """Of many at once by everybody's own way, where they were timed."""
+    if "crowds" not in found:
+        return []
+    functions = list(found["crowds"])
+    names = dict.fromkeys(who for times in found["crowds"].values() for who in times)
+    rows = [(who, *(f"{found['crowds'][f][who]:.0f}" if who in found["crowds"][f] else "–" for f in functions)) for who in names]
+    return [f"Nanoseconds a state of {CROWD:,} at once, by everybody's own way: symgen's solver in Python; CasADi's `map`, which "
+            "is OpenMP over its C, and so are Pinocchio and MuJoCo, each thread with its own data; JAX on as many threads as it "
+            "likes, symgen's function in it and MuJoCo's `mjx`, which is given fewer states:\n",
             *_table(["", *(SHORT[f] for f in functions)], rows), ""]
 
 

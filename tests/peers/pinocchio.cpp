@@ -8,7 +8,11 @@ using Vector = Eigen::VectorXd;
 using Given = Eigen::Map<const Vector>;
 
 static const Model model = read(peer_model);
+#ifdef _OPENMP
+static thread_local pinocchio::Data data(model);
+#else
 static pinocchio::Data data(model);
+#endif
 
 static inline void call(const double * in, double * out)
 {

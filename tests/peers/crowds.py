@@ -1,0 +1,132 @@
+"""Many states at once, by everybody's own way to share them out: their answers compared, their times taken in one race."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cffi
+import numpy as np
+
+import symgen
+from symgen.measuring.bench import STATES, race
+from symgen.measuring.peers import mujoco
+from symgen.mechanism import Mechanism
+from tests.peers.building import MissingError
+from tests.peers.contestants import CROWD, FUNCTIONS, NATIVE, Contestant, generators, libraries
+from tests.peers.measuring import AGREEMENT, Absent, first_answers, states
+
+THREADS = (1, 2)
+ROUNDS = 15
+QUICK = {"-O3 native": ("-O3", *NATIVE)}
+OPENMP = ("-fopenmp",)
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # threads that turn while they wait take the processor from who comes next
+
+FEW = 64
+"""States of a crowd for whom one takes milliseconds."""
+
+Way = tuple[str, int, Callable[[], Any], Callable[[], Any]]
+"""Who, of how many states a run is, the run, and its results, a state a row."""
+
+
+def timed(mechanism: Mechanism, function: str, absent: Absent) -> dict[str, float]:
+    """Who → nanoseconds a state. Who answers something else is noted in `absent` and not timed."""
+    given = np.tile(states(mechanism, function), (CROWD // STATES, 1))
+    wanted = np.array(first_answers(mechanism, function))
+    runs: dict[str, Callable[[], None]] = {}
+    counts: dict[str, int] = {}
+    for who, count, run, answer in _everyone(mechanism, function, given, wanted.shape[1], absent):
+        run()
+        far = np.abs(np.asarray(answer())[:len(wanted)] - wanted).max() / np.abs(wanted).max()
+        if far <= AGREEMENT:
+            runs[who], counts[who] = run, count
+        else:
+            absent[f"{who}, {function} of a crowd"] = f"its answer is {far:.1e} of the largest entry away"
+    return {who: round(timing.median * STATES / counts[who], 1) for who, timing in race(runs, ROUNDS).items()}
+
+
+def _everyone(mechanism: Mechanism, function: str, given: Any, size: int, absent: Absent) -> Iterator[Way]:
+    yield from _symgen(mechanism, function, given)
+    peers = {"CasADi": generators(mechanism, function, "CasADi", QUICK, OPENMP)}
+    peers |= libraries(mechanism, function, more=OPENMP)
+    for name, found in peers.items():
+        try:
+            for one in found:
+                yield from _loops(one, given, size)
+        except MissingError as error:
+            absent[name] = str(error)
+    for name, ways in (("symgen in JAX", _jax), ("mjx", _mjx)):
+        try:
+            yield from ways(mechanism, function, given)
+        except ImportError as error:
+            absent[name] = f"not installed ({error.name})"
+        except MissingError as error:
+            absent[f"{name}, {function}"] = str(error)
+
+
+def _arguments(mechanism: Mechanism, function: str, given: Any) -> list[Any]:
+    """q and what else the function takes, each an array of its own."""
+    ends = [mechanism.nq + k*mechanism.nv for k in range(len(FUNCTIONS[function]) - 1)]
+    return [np.ascontiguousarray(x) for x in np.split(given, ends, axis=1)]
+
+
+def _symgen(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
+    solver = symgen.compile(mechanism, [function])
+    solver.prepare(function)
+    arguments, call = _arguments(mechanism, function, given), getattr(solver, function)
+    out = call(*arguments)
+    for threads in THREADS:
+        yield (f"symgen, solver, {_spelt(threads)}", len(given), lambda n=threads: call(*arguments, out=out, threads=n),
+               lambda: out.reshape(len(given), -1))
+
+
+def _loops(one: Contestant, given: Any, size: int) -> Iterator[Way]:
+    """OpenMP over the calls, as `loops.h` has it."""
+    ffi, out = cffi.FFI(), np.zeros((len(given), size))
+    ffi.cdef("void crowd(long, long, const double *, long, double *, int);")
+    crowd = ffi.dlopen(str(one.library), os.RTLD_NOW | os.RTLD_NODELETE).crowd
+    words = len(given), given.shape[1], ffi.from_buffer("double[]", given), size, ffi.from_buffer("double[]", out)
+    for threads in THREADS:
+        yield f"{one.who}, {_spelt(threads)}", len(given), lambda n=threads: crowd(*words, n), lambda: out
+
+
+def _jax(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
+    """symgen's function as JAX calls it."""
+    import jax
+
+    import symgen.jax
+
+    jax.config.update("jax_enable_x64", True)
+    call = jax.jit(getattr(symgen.jax.functions(mechanism, [function]), function))
+    arguments = [jax.numpy.asarray(x) for x in _arguments(mechanism, function, given)]
+    yield ("symgen, in JAX", len(given), lambda: call(*arguments).block_until_ready(),
+           lambda: np.asarray(call(*arguments)).reshape(len(given), -1))
+
+
+def _mjx(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
+    """MuJoCo in JAX."""
+    import jax
+    from mujoco import mjx
+
+    jax.config.update("jax_enable_x64", True)
+    model = mjx.put_model(mujoco.built(mechanism))
+    fresh = mjx.make_data(model)
+
+    def inverse_dynamics(q: Any, v: Any, a: Any) -> Any:
+        return mjx.inverse(model, fresh.replace(qpos=q, qvel=v, qacc=a)).qfrc_inverse
+
+    def forward_dynamics(q: Any, v: Any, tau: Any) -> Any:
+        return mjx.forward(model, fresh.replace(qpos=q, qvel=v, qfrc_applied=tau)).qacc
+
+    def mass_matrix(q: Any) -> Any:
+        return mjx.full_m(model, mjx.crb(model, mjx.com_pos(model, mjx.kinematics(model, fresh.replace(qpos=q))))).reshape(-1)
+
+    ways = {"inverse_dynamics": inverse_dynamics, "forward_dynamics": forward_dynamics, "mass_matrix": mass_matrix}
+    call = jax.jit(jax.vmap(ways[function]))
+    arguments = [jax.numpy.asarray(x) for x in _arguments(mechanism, function, given[:FEW])]
+    yield "MuJoCo, mjx", FEW, lambda: call(*arguments).block_until_ready(), lambda: np.asarray(call(*arguments))
+
+
+def _spelt(threads: int) -> str:
+    return "one thread" if threads == 1 else "two threads"
