@@ -36,7 +36,7 @@ LIBRARIES = (f"-L{PREFIX / 'lib'}", "-lboost_serialization", f"-Wl,-rpath,{PREFI
 def versions() -> dict[str, str]:
     """Of what compiles and of what is compiled."""
     found = {"gcc": subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]}
-    for name in ("pin", "casadi", "cmeel-cppad", "cmeel-cppadcodegen", "cmeel-eigen", "mujoco", "mujoco-mjx", "jax"):
+    for name in ("pin", "casadi", "cmeel-cppad", "cmeel-cppadcodegen", "cmeel-eigen", "mujoco", "jax"):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

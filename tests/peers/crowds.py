@@ -11,7 +11,6 @@ import numpy as np
 
 import symgen
 from symgen.measuring.bench import STATES, race
-from symgen.measuring.peers import mujoco
 from symgen.mechanism import Mechanism
 from tests.peers.building import MissingError
 from tests.peers.contestants import CROWD, FUNCTIONS, NATIVE, Contestant, generators, libraries
@@ -22,9 +21,6 @@ ROUNDS = 15
 QUICK = {"-O3 native": ("-O3", *NATIVE)}
 OPENMP = ("-fopenmp",)
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # threads that turn while they wait take the processor from who comes next
-
-FEW = 64
-"""States of a crowd for whom one takes milliseconds."""
 
 Way = tuple[str, int, Callable[[], Any], Callable[[], Any]]
 """Who, of how many states a run is, the run, and its results, a state a row."""
@@ -56,13 +52,10 @@ def _everyone(mechanism: Mechanism, function: str, given: Any, size: int, absent
                 yield from _loops(one, given, size)
         except MissingError as error:
             absent[name] = str(error)
-    for name, ways in (("symgen in JAX", _jax), ("mjx", _mjx)):
-        try:
-            yield from ways(mechanism, function, given)
-        except ImportError as error:
-            absent[name] = f"not installed ({error.name})"
-        except MissingError as error:
-            absent[f"{name}, {function}"] = str(error)
+    try:
+        yield from _jax(mechanism, function, given)
+    except ImportError as error:
+        absent["symgen in JAX"] = f"not installed ({error.name})"
 
 
 def _arguments(mechanism: Mechanism, function: str, given: Any) -> list[Any]:
@@ -102,30 +95,6 @@ def _jax(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
     arguments = [jax.numpy.asarray(x) for x in _arguments(mechanism, function, given)]
     yield ("symgen, in JAX", len(given), lambda: call(*arguments).block_until_ready(),
            lambda: np.asarray(call(*arguments)).reshape(len(given), -1))
-
-
-def _mjx(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
-    """MuJoCo in JAX."""
-    import jax
-    from mujoco import mjx
-
-    jax.config.update("jax_enable_x64", True)
-    model = mjx.put_model(mujoco.built(mechanism))
-    fresh = mjx.make_data(model)
-
-    def inverse_dynamics(q: Any, v: Any, a: Any) -> Any:
-        return mjx.inverse(model, fresh.replace(qpos=q, qvel=v, qacc=a)).qfrc_inverse
-
-    def forward_dynamics(q: Any, v: Any, tau: Any) -> Any:
-        return mjx.forward(model, fresh.replace(qpos=q, qvel=v, qfrc_applied=tau)).qacc
-
-    def mass_matrix(q: Any) -> Any:
-        return mjx.full_m(model, mjx.crb(model, mjx.com_pos(model, mjx.kinematics(model, fresh.replace(qpos=q))))).reshape(-1)
-
-    ways = {"inverse_dynamics": inverse_dynamics, "forward_dynamics": forward_dynamics, "mass_matrix": mass_matrix}
-    call = jax.jit(jax.vmap(ways[function]))
-    arguments = [jax.numpy.asarray(x) for x in _arguments(mechanism, function, given[:FEW])]
-    yield "MuJoCo, mjx", FEW, lambda: call(*arguments).block_until_ready(), lambda: np.asarray(call(*arguments))
 
 
 def _spelt(threads: int) -> str:

@@ -129,8 +129,8 @@ def _crowds(found: dict[str, Any]) -> list[str]:
     names = dict.fromkeys(who for times in found["crowds"].values() for who in times)
     rows = [(who, *(f"{found['crowds'][f][who]:.0f}" if who in found["crowds"][f] else "–" for f in functions)) for who in names]
     return [f"Nanoseconds a state of {CROWD:,} at once, by everybody's own way: symgen's solver in Python; CasADi's `map`, which "
-            "is OpenMP over its C, and so are Pinocchio and MuJoCo, each thread with its own data; JAX on as many threads as it "
-            "likes, symgen's function in it and MuJoCo's `mjx`, which is given fewer states:\n",
+            "is OpenMP over its C, and so are Pinocchio and MuJoCo, each thread with its own data; symgen's function in "
+            "JAX, on as many threads as that likes:\n",
             *_table(["", *(SHORT[f] for f in functions)], rows), ""]
 
 
