@@ -115,7 +115,7 @@ class Linkage:
         self.loads = [(self.zeros, self.zeros) for _ in model.links]
         for place, on in enumerate(wrenches):
             if on.link >= 0:
-                n, f = exerted(home, on, self.mounted(on), home.inputs["wrench"][6 * place:6 * place + 6])
+                n, f = self._exerted(on, home.inputs["wrench"][6 * place:6 * place + 6])
                 self.loads[on.link] = self.loads[on.link][0] + n, self.loads[on.link][1] + f
         for i in dict.fromkeys(on.link for on in wrenches if on.link >= 0):
             self.name("wrench", i, Vector([entry for part in self.loads[i] for entry in part]))
@@ -369,6 +369,9 @@ class Linkage:
         self.home.name(f"s_{name}", s)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
         return {sp.cos(q): c, sp.sin(q): s}
+
+    def _exerted(self, frame: Frame, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
+        return exerted(self.home, frame, self.mounted(frame), wrench)
 
     def constant_rotation(self, rotation: Mat3) -> Rotation:
         """A constant rotation as its cheapest factors."""

@@ -165,6 +165,7 @@ def told(made: Mechanism) -> str:
         return f"{type(value).__name__}({fields})"
 
     return ("from fractions import Fraction\n\n"
-            "from symgen.mechanism import Body, Frame, Joint, Limits, Mechanism, Part\n"
+            "from symgen.drives import Drive\n"
+            "from symgen.mechanism import Body, Frame, Joint, Limits, Mechanism, Mimic, Part\n"
             "from symgen.poses import Angle, Shift, Slide, Turn\n\n"
             f"robot = {of(made)}\n")
