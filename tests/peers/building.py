@@ -55,7 +55,8 @@ def kept(name: str, command: Iterable[str | Path], reads: Iterable[Path] = (), w
     MissingError where it fails, with its words.
     """
     parts = [str(part) for part in command]
-    apart = [part.replace(str(HERE.parents[1]), "") for part in parts]   # wherever the repository stands
+    # Wherever the repository stands, but for a path that goes into what is compiled.
+    apart = [part if part.startswith("-DMODEL=") else part.replace(str(HERE.parents[1]), "") for part in parts]
     compiling = {name: version for name, version in versions().items() if name != "jax"}   # which compiles nothing here
     digest = hashlib.sha256(json.dumps([apart, compiling, processor()]).encode())
     for path in reads:
