@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from symgen.errors import ArgumentError, StateError, ToolMissing
+from symgen.functions import PREPARED
 from symgen.ir import Port
 from symgen.machine.kernels import Call, Kernel
 from symgen.machine.solver import Solver
@@ -42,6 +43,8 @@ def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False)
     if solver is None or kernel is None:
         raise ArgumentError("symgen.dask.map takes a function of a solver, such as solver.forward_dynamics; "
                             f"{getattr(function, '__name__', function)!r} is none")
+    if len(arrays) == len(kernel.inputs) - 1 and kernel.inputs[-1].name == PREPARED.name:
+        arrays = (*arrays, solver.parameters.prepared)
     if len(arrays) != len(kernel.inputs):
         names = ", ".join(port.name for port in kernel.inputs)
         raise ArgumentError(f"{kernel.function}: {len(arrays)} arrays are given, but it takes {len(kernel.inputs)}: {names}")

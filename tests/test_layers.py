@@ -67,7 +67,7 @@ ROOMS: dict[str, str] = {
     "pictures": "disk errors inspection measuring",
     "report": "backends derivation disk drives errors functions joints mechanism methods poses programs reference tables "
               "verification version",
-    "dask": "errors ir machine",
+    "dask": "errors functions ir machine",
     "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options programs "
                 "proof reals reference tables verification version",
     # the C on other engines

@@ -13,10 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import dask.array
 import numpy as np
 import pytest
 
 import symgen
+import symgen.dask
 from symgen import methods
 from symgen.delivery.verifying import verify
 from symgen.description.adjustable import adjustables, adjusted
@@ -431,3 +433,13 @@ def test_a_controller_picks_up_a_load(tmp_path: Path) -> None:
     done = make(out, "run", f"OBJECTS={' '.join(objects)} app.o")
     assert done.returncode == 0, done.stdout
     assert done.stdout.splitlines()[-2:] == wanted.splitlines()
+
+
+def test_dask_takes_the_parameters_that_are_set() -> None:
+    own = solver()
+    own.parameters.reset()
+    own.parameters["link4.mass"] = 0.9
+    arrays = states(100)
+    chunks = [dask.array.from_array(x, chunks=(25, 4)) for x in arrays]
+    found = symgen.dask.map(own.inverse_dynamics, *chunks).compute(scheduler="synchronous")
+    assert np.array_equal(found, own.inverse_dynamics(*arrays))
