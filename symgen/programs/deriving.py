@@ -15,9 +15,9 @@ from symgen.derivation.constants import LostDigits
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model, declared, reframe, regroup
-from symgen.derivation.scalars import Derivation, TooManyRows
+from symgen.derivation.scalars import Derivation, DivisionByZero, TooManyRows
 from symgen.description.tip import tip
-from symgen.errors import SymgenError
+from symgen.errors import MethodRefusal, SymgenError
 from symgen.functions import FUNCTIONS, PAYLOAD, PREPARED, PREPARING, USUAL, WRENCH, Function, Q
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -251,6 +251,11 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             found = home.freeze(function, method, named, shapes, spare=True)
             return replace(found, quaternions=mechanism.quaternions, convention=stated,
                            joints=tuple(joint.kind for joint in mechanism.leading))
+        except DivisionByZero:
+            if adjusting is None:
+                raise
+            raise MethodRefusal(f"{method} divides by inertia of a link of '{mechanism.name}' that is zero whatever "
+                                f"{', '.join(options.parameters[:3])} are; take another method, such as riccati") from None
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
 

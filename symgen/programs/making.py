@@ -18,7 +18,7 @@ from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.loading import load
-from symgen.errors import ArgumentError, OutOfReach, RequestError
+from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError
 from symgen.functions import BY_DEFAULT, FUNCTIONS, PREPARING, REGROUP, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -104,15 +104,16 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
     refused = refusal(mechanism, function, options.payload) or task.refusal(mechanism, function, options)
     if refused is not None:
         raise RequestError(refused)
-    if options.effort == HIGH:
-        return _searched(mechanism, function, method, options)
     if function in PREPARING:
         if not options.parameters:
             return f"{function} is there where numbers may change at run time; name some with --parameter"
         own = adjusting.adjusting(mechanism, options.parameters)
         return replace(own.regroup if function == REGROUP else own.judge, real=options.real)
+    if options.effort == HIGH:
+        return _searched(mechanism, function, method, options)
     if FUNCTIONS[function].derivative is not None:
         return _differentiated(mechanism, function, method, options)
+    unasked = method is None
     if method is None:
         alike = FUNCTIONS[function].ranked_as
         composers = [one for one in methods.composers(function) if methods.find(one).refusal(mechanism) is None]
@@ -133,6 +134,10 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
         compose = methods.composition(method, function)
         derived = once(mechanism, function, method, options) if compose is None else composing.composed(
             mechanism, function, method, compose, options, lambda called: made(mechanism, called, None, options))
+    except MethodRefusal:
+        if not unasked:
+            raise
+        return _chosen(mechanism, function, options)   # the function that it is ranked as needs less
     except TooManyRows:
         refused = (f"{function} of '{mechanism.name}' by {method} needs more than {deriving.ROW_BUDGET} rows; "
                    "take another method or lock joints that do not matter with --lock")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
+from symgen.errors import MethodRefusal
 from symgen.methods._factor import Factor, Results
 from symgen.methods.fixman.gradient import gradient
 from symgen.methods.fixman.partition import Partition, eliminate, soft_inverse, soft_rates
@@ -62,12 +63,21 @@ class HeldInSpace(Held):
 
 def in_plane(linkage: Linkage) -> Held:
     """Point masses or rigid links about parallel axes."""
+    _refuse_what_changes(linkage)
     return HeldInAPlane(linkage, planar(linkage))
 
 
 def in_space(linkage: Linkage) -> Held:
     """Rigid bodies."""
+    _refuse_what_changes(linkage)
     return HeldInSpace(linkage, spatial(linkage))
+
+
+def _refuse_what_changes(linkage: Linkage) -> None:
+    """MethodRefusal where inertia comes at run time: which form suits a robot, and what it divides by, hangs on the numbers."""
+    if linkage.at_run_time is not None and linkage.at_run_time.inertia:
+        raise MethodRefusal(f"fixman takes the inertia of every link of '{linkage.model.name}' as it is described, and some "
+                            "of it may change at run time; take another method, such as riccati")
 
 
 def as_it_suits(linkage: Linkage) -> Held:
