@@ -353,3 +353,10 @@ def test_unread_arguments_stay_and_positions_are_told_by_their_joints() -> None:
     assert [(port.name, port.size) for port in made.inputs] == [("q", 8), ("dq", 7)]
     assert all(name in {array.name for f in FUNCTIONS.values() for array in (*f.arguments, *f.results)} for name in POSITIONS)
     assert making.requested(robot("free_revolute"), ["gravity_force:jvp=newton_euler"]) == {"gravity_force:jvp": "newton_euler"}
+
+
+def test_a_derivative_of_derivatives_is_made_again_by_its_method() -> None:
+    """Its method is that of the rows that it is made of, as a manifest has it."""
+    function = "forward_dynamics_derivatives:jvp(q)"
+    first = symgen.program("planar_arm", function)
+    assert symgen.program("planar_arm", function, first.method).rows == first.rows

@@ -151,7 +151,7 @@ def _differentiated(mechanism: Mechanism, function: str, method: str | None, opt
     """The derivative of a function: of its rows by that method, or by a recursion of its own where that is shorter."""
     wanted = FUNCTIONS[function].derivative
     assert wanted is not None
-    if method == differentiating.RECURSION:
+    if method == differentiating.RECURSION and method not in methods.providers(wanted.of):   # else of the rows of that function
         return _by_recursion(mechanism, wanted, options)
     found = _of_rows(mechanism, wanted, method, options)
     if method is not None or differentiating.recursive(wanted) is None:
