@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -42,12 +43,12 @@ def test_the_page_has_a_column_for_each_derivative_that_was_timed(figures: dict[
     assert page.OF_DERIVATIVES in text
 
 
-def test_the_page_has_a_table_of_crowds_that_were_timed(figures: dict[str, object]) -> None:
+def test_the_page_has_a_table_of_crowds_that_were_timed(figures: dict[str, Any]) -> None:
     """As soon as there are figures of them; who has none of a function has a dash."""
     slow = {"forward_dynamics": 1e6, "mass_matrix": 2e6}
     crowds = {function: {"MuJoCo, one thread": time} for function, time in slow.items()}
     crowds["forward_dynamics"] = {"symgen, solver, two threads": 25.4} | crowds["forward_dynamics"]
-    robots = {name: {**found, "crowds": crowds} for name, found in figures["robots"].items()}   # type: ignore[attr-defined]
+    robots = {name: {**found, "crowds": crowds} for name, found in figures["robots"].items()}
     lines = page.text({**figures, "robots": robots}, ROUNDS, STATES).splitlines()
     for row in ("|  | forward dynamics | mass matrix |", "| symgen, solver, two threads | 25 | – |",
                 "| MuJoCo, one thread | 1000000 | 2000000 |"):

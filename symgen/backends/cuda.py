@@ -6,7 +6,7 @@ kernel from the host; NAME_cuda.h declares both. A long function is cut into par
 thread's local memory.
 
 The sines are the text's own within their range (NAME_sincos.cuh), as in the C unless told otherwise: their error is proved, with
-a*b + c fused or not, where that of CUDA's is a measured one, and they take fewer instructions. Beyond they are CUDA's.
+a*b + c fused or not, where that of CUDA's is a measured one. Beyond they are CUDA's.
 
 Source: NVIDIA, CUDA C++ Programming Guide 13: the qualifiers, the launch (cudaLaunchKernelEx, from CUDA 11.8 on), the errors of
 its mathematical functions.

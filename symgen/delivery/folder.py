@@ -93,7 +93,7 @@ def texts(
                     all(joint.type.directed for joint in mechanism.joints))
     described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
-    described |= {"command": shlex.join(words), "not_modelled": omissions(mechanism, left_out)}
+    described |= {"command": shlex.join(words), "not_modelled": [*omissions(mechanism, left_out), *_of_checks(options, text)]}
     common = target.context | {"real": described["real"], "cpp": "cpp17" in text.wrap, "casadi": "casadi" in text.wrap,
                                "cuda": GPU in text.wrap, "at_rates": target.rates,
                                "statuses": statuses(programs.values(), target)}
@@ -134,6 +134,14 @@ def texts(
     described["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return files
+
+
+def _of_checks(options: ProgramOptions, text: TextOptions) -> list[dict[str, Any]]:
+    """That checks know no certified bounds where numbers may change at run time."""
+    if not (text.checked and options.parameters):
+        return []
+    return [{"kind": "checks", "text": "divisors are compared with the smallest normal number, since no bound is certified for "
+                                       "numbers that may change at run time"}]
 
 
 def _parameters(mechanism: Mechanism, options: ProgramOptions) -> list[Parameter]:

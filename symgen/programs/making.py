@@ -90,7 +90,8 @@ def made(mechanism: Mechanism, function: str, method: str | None, options: Progr
     for links in (options.frames, *options.at_run_time.values()):
         for link in links if links is not options.parameters else ():
             mechanism.frame(link)
-    options = replace(options, parameters=adjusting.named(mechanism, options.parameters))
+    if options.parameters:
+        options = replace(options, parameters=adjusting.named(mechanism, options.parameters))
     found = _asked(mechanism, function, method, replace(
         felt(mechanism, function, options), real=options.real, effort=options.effort, rounds=options.rounds))
     if isinstance(found, str):

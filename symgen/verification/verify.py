@@ -143,6 +143,9 @@ def verify_programs(
     total = 3 * len(programs) + 2
     checks: list[Check] = []
     notes: list[str] = []
+    if anew.parameters:
+        notes.append(f"{len(anew.parameters)} numbers that may change at run time were drawn once, and the robot described with "
+                     "them")
     if truth.indefinite:
         notes.append(f"the declared inertias give an M that is not positive at {truth.indefinite} of {states} states; "
                      "its functions are compared all the same")
