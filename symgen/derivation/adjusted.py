@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from symgen.derivation import constants as k
 from symgen.derivation.closed_forms import feels
 from symgen.derivation.constants import Constant, Mat3, Vec3
+from symgen.derivation.loads import second_moments
 from symgen.derivation.model import Inertia, Model
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia, Rotation, Symmetric, Vector
@@ -118,13 +119,12 @@ def _matter(home: Derivation, one: Matter, given: Sequence[Scalar]) -> RigidIner
         return given[x] if isinstance(x, int) else home.constant(x)
 
     m, center = scalar(one.mass), Vector(scalar(x) for x in one.centre)
-    xx, xy, xz, yy, yz, zz = (scalar(x) for x in one.inertia)
-    half, h = (xx + yy + zz) * home.constant(k.rational(1) / 2), center * m
-    S = Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz)
+    moments, h = [scalar(x) for x in one.inertia], center * m
+    S = second_moments(home, moments)
     if one.central:
         S = S + Symmetric(*(h[i] * center[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
     turn = Rotation([] if one.rotation == k.IDENTITY else [_rows(home, one.rotation)])
-    about_z = zz if not one.central else S.xx + S.yy   # else the difference of what was added
+    about_z = moments[5] if not one.central else S.xx + S.yy   # else the difference of what was added
     return RigidInertia(m, h, S, about_z).outward(turn, Vector(home.constant(x) for x in one.shift))
 
 

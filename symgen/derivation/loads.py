@@ -15,11 +15,16 @@ Mounted = tuple[Rotation, Vector]
 
 def carried(home: Derivation, frame: Frame, mounted: Mounted, payload: Sequence[Scalar]) -> RigidInertia:
     """Run-time matter on a frame: (m, centre, xx xy xz yy yz zz about the frame's origin) as seen from its link."""
-    m, center, (xx, xy, xz, yy, yz, zz) = payload[0], Vector(payload[1:4]), payload[4:]
+    m, center = payload[0], Vector(payload[1:4])
     home.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
+    return RigidInertia.of(m, center * m, second_moments(home, payload[4:])).outward(*mounted)
+
+
+def second_moments(home: Derivation, moments: Sequence[Scalar]) -> Symmetric:
+    """Σ = ½tr(I)1 − I of the moments of inertia xx xy xz yy yz zz."""
+    xx, xy, xz, yy, yz, zz = moments
     half = (xx + yy + zz) * home.constant(k.rational(1) / 2)
-    own = RigidInertia.of(m, center * m, Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
-    return own.outward(*mounted)
+    return Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz)
 
 
 def exerted(home: Derivation, frame: Frame, mounted: Mounted, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
