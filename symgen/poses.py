@@ -1,4 +1,4 @@
-"""Rigid displacements as declared: products of shifts, of turns about declared directions and of slides along them."""
+"""Rigid displacements as declared: products of shifts, of turns about declared directions or by quaternions and of slides."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 Vector3 = tuple[Fraction, Fraction, Fraction]
+Quaternion = tuple[Fraction, Fraction, Fraction, Fraction]
 ZERO3: Vector3 = (Fraction(0), Fraction(0), Fraction(0))
 
 
@@ -59,7 +60,14 @@ class Slide:
     distance: Fraction
 
 
-Step = Shift | Turn | Slide
+@dataclass(frozen=True)
+class Rotate:
+    """A turn by the `quaternion` w, x, y, z of any length but zero: what it does is a ratio of its entries, and so exact."""
+
+    quaternion: Quaternion
+
+
+Step = Shift | Turn | Slide | Rotate
 Pose = tuple[Step, ...]
 """A rigid displacement: the product of its steps from left to right; () is the identity."""
 
@@ -88,6 +96,8 @@ def compose(*poses: Pose) -> Pose:
 def _is_identity(step: Step) -> bool:
     if isinstance(step, Shift):
         return step.xyz == ZERO3
+    if isinstance(step, Rotate):
+        return not any(step.quaternion[1:])
     return step.angle.is_zero if isinstance(step, Turn) else step.distance == 0
 
 

@@ -58,7 +58,7 @@ def calls(work: Callable[[], object]) -> int:
 def reading(form: str, data: bytes) -> Callable[[], object]:
     def read() -> object:
         snapper = Snapper()
-        return assemble(replace(reader(f".{form}").read(data, "r", snapper), name="r"), snapper=snapper)
+        return assemble(replace(reader(f".{form}", data).read(data, "r", snapper), name="r"), snapper=snapper)
     return read
 
 

@@ -27,7 +27,7 @@ WARNED = ("warning", "mimic", "snap", "unapplied")
 
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": None, "base": "fixed", "strict": False, "drives": None,
-    "friction_speed": None, "real": "double",
+    "friction_speed": None, "model": None, "xacro": [], "package": [], "real": "double",
     "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular", "task_rows": None, "effort": NORMAL, "parameter": [],
 }
@@ -54,6 +54,11 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
                               "damping, friction, stiffness, with commas (default: on for TOML, off for URDF)")
     reading.add_argument("--friction-speed", metavar="SPEED",
                          help="friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default 0.001)")
+    reading.add_argument("--model", metavar="NAME", help="which model, of a file that holds several")
+    reading.add_argument("--xacro", action="append", default=[], metavar="NAME:=VALUE",
+                         help="an argument of the macros of a xacro file; repeatable")
+    reading.add_argument("--package", action="append", default=[], metavar="NAME=DIR",
+                         help="the folder of a ROS package that a file names, before those of ROS_PACKAGE_PATH; repeatable")
     reading.add_argument("--strict", action="store_true", help="refuse what would be a warning")
 
 
@@ -65,9 +70,23 @@ def read(options: Namespace) -> Mechanism:
         raise RequestError("ROBOT is the text of a description; give a built-in name or the path of its file")
     start = perf_counter()
     mechanism = load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
-                     strict=options.strict, base=options.base, drives=options.drives, friction_speed=options.friction_speed)
+                     strict=options.strict, base=options.base, drives=options.drives, friction_speed=options.friction_speed,
+                     model=options.model, xacro=_pairs(options.xacro, "--xacro", ":="),
+                     packages=_pairs(options.package, "--package", "="))
     log().info("%.2f s reading %s", perf_counter() - start, options.robot)
     return mechanism
+
+
+def _pairs(words: Iterable[str], flag: str, sign: str) -> dict[str, str]:
+    """{name: value} of a repeated option."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, given, value = word.partition(sign)
+        if not name or not given:
+            raise RequestError(f"'{flag} {word}' gives no value to a name; write {flag} NAME{sign}VALUE")
+        if found.setdefault(name, value) != value:
+            raise RequestError(f"'{flag}' gives '{name}' two values; give it once")
+    return found
 
 
 def locks(words: Iterable[str]) -> dict[str, str | None]:

@@ -18,7 +18,7 @@ import flint
 from flint import arb, fmpq
 
 from symgen.errors import MechanismError
-from symgen.poses import Angle, Pose, Shift, Slide, Turn, Vector3
+from symgen.poses import Angle, Pose, Quaternion, Rotate, Shift, Slide, Turn, Vector3
 
 Constant = Any
 """fmpq or arb; both carry + - * / among themselves."""
@@ -242,6 +242,15 @@ def turn(axis: Vec3, cosine: Constant, sine: Constant) -> Mat3:
             (settle(k * x * z - sine * y), settle(k * y * z + sine * x), settle(cosine + k * z * z)))
 
 
+def by_quaternion(quaternion: Quaternion) -> Mat3:
+    """1 + 2 (w u× + u× u×) / (w² + u·u), u = (x, y, z): no root is taken of a quaternion of any length."""
+    w, x, y, z = quaternion
+    two = 2 / (w*w + x*x + y*y + z*z)
+    return (vector((1 - two*(y*y + z*z), two*(x*y - w*z), two*(x*z + w*y))),
+            vector((two*(x*y + w*z), 1 - two*(x*x + z*z), two*(y*z - w*x))),
+            vector((two*(x*z - w*y), two*(y*z + w*x), 1 - two*(x*x + y*y))))
+
+
 def displacement(pose: Pose) -> tuple[Mat3, Vec3]:
     """(R, r) of a declared pose: x_outer = R x_inner + r."""
     rotation, shift = IDENTITY, ORIGIN
@@ -252,6 +261,8 @@ def displacement(pose: Pose) -> tuple[Mat3, Vec3]:
             shift = add(shift, apply(rotation, scale(rational(step.distance), unit(vector(step.axis)))))
         elif isinstance(step, Turn):
             rotation = product(rotation, turn(unit(vector(step.axis)), *cosine_sine(step.angle)))
+        elif isinstance(step, Rotate):
+            rotation = product(rotation, by_quaternion(step.quaternion))
     return rotation, shift
 
 

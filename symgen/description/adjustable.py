@@ -16,7 +16,7 @@ from fractions import Fraction
 from symgen.errors import ArgumentError, UnknownName, printable
 from symgen.mechanism import BASE, Body, Frame, Mechanism, Part
 from symgen.names import nearest
-from symgen.poses import ZERO3, Pose, Shift, Slide, Step, Turn, Vector3, compose
+from symgen.poses import ZERO3, Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose
 
 GRAVITY = "gravity"
 PAYLOAD = "payload:"
@@ -170,7 +170,7 @@ def placed_in(frame: Frame, part: Part) -> tuple[Vector3, Pose]:
     steps = compose(_inverse(frame.pose), part.pose)
     shift = steps[0].xyz if steps and isinstance(steps[0], Shift) else ZERO3
     turns = steps[1:] if steps and isinstance(steps[0], Shift) else steps
-    if not all(isinstance(step, Turn) for step in turns):
+    if not all(isinstance(step, Turn | Rotate) for step in turns):
         raise ArgumentError(f"link '{part.link}' declares its inertia in a way that its numbers cannot be changed in; declare "
                             "the mass centre in the axes of the link")
     return shift, turns
@@ -184,6 +184,9 @@ def _inverse(pose: Pose) -> Pose:
             found.append(Turn(step.axis, -step.angle))
         elif isinstance(step, Shift):
             found.append(Shift(_vector([-x for x in step.xyz])))
+        elif isinstance(step, Rotate):
+            w, x, y, z = step.quaternion
+            found.append(Rotate((w, -x, -y, -z)))
         else:
             found.append(Slide(step.axis, -step.distance))
     return tuple(found)

@@ -31,7 +31,7 @@ from symgen.errors import RequestError, printable
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
 from symgen.names import nearest
-from symgen.poses import Pose, Shift, Step, Turn, Vector3, compose
+from symgen.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
 LONGEST_NAME = 200
@@ -238,6 +238,8 @@ def _joined(pose: Pose, more: Pose) -> Pose:
 def _is_writable(step: Step) -> bool:
     if isinstance(step, Shift):
         return all(map(is_writable, step.xyz))
+    if isinstance(step, Rotate):
+        return all(map(is_writable, step.quaternion))
     return is_writable_angle(step.angle) if isinstance(step, Turn) else is_writable(step.distance)
 
 
@@ -290,7 +292,8 @@ def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly
         motion = motions[connection.name]
         work.notes.append(Note("lock", f"{what}, joint {connection.name} locked at {place_text(motion)}"))
         if connection.kind in kinds() and joint_type(connection.kind).limited:
-            value = next((float(s.angle if isinstance(s, Turn) else s.distance) for s in motion if not isinstance(s, Shift)), 0.0)
+            moves = (s.angle if isinstance(s, Turn) else s.distance for s in motion if isinstance(s, Turn | Slide))
+            value = next(map(float, moves), 0.0)
             work.notes += remarks.on_a_locked_value(connection.name, value, connection.limits,
                                                     joint_type(connection.kind).positions[0].unit)
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from symgen.description.quantities import angle_text, fraction_text
 from symgen.mechanism import BASE, Joint, Mechanism, Part
-from symgen.poses import ZERO3, Pose, Shift, Turn, Vector3
+from symgen.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3
 
 _BARE_DIGITS = 15
 
@@ -77,6 +77,8 @@ def steps(pose: Pose) -> str:
             written.append(f"{{ shift = {vector(step.xyz)} }}")
         elif isinstance(step, Turn):
             written.append(f'{{ turn = "{angle_text(step.angle)}", axis = {vector(step.axis)} }}')
+        elif isinstance(step, Rotate):
+            written.append(f"{{ quaternion = {vector(step.quaternion)} }}")
         else:
             written.append(f"{{ slide = {number(step.distance)}, axis = {vector(step.axis)} }}")
     return "[" + ", ".join(written) + "]"

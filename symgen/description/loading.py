@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symgen.description import marks
+from symgen.description.asking import FLAGS, Asked
 from symgen.description.assembly import LONGEST_NAME, assemble
 from symgen.description.canonical import to_toml
 from symgen.description.coupling import WAYS
@@ -47,6 +48,9 @@ def load(
     base: str = "fixed",
     drives: str | Iterable[str] | None = None,
     friction_speed: str | float | Fraction | None = None,
+    model: str | None = None,
+    xacro: Mapping[str, str] | None = None,
+    packages: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Mechanism:
     """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text or a generated folder.
 
@@ -61,6 +65,7 @@ def load(
     for a root link that floats: a free joint `root_joint` leads from the world to it. `drives`: what is applied of the drives
     that the description declares, 'on', 'off' or some of armature, damping, friction, stiffness; without it all that a TOML
     description declares and nothing of a URDF. `friction_speed`: ε of μ v/√(v² + ε²) in rad/s and m/s (1e-3 without it).
+    `model`: which of the models of a file; `xacro`: the arguments of its macros; `packages`: ROS package -> its folder.
 
     Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each.
     """
@@ -76,7 +81,12 @@ def load(
     where = Place(file)
     if not data.strip():
         raise where.error("the file is empty", "give a robot description")
-    tree = reader(path.suffix).read(data, file, snapper)
+    asked = Asked(model, dict(xacro or {}), {name: os.fspath(folder) for name, folder in (packages or {}).items()})
+    of_format = reader(path.suffix, data)
+    for name in asked.given:
+        if name not in of_format.TAKES:
+            raise ArgumentError(f"{FLAGS[name]} says nothing of a file such as {shown(file)}; leave it out")
+    tree = of_format.read(data, file, snapper, asked)
     if not tree.name:
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))

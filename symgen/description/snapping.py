@@ -9,35 +9,44 @@ operations (sines of almost zero) and exactness. A plain decimal v is read as k�
 So `1.5708`, `1.57079` and `3.1416` snap, and `1.57` stays `1.57`. `off` switches both rules off. A tolerance replaces only the
 1e-8, because rule 2 measures no distance: it recognises how a writer prints a right angle. Beyond |v| = 1000 nothing snaps. There
 every second decimal is near some multiple, and radians were hardly meant.
+
+Of a quaternion, which is made of length one exactly, the same two rules tell one of the 24 turns that take axes to axes: it is
+nearer than the tolerance, or each entry is 1, √½ or ½ of it as printed. `0.707107 0.707107 0 0` is a right angle as it stands.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
+from math import sqrt
+from typing import cast
 
 from symgen.description.quantities import DIGITS, Place, angle, angle_text, decimal_parts, number, shown
 from symgen.errors import ArgumentError, DescriptionError
-from symgen.poses import Angle
+from symgen.poses import Angle, Quaternion
 
 HALF_PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211707") / 2
 DEFAULT_TOLERANCE = Fraction(1, 10**8)
+_HALF_ROOT = Fraction("0.70710678118654752440084436210484903928483593768847403658833986899536623923105351942519376716382079")
+"""√½."""
 _LARGEST = 1000
 _LEAST_DECIMALS = 4
 
 
 @dataclass(frozen=True)
 class Snap:
-    """One rotation token that was read as a multiple of π/2."""
+    """One rotation that was read as another, which it `moved` by that many rad."""
 
     place: Place
     token: str
-    value: Angle
+    meant: str
+    moved: float
 
     @property
     def text(self) -> str:
-        moved = abs(number(self.token, digits=10**6) - self.value.pi * 2 * HALF_PI)
-        return f"{self.place.short}: {self.token} read as {angle_text(self.value)} (moved by {float(moved):.1e} rad)"
+        return f"{self.place.short}: {self.token} read as {self.meant} (moved by {self.moved:.1e} rad)"
 
 
 def tolerance(snap: str | float | Fraction | None) -> Fraction | None:
@@ -78,6 +87,39 @@ def _printed(value: Fraction, decimals: int) -> tuple[Fraction, Fraction]:
     return round(value * scale) / Fraction(scale), (cut if value > 0 else -cut) / Fraction(scale)
 
 
+_RIGHT_TURNS = [cast(Quaternion, tuple(map(Fraction, entries))) for entries in product((-1, 0, 1), repeat=4)
+                if sum(map(abs, entries)) in (1, 2, 4)]
+"""The turns that take axes to axes, each twice."""
+
+
+def _right_turn(exact: Quaternion, tokens: Sequence[str], within: Fraction | None) -> Quaternion | None:
+    """The nearest of those where it is meant and is not what stands there already."""
+    scale = max(map(abs, exact))
+    rough = [round(entry / scale, 2) for entry in exact]
+    if within is None or not all(abs(entry) < Fraction(1, 10) or abs(entry) > Fraction(9, 10) for entry in rough):
+        return None
+    meant = cast(Quaternion, tuple(Fraction(round(entry)) for entry in rough))
+    if meant not in _RIGHT_TURNS or (off := _square_of_sine(exact, meant)) == 0:
+        return None
+    entry = {1: Fraction(1), 2: _HALF_ROOT, 4: Fraction(1, 2)}[int(sum(map(abs, meant)))]
+    printed = any(meant[1:]) and all(_is_printed(token, entry * sign) for token, sign in zip(tokens, meant, strict=True))
+    return meant if printed or 4 * off <= within * within else None
+
+
+def _is_printed(token: str, entry: Fraction) -> bool:
+    parts = decimal_parts(token)
+    if parts is None:
+        return False
+    decimals, value = len(parts[2]) - parts[3], number(token, digits=10**6)
+    return value == entry or (decimals >= _LEAST_DECIMALS and value in _printed(entry, decimals))
+
+
+def _square_of_sine(one: Quaternion, other: Quaternion) -> Fraction:
+    """Of the angle between two quaternions, which is half of that between their turns."""
+    along = sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
+    return 1 - along * along / (sum(a * a for a in one) * sum(b * b for b in other))
+
+
 @dataclass
 class Snapper:
     """Reads the rotation tokens of one description and remembers every snap, in reading order."""
@@ -98,5 +140,19 @@ class Snapper:
         meant = snapped(token, self.within)
         if meant is None:
             return exact
-        self.snaps.append(Snap(place, token.strip(), meant))
+        moved = abs(number(token, digits=10**6) - meant.pi * 2 * HALF_PI)
+        self.snaps.append(Snap(place, token.strip(), angle_text(meant), float(moved)))
+        return meant
+
+    def quaternion(self, tokens: Sequence[str], place: Place, read: Callable[[str, Place], Fraction] = number) -> Quaternion:
+        """The quaternion w, x, y, z of any length that four tokens stand for; DescriptionError when they are none."""
+        w, x, y, z = (read(token, place) for token in tokens)
+        exact = (w, x, y, z)
+        if not any(exact):
+            raise place.error("the quaternion is zero", "give it a direction, such as 1 0 0 0")
+        meant = _right_turn(exact, tokens, self.within)
+        if meant is None:
+            return exact
+        self.snaps.append(Snap(place, " ".join(token.strip() for token in tokens), " ".join(map(str, meant)),
+                               2 * sqrt(_square_of_sine(exact, meant))))
         return meant

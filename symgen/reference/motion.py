@@ -18,7 +18,7 @@ from symgen.errors import ArgumentError
 from symgen.functions import ALL_ROWS, USUAL, Convention
 from symgen.joints import AboutAxis, Orienting, Placing, Sliding
 from symgen.mechanism import BASE, Mechanism
-from symgen.poses import Pose, Shift, Slide, Vector3
+from symgen.poses import Pose, Quaternion, Rotate, Shift, Slide, Vector3
 from symgen.reference.arrays import added, cross, identity, quaternion, rodrigues, skew, skewed, stack, stacked, times
 from symgen.reference.precision import FLOAT, Array, Scalars
 
@@ -127,6 +127,12 @@ class Motion:
         squared = sum(x * x for x in axis)
         return vector if squared == 1 else vector / np.sqrt(self.scalars.array(self.scalars.constant(Fraction(squared))))
 
+    def _unit(self, declared: Quaternion) -> Array:
+        """A declared quaternion w, x, y, z as x, y, z, w of length one."""
+        w, *u = (self.scalars.constant(entry) for entry in declared)
+        length = np.sqrt(self.scalars.array(self.scalars.constant(sum((e * e for e in declared), Fraction(0)))))
+        return np.asarray(self.scalars.array([*u, w]) / length)
+
     def pose(self, pose: Pose) -> tuple[Array, Array]:
         """Turn (3, 3) and shift (3,) of a declared pose: the product of its steps from left to right."""
         turn, shift = identity(self.scalars), self._vector((Fraction(0),) * 3)
@@ -135,6 +141,8 @@ class Motion:
                 shift = shift + turn @ self._vector(step.xyz)
             elif isinstance(step, Slide):
                 shift = shift + turn @ (self._direction(step.axis) * self.scalars.constant(step.distance))
+            elif isinstance(step, Rotate):
+                turn = turn @ quaternion(self._unit(step.quaternion))
             else:
                 turn = turn @ rodrigues(self._direction(step.axis), *self.scalars.sine_cosine(step.angle))
         return turn, shift

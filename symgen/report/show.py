@@ -12,7 +12,7 @@ from symgen.derivation.model import record
 from symgen.drives import NUMBERS
 from symgen.errors import MechanismError
 from symgen.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Shift, Slide, Vector3
+from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Rotate, Shift, Slide, Vector3
 from symgen.programs import deriving
 from symgen.programs.layout import Layout, layouts
 from symgen.tables import table
@@ -303,6 +303,11 @@ def _placed(pose: Pose) -> tuple[Matrix, tuple[float, ...]]:
     for step in pose:
         if isinstance(step, Shift):
             move = tuple(float(c) for c in step.xyz)
+        elif isinstance(step, Rotate):
+            w, *u = (float(c) for c in step.quaternion)
+            length = math.hypot(*u)
+            axes = _product(axes, _turn(tuple(c / length for c in u), 2 * math.atan2(length, w)))
+            continue
         else:
             length = math.hypot(*(float(c) for c in step.axis))
             unit = tuple(float(c) / length for c in step.axis)

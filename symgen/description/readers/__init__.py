@@ -3,9 +3,12 @@
 A reader module (a name that starts with _ is none) declares
 
     SUFFIXES: tuple[str, ...]                                   # (".urdf",)
-    def read(data: bytes, file: str, snapper: Snapper) -> Tree  # or a DescriptionError naming file, line and element
+    ROOTS: tuple[str, ...]                                      # ("robot",): root elements, of XML; wins over the suffix
+    TAKES: tuple[str, ...]                                      # fields of Asked that mean something to it
+    def read(data: bytes, file: str, snapper: Snapper, asked: Asked) -> Tree
+                                                                # or a DescriptionError naming file, line and element
 
-`file` is the name for error sentences; rotation tokens pass through `snapper.angle`.
+`file` is the path, as error sentences name it; rotation tokens pass through `snapper.angle` and `snapper.quaternion`.
 """
 
 from __future__ import annotations
@@ -16,18 +19,30 @@ from importlib import import_module
 from typing import Any
 
 from symgen.description.readers import _foreign
+from symgen.description.readers._xml import root_name
 
 
 @cache
-def suffixes() -> dict[str, str]:
-    """File suffix (lower case, with its dot) -> name of the reader module."""
+def _modules() -> list[Any]:
     names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    return {suffix: name for name in names for suffix in import_module(f"{__name__}.{name}").SUFFIXES}
+    return [import_module(f"{__name__}.{name}") for name in names]
 
 
-def reader(suffix: str) -> Any:
-    """The reader module for a file suffix; KeyError when no format has it."""
-    return import_module(f"{__name__}.{suffixes()[suffix.lower()]}")
+@cache
+def suffixes() -> dict[str, Any]:
+    """File suffix (lower case, with its dot) -> the reader module."""
+    return {suffix: module for module in _modules() for suffix in module.SUFFIXES}
+
+
+def reader(suffix: str, data: bytes) -> Any:
+    """The reader module for a file: by its root element where it is XML that a reader knows, else by its suffix.
+
+    KeyError when no format has the suffix.
+    """
+    by_suffix, root = suffixes()[suffix.lower()], root_name(data)
+    if not by_suffix.ROOTS:
+        return by_suffix
+    return next((module for module in _modules() if root in module.ROOTS), by_suffix)
 
 
 def foreign(suffix: str) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from symgen.description.quantities import CANONICAL_DIGITS, Place, rational, shown
 from symgen.description.snapping import Snapper
-from symgen.poses import ZERO3, Angle, Pose, Shift, Slide, Turn, Vector3, compose, pose
+from symgen.poses import ZERO3, Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose, pose
 
 Moments = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
 _ZERO = Fraction(0)
@@ -114,15 +114,18 @@ class Table:
         return self.steps("steps")
 
     def steps(self, key: str) -> Pose:
-        """An array of {shift}, {turn, axis} and {slide, axis}; the identity when absent."""
+        """An array of {shift}, {turn, axis}, {quaternion} and {slide, axis}; the identity when absent."""
         value = self.content.get(key, [])
         if not isinstance(value, list):
             raise self.at(key).error(f"{shown(value)} is not an array", "write [{shift = […]}, {turn = …, axis = […]}]")
         return compose(tuple(self._step(v, self.at(f"{key}[{i}]")) for i, v in enumerate(value)))
 
-    def _step(self, value: Any, place: Place) -> Shift | Turn | Slide:
+    def _step(self, value: Any, place: Place) -> Step:
         if isinstance(value, dict) and set(value) == {"shift"}:
             return Shift(self._vector(value["shift"], place))
+        if isinstance(value, dict) and set(value) == {"quaternion"}:
+            tokens = [self._token(v, place, "a number") for v in self._array(value["quaternion"], 4, place)]
+            return Rotate(self.snapper.quaternion(tokens, place, rational))
         for kind in ("turn", "slide"):
             if isinstance(value, dict) and set(value) == {kind, "axis"}:
                 axis = self._vector(value["axis"], place)
@@ -132,7 +135,7 @@ class Table:
                     return Turn(axis, self._angle(value["turn"], place))
                 return Slide(axis, self._number(value["slide"], place))
         raise place.error(f"{shown(value)} is not a step",
-                          "write {shift = […]}, {turn = …, axis = […]} or {slide = …, axis = […]}")
+                          "write {shift = […]}, {turn = …, axis = […]}, {quaternion = [w, x, y, z]} or {slide = …, axis = […]}")
 
     def table(self, key: str) -> Table:
         """The table under `key`; an empty one when absent."""

@@ -25,6 +25,7 @@ _KNOWN = re.compile(r"(iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|us-ascii|gb2
 """Declared encodings that are accepted. None of them can hide a `<` from the search."""
 _DOCTYPE = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _NO_DOCTYPE = ("a DOCTYPE or entity declaration is not accepted in a description", "remove it and write the values out")
+_FIRST = re.compile(r"<([^\s<>/?!]+)")
 _CLOSES = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 _OPENS = re.compile("|".join(map(re.escape, _CLOSES)))
 _POINTER = "version https://git-lfs.github.com/"
@@ -60,6 +61,13 @@ def parse(data: bytes, file: str) -> tuple[Any, list[Note]]:
     if root.getroottree().docinfo.doctype:   # the parser's own word for what was searched for above
         raise place.error(*_NO_DOCTYPE)
     return root, notes
+
+
+def root_name(data: bytes) -> str:
+    """The name of the first element, without a prefix; empty where there is none. The rest is not looked at."""
+    text = _without_comments(_decoded(data)[0])
+    found = _FIRST.search(text)
+    return found[1].rpartition(":")[2] if found is not None else ""
 
 
 def tag(element: Any) -> str:

@@ -16,7 +16,8 @@ By frames. A body's frame is the joint's frame moved by the joint; the joint's f
     name = "link1"
     parent = "base"
     joint = { name = "joint1", type = "revolute", axis = [0, 0, 1], xyz = [0, 0, 0.333], rpy = ["-pi/2", 0, 0] }
-                                      # also: steps = [{shift = […]}, {turn = "pi/2", axis = […]}, {slide = 1, axis = […]}],
+                                      # also: steps = [{shift = […]}, {turn = "pi/2", axis = […]}, {slide = 1, axis = […]},
+                                      #          {quaternion = [w, x, y, z]}],
                                       # limits = {lower, upper, velocity, effort}, mimic = {joint, multiplier, offset},
                                       # armature (or rotor_inertia, gear_ratio), damping, friction, stiffness, rest: numbers,
                                       # unapplied = {backlash = 0.1};  type "fixed" welds the body to its parent
@@ -58,6 +59,7 @@ import re
 import tomllib
 from fractions import Fraction
 
+from symgen.description.asking import NOTHING, Asked
 from symgen.description.coupling import WAYS
 from symgen.description.inertias import about_centre
 from symgen.description.quantities import CANONICAL_DIGITS, Place, is_writable, shown
@@ -74,6 +76,8 @@ from symgen.mechanism import Limits, Mimic, Note
 from symgen.poses import X_AXIS, Z_AXIS, Pose, Shift, Turn, Vector3, compose
 
 SUFFIXES = (".toml",)
+ROOTS = ()
+TAKES = ()
 LARGEST = 20_000_000
 LARGEST_REPEAT = 2000
 MOST_UNAPPLIED = 64
@@ -86,7 +90,7 @@ _DRIVE = (*NUMBERS, *_ROTOR)
 ZERO = Fraction(0)
 
 
-def read(data: bytes, file: str, snapper: Snapper) -> Tree:
+def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tree:
     """The bodies or rows that the TOML text `data` declares; DescriptionError names file, line and element."""
     top = _parse(data, file, snapper)
     top.allow("name", "description", "source", "licence", "source_sha256", "text_sha256", "gravity", "snap", "mimic",

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
+from symgen.description.asking import NOTHING, Asked
 from symgen.description.quantities import Place, number, shown
 from symgen.description.readers._drives import ATTRIBUTES, OF_TRANSMISSIONS, Said
 from symgen.description.readers._foreign import by_root
@@ -29,6 +30,8 @@ from symgen.mechanism import Limits, Mimic, Note
 from symgen.poses import X_AXIS, Z_AXIS, ZERO3, Angle, Pose, Vector3, pose
 
 SUFFIXES = (".urdf", ".xml")
+ROOTS = ("robot",)
+TAKES = ()
 
 MOST_ROTORS = 16
 """Ratios and rotor inertias of one transmission that are shown, at each of its joints. No answer depends on them."""
@@ -40,7 +43,7 @@ _IN_OTHER_WORDS = {"floating": "free"}
 Read = TypeVar("Read")
 
 
-def read(data: bytes, file: str, snapper: Snapper) -> Tree:
+def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tree:
     """The links and joints that the URDF text `data` declares; DescriptionError names file, line and element."""
     root, notes = parse(data, file)
     elements = _Elements(file, snapper, notes)
