@@ -76,6 +76,17 @@ class Outline:
     convention: Convention = USUAL
 
 
+class Element(NamedTuple):
+    """Element `place` of the argument `port`, flat."""
+
+    port: int
+    place: int
+
+
+Bound = Fraction | Element
+"""What a row must be at least: a number, or what a call is given."""
+
+
 @dataclass(frozen=True, repr=False)
 class Program:
     """A function of one robot as rows; see the module docstring. `check` states the rules."""

@@ -6,7 +6,7 @@ Both are the keys of whatever is kept: a Program knows nothing of `TextOptions`,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 from symgen.errors import ArgumentError
 from symgen.functions import ALL_ROWS, AT_RUN_TIME, JACOBIAN_FRAMES, JACOBIAN_ORDERS, TASK_ROWS, USUAL, Convention
@@ -41,7 +41,7 @@ class ProgramOptions:
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
     (`symgen.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
     of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
-    run time (`symgen.description.adjustable`).
+    run time (`symgen.description.adjustable`), and with `floors` what is made of them holds the least that divisors may be.
     """
 
     real: str = "double"
@@ -55,6 +55,7 @@ class ProgramOptions:
     effort: str = NORMAL
     rounds: int | None = None
     parameters: tuple[str, ...] = ()
+    floors: bool = False
 
     def __post_init__(self) -> None:
         nearest(self.real, REALS, "real type")
@@ -77,6 +78,10 @@ class ProgramOptions:
             raise ArgumentError(twice.format(again))
         if names:
             object.__setattr__(self, option, names[0] if len(names) == 1 else names)
+
+    def guarded(self, checked: bool) -> ProgramOptions:
+        """The same for functions that are `checked`, or are not."""
+        return replace(self, floors=checked and bool(self.parameters))
 
     @property
     def rows(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ import pytest
 from symgen import methods, passes, shelf
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
-from symgen.programs import deriving, layout, making
+from symgen.programs import adjusting, deriving, layout, making
 from tests import robots_for_tests
 from tests.oracles import CLOSED_FORMS
 from tests.robots_for_tests import MOVING, ROBOTS, robot
@@ -150,7 +150,7 @@ def _as_users_have_them(folder: Path | None = None) -> Iterator[None]:
     _forget()
 
 
-DERIVED = (deriving._attempt, making._asked, robots_for_tests.program)
+DERIVED = (deriving._attempt, making._asked, adjusting._adjusting, robots_for_tests.program)
 
 
 def _forget(caches: Iterable[Any] = (layout.layouts, *DERIVED)) -> None:

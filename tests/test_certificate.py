@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from symgen.certificate.backward import Backward, backward, closed_root
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import boxes
-from symgen.certificate.divisors import Floor, _short, arithmetic_of, divisor_floors, floors, own_inertias
+from symgen.certificate.divisors import Floor, arithmetic_of, divisor_floors, floors, own_inertias, rounded_down
 from symgen.certificate.elimination import Elimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition
@@ -213,7 +213,7 @@ def changed(mechanism: Mechanism, body: int, part: Part) -> Mechanism:
 
 
 def test_a_floor_is_printed_rounded_down() -> None:
-    assert [_short(Fraction(*one)) for one in ((2, 3), (2, 30001), (99999999, 10**8))] == [
+    assert [rounded_down(Fraction(*one)) for one in ((2, 3), (2, 30001), (99999999, 10**8))] == [
         Fraction(666666, 10**6), Fraction(666644, 10**10), Fraction(999999, 10**6)]
 
 

@@ -268,7 +268,7 @@ def test_checks_are_part_of_what_is_measured(trig: str) -> None:
     need("cortex-m4f")
     made = program("ur5", "forward_dynamics", real="float")
     text = TextOptions(trig, checked=True)
-    floors = {"forward_dynamics": checked_floors(load("ur5"), made, ProgramOptions("float"), text)}
+    floors = checked_floors(load("ur5"), {"forward_dynamics": made}, ProgramOptions("float"), text)
     (plain,) = measure(load("ur5"), [made], "cortex-m4f", STATES, text=TextOptions(trig)).costs
     (guarded,) = measure(load("ur5"), [made], "cortex-m4f", STATES, text=text, floors=floors).costs
     assert plain.instructions[1] < guarded.instructions[1] < 1.3*plain.instructions[1]

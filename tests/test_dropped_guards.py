@@ -18,7 +18,7 @@ from symgen.backends import _checks, _sincos, c99
 from symgen.certificate import checked_floors
 from symgen.delivery.verifying import verify
 from symgen.functions import Sizes
-from symgen.ir import Port, Program
+from symgen.ir import Bound, Port, Program
 from symgen.options import ProgramOptions, TextOptions
 from symgen.readback import literals, owed
 from symgen.readback.rows import compare
@@ -27,7 +27,7 @@ from tests.c_programs import Builder, vector
 from tests.robots_for_tests import BUILT_IN
 
 CHECKED = TextOptions("inline", checked=True)
-Checked = tuple[Program, c99.Target, Mapping[int, Fraction]]
+Checked = tuple[Program, c99.Target, Mapping[int, Bound]]
 
 
 def checked(robot: str, function: str = "forward_dynamics", real: str = "double") -> Checked:
@@ -35,7 +35,7 @@ def checked(robot: str, function: str = "forward_dynamics", real: str = "double"
     mechanism = symgen.load(robot)
     program = symgen.program(mechanism, function, real=real)
     target = c99.Target(mechanism.name, mechanism.sizes, CHECKED)
-    return program, target, checked_floors(mechanism, program, ProgramOptions(real), CHECKED)
+    return program, target, checked_floors(mechanism, {function: program}, ProgramOptions(real), CHECKED)[function]
 
 
 def three_kinds(real: str = "double") -> Checked:

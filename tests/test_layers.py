@@ -53,7 +53,8 @@ ROOMS: dict[str, str] = {
     "readback": "errors functions ir reals",
     "backends": "derivatives errors functions ir names options reals version",
     # what is known of it, and what a machine makes of it
-    "certificate": "backends derivation derivatives description errors ir joints mechanism options programs reals reference",
+    "certificate": "backends derivation derivatives description errors functions ir joints mechanism options programs reals "
+                   "reference",
     "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
                "reference shelf",
     "verification": "backends certificate derivatives description errors functions ir joints machine mechanism methods "

@@ -9,27 +9,27 @@ from typing import Any, Protocol
 
 from symgen.backends._language import Language
 from symgen.backends._target import Target
-from symgen.ir import Program
+from symgen.ir import Bound, Program
 from symgen.reals import REALS
 
 
 class Source(Protocol):
     """The text of one function; `floors` are certified bounds of divisors by row, for a checked one."""
 
-    def __call__(self, program: Program, target: Target, floors: Mapping[int, Fraction] | None = None) -> str: ...
+    def __call__(self, program: Program, target: Target, floors: Mapping[int, Bound] | None = None) -> str: ...
 
 
 class Definition(Protocol):
     """What the template of a function's definition is told of one; `floors` are those of `Source`."""
 
-    def __call__(self, program: Program, target: Target, floors: Mapping[int, Fraction] | None = None) -> dict[str, Any]: ...
+    def __call__(self, program: Program, target: Target, floors: Mapping[int, Bound] | None = None) -> dict[str, Any]: ...
 
 
 class Files(Protocol):
     """Files that hold several functions, or one each, by name; `floors` are those of `Source`, by function."""
 
     def __call__(self, programs: Mapping[str, Program], target: Target,
-                 floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]: ...
+                 floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Printer:
     statuses: Mapping[str, str]
 
     def texts(self, programs: Mapping[str, Program], target: Target, given: Mapping[str, str] | None = None,
-              floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]:
+              floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
         """Every file of the functions by name, headers first; `given` replaces functions, `floors` are by function."""
         files = self.headers(programs, target)
         for function, program in programs.items():

@@ -15,7 +15,7 @@ from symgen.backends._c_text import WIDTH
 from symgen.backends._language import Language
 from symgen.backends._target import Target
 from symgen.backends._writer import live_rows
-from symgen.ir import Program
+from symgen.ir import Bound, Element, Program
 from symgen.reals import REALS
 
 STATUSES = {
@@ -37,10 +37,10 @@ class Guard(NamedTuple):
 
     row: int
     magnitude: bool
-    bound: Fraction
+    bound: Bound
 
 
-def guards(program: Program, live: Sequence[int], floors: Mapping[int, Fraction]) -> list[Guard]:
+def guards(program: Program, live: Sequence[int], floors: Mapping[int, Bound]) -> list[Guard]:
     """Of every divisor, logarithm and root, each row once; `floors` are certified bounds of rows.
 
     A divisor without such a bound has at least the magnitude of the smallest normal number.
@@ -90,7 +90,10 @@ def conditions(program: Program, language: Language, inputs: Sequence[str], text
     for place, first in program.unit_quaternions:
         square = " + ".join(f"{entry}*{entry}" for entry in (language.at(inputs[place], k) for k in range(first, first + 4)))
         units.append(f"{language.call('fabs', real)}({square} - {number(1)}) <= {number(LENGTH[program.real])}")
-    divisors = [f"{size(g.row) if g.magnitude else text[g.row]} >= {number(g.bound)}" for g in guards]
+    def bound(least: Bound) -> str:
+        return language.at(inputs[least.port], least.place) if isinstance(least, Element) else number(least)
+
+    divisors = [f"{size(g.row) if g.magnitude else text[g.row]} >= {bound(g.bound)}" for g in guards]
     return {"zero": number(0), "zeros": lines(zeros, "+", 8), "units": lines(units, "&&", 8), "ranges": lines(ranges, "&&", 8),
             "divisors": lines(divisors, "&&", 12)}
 

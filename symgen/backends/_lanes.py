@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from symgen.backends import _checks, _parts
 from symgen.backends._c_text import C
 from symgen.backends._target import Target
 from symgen.backends._writer import Turn, Writer, live_rows
-from symgen.ir import Program
+from symgen.ir import Bound, Program
 from symgen.reals import REALS
 
 BYTES = 64
@@ -35,7 +34,7 @@ def lanes(real: str) -> int:
 
 
 def function(program: Program, target: Target, names: Mapping[str, str], calls: Mapping[str, str],
-             together: Sequence[Sequence[int]], turn: Turn | None, taken: set[str], floors: Mapping[int, Fraction],
+             together: Sequence[Sequence[int]], turn: Turn | None, taken: set[str], floors: Mapping[int, Bound],
              part: int | None) -> dict[str, Any]:
     """What the template says of one function.
 

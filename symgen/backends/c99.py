@@ -24,7 +24,7 @@ from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, Array, Sizes
-from symgen.ir import Port, Program
+from symgen.ir import Bound, Port, Program
 from symgen.reals import REALS
 
 NAME = "c99"
@@ -45,7 +45,7 @@ def parameters(program: Program, target: Target) -> dict[str, str]:
     return found
 
 
-def source(program: Program, target: Target, floors: Mapping[int, Fraction] | None = None, part: int | None = None) -> str:
+def source(program: Program, target: Target, floors: Mapping[int, Bound] | None = None, part: int | None = None) -> str:
     """The text of NAME_<function>.c; RequestError when a constant does not fit into the real type.
 
     `floors` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
@@ -55,7 +55,7 @@ def source(program: Program, target: Target, floors: Mapping[int, Fraction] | No
     return render(NAME, "function.c.j2", **target.context, **function)
 
 
-def definition(program: Program, target: Target, floors: Mapping[int, Fraction] | None = None) -> dict[str, Any]:
+def definition(program: Program, target: Target, floors: Mapping[int, Bound] | None = None) -> dict[str, Any]:
     """What `c99/definition.j2` is told of one function by a language with C's statements that brings its own sines: those of an
     angle are a NAME_pair, which NAME_sincos gives; `floors` as `source` has them.
     """
@@ -81,7 +81,7 @@ def is_cut(program: Program) -> bool:
 
 
 def batches(programs: Mapping[str, Program], target: Target,
-            floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]:
+            floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
     """The functions for many states, every file by name, headers first; `floors` as `source` has them, by function."""
     real = single_real(programs.values())
     functions = {function: _batch(program, target, (floors or {}).get(function, {})) for function, program in programs.items()}
@@ -101,7 +101,7 @@ def driver(program: Program, target: Target) -> dict[str, Any]:
             "checked": target.checked}
 
 
-def _batch(program: Program, target: Target, floors: Mapping[int, Fraction]) -> dict[str, Any]:
+def _batch(program: Program, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
     """What the template says of one function for many states."""
     names = parameters(program, target)
     alone = target.text.trig == "inline"   # a sine without a branch, which stands in the loop over the states
@@ -226,7 +226,7 @@ def _turn(program: Program, target: Target) -> Turn | None:
     return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
 
 
-def _function(program: Program, target: Target, floors: Mapping[int, Fraction], part: int | None,
+def _function(program: Program, target: Target, floors: Mapping[int, Bound], part: int | None,
               turn: Turn | None) -> dict[str, Any]:
     names = parameters(program, target)
     _refuse_nothing(program)

@@ -10,7 +10,6 @@ Sources: CasADi's documentation, "The function object: the C API", and the C tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -19,12 +18,12 @@ from symgen.backends._backend import Wrapper
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.derivatives import ELSEWHERE, slope, told
-from symgen.ir import Port, Program
+from symgen.ir import Bound, Port, Program
 
 NAME = "casadi"
 
 def files(programs: Mapping[str, Program], target: Target,
-          floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]:
+          floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
     """NAME_casadi.h and NAME_casadi.c."""
     real = single_real(programs.values())
     patterns = _Patterns(target)

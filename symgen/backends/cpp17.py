@@ -7,7 +7,6 @@ nothing, so that it can be built with -fno-exceptions and -fno-rtti.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 from symgen import derivatives
@@ -17,7 +16,7 @@ from symgen.backends._c_text import comment
 from symgen.backends._ports import counted, counts_bodies, describe, meaning, several, single_real, symbolic
 from symgen.backends._target import Target
 from symgen.functions import FUNCTIONS, Array
-from symgen.ir import Port, Program
+from symgen.ir import Bound, Port, Program
 
 NAME = "cpp17"
 
@@ -86,7 +85,7 @@ def _size(array: Array, port: Port, target: Target) -> str:
 
 
 def files(programs: Mapping[str, Program], target: Target,
-          floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]:
+          floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
     """NAME.hpp."""
     return {f"{target.name}.hpp": header(programs, target)}
 

@@ -15,7 +15,6 @@ its mathematical functions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from symgen.backends import _sincos, printer, render
@@ -24,7 +23,7 @@ from symgen.backends._c_text import C
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import RequestError
-from symgen.ir import Program
+from symgen.ir import Bound, Program
 from symgen.reals import REALS
 
 NAME = "cuda"
@@ -38,7 +37,7 @@ TAKEN = frozenset({"builtin_types", "channel_descriptor", "common_functions", "c
 
 
 def files(programs: Mapping[str, Program], target: Target,
-          floors: Mapping[str, Mapping[int, Fraction]] | None = None) -> dict[str, str]:
+          floors: Mapping[str, Mapping[int, Bound]] | None = None) -> dict[str, str]:
     """NAME_cuda.h, NAME_sincos.cuh where a sine is taken, and two files a function. RequestError for a name of CUDA's own."""
     if target.name in TAKEN:
         raise RequestError(f"{target.name}.h is a header of CUDA's, which that of the robot would hide; give it another --name")
@@ -60,7 +59,7 @@ def _sines(real: str, target: Target) -> dict[str, Any]:
     return {"own": trig in ("auto", "inline"), "far": "far" if trig == "auto" else "", "sincos": REALS[real].libm("sincos")}
 
 
-def _function(program: Program, target: Target, floors: Mapping[int, Fraction]) -> dict[str, Any]:
+def _function(program: Program, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
     """What the templates are told of one function."""
     told, driven = printer().definition(program, target, floors), printer().driver(program, target)
     arrays = driven["parameters"]

@@ -7,17 +7,22 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Mapping
 
+from symgen.certificate.at_run_time import run_time_floors
 from symgen.certificate.divisors import divisor_floors
-from symgen.ir import Program
+from symgen.ir import Bound, Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions, TextOptions
 
 __all__ = ["checked_floors", "divisor_floors"]
 
 
-def checked_floors(mechanism: Mechanism, program: Program, options: ProgramOptions, text: TextOptions) -> dict[int, Fraction]:
-    """What checked functions compare their divisors with; nothing where `text` does not ask for checks, and where inertia
-    may change at run time."""
-    return divisor_floors(mechanism, program, options, text) if text.checked and not options.parameters else {}
+def checked_floors(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions,
+                   text: TextOptions) -> dict[str, dict[int, Bound]]:
+    """By function, what the divisors of checked functions are compared with, by row; nothing where `text` asks for no checks."""
+    if not text.checked:
+        return {function: {} for function in programs}
+    if options.parameters:
+        return run_time_floors(mechanism, programs, options)
+    return {function: {**divisor_floors(mechanism, program, options, text)} for function, program in programs.items()}

@@ -148,7 +148,7 @@ def floors(mechanism: Mechanism, program: Program, options: ProgramOptions, text
     divisors = recognised.divisors
     pivots = {row: joint for row, joint in divisors.items() if joint is not None}
     others = [row for row, joint in divisors.items() if joint is None]
-    formed = {row: _short(bound) for row, bound in least(program, others).items()}
+    formed = {row: rounded_down(bound) for row, bound in least(program, others).items()}
     found = [Floor(row, None, formed[row], Fraction(0), formed[row]) if row in formed else
              Floor(row, None, reason="it is no pivot of the mass matrix") for row in others]
     if not pivots:
@@ -198,13 +198,13 @@ def _floor(row: int, joint: int, own: Own, forward: Rounded, error: Backward | s
         bounds.append(upper_bound(eta) * exact)
     lost = min(bounds, default=None)
     if lost is not None and lost < exact:
-        return Floor(row, joint, exact, lost, _short(exact - lost))
+        return Floor(row, joint, exact, lost, rounded_down(exact - lost))
     reason = "no bound of its round-off is known" if lost is None else \
         f"its round-off is only known to be below {float(lost):.2g}"
     return Floor(row, joint, exact, lost, None, f"{reason}; {eta}" if isinstance(eta, str) else reason)
 
 
-def _short(value: Fraction) -> Fraction:
+def rounded_down(value: Fraction) -> Fraction:
     """`value` rounded down to _DIGITS digits."""
     digits = _DIGITS
     while value * 10**digits < 10 ** (_DIGITS - 1):

@@ -8,7 +8,7 @@ certifies nothing, and no pass has to carry names along.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -16,7 +16,7 @@ from typing import TypeVar
 from symgen import derivatives
 from symgen.certificate.samples import Samples, Values
 from symgen.derivation.model import Model
-from symgen.ir import Program
+from symgen.ir import Program, Row
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.programs import deriving
@@ -65,10 +65,12 @@ class Recognition:
     def divisors(self) -> dict[int, int | None]:
         """{row: joint whose pivot it is, None where it is none} of every row that something is divided by, or whose logarithm
         or root is taken, constants left out."""
-        divided = sorted({row.args[-1] for row in self.rows if row.op in POSITIVE})
-        every = [Pivot(joint) for joint in self.samples.joints]
-        found = {row: self._decided(row, every) for row in divided if self.rows[row].op != "const"}
-        return {row: None if what is None else what.joint for row, what in found.items()}
+        return {row: self.pivot(row) for row in divided(self.rows)}
+
+    def pivot(self, row: int) -> int | None:
+        """The joint whose pivot a row is."""
+        what = self._decided(row, [Pivot(joint) for joint in self.samples.joints])
+        return None if what is None else what.joint
 
     @cached_property
     def multipliers(self) -> dict[int, Multiplier | Gain]:
@@ -113,6 +115,11 @@ class Recognition:
             links = [plain, *(one for one in others if one.placement is not plain.placement or not one.slack.is_still)]
             found[k] = [self.samples.gain(k, one.placement, one.slack) for one in links]
         return found
+
+
+def divided(rows: Sequence[Row]) -> list[int]:
+    """What something is divided by, or its logarithm or root taken, constants left out; ascending."""
+    return [row for row in sorted({one.args[-1] for one in rows if one.op in POSITIVE}) if rows[row].op != "const"]
 
 
 def proposal(name: str) -> Multiplier | Gain | None:

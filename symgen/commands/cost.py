@@ -45,12 +45,13 @@ def run(options: Namespace) -> int:
     clock = _clock(options.clock)
     chosen = program_options(options, targets.real(options.target))
     real, text = chosen.real, TextOptions(options.trig, checked=options.checked)
+    chosen = chosen.guarded(options.checked)
     slow, why = targets.slow(options.target, real), targets.why(options.target, options.real)
     timing = TIMINGS.get(targets.find(options.target).core)
     mechanism = read(options)
     warn(mechanism, options.robot, ("warning",))
     made = programs(mechanism, functions(options.functions), chosen)
-    floors = {name: checked_floors(mechanism, program, chosen, text) for name, program in made.items()}
+    floors = checked_floors(mechanism, made, chosen, text)
     measured = measure(mechanism, made.values(), options.target, options=chosen, text=text, floors=floors)
     if slow is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)

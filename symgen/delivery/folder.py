@@ -9,7 +9,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from symgen.delivery.evidence import context
 from symgen.delivery.omissions import omissions
 from symgen.delivery.replacing import replace_folder
 from symgen.functions import ALL_ROWS, FUNCTIONS, PREPARED, TASK_ROWS, USUAL
-from symgen.ir import Port, Program
+from symgen.ir import Bound, Port, Program
 from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
 from symgen.options import GPU, NORMAL, PLAIN, ProgramOptions, TextOptions
@@ -47,7 +46,7 @@ def write(
     text: TextOptions = PLAIN,
     cases: Iterable[SelfTestCase] = (),
     evidence: Mapping[str, Any] | None = None,
-    floors: Mapping[str, Mapping[int, Fraction]] | None = None,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
     functions_only: bool = False,
     left_out: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
@@ -81,7 +80,7 @@ def texts(
     text: TextOptions = PLAIN,
     cases: Iterable[SelfTestCase] = (),
     evidence: Mapping[str, Any] | None = None,
-    floors: Mapping[str, Mapping[int, Fraction]] | None = None,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
     left_out: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Every file of the folder by name. The same arguments give the same texts."""
@@ -137,11 +136,11 @@ def texts(
 
 
 def _of_checks(options: ProgramOptions, text: TextOptions) -> list[dict[str, Any]]:
-    """That checks know no certified bounds where numbers may change at run time."""
+    """That of numbers which may change at run time round-off is not bounded."""
     if not (text.checked and options.parameters):
         return []
-    return [{"kind": "checks", "text": "divisors are compared with the smallest normal number, since no bound is certified for "
-                                       "numbers that may change at run time"}]
+    return [{"kind": "checks", "text": "pivots of M are compared with half of what the joint's own link and rotor have, by the "
+                                       "numbers at run time; that round-off cannot take the other half is not proved"}]
 
 
 def _parameters(mechanism: Mechanism, options: ProgramOptions) -> list[Parameter]:

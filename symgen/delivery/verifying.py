@@ -65,7 +65,7 @@ def verify(
                                mechanism, options)
     sought = {f: one for f, one in programs.items() if f in folder.methods}
     helpers = {f: one for f, one in programs.items() if f not in folder.methods}
-    floors = {function: checked_floors(mechanism, program, options, folder.text) for function, program in programs.items()}
+    floors = checked_floors(mechanism, programs, options, folder.text)
     report = verify_folder(folder, sought, floors, states, seed=seed, compiled=compiled, progress=progress, helpers=helpers)
     if functions is not None:
         return replace(report, notes=(*report.notes, "functions were named, so the other files of the folder are not judged"))

@@ -79,13 +79,14 @@ def deliver(mechanism: Mechanism, out: str | PathLike[str], functions: Iterable[
     """`generate` of a mechanism, with what is chosen in two pieces."""
     tell = progress or (lambda what, done, total: None)
     options = replace(options, frame=options.frame or tip(mechanism), parameters=named(mechanism, options.parameters))
+    options = options.guarded(text.checked)
     text = replace(text, target=None) if functions_only else text
     found, refused = programs_and_refusals(mechanism, functions, options, tell)      # → model → derivation → Programs
     tell("answers for the self-test", 1, 3)
     cases = [] if functions_only else selftest.cases(mechanism, found, options, text)   # the reference's answers
     if text.checked:
         tell("certifying divisors", 2, 3)
-    bounds = {function: checked_floors(mechanism, program, options, text) for function, program in found.items()}
+    bounds = checked_floors(mechanism, found, options, text)
     known = {}
     if text.target is not None and evidence:
         tell(f"measuring on {text.target}", 0, 2)

@@ -59,7 +59,7 @@ class Prepared:
     `forgotten`, where links on the base have lost that.
 
     `size` is the length of the array, in which gravity, three numbers from `gravity` on, and `drives` stand as they
-    are given.
+    are given. Behind it, where that is asked for, stands by entry of v the `least` that its pivot may be.
     """
 
     own: tuple[Ten, ...]
@@ -68,6 +68,7 @@ class Prepared:
     size: int
     gravity: int = -1
     drives: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    least: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,11 @@ def _split(home: Derivation, model: Model, i: int, own: RigidInertia) -> tuple[R
         h, second = at * own.m + axis * own.h[2], at * own.h[2] + axis * own.S.zz
     S = Symmetric(*(h[r] * at[c] + second[r] * axis[c] for r, c in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
     return _kept(motion, own), RigidInertia.of(own.m, h, S)
+
+
+def borne_alone(kind: str, own: RigidInertia) -> Scalar | None:
+    """HᵀMH of a link by itself, about or along the z axis of its frame (kg m² or kg); None of a joint that does more."""
+    return {"turn": own.about_z, "slide": own.m}.get(feels(kind))
 
 
 class Recorder:

@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -31,7 +30,7 @@ from symgen.backends import printer, render
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
-from symgen.ir import Program
+from symgen.ir import Bound, Program
 from symgen.machine import library
 from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
 from symgen.machine.many import BLOCK
@@ -75,7 +74,7 @@ def scheduling(build: Build) -> tuple[str, ...]:
 
 def load(
     programs: Mapping[str, Program], target: Target, build: Build, sources: Mapping[str, str] | None = None,
-    floors: Mapping[str, Mapping[int, Fraction]] | None = None,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> ModuleType:
     """The compiled functions as a module with `lib` and `ffi`.
 
@@ -95,7 +94,7 @@ def load(
     return _built(files, loops, declarations, build)
 
 
-def load_many(program: Program, target: Target, build: Build, floors: Mapping[int, Fraction] | None = None) -> ModuleType:
+def load_many(program: Program, target: Target, build: Build, floors: Mapping[int, Bound] | None = None) -> ModuleType:
     """One compiled function for many states, as a module with `lib` and `ffi`.
 
     `lib.NAME_<function>_many` takes a count, and of each argument and result a pointer and the steps, in elements, from state to

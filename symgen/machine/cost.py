@@ -25,7 +25,7 @@ from typing import Any
 from symgen.backends import printer, render
 from symgen.backends._target import Target
 from symgen.errors import RequestError
-from symgen.ir import ARITY, Program
+from symgen.ir import ARITY, Bound, Program
 from symgen.machine import frames, targets
 from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
 from symgen.machine.emulation import Toolchain
@@ -46,7 +46,7 @@ IMAGE = (".text", ".rodata", ".data", ".tdata")
 """Sections of a linked program that stand in flash. Data that is written begins as a copy from there."""
 Interval = tuple[int, int | None]
 """Least and most; None where there is no upper bound."""
-Floors = Mapping[str, Mapping[int, Fraction]]
+Floors = Mapping[str, Mapping[int, Bound]]
 _LOOP = 2 * (11000 - 1000)
 """Instructions by which the longer loop of the measuring program exceeds the shorter."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from fractions import Fraction
 from functools import partial
 from os import PathLike
 from types import MethodType
@@ -22,7 +21,7 @@ from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
 from symgen.functions import JUDGE, REGROUP, USUAL, Sizes
-from symgen.ir import Outline, Program
+from symgen.ir import Bound, Outline, Program
 from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
@@ -76,7 +75,8 @@ def compile(
     wanted = None if functions is None else [functions] if isinstance(functions, str) else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
-                             jacobian_order=jacobian_order, task_rows=task_rows, effort=effort, parameters=names_of(parameters))
+                             jacobian_order=jacobian_order, task_rows=task_rows, effort=effort,
+                             parameters=names_of(parameters)).guarded(checked)
     recipe = (mechanism, wanted, Build(optimize, native, contract), options, TextOptions(trig, checked=checked))
     return _found(recipe) or _made(recipe)
 
@@ -106,7 +106,7 @@ def _made(recipe: Recipe) -> Solver:
 
     mechanism, wanted, build, options, text = recipe
     derived = programs(mechanism, wanted, options)
-    bounds = {function: checked_floors(mechanism, program, options, text) for function, program in derived.items()}
+    bounds = checked_floors(mechanism, derived, options, text)
     solver = Solver(mechanism.name, derived, mechanism.sizes, build=build, text=text, mechanism=mechanism, floors=bounds)
     solver._recipe = recipe
     solver._defaults = _defaults(mechanism, options)
@@ -204,7 +204,7 @@ class Solver:
     _recipe: Recipe | None
     _sources: dict[str, str] | None
     _programs: dict[str, Program] | None
-    _floors: Mapping[str, Mapping[int, Fraction]] | None
+    _floors: Mapping[str, Mapping[int, Bound]] | None
     _parameters: Parameters | None
     _defaults: dict[str, tuple[float, ...]]
 
@@ -218,7 +218,7 @@ class Solver:
         text: TextOptions = PLAIN,
         mechanism: Mechanism | None = None,
         sources: Mapping[str, str] | None = None,
-        floors: Mapping[str, Mapping[int, Fraction]] | None = None,
+        floors: Mapping[str, Mapping[int, Bound]] | None = None,
     ) -> None:
         if not programs:
             raise ArgumentError("there is no function to compile; name at least one")
@@ -267,14 +267,15 @@ class Solver:
                 shelf.keep({"library": library.__name__}, *key)
         return library
 
-    def _bounds(self, function: str) -> Mapping[int, Fraction]:
+    def _bounds(self, function: str) -> Mapping[int, Bound]:
         """The certified bounds of a checked function's divisors."""
         if self._floors is not None or self._recipe is None:
             return (self._floors or {}).get(function, {})
         from symgen.certificate import checked_floors
 
         mechanism, _, _, options, text = self._recipe
-        return checked_floors(mechanism, self.programs[function], options, text)
+        needed = {name: self.programs[name] for name in (function, REGROUP) if name in self.programs}
+        return checked_floors(mechanism, needed, options, text)[function]
 
     @property
     def parameters(self) -> Parameters:

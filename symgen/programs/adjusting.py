@@ -18,12 +18,15 @@ from symgen.derivation.judged import carried, judged
 from symgen.derivation.model import Inertia, Model, reframe
 from symgen.derivation.model.links import inertia_of
 from symgen.derivation.scalars import Derivation, Scalar
+from symgen.derivation.spatial import RigidInertia
 from symgen.description.adjustable import GRAVITY, Adjustable, adjustables, part_of, placed_in
 from symgen.functions import JUDGE, PREPARED, REGROUP
 from symgen.ir import EXACT, Port, Program, evaluate
 from symgen.mechanism import Body, Mechanism
 from symgen.programs.layout import Layout, layouts
 
+HALF, NEXT_TO_NOTHING = constants.rational(Fraction(1, 2)), constants.rational(Fraction(1, 2**126))
+"""The second is the least normal number of the smallest real type."""
 ANY = (Fraction(2), Fraction(-3), Fraction(-9))
 """Gravity (m/s²) along nothing that a robot has an axis along."""
 
@@ -42,6 +45,8 @@ class Adjusting:
     slides: Layout
     prepared: Prepared
     regroup: Program
+    guarded: Program
+    """The same with the least that divisors may be behind it."""
     judge: Program
 
     def lay(self, where: Layout) -> Model:
@@ -96,12 +101,13 @@ def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adj
         loose = [_matter(mechanism, model, link, load, places) for link, load in dict.fromkeys((a.link, a.load) for a in asked)
                  if link]
         drives = {(mechanism.joint_index(one.joint), one.kind): given[places[one.name][0]] for one in asked if one.joint}
-        prepared, rows = _prepared(home, model, fixed, loose, given, places.get(GRAVITY, range(0)), drives)
-        frozen = home.freeze(REGROUP, "regrouping", [("prepared", (len(rows),), rows)], {"parameters": (len(given),)})
+        prepared, rows = _prepared(home, mechanism, model, fixed, loose, given, places.get(GRAVITY, range(0)), drives)
+        regroup, guarded = (home.freeze(REGROUP, "regrouping", [("prepared", (len(some),), some)], {"parameters": (len(given),)})
+                            for some in (rows[:prepared.size], rows))
         defaults = _defaults(mechanism, asked)
         positive = [places[one.name][0] for one in asked if one.joint and one.kind != "rest"]
         judge = _judge(model, fixed, loose, defaults, positive)
-    return Adjusting(asked, defaults, bare, slides, prepared, passes.run(frozen), judge)
+    return Adjusting(asked, defaults, bare, slides, prepared, passes.run(regroup), guarded, judge)
 
 
 def _places(asked: Sequence[Adjustable]) -> dict[str, range]:
@@ -151,8 +157,9 @@ def _of_a_part(mechanism: Mechanism, link: str) -> tuple[constants.Vec3, tuple[c
     return constants.vector(centre), (*moments[0], *moments[1][1:], moments[2][2])
 
 
-def _prepared(home: Derivation, model: Model, fixed: Sequence[Inertia], loose: Sequence[Matter], given: Sequence[Scalar],
-              gravity: range, drives: Mapping[tuple[int, str], Scalar]) -> tuple[Prepared, list[Scalar]]:
+def _prepared(home: Derivation, mechanism: Mechanism, model: Model, fixed: Sequence[Inertia], loose: Sequence[Matter],
+              given: Sequence[Scalar], gravity: range,
+              drives: Mapping[tuple[int, str], Scalar]) -> tuple[Prepared, list[Scalar]]:
     """(where everything stands, the array)."""
     own = adjusted.gather(home, model, fixed, loose, given)
     felt = adjusted.regrouped(home, model, own)
@@ -161,9 +168,30 @@ def _prepared(home: Derivation, model: Model, fixed: Sequence[Inertia], loose: S
     forgotten = tuple(map(recorder.ten, adjusted.forgotten(model, felt)))
     plain = tuple(map(recorder.ten, own))
     first = len(recorder.rows) + len(gravity)
-    rows = [*recorder.rows, *(given[k] for k in gravity), *drives.values()]
-    return Prepared(plain, kept, forgotten, len(rows), len(recorder.rows) if gravity else -1,
-                    {at: first + k for k, at in enumerate(drives)}), rows
+    least = _least(home, mechanism, model, own, drives)
+    rows = [*recorder.rows, *(given[k] for k in gravity), *drives.values(), *least.values()]
+    size = len(rows) - len(least)
+    return Prepared(plain, kept, forgotten, size, len(recorder.rows) if gravity else -1,
+                    {at: first + k for k, at in enumerate(drives)}, {entry: size + k for k, entry in enumerate(least)}), rows
+
+
+def _least(home: Derivation, mechanism: Mechanism, model: Model, own: Sequence[RigidInertia],
+           drives: Mapping[tuple[int, str], Scalar]) -> dict[int, Scalar]:
+    """By entry of v, what its pivot may be at least, where that changes.
+
+    D_k ≥ HᵀMH of the joint's own link and rotor (`symgen.certificate.bodies`). Half of it is left for round-off, and what is
+    added keeps a link of nothing from a divisor of zero. Where joints follow others a pivot is of several links.
+    """
+    home.step("what the pivots of the mass matrix are at least")
+    found: dict[int, Scalar] = {}
+    for i, (joint, link) in enumerate(zip(mechanism.joints, model.links, strict=True)):
+        alone = adjusted.borne_alone(link.kind, own[i])
+        if alone is None or mechanism.coupled:
+            continue
+        rotor = drives.get((i, "armature"), home.constant(constants.rational(joint.drive.armature)))
+        if not (alone + rotor).is_constant:
+            found[mechanism.v_slices[i].start] = (alone + rotor) * home.constant(HALF) + home.constant(NEXT_TO_NOTHING)
+    return found
 
 
 def _judge(model: Model, fixed: Sequence[Inertia], loose: Sequence[Matter], defaults: Sequence[Fraction],
@@ -212,10 +240,13 @@ def _about_the_origin(mass: Fraction, centre: constants.Vec3, central: Sequence[
     return [constants.settle(own + m*more) for own, more in zip(central, moved, strict=True)]
 
 
-def together(programs: Mapping[str, Program]) -> dict[str, Program]:
-    """Programs of one robot whose numbers may change, without the elements of the array that none of them reads."""
+def together(programs: Mapping[str, Program], least: Iterable[int] = ()) -> dict[str, Program]:
+    """Programs of one robot whose numbers may change, without the elements of the array that none of them reads. Those of
+    `least` are read by none, and stay where any stays.
+    """
     read = sorted({row.value[1] for one in programs.values() for k, port in enumerate(one.inputs) if port.name == PREPARED.name
                    for row in one.rows if row.op == "input" and row.value[0] == k})
+    read += [k for k in sorted(least) if read]
     place = {old: new for new, old in enumerate(read)}
     return {name: _kept(one, read) if name == REGROUP else _read(one, place) for name, one in programs.items()}
 

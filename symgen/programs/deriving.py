@@ -184,7 +184,7 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
-                          task_rows=rows, parameters=parameters, **links)
+                          task_rows=rows, parameters=parameters, floors=options.floors and function in PREPARING, **links)
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:

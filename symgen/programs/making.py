@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from symgen import derivatives, methods, shelf
+from symgen import derivatives, methods, passes, shelf
 from symgen.derivation.model import refuse_many_joints
 from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
@@ -109,6 +109,8 @@ def _asked(mechanism: Mechanism, function: str, method: str | None, options: Pro
         if not options.parameters:
             return f"{function} is there where numbers may change at run time; name some with --parameter"
         own = adjusting.adjusting(mechanism, options.parameters)
+        if function == REGROUP and options.floors:
+            return replace(passes.run(own.guarded), real=options.real)
         return replace(own.regroup if function == REGROUP else own.judge, real=options.real)
     if options.effort == HIGH:
         return _searched(mechanism, function, method, options)
@@ -322,7 +324,8 @@ def together(found: Mapping[str, Program], mechanism: Mechanism, options: Progra
     if not options.parameters:
         return dict(found)
     preparing = {name: made(mechanism, name, None, options) for name in PREPARING}
-    whole = adjusting.together({**found, **preparing})
+    least = adjusting.adjusting(mechanism, options.parameters).prepared.least.values() if options.floors else ()
+    whole = adjusting.together({**found, **preparing}, least)
     if not whole[REGROUP].outputs[0].size:
         raise ArgumentError(f"none of {', '.join(found)} feels {', '.join(options.parameters)}; leave --parameter out, or ask "
                             "for a function that does")

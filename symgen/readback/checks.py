@@ -7,19 +7,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
 from symgen.errors import ProgramError
-from symgen.ir import Program
+from symgen.ir import Bound, Element, Program
 from symgen.readback.literals import Number, nearest
 from symgen.readback.owed import FARTHEST, STATUSES, bounds, computed, length, turned
 from symgen.reals import REALS
 
-Condition = tuple[bool, int, Number]
+Condition = tuple[bool, int, Number | Element]
 """Of a magnitude?, the number of the expression's structure, the bound."""
 
 
@@ -54,7 +53,7 @@ def unfold(items: list[Any]) -> tuple[list[Any], Checks]:
     return plain + block, Checks(tuple(conditions))
 
 
-def differences(checks: Checks, program: Program, name: str, inline: bool, floors: Mapping[int, Fraction], first_store: int,
+def differences(checks: Checks, program: Program, name: str, inline: bool, floors: Mapping[int, Bound], first_store: int,
                 zeros: str, number: Callable[[int, Any], int], of_row: Mapping[int, int],
                 literal: Callable[[str], Number], places: Mapping[str, int]) -> list[str]:
     """What the conditions lack; `zeros` is the local that is zero when all arguments are finite, `places` those of arguments.
@@ -67,8 +66,9 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
     units: set[Any] = {(*one, nearest(length(program.real), real)) for one in program.unit_quaternions}
     farthest = nearest(FARTHEST, real)
     angles: set[Condition] = {(True, of_row[row], farthest) for row in turned(program, rows)} if inline else set()
-    kept: set[Condition] = {(bound.magnitude, of_row[row], nearest(bound.least, real))
-                            for row, bound in bounds(program, rows, floors).items()}
+    kept: set[Condition] = {
+        (owed.magnitude, of_row[row], owed.least if isinstance(owed.least, Element) else nearest(owed.least, real))
+        for row, owed in bounds(program, rows, floors).items()}
     wanted += [(status, asked) for status, asked in (("NOT_UNIT", units), ("OUT_OF_RANGE", angles), ("DIVISOR", kept)) if asked]
     spelt = [(f"{name}_{status}", str(STATUSES.index(status))) for status, _ in wanted]
     stated = [one for one, _, _ in checks.conditions[1:]]
@@ -91,7 +91,7 @@ def differences(checks: Checks, program: Program, name: str, inline: bool, floor
                 and isinstance(condition.right, c_ast.Constant) and literal(condition.right.value)[1] == 0
         else:
             there = partial(number, at)
-            read = [_condition(part, sign, real.libm("fabs"), there, literal) for part in _conjunction(condition)]
+            read = [_condition(part, sign, real.libm("fabs"), there, literal, places) for part in _conjunction(condition)]
             right = len(read) == len(asked) and set(read) == asked
         if not right:
             found.append(f"the condition of {name}_{status} is not the one that the Program asks for")
@@ -148,8 +148,9 @@ def _conjunction(node: Any) -> list[Any]:
 
 
 def _condition(node: Any, sign: str, fabs: str, number: Callable[[Any], int],
-               literal: Callable[[str], Number]) -> Condition | None:
-    if not isinstance(node, c_ast.BinaryOp) or node.op != sign or not isinstance(node.right, c_ast.Constant):
+               literal: Callable[[str], Number], places: Mapping[str, int]) -> Condition | None:
+    bound = _bound(node.right, literal, places) if isinstance(node, c_ast.BinaryOp) and node.op == sign else None
+    if bound is None:
         return None
     value, magnitude = node.left, isinstance(node.left, c_ast.FuncCall)
     if magnitude:
@@ -158,7 +159,16 @@ def _condition(node: Any, sign: str, fabs: str, number: Callable[[Any], int],
         value = value.args.exprs[0]
     if not isinstance(value, c_ast.ID | c_ast.ArrayRef):
         return None
-    return magnitude, number(value), literal(node.right.value)
+    return magnitude, number(value), bound
+
+
+def _bound(node: Any, literal: Callable[[str], Number], places: Mapping[str, int]) -> Number | Element | None:
+    """A literal, or an element of an argument."""
+    if isinstance(node, c_ast.Constant):
+        return literal(node.value)
+    if isinstance(node, c_ast.ArrayRef) and isinstance(node.subscript, c_ast.Constant) and _name(node.name) in places:
+        return Element(places[_name(node.name)], int(node.subscript.value))
+    return None
 
 
 def _status(node: Any) -> str:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from symgen.functions import FUNCTIONS, Size
-from symgen.ir import Program
+from symgen.ir import Bound, Program
 from symgen.reals import REALS
 
 STATUSES = ("OK", "NOT_FINITE", "OUT_OF_RANGE", "DIVISOR", "NOT_UNIT")
@@ -24,11 +24,11 @@ def length(real: str) -> Fraction:
     return Fraction(1, 4096 if REALS[real].digits < 50 else 1048576)
 
 
-class Bound(NamedTuple):
+class Owed(NamedTuple):
     """What a row must be at least: its magnitude, or the row itself with its sign."""
 
     magnitude: bool
-    least: Fraction
+    least: Bound
 
 
 def computed(program: Program) -> list[int]:
@@ -56,23 +56,23 @@ def turned(program: Program, rows: Sequence[int]) -> set[int]:
     return {program.rows[i].args[0] for i in rows if program.rows[i].op in ("sin", "cos")}
 
 
-def bounds(program: Program, rows: Sequence[int], floors: Mapping[int, Fraction]) -> dict[int, Bound]:
+def bounds(program: Program, rows: Sequence[int], floors: Mapping[int, Bound]) -> dict[int, Owed]:
     """What every divisor, and everything that a logarithm or a root is taken of, must keep to.
 
     A certified divisor keeps to its floor. Any other has at least the magnitude of a normal number. What a logarithm is taken
     of is at least as large, and positive; what a root is taken of is not negative.
     """
     least = REALS[program.real].least
-    found: dict[int, Bound] = {}
+    found: dict[int, Owed] = {}
     for i in rows:
         op, args = program.rows[i].op, program.rows[i].args
         if op not in ("div", "log", "sqrt") or program.rows[args[-1]].op == "const":
             continue
         row = args[-1]
         if row in floors:
-            found[row] = Bound(False, floors[row])
+            found[row] = Owed(False, floors[row])
             continue
-        own = Bound(op == "div", Fraction(0) if op == "sqrt" else least)
+        own = Owed(op == "div", Fraction(0) if op == "sqrt" else least)
         other = found.get(row, own)
-        found[row] = Bound(own.magnitude and other.magnitude, max(own.least, other.least))
+        found[row] = Owed(own.magnitude and other.magnitude, max(own.least, other.least))
     return found

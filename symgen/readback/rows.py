@@ -19,7 +19,7 @@ from typing import Any
 from pycparser import c_ast
 
 from symgen.errors import ProgramError
-from symgen.ir import ARITY, Port, Program
+from symgen.ir import ARITY, Bound, Port, Program
 from symgen.readback import directives, prototypes
 from symgen.readback.checks import differences, zeros
 from symgen.readback.literals import Number, literal, nearest, opposite
@@ -35,7 +35,7 @@ _UNKNOWN = -1
 Key = tuple[Any, ...]
 
 
-def compare(program: Program, text: str, header: str = "", checked: Mapping[int, Fraction] | None = None,
+def compare(program: Program, text: str, header: str = "", checked: Mapping[int, Bound] | None = None,
             seen: str = "") -> list[str]:
     """What keeps the C from being the Program; [] when it is.
 
@@ -125,7 +125,7 @@ class _Matcher:
             self.found.append(f"the C does {self.done} operations where the Program does {expected}")
         return self.found
 
-    def checks(self, floors: Mapping[int, Fraction], inline: bool) -> list[str]:
+    def checks(self, floors: Mapping[int, Bound], inline: bool) -> list[str]:
         """What the checks lack, once the statements are known."""
         assert self.text.checks is not None
         stores = [i for i, statement in enumerate(self.text.statements)

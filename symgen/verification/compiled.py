@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from symgen.backends import printer
 from symgen.backends._target import Target
 from symgen.errors import BuildError
-from symgen.ir import Program
+from symgen.ir import Bound, Program
 from symgen.machine.compilers import find_compiler
 from symgen.reals import REALS
 from symgen.reference.precision import Array
@@ -37,7 +36,7 @@ def require_compiler() -> None:
     find_compiler()
 
 
-def texts(programs: Mapping[str, Program], target: Target, floors: Mapping[str, Mapping[int, Fraction]]) -> dict[str, str]:
+def texts(programs: Mapping[str, Program], target: Target, floors: Mapping[str, Mapping[int, Bound]]) -> dict[str, str]:
     """The C of every Program by function, as the backend prints it."""
     return {name: printer().source(program, target, floors[name]) for name, program in programs.items()}
 

@@ -6,11 +6,10 @@ Nothing is run: no GPU is asked for. The kernels hold no arithmetic but that of 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 
 from symgen.backends._target import Target
 from symgen.errors import ProgramError
-from symgen.ir import Program
+from symgen.ir import Bound, Program
 from symgen.verification.blocks import other_lines
 from symgen.verification.report import Check
 
@@ -19,7 +18,7 @@ PROTOTYPE = r"(int \w+_cuda(_strided)?|__global__ void \w+_kernel)\([\w *,]*\);"
 
 
 def check_device(programs: Mapping[str, Program], texts: Mapping[str, str], printed: Mapping[str, str], target: Target,
-                 floors: Mapping[str, Mapping[int, Fraction]]) -> list[Check]:
+                 floors: Mapping[str, Mapping[int, Bound]]) -> list[Check]:
     """One check a function. `texts` are the files for a GPU by name, `printed` those that symgen prints now, `floors` the
     certified bounds of divisors by function.
     """
@@ -32,7 +31,7 @@ def check_device(programs: Mapping[str, Program], texts: Mapping[str, str], prin
 
 
 def _read_back(program: Program, texts: Mapping[str, str], printed: Mapping[str, str], target: Target,
-               floors: Mapping[int, Fraction]) -> list[str]:
+               floors: Mapping[int, Bound]) -> list[str]:
     """What keeps the text from being the Program, within a frame that is printed now."""
     from symgen.readback.device import device
     from symgen.readback.disguise import disguises, without_comments

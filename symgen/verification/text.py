@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 
 from symgen.backends import printer
 from symgen.backends._target import Target
-from symgen.ir import Program
+from symgen.ir import Bound, Program
 from symgen.verification.report import Check
 
 
 def check_text(program: Program, text: str, label: str, target: Target, header: str = "", sincos: str = "",
-               checked: Mapping[int, Fraction] | None = None, seen: str = "") -> Check:
+               checked: Mapping[int, Bound] | None = None, seen: str = "") -> Check:
     """Counts the differences that `symgen.readback.rows.compare` finds; the first one is the detail.
 
     `text` is NAME_<function>.c; `header` and `sincos`, when given, are NAME.h and NAME_sincos.h; `checked` and `seen` as

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from math import inf
 from os import PathLike
 
@@ -23,7 +22,7 @@ from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, BuildError
 from symgen.functions import BY_DEFAULT, FUNCTIONS, PREPARING, USUAL
-from symgen.ir import Program
+from symgen.ir import Bound, Program
 from symgen.mechanism import Mechanism
 from symgen.options import GPU, HOST, NORMAL, PLAIN, Links, Names, ProgramOptions, Rows, TextOptions, names_of
 from symgen.programs import making
@@ -41,7 +40,7 @@ from symgen.verification.report import Check, Report
 from symgen.verification.text import check_text
 from symgen.verification.truth import Truth
 
-Floors = Mapping[str, Mapping[int, Fraction]]
+Floors = Mapping[str, Mapping[int, Bound]]
 UNCOMPILED = "its C was not compiled: the Program ran over NumPy's reals instead"
 
 
@@ -71,7 +70,7 @@ def verify(
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
                              jacobian_order=jacobian_order, task_rows=task_rows, effort=effort,
-                             parameters=names_of(parameters))
+                             parameters=names_of(parameters)).guarded(checked)
     text = TextOptions(trig, checked=checked)
     wanted = making.requested(mechanism, functions, payload)
     why = {name: making.refusal(mechanism, name, payload) for name in FUNCTIONS}
@@ -157,7 +156,7 @@ def verify_programs(
         checks.append(check_algebra(program, truth, labels[function]))
 
     target = Target(name or mechanism.name, mechanism.sizes, text)
-    floors = floors or {f: checked_floors(mechanism, program, options, text) for f, program in everything.items()}
+    floors = floors or checked_floors(mechanism, everything, options, text)
     printed = {**texts({f: p for f, p in everything.items() if f not in (sources or {})}, target, floors), **(sources or {})}
     headers = printer().headers(everything, target)
     if header is not None:   # a folder's own headers, and nothing for one that it has lost

@@ -175,7 +175,7 @@ def _compiled(made: Mechanism, program: Program, options: ProgramOptions, text: 
     """The C, or None where a number of it does not fit the real type, which is said."""
     target, programs = Target(made.name, made.sizes, text), {program.function: program}
     try:
-        floors = {program.function: checked_floors(made, program, options, text)}
+        floors = checked_floors(made, programs, options, text)
         printed = texts(programs, target, floors)
     except RequestError:
         return None

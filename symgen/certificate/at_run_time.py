@@ -1,0 +1,75 @@
+"""What the divisors of a robot may be at least whose numbers change at run time: half of HᵀMH of the joint's own link.
+
+D_k ≥ H_kᵀ M_k H_k holds for whatever bodies there are (`bodies`). So the least is computed from the new numbers, where they are
+regrouped, and stands behind what the functions take (`symgen.programs.adjusting`). How much of a pivot round-off can take is not
+proved of numbers that nobody knows: half is left for it, and a pivot that has lost more is refused.
+Which row is whose pivot is decided by value, as ever, on a robot that is described anew with numbers drawn at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+from symgen.certificate.bodies import Bodies
+from symgen.certificate.divisors import lower_bound, rounded_down
+from symgen.certificate.ranges import declared_ranges
+from symgen.certificate.recognition import Recognition, divided
+from symgen.certificate.squares import least
+from symgen.description.adjustable import adjustables, adjusted
+from symgen.functions import PREPARED, REGROUP
+from symgen.ir import EXACT, Bound, Element, Program, Row, evaluate
+from symgen.mechanism import Mechanism
+from symgen.options import ProgramOptions
+from symgen.programs.adjusting import adjusting
+
+SEED = 141421
+
+
+def run_time_floors(mechanism: Mechanism, programs: Mapping[str, Program],
+                    options: ProgramOptions) -> dict[str, dict[int, Bound]]:
+    """{function: {row: bound}} of the divisors whose bound is known, an element of the argument `prepared` where it changes.
+
+    `programs` hold REGROUP, and what they are given holds the least of pivots (`ProgramOptions.floors`).
+    """
+    asked = adjustables(mechanism, options.parameters)
+    random = Random(SEED)
+    drawn = {one.name: tuple(Fraction(random.randint(64, 1024), 1024) for _ in range(one.size)) for one in asked}
+    numbers = [x for one in asked for x in drawn[one.name]]
+    prepared = evaluate(programs[REGROUP], {"parameters": numbers}, EXACT)["prepared"]
+    anew, plain = adjusted(mechanism, drawn), replace(options, parameters=(), floors=False)
+    places = [*adjusting(mechanism, options.parameters).prepared.least]
+    bodies = Bodies(mechanism, declared_ranges(mechanism, wrenches=len(options.wrenches) or 1), options.payload)
+    sound = {entry for entry in range(mechanism.nv) if all(bodies.weakness(b) is None for b in bodies.moved(entry))}
+    constant = {entry: rounded_down(own / 2) for entry in sound if (own := _own(bodies, entry)) > 0}
+    found: dict[str, dict[int, Bound]] = {}
+    for function, program in programs.items():
+        port = next((k for k, one in enumerate(program.inputs) if one.name == PREPARED.name), None)
+        found[function] = {}
+        if port is None or not (rows := divided(program.rows)):
+            continue
+        recognised = Recognition(anew, _told(program, port, prepared), plain)
+        divisors = {row: recognised.pivot(row) for row in rows}
+        others = least(program, [row for row, entry in divisors.items() if entry is None])
+        found[function] |= {row: rounded_down(bound) for row, bound in others.items()}
+        first = program.inputs[port].size - len(places)
+        for row, entry in divisors.items():
+            if entry in places and entry in sound:
+                found[function][row] = Element(port, first + places.index(entry))
+            elif entry in constant and entry not in places:
+                found[function][row] = constant[entry]
+    return found
+
+
+def _told(program: Program, port: int, numbers: list[Fraction]) -> Program:
+    """The Program for these numbers alone: the same rows, in the same places."""
+    rows = tuple(Row("const", (), Fraction(numbers[row.value[1]]), row.name, row.step)
+                 if row.op == "input" and row.value[0] == port else row for row in program.rows)
+    return replace(program, rows=rows, inputs=program.inputs[:port])
+
+
+def _own(bodies: Bodies, entry: int) -> Fraction:
+    own = bodies.own(entry)
+    return Fraction(0) if own is None else lower_bound(own)
