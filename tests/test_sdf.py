@@ -220,7 +220,7 @@ FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
     "gravity of the world": (world(alone(model(A, B, J)), gravity="<gravity>1 2 3</gravity>"), PLAIN.replace(
         'name = "r"', 'name = "r"\ngravity = [1, 2, 3]', 1), ("1 2 3</gravity", "1 2 4</gravity"), {}),
     "gravity of 1.4": (world(alone(model(A, B, joint("j", "a", "b", OLD))), version="1.4",
-                             gravity="<physics><gravity>1 2 3</gravity></physics>"),
+                             gravity='<physics type="ode"><gravity>1 2 3</gravity></physics>'),
                        UPRIGHT.replace('name = "r"', 'name = "r"\ngravity = [1, 2, 3]', 1), ("1 2 3</gravity", "1 3 3</gravity"),
                        {}),
     "no gravity": (model(*(one.replace("<inertial>", "<gravity>0</gravity><inertial>") for one in (A, B)), J),
