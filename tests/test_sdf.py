@@ -1,44 +1,48 @@
-"""SDF: the same robot written in SDF and in another format is the same robot, feature by feature, and an edit of one is seen."""
+"""SDF: the same robot written in SDF and in TOML is the same robot, feature by feature, and an edit of one is seen."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import symgen
 from symgen.description.loading import load
 from symgen.errors import SymgenError
 from symgen.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import arb
 from symgen.reference.states import draw_states
+from tests.sdf_texts import (
+    AT,
+    CROSS,
+    FEATURES,
+    FRAME,
+    GEAR,
+    LYING,
+    POSED,
+    SEAT,
+    THREE,
+    A,
+    B,
+    J,
+    alone,
+    back,
+    body,
+    joint,
+    link,
+    model,
+    toml,
+    turns,
+    way,
+    world,
+    written,
+)
 
 BOUND = 1e-40
-INERTIAL = ("<inertial><pose>0.1 0.02 0.03 0.1 0.2 0.3</pose><mass>2</mass><inertia><ixx>0.1</ixx><ixy>0.01</ixy><ixz>0.02</ixz>"
-            "<iyy>0.2</iyy><iyz>0.03</iyz><izz>0.25</izz></inertia></inertial>")
-
-
-def link(name: str, inside: str = "", inertial: str = INERTIAL) -> str:
-    return f'<link name="{name}">{inside}{inertial}</link>'
-
-
-def joint(name: str, parent: str, child: str, inside: str = "<axis><xyz>0 0 1</xyz></axis>", kind: str = "revolute") -> str:
-    return f'<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child>{inside}</joint>'
-
-
-def model(*elements: str, version: str = "1.7", name: str = "r") -> str:
-    """An SDF with one element a line, the first on line 2."""
-    return f'<sdf version="{version}"><model name="{name}">\n' + "\n".join(elements) + "\n</model></sdf>\n"
-
-
-def world(*elements: str, version: str = "1.7", gravity: str = "<gravity>0 0 -9.81</gravity>") -> str:
-    return f'<sdf version="{version}"><world name="w">{gravity}\n' + "\n".join(elements) + "\n</world></sdf>\n"
-
-
-def alone(text: str) -> str:
-    """The model of a file of one."""
-    return text[text.index("<model"):text.rindex("</sdf>")]
+THIRD = link("c", "<pose>0.5 0 0 0 0 0</pose>")
 
 
 def away(one: Mechanism, other: Mechanism) -> float:
@@ -61,173 +65,6 @@ def away(one: Mechanism, other: Mechanism) -> float:
 
 
 
-# -- the same robot in TOML, whose steps are written out by hand ---------------------------------------------------------------
-
-
-def way(numbers: str) -> list[tuple[str, list[float]]]:
-    """A pose of six numbers as SDF means it: shift, then turn about z, y and x."""
-    x, y, z, roll, pitch, yaw = map(float, numbers.split())
-    return [("shift", [x, y, z]), ("z", [yaw]), ("y", [pitch]), ("x", [roll])]
-
-
-def turns(numbers: str) -> list[tuple[str, list[float]]]:
-    return way(numbers)[1:]
-
-
-def back(steps: list[tuple[str, list[float]]]) -> list[tuple[str, list[float]]]:
-    return [(kind, [-x for x in values]) for kind, values in reversed(steps)]
-
-
-def written(steps: list[tuple[str, list[float]]]) -> str:
-    axes = {"x": "[1, 0, 0]", "y": "[0, 1, 0]", "z": "[0, 0, 1]"}
-    texts = [f"{{ shift = {values} }}" if kind == "shift" else f"{{ turn = {values[0]!r}, axis = {axes[kind]} }}"
-             for kind, values in steps]
-    return f"[{', '.join(texts)}]"
-
-
-CENTRE = way("0.1 0.02 0.03 0.1 0.2 0.3")
-
-
-def body(name: str, parent: str, steps: list[tuple[str, list[float]]], own: list[tuple[str, list[float]]] | None = None,
-         joint: str = 'name = "j", type = "revolute", axis = [0, 0, 1]') -> str:
-    """A body of `INERTIAL`. `own`: from the frame of its joint to that of its link."""
-    own = own or []
-    return (f'[[body]]\nname = "{name}"\nparent = "{parent}"\nframe = {written(own)}\n'
-            f"joint = {{ {joint}, steps = {written(steps)} }}\n"
-            f"[[body.part]]\nmass = 2\ninertia = [0.1, 0.01, 0.02, 0.2, 0.03, 0.25]\nsteps = {written(own + CENTRE)}\n")
-
-
-def toml(*bodies: str, base: str = "a", top: str = "") -> str:
-    return f'name = "r"\n{top}\n[base]\nname = "{base}"\n' + "".join(bodies)
-
-
-AT, SEAT = "1 2 3 0.4 0.5 0.6", "0.1 0.2 0.3 0.3 -0.2 0.1"
-A, POSED = link("a"), f"<pose>{AT}</pose>"
-B, J = link("b", POSED), joint("j", "a", "b")
-SEATED = joint("j", "a", "b", f"<pose>{SEAT}</pose><axis><xyz>0 0 1</xyz></axis>")
-UPRIGHT = toml(body("b", "a", way(AT)[:1], turns(AT)))
-"""The joint at the origin of b, its axis the model's z."""
-PLAIN = toml(body("b", "a", way(AT)))
-IN_MODEL = '<axis><xyz expressed_in="__model__">0 0 1</xyz></axis>'
-OLD = "<axis><xyz>0 0 1</xyz><use_parent_model_frame>1</use_parent_model_frame></axis>"
-FRAME = f'<frame name="f" attached_to="a"><pose>{SEAT}</pose></frame>'
-CROSS = "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz><dynamics><damping>3</damping></dynamics></axis2>"
-UNIVERSAL = toml(body("b", "a", way(AT), joint='name = "j", type = "universal", axes = [[1, 0, 0], [0, 1, 0]]'))
-PI = "3.14159265358979323846264338327950288419716939937510582097494"
-THREE = [A, B, link("c", "<pose>0.5 0 0 0 0 0</pose>"), J, joint("k", "a", "c")]
-SECOND = body("c", "a", way("0.5 0 0 0 0 0"), joint='name = "k", type = "revolute", axis = [0, 0, 1], '
-              'mimic = { joint = "j", multiplier = -2, offset = 0.25 }')
-DRIVEN = ("<axis><xyz>0 0 1</xyz><dynamics><damping>3</damping><friction>2</friction><spring_stiffness>5</spring_stiffness>"
-          "<spring_reference>0.1</spring_reference></dynamics></axis>")
-GEAR = joint("g", "b", "c", "<gearbox_ratio>2</gearbox_ratio><gearbox_reference_body>a</gearbox_reference_body>"
-             "<axis><xyz>0 0 -1</xyz></axis><axis2><xyz>0 0 -1</xyz></axis2>", "gearbox")
-INNER = alone(model(link("b", "<pose>0.1 0 0 0.3 0 0</pose>"), name="m")).replace('name="m">', f'name="m"><pose>{AT}</pose>', 1)
-LYING = model(A, B, J).replace('name="r">', 'name="r"><pose>7 8 9 0.3 0.2 0.1</pose>', 1)
-
-# feature -> (SDF, the same robot in TOML, an edit of the SDF, what is asked of both)
-FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
-    "a link in its model": (model(A, B, J), PLAIN, ("1 2 3", "1 2 4"), {}),
-    "a joint in its child": (
-        model(A, B, SEATED), toml(body("b", "a", way(AT) + way(SEAT), back(way(SEAT)))), ("-0.2", "0.2"), {}),
-    "a joint in its child, of 1.4": (
-        model(A, B, SEATED, version="1.4"),
-        toml(body("b", "a", [*way(AT), *way(SEAT)[:1], *back(turns(AT))], [*turns(AT), *back(way(SEAT)[:1])])),
-        ("1.4", "1.5"), {}),
-    "an axis of 1.4": (model(A, B, J, version="1.4"), UPRIGHT, ('"1.4"', '"1.6"'), {}),
-    "an axis of 1.5": (model(A, B, J, version="1.5"), PLAIN, ('"1.5"', '"1.4"'), {}),
-    "an axis in the parent model": (model(A, B, joint("j", "a", "b", OLD), version="1.6"), UPRIGHT, (">1</use", ">0</use"), {}),
-    "an axis expressed in the model": (
-        model(A, B, joint("j", "a", "b", IN_MODEL)), UPRIGHT, (' expressed_in="__model__"', ""), {}),
-    "an axis expressed in a frame": (
-        model(A, B, FRAME, joint("j", "a", "b", IN_MODEL.replace("__model__", "f"))),
-        toml(body("b", "a", [*way(AT)[:1], *turns(SEAT)], [*back(turns(SEAT)), *turns(AT)])), ('expressed_in="f"', ""), {}),
-    "a link in its joint": (
-        model(A, link("b", f'<pose relative_to="j">{SEAT}</pose>'),
-              joint("j", "a", "b", f'<pose relative_to="a">{AT}</pose><axis><xyz>0 0 1</xyz></axis>')),
-        toml(body("b", "a", way(AT), way(SEAT))), (' relative_to="a"', ""), {}),
-    "a link in a frame": (model(A, FRAME, link("b", f'<pose relative_to="f">{AT}</pose>'), J),
-                          toml(body("b", "a", way(SEAT) + way(AT))), (' relative_to="f"', ""), {}),
-    "a frame of 1.6": (model(A, FRAME, link("b", f'<pose frame="f">{AT}</pose>'), J, version="1.6"),
-                       toml(body("b", "a", way(SEAT) + way(AT))), (' frame="f"', ""), {}),
-    "a frame in a frame": (
-        model(A, B, J, f'<frame name="f" attached_to="b"><pose>{SEAT}</pose></frame>',
-              '<frame name="g"><pose relative_to="f">0 0 1 0 0 0</pose></frame>'),
-        PLAIN + f'[[frame]]\nname = "f"\nbody = "b"\nsteps = {written(way(SEAT))}\n[[frame]]\nname = "g"\nbody = "a"\n'
-        f"steps = {written(way(AT) + way(SEAT) + way('0 0 1 0 0 0'))}\n", (' attached_to="b"', ""), {}),
-    "a joint on a frame": (
-        model(A, B, FRAME, '<frame name="h" attached_to="b"/>', joint("j", "f", "h")), PLAIN,
-        ('attached_to="b"/>', 'attached_to="b"><pose>1 0 0 0 0 0</pose></frame>'), {}),
-    "a canonical link": (
-        model(link("z"), A, B, joint("w", "a", "z", "", "fixed"), '<frame name="h"/>', joint("j", "h", "b")).replace(
-            'name="r"', 'name="r" canonical_link="a"'),
-        PLAIN, (' canonical_link="a"', ' canonical_link="b"'), {}),
-    "a model in a model": (
-        model(A, INNER, joint("j", "a", "m::b")), toml(body("m::b", "a", way(AT) + way("0.1 0 0 0.3 0 0"))),
-        ('<pose>0.1 0 0 0.3', '<pose>0.1 0 0 0.2'), {}),
-    "a model placed by a frame": (
-        model(A, INNER.replace('name="m"', 'name="m" placement_frame="b"'), joint("j", "a", "m::b")),
-        toml(body("m::b", "a", way(AT))), (' placement_frame="b"', ""), {}),
-    "degrees": (
-        model(A, link("b", '<pose degrees="true">1 2 3 90 0 45</pose>'), J),
-        toml(body("b", "a", [])).replace(
-            "steps = [] }",
-            "steps = [{ shift = [1, 2, 3] }, { turn = 'pi/4', axis = [0, 0, 1] }, { turn = 'pi/2', axis = [1, 0, 0] }] }"),
-        (' degrees="true"', ""), {}),
-    "a quaternion": (
-        model(A, link("b", '<pose rotation_format="quat_xyzw">1 2 3 0.1 0.2 0.3 0.4</pose>'), J),
-        toml(body("b", "a", [])).replace(
-            "steps = [] }", "steps = [{ shift = [1, 2, 3] }, { quaternion = [0.4, 0.1, 0.2, 0.3] }] }"),
-        ("0.3 0.4<", "0.4 0.3<"), {}),
-    "a slide": (
-        model(A, B, joint("j", "a", "b", kind="prismatic")), PLAIN.replace("revolute", "prismatic"), ("0 0 1<", "0 1 0<"), {}),
-    "a screw by its lead": (
-        model(A, B, joint("j", "a", "b", f"<screw_thread_pitch>{PI}</screw_thread_pitch><axis><xyz>0 0 1</xyz></axis>", "screw")),
-        PLAIN.replace('"revolute"', '"helical", pitch = 0.5'), (">3.1", ">-3.1"), {}),
-    "a screw by turns a metre": (
-        model(A, B, joint("j", "a", "b", "<thread_pitch>-2</thread_pitch><axis><xyz>0 0 1</xyz></axis>", "screw")),
-        PLAIN.replace('"revolute"', '"helical", pitch = 0.5'), (">-2<", ">2<"), {}),
-    "a ball": (model(A, B, joint("j", "a", "b", "", "ball")), PLAIN.replace('"revolute", axis = [0, 0, 1]', '"spherical"'),
-               ("0.5 0.6", "0.5 0.7"), {}),
-    "a universal joint": (
-        model(A, B, joint("j", "a", "b", CROSS, "universal")), UNIVERSAL, ("1 0 0<", "1 0 1<"), {"drives": "off"}),
-    "two hinges in a row": (
-        model(A, B, joint("j", "a", "b", CROSS, "revolute2")), UNIVERSAL, ("0 1 0<", "0 1 1<"), {"drives": "off"}),
-    "one that mimics": (
-        model(*THREE[:-1], joint("k", "a", "c", '<axis><xyz>0 0 1</xyz><mimic joint="j"><multiplier>-2</multiplier><offset>0.45'
-                                 "</offset><reference>0.1</reference></mimic></axis>"), version="1.11"),
-        toml(body("b", "a", way(AT)), SECOND).replace("0.25 }", "0.65 }"), ("<reference>0.1", "<reference>-0.1"),
-        {"mimic": "couple"}),
-    "a gearbox": (model(*THREE, GEAR).replace(POSED, "<pose>1 2 3 0 0 0</pose>"),
-                  toml(body("b", "a", way("1 2 3 0 0 0")), SECOND).replace("offset = 0.25", "offset = 0"),
-                  ("0 0 -1</xyz></axis2", "0 0 1</xyz></axis2"), {"mimic": "couple"}),
-    "a drive": (
-        model(A, B, joint("j", "a", "b", DRIVEN)),
-        PLAIN.replace("[0, 0, 1], steps", "[0, 0, 1], damping = 3, friction = 2, stiffness = 5, rest = 0.1, steps"),
-        ("<damping>3", "<damping>2"), {}),
-    "a link without inertia": (
-        model(A, link("b", POSED, ""), J),
-        PLAIN.replace(f"mass = 2\ninertia = [0.1, 0.01, 0.02, 0.2, 0.03, 0.25]\nsteps = {written(CENTRE)}",
-                      "mass = 1\ninertia = [1, 0, 0, 1, 0, 1]\nsteps = []"),
-        ("</pose></link>", "</pose><inertial><inertia><izz>2</izz></inertia></inertial></link>"), {}),
-    "a model that lies": (
-        world(alone(LYING)), toml(body("b", "z", turns("0 0 0 0.3 0.2 0.1") + way(AT)), base="z"),
-        ("0.3 0.2 0.1", "0.3 0.2 0"), {}),
-    "the world": (world(alone(LYING).replace("</model>", joint("w", "world", "a", "", "fixed") + "</model>")),
-                  toml(body("b", "world", way("7 8 9 0.3 0.2 0.1") + way(AT)), base="world"), ("7 8 9", "7 8 8"), {}),
-    "a joint of the world": (
-        world(alone(LYING), joint("w", "world", "r::a", "", "fixed")),
-        toml(body("b", "world", way("7 8 9 0.3 0.2 0.1") + way(AT)), base="world"), ("7 8 9", "7 8 8"), {}),
-    "gravity of the world": (world(alone(model(A, B, J)), gravity="<gravity>1 2 3</gravity>"), PLAIN.replace(
-        'name = "r"', 'name = "r"\ngravity = [1, 2, 3]', 1), ("1 2 3</gravity", "1 2 4</gravity"), {}),
-    "gravity of 1.4": (world(alone(model(A, B, joint("j", "a", "b", OLD))), version="1.4",
-                             gravity='<physics type="ode"><gravity>1 2 3</gravity></physics>'),
-                       UPRIGHT.replace('name = "r"', 'name = "r"\ngravity = [1, 2, 3]', 1), ("1 2 3</gravity", "1 3 3</gravity"),
-                       {}),
-    "no gravity": (model(*(one.replace("<inertial>", "<gravity>0</gravity><inertial>") for one in (A, B)), J),
-                   PLAIN.replace('name = "r"', 'name = "r"\ngravity = [0, 0, 0]', 1), ("2</mass", "3</mass"), {}),
-}
-
-
 @pytest.mark.parametrize("feature", FEATURES)
 def test_the_same_robot_in_sdf_and_in_toml(feature: str) -> None:
     text, same, (old, new), asked = FEATURES[feature]
@@ -239,3 +76,116 @@ def test_the_same_robot_in_sdf_and_in_toml(feature: str) -> None:
     except SymgenError:
         return
     assert away(edited, other) > 1e-6
+
+
+def notes(text: str, **options: Any) -> str:
+    return "\n".join(f"{note.kind}: {note.text}" for note in load(text, **options).notes)
+
+
+LIMITS = ("<axis><xyz>0 0 1</xyz><limit><lower>-1e16</lower><upper>2</upper><effort>-1</effort><velocity>inf</velocity></limit>"
+          "</axis>")
+
+
+def test_what_is_taken_and_left_out_is_said() -> None:
+    silent = notes(model(A, link("b", POSED, ""), J))
+    assert "warning: line 3, link 'b': declares no <inertial>, so that it has what SDF then takes: 1 kg and moments of" in silent
+    assert "info: no joint leads to 'world': in Gazebo the model moves freely, which --base free is for" in silent
+    assert "no joint leads" not in notes(model(A, B, J, joint("w", "world", "a", "", "fixed")))
+    some = notes(model(A, link("b", POSED, "<inertial><inertia><ixx>1</ixx><iyy>1</iyy></inertia></inertial>"), J))
+    assert "inertial: declares no <mass>, so that it has what SDF then takes: 1 kg" in some
+    assert "inertia: says nothing of izz, so that SDF takes 1 kg m²" in some
+    assert "says nothing of gravity, so that it has what SDF then takes: 0 0 -9.8" in notes(world(alone(model(A, B, J)),
+    gravity=""))
+    windy = notes(model(A, link("b", POSED + "<enable_wind>1</enable_wind><velocity_decay><linear>1</linear></velocity_decay>"),
+    J))
+    assert "<enable_wind> is left out" in windy
+    assert "the decay of its velocity is not modelled" in windy
+    assert "1.13 is newer than 1.12, as which it is read" in notes(model(A, B, J, version="1.13"))
+    assert "warning: line 5, model 'r': <drake:joint> is no element of SDF, and is left out" in notes(
+        model(A, B, J, '<drake:joint name="x"/>'))
+    assert "are these degrees?" in notes(model(A, link("b", "<pose>0 0 0 90 0 0</pose>"), J))
+    assert "unapplied: read and not applied: damping of j" in notes(model(A, B, joint(
+        "j", "a", "b", "<axis><xyz>0 0 1</xyz><dynamics><damping>1</damping></dynamics></axis>", "ball")))
+    kept = notes(world(alone(model(A, name="ground")), alone(model(A, B, J))))
+    assert "info: of the models in the file 'r' is read; left out: 'ground'" in kept
+
+
+def test_limits_that_are_none() -> None:
+    (one,) = load(model(A, B, joint("j", "a", "b", LIMITS))).joints
+    assert (one.limits.lower, one.limits.upper, one.limits.effort, one.limits.velocity) == (None, 2, None, None)
+    assert "warning: line 4, joint 'j': axis: limit: lower: 'x' is not a number; read as no limit" in notes(
+        model(A, B, joint("j", "a", "b", LIMITS.replace("-1e16", "x"))))
+
+
+def test_each_axis_of_a_universal_joint_has_its_own_drive_and_limits() -> None:
+    one, two = load(model(A, B, joint("j", "a", "b", CROSS.replace("<axis2>", "<axis2><limit><upper>3</upper></limit>"),
+                                      "universal"))).joints
+    assert (one.name, two.name) == ("j_1", "j_2")
+    assert (one.drive.damping, two.drive.damping) == (0, 3)
+    assert (one.limits.upper, two.limits.upper) == (None, 3)
+
+
+def test_axes_of_a_universal_joint_in_two_frames() -> None:
+    """The second axis is given in a frame that is turned: the joint is two joints with a link between them."""
+    turned = CROSS.replace("<axis2><xyz>0 1 0", '<axis2><xyz expressed_in="f">0 1 0')
+    one = load(model(A, B, FRAME, joint("j", "a", "b", turned, "universal")), drives="off")
+    steps = written([*back(turns(AT)), *turns(SEAT)])
+    two = load(toml(body("x", "a", way(AT),
+    joint='name = "j_1", type = "revolute", axis = [1, 0, 0]').partition("[[body.part]]")[0]
+                    + body("b", "x", [], [*back(turns(SEAT)), *turns(AT)],
+                    'name = "j_2", type = "revolute", axis = [0, 1, 0]').replace(
+                        "steps = [] }", f"steps = {steps} }}")))
+    assert away(one, two) <= BOUND
+
+
+def test_a_model_is_chosen_by_its_name(tmp_path: Path) -> None:
+    text = world(alone(model(A, B, J)), alone(model(A, B, THIRD, J, joint("k", "b", "c"), name="s")), alone(model(A, B, J)))
+    assert load(text, model="s").nq == 2
+    assert load(text, model="r").name == load(text, model="r:2").name == "r"
+    with pytest.raises(SymgenError, match="no model is named 'q'; there are: r, s, r:2"):
+        load(text, model="q")
+
+
+def test_a_model_is_included_from_a_file_beside(tmp_path: Path) -> None:
+    (tmp_path / "hand").mkdir()
+    listed = '<model><sdf version="1.4">old.sdf</sdf><sdf version="1.10">new.sdf</sdf></model>'
+    (tmp_path / "hand" / "model.config").write_text(listed)
+    (tmp_path / "hand" / "new.sdf").write_text(model(link("b", "<pose>0.1 0 0 0.3 0 0</pose>"), name="m"))
+    one = tmp_path / "one.sdf"
+    same = toml(body("n::b", "a", way(AT) + way("0.1 0 0 0.3 0 0")))
+    for uri in ("model://hand", "hand", "hand/new.sdf", f"file://{tmp_path}/hand/new.sdf", "package://there/new.sdf"):
+        one.write_text(model(A, f"<include><uri>{uri}</uri><name>n</name>{POSED}</include>", joint("j", "a", "n::b")))
+        assert away(load(one, packages={"there": tmp_path / "hand"}), load(same)) <= BOUND
+    (tmp_path / "hand" / "new.sdf").write_text(model('<include><uri>model://hand</uri></include>', name="m"))
+    with pytest.raises(SymgenError, match="files are included more than 10 deep"):
+        load(one, packages={"there": tmp_path / "hand"})
+    one.write_text(world("<include><uri>model://sun</uri></include>", "<include><uri>model://cassie</uri></include>"))
+    with pytest.raises(SymgenError,
+    match="none of the models that it includes is there: 'sun', 'cassie'; put their folders beside"):
+        load(one)
+    one.write_text(world("<include><uri>model://sun</uri></include>", alone(model(A, B, J))))
+    assert "left out: 'sun'" in "\n".join(note.text for note in load(one).notes)
+
+
+def test_a_base_that_floats_is_where_the_file_puts_it() -> None:
+    """A free joint's coordinates place the root in the world: how the file turns the model makes no difference to M."""
+    lying, upright = load(LYING, base="free"), load(model(A, B, J), base="free")
+    q = draw_states(lying, 1, seed=2)["q"][0]
+    one, other = (Reference(robot).evaluate("mass_matrix", {"q": q.astype(float)})["M"] for robot in (lying, upright))
+    for own in (slice(0, 3), slice(3, 6), slice(6, 7)):   # what turning the axes of the base does not change
+        assert np.trace(one[own, own]) == pytest.approx(np.trace(other[own, own]), rel=1e-12)
+
+
+def test_a_gearbox_and_a_mimic_are_one_too_many() -> None:
+    both = model(*THREE[:-1], joint("k", "a", "c", '<axis><xyz>0 0 1</xyz><mimic joint="j"/></axis>'), GEAR).replace(
+        POSED, "<pose>1 2 3 0 0 0</pose>")
+    with pytest.raises(SymgenError, match="joint 'k' follows another joint already; keep one of the two"):
+        load(both)
+
+
+def test_the_folder_of_a_robot_from_sdf_verifies(tmp_path: Path) -> None:
+    path = tmp_path / "r.sdf"
+    path.write_text(model(*THREE, GEAR).replace(POSED, "<pose>1 2 3 0 0 0</pose>"), encoding="utf-8")
+    robot = load(path, mimic="couple")
+    symgen.generate(robot, tmp_path / "out", functions=["mass_matrix", "inverse_dynamics"])
+    assert symgen.verify(tmp_path / "out", states=1).passed

@@ -29,7 +29,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
 from tests.judges.example_robot_data import _rounded, by_named
 from tests.judges.pinocchio_answers import NO_WEIGHT
-from tests.test_sdf import FEATURES
+from tests.sdf_texts import FEATURES
 
 TABLE = Path(__file__).with_suffix(".md")
 STATES = 4
@@ -230,7 +230,7 @@ def table(listed: list[Case], verdicts: list[dict[str, dict[str, Any]]]) -> str:
     ]
     files = [index for index, case in enumerate(listed) if case.name not in FEATURES]
     lines += [row(listed[index], verdicts[index]) for index in files]
-    lines += ["", "## One text a feature (`tests/test_sdf.py`)", "", head[0].format("feature"), head[1]]
+    lines += ["", "## One text a feature (`tests/sdf_texts.py`)", "", head[0].format("feature"), head[1]]
     lines += [row(listed[index], verdicts[index]) for index in range(len(listed)) if index not in files]
     return "\n".join(lines) + "\n"
 

@@ -76,6 +76,7 @@ class Joints:
             raise frame.place.error(f"its type {shown(said)} is not supported (supported: {', '.join(OURS)}, gearbox)",
                                     "declare another type")
         kind = OURS.get(said, said)
+        scope.text.tell_foreign(element, frame.place)
         parent, child = (self.ways.carrier(models.end(scope, frame, element, role)) for role in ("parent", "child"))
         if child.kind == "world":
             raise frame.place.error("its child is the world", "exchange its parent and child, and turn its axis round")

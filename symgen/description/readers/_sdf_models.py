@@ -40,6 +40,7 @@ class Models:
         scope = Scope(text, element, frame, prefix, placed=text.pose(element, place),
                       placement=(element.get("placement_frame") or "").strip())
         self._refuse_static(element, text)
+        text.tell_foreign(element, place)
         self._declare(scope, ("link", "frame"))
         for child in text.children(element):
             if tag(child) == "model":
@@ -57,6 +58,10 @@ class Models:
         place = text.place(element)
         if text.said(element, "merge", place):
             raise place.error("merge=\"true\" is not read", "leave merge out, and name what is in the model as NAME::…")
+        for child in element:
+            if isinstance(child.tag, str) and tag(child).rpartition(":")[2] == "params":
+                raise text.place(child, place).error("it changes the model that is included, and is not read",
+                                                     "write the changed model out")
         found, reads = opened or self.files.included(element, text, place, depth)
         named = text.one(element, "name", place)
         name = (named.text or "").strip() if named is not None else ""

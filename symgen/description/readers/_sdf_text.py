@@ -18,6 +18,11 @@ _FULL_TURN = 6.2831854
 _YES, _NO = ("true", "1"), ("false", "0")
 
 
+def foreign(element: Any) -> bool:
+    """Whether an element has a prefix, declared or not."""
+    return element.prefix is not None or ":" in tag(element)
+
+
 class Text:
     """Reads the elements of one file, of the `version` that its root says. `included`: by another file, which notes then say."""
 
@@ -35,14 +40,22 @@ class Text:
         return Place(self.file, element.sourceline, f"{inside.element}: {label}" if inside is not None else label)
 
     def children(self, element: Any) -> Iterator[Any]:
-        """Its elements. DescriptionError where one of them is a macro."""
+        """Its elements, without those of other programs. DescriptionError where one of them is a macro."""
         for child in element:
             if not isinstance(child.tag, str):
                 continue
             if is_xacro(child):
                 raise self.place(child).error("it holds xacro macros, which must be expanded first",
                                               f"run: xacro {self.file} -o {PurePath(self.file).name.split('.')[0]}.expanded.sdf")
-            yield child
+            if not foreign(child):
+                yield child
+
+    def tell_foreign(self, element: Any, place: Place) -> None:
+        """A warning where elements of other programs stand in one that makes a robot: Drake puts joints and rotors there."""
+        for child in element:
+            if isinstance(child.tag, str) and foreign(child):
+                name = f"{child.prefix}:{tag(child)}" if child.prefix is not None else tag(child)
+                self.note("warning", place.at(place.element, child.sourceline), f"<{name}> is no element of SDF, and is left out")
 
     def one(self, parent: Any, name: str, place: Place) -> Any:
         """The one child of that name, or None. DescriptionError where there are two that say different things."""
