@@ -91,6 +91,8 @@ def test_what_is_taken_and_left_out_is_said() -> None:
     assert "warning: line 3, link 'b': declares no <inertial>, so that it has what SDF then takes: 1 kg and moments of" in silent
     assert "info: no joint leads to 'world': in Gazebo the model moves freely, which --base free is for" in silent
     assert "no joint leads" not in notes(model(A, B, J, joint("w", "world", "a", "", "fixed")))
+    held = [joint("w", "world", "a", "", "fixed"), joint("j", "a", "b", "", "fixed"), joint("k", "b", "c")]
+    assert "info: line 3, link 'b': declares no <inertial>" in notes(model(A, link("b", "", ""), THIRD, *held))
     some = notes(model(A, link("b", POSED, "<inertial><inertia><ixx>1</ixx><iyy>1</iyy></inertia></inertial>"), J))
     assert "inertial: declares no <mass>, so that it has what SDF then takes: 1 kg" in some
     assert "inertia: says nothing of izz, so that SDF takes 1 kg m²" in some

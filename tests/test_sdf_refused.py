@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from symgen.description.loading import load
+from symgen.description.readers import _sdf_frames
 from symgen.errors import SymgenError
 from tests.sdf_texts import (
     CROSS,
@@ -153,3 +154,24 @@ def test_what_is_wrong_is_one_sentence(case: str, tmp_path: Path) -> None:
         load(path)
     assert says in str(caught.value)
     assert str(caught.value).isprintable()
+
+
+def test_ways_between_frames_have_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joints that are far from their links, through frames each relative to the next: the steps are counted as they are made."""
+    monkeypatch.setattr(_sdf_frames, "MOST_STEPS", 2000)
+    row = [f'<frame name="f{i}"><pose relative_to="f{i - 1}">0 0 0.1 0 0 0</pose></frame>' for i in range(1, 30)]
+    far = [joint(f"j{i}", "a", f"b{i}", '<pose relative_to="f29"/><axis><xyz>0 0 1</xyz></axis>') for i in range(20)]
+    text = model(A, '<frame name="f0"/>', *row, *(link(f"b{i}") for i in range(20)), *far)
+    with pytest.raises(SymgenError, match="the ways between frames have more than 2000 steps; place each frame relative to one"):
+        load(text)
+
+
+def test_models_and_files_have_their_depth(tmp_path: Path) -> None:
+    deep = "".join(f'<model name="m{i}">' for i in range(60)) + "</model>" * 60
+    with pytest.raises(SymgenError, match="models stand in models more than 50 deep; write the model flat"):
+        load(model(A, B, J, deep))
+    many = world(*["<include><uri>hand.sdf</uri></include>"] * 210)
+    (tmp_path / "hand.sdf").write_text(model(A, B, J), encoding="utf-8")
+    (tmp_path / "r.sdf").write_text(many, encoding="utf-8")
+    with pytest.raises(SymgenError, match="it holds 200 models with joints"):
+        load(tmp_path / "r.sdf")

@@ -35,18 +35,20 @@ class Plant:
 
         self.plant, self.loose = loaded(), loaded()
         if mechanism.base != GROUND:
-            self._weld(mechanism.base)
+            self._weld()
         self.plant.Finalize()
         self.context = self.plant.CreateDefaultContext()
 
-    def _weld(self, base: str) -> None:
+    def _weld(self) -> None:
         """The root where it stands, less how far it is from the world's origin."""
         from pydrake.math import RigidTransform
 
         self.loose.Finalize()
-        at = self.loose.EvalBodyPoseInWorld(self.loose.CreateDefaultContext(), self._body(self.loose, base))
-        self.plant.WeldFrames(self.plant.world_frame(), self._body(self.plant, base).body_frame(), RigidTransform(at.rotation(),
-                                                                                                          [0, 0, 0]))
+        (floating,) = self.loose.GetFloatingBaseBodies()
+        root = self.loose.get_body(floating)
+        at = self.loose.EvalBodyPoseInWorld(self.loose.CreateDefaultContext(), root)
+        self.plant.WeldFrames(self.plant.world_frame(), self._body(self.plant, root.name()).body_frame(),
+                               RigidTransform(at.rotation(), [0, 0, 0]))
 
     @staticmethod
     def _body(plant: Any, name: str) -> Any:

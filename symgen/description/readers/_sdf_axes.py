@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from symgen.description.quantities import Place, shown
+from symgen.description.quantities import Place, is_writable, shown
 from symgen.description.readers._sdf_frames import MODEL, Frame, Scope, Ways, at_origin
 from symgen.drives import NO_DRIVE, Drive
 from symgen.errors import DescriptionError
@@ -121,4 +121,7 @@ def _follower(scope: Scope, element: Any, place: Place) -> Follower | None:
     factor = text.number(found, "multiplier", here)
     factor = Fraction(1) if factor is None else factor
     offset, reference = (text.number(found, name, here) or Fraction(0) for name in ("offset", "reference"))
-    return Follower(text.attribute(found, "joint", here), which, factor, offset - factor * reference, here)
+    offset -= factor * reference
+    if not is_writable(offset):
+        raise here.error("its offset, less what the reference makes, is beyond a double", "write numbers of ordinary size")
+    return Follower(text.attribute(found, "joint", here), which, factor, offset, here)

@@ -14,7 +14,7 @@ from typing import Any
 
 from symgen.description.quantities import Place, shown
 from symgen.description.readers._sdf_text import Text
-from symgen.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose
+from symgen.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose, joined
 
 MODEL, WORLD = "__model__", "world"
 MOST_STEPS = 1_000_000
@@ -84,13 +84,28 @@ class Ways:
     def __init__(self) -> None:
         self._steps = 0
         self._carried: dict[Frame, Frame] = {}
+        self._known: dict[tuple[Frame, Frame], Pose] = {}
 
     def between(self, start: Frame, end: Frame, place: Place) -> Pose:
         """The pose of `end` in `start`, by the shortest way. DescriptionError: frames in a circle, or too many in a row."""
-        up: list[Pose] = []
-        down: list[Pose] = []
         self._measure(start)
         self._measure(end)
+        tail: list[Pose] = []
+        at, known = end, self._known   # frames in a row are each found from the one before
+        while (start, at) not in known and at.depth > start.depth and at.base is not None:
+            tail.append(at.pose)
+            at = at.base
+        self._count(len(tail), place)
+        pose = known[start, at] if (start, at) in known else self._around(start, at, place)
+        for more in reversed(tail):
+            pose = joined(pose, more)
+        known[start, end] = pose
+        return pose
+
+    def _around(self, start: Frame, end: Frame, place: Place) -> Pose:
+        """The same by the frame that both stand in."""
+        up: list[Pose] = []
+        down: list[Pose] = []
         while start is not end:
             if start.depth >= end.depth and start.base is not None:
                 up.append(inverse(start.pose))
@@ -98,11 +113,14 @@ class Ways:
             elif end.base is not None:
                 down.append(end.pose)
                 end = end.base
-            self._steps += 4
-            if self._steps > MOST_STEPS:
-                raise place.error(f"up to here the ways between frames have more than {MOST_STEPS} steps",
-                                  "place each frame relative to one that is near it")
+        self._count(len(up) + len(down), place)
         return compose(*up, *reversed(down))
+
+    def _count(self, frames: int, place: Place) -> None:
+        self._steps += 4 * frames
+        if self._steps > MOST_STEPS:
+            raise place.error(f"up to here the ways between frames have more than {MOST_STEPS} steps",
+                              "place each frame relative to one that is near it")
 
     def inside(self, model: Frame, frame: Frame) -> Pose:
         """The pose in a model of a frame in it, before the model itself is placed."""

@@ -102,6 +102,21 @@ class Joints:
         """The frame that a link moves with: that of the joint above it, or the link's own, or what stands for it at the root."""
         return self.seats.get(link, link)
 
+    @cached_property
+    def standing(self) -> set[Frame]:
+        """The links that fixed joints hold to the world."""
+        found = [one.parent for one in self.joints if one.parent.kind == "world"][:1]
+        above: dict[Frame, list[Frame]] = {}
+        for one in self.joints:
+            if one.kind == "fixed":
+                above.setdefault(one.parent, []).append(one.child)
+        reached = set(found)
+        for frame in found:
+            new = [child for child in above.get(frame, ()) if child not in reached]
+            reached.update(new)
+            found += new
+        return reached
+
     def _whole(self, one: Joint) -> Connection:
         place = one.frame.place
         pose = self.ways.between(self.seat(one.parent), one.seat, place)

@@ -13,14 +13,14 @@ from symgen.description.quantities import Place
 from symgen.description.readers._sdf_frames import Frame, Scope, Ways
 from symgen.description.readers._xml import tag
 from symgen.description.tree import Inertial, Link
-from symgen.poses import compose
+from symgen.poses import Pose, compose
 
 _MOMENTS = {name: Fraction(name in ("ixx", "iyy", "izz")) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
 """With what SDF takes for each of them."""
 
 
-def link(scope: Scope, frame: Frame, element: Any, seat: Frame, ways: Ways) -> Link:
-    """A link that moves with the frame `seat`."""
+def link(scope: Scope, frame: Frame, element: Any, seat: Frame, ways: Ways, still: bool) -> Link:
+    """A link that moves with the frame `seat`. Of one that stands `still` no inertia is felt."""
     text, place = scope.text, frame.place
     way = ways.between(seat, frame, place)
     for name, what in (("enable_wind", "wind is not modelled"), ("must_be_base_link", "its joints say which link is the base")):
@@ -29,14 +29,14 @@ def link(scope: Scope, frame: Frame, element: Any, seat: Frame, ways: Ways) -> L
     decay = text.one(element, "velocity_decay", place)
     if decay is not None and any(text.number(decay, name, place) for name in ("linear", "angular")):
         text.note("warning", text.place(decay, place), "the decay of its velocity is not modelled")
-    return Link(frame.name, (_inertial(scope, frame, element, way),), place, way)
+    return Link(frame.name, (_inertial(scope, frame, element, way, "info" if still else "warning"),), place, way)
 
 
-def _inertial(scope: Scope, frame: Frame, element: Any, way: Any) -> Inertial:
+def _inertial(scope: Scope, frame: Frame, element: Any, way: Pose, worth: str) -> Inertial:
     text, place = scope.text, frame.place
     found = text.one(element, "inertial", place)
     if found is None:
-        text.note("warning", place, "declares no <inertial>, so that it has what SDF then takes: 1 kg and moments of 1 kg m²")
+        text.note(worth, place, "declares no <inertial>, so that it has what SDF then takes: 1 kg and moments of 1 kg m²")
         return Inertial(Fraction(1), tuple(_MOMENTS.values()), way, place)
     here = text.place(found, place)
     if text.said(found, "auto", here):
@@ -45,9 +45,9 @@ def _inertial(scope: Scope, frame: Frame, element: Any, way: Any) -> Inertial:
     added = text.one(found, "fluid_added_mass", here)
     if added is not None and any((child.text or "").strip().strip("0.") for child in text.children(added)):
         text.note("warning", text.place(added, here), "the added mass of a fluid is not modelled")
-    mass, moments = text.number(found, "mass", here), _moments(scope, found, here)
+    mass, moments = text.number(found, "mass", here), _moments(scope, found, here, worth)
     if mass is None:
-        text.note("warning", here, "declares no <mass>, so that it has what SDF then takes: 1 kg")
+        text.note(worth, here, "declares no <mass>, so that it has what SDF then takes: 1 kg")
         mass = Fraction(1)
     pose, relative = text.pose(found, here)
     if relative:
@@ -55,17 +55,17 @@ def _inertial(scope: Scope, frame: Frame, element: Any, way: Any) -> Inertial:
     return Inertial(mass, moments, compose(way, pose), here)
 
 
-def _moments(scope: Scope, inertial: Any, place: Place) -> tuple[Fraction, ...]:
+def _moments(scope: Scope, inertial: Any, place: Place, worth: str) -> tuple[Fraction, ...]:
     text = scope.text
     found = text.one(inertial, "inertia", place)
     if found is None:
-        text.note("warning", place, "declares no <inertia>, so that it has what SDF then takes: moments of 1 kg m²")
+        text.note(worth, place, "declares no <inertia>, so that it has what SDF then takes: moments of 1 kg m²")
         return tuple(_MOMENTS.values())
     here = text.place(found, place)
     given = {name: text.number(found, name, here) for name in _MOMENTS}
     silent = [name for name in ("ixx", "iyy", "izz") if given[name] is None]
     if silent:
-        text.note("warning", here, f"says nothing of {', '.join(silent)}, so that SDF takes 1 kg m²")
+        text.note(worth, here, f"says nothing of {', '.join(silent)}, so that SDF takes 1 kg m²")
     return tuple(_MOMENTS[name] if value is None else value for name, value in given.items())
 
 

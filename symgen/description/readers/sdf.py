@@ -5,7 +5,8 @@ names; an axis is given in the model's axes up to 1.4, later in the joint's own 
 a file is silent is taken, and told where it matters (inertia, gravity). Joints' drives are applied, as Gazebo does. Visuals,
 collisions, sensors and plugins are passed over.
 
-The base stands at the origin of the root link, with the axes of the world: gravity pulls as it does in the file.
+The base is the root link, or the world where a joint leads to it. Where the file turns the root link, the base is a link of
+its own at that one's origin, with the axes of the world: gravity pulls as it does in the file.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from typing import Any
 from symgen.description.asking import NOTHING, Asked
 from symgen.description.quantities import Place, shown
 from symgen.description.readers._sdf_files import Files
-from symgen.description.readers._sdf_frames import WORLD, Frame, Scope, Ways, at_origin
+from symgen.description.readers._sdf_frames import WORLD, Frame, Scope, Ways, turned
 from symgen.description.readers._sdf_joints import Joints
 from symgen.description.readers._sdf_links import is_model, link, weightless
 from symgen.description.readers._sdf_models import Models
 from symgen.description.readers._sdf_text import Text
 from symgen.description.readers._xml import tag
 from symgen.description.snapping import Snapper
-from symgen.description.tree import ExtraFrame, Link, Tree
+from symgen.description.tree import Connection, ExtraFrame, Link, Tree
 from symgen.errors import DescriptionError, RequestError
 from symgen.mechanism import Note
 from symgen.names import nearest
@@ -81,22 +82,30 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
 def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vector3 | None, notes: list[Note]) -> Tree:
     scopes = scope.all_scopes
     frames = [(inner, frame, element) for inner in scopes for frame, element in inner.links]
-    held = any(one.parent is ground for one in joints.joints)
-    if not held:
-        for _, frame, _ in frames:
-            if frame not in joints.seats:   # a root
-                joints.seats[frame] = at_origin(frame, ways.between(frame, ground, frame.place))
+    base, placed = [Link(WORLD, place=scope.frame.place)], list[Connection]()
+    if not any(one.parent is ground for one in joints.joints):
+        base, placed = _placed(scope, [frame for _, frame, _ in frames if frame not in joints.seats], ways, ground, notes)
         notes.append(Note("info", "no joint leads to 'world': in Gazebo the model moves freely, which --base free is for"))
-    links = [link(inner, frame, element, joints.seat(frame), ways) for inner, frame, element in frames]
+    links = [link(inner, frame, element, joints.seat(frame), ways, frame in joints.standing) for inner, frame, element in frames]
     crosses, connections = joints.connections()
     extra = []
     for inner in scopes:
         for frame, _ in inner.extra:
             on = ways.carrier(frame)
             extra.append(ExtraFrame(frame.name, on.name, ways.between(joints.seat(on), frame, frame.place), frame.place))
-    base = [Link(WORLD, place=scope.frame.place)] if held else []
-    return Tree(scope.frame.name, (*base, *links, *crosses), tuple(connections), tuple(extra), gravity, notes=tuple(notes),
+    return Tree(scope.frame.name, (*base, *links, *crosses), (*placed, *connections), tuple(extra), gravity, notes=tuple(notes),
                 place=Place(scope.text.file))
+
+
+def _placed(scope: Scope, roots: list[Frame], ways: Ways, ground: Frame,
+            notes: list[Note]) -> tuple[list[Link], list[Connection]]:
+    """What stands below the root link where the file turns it: a link with the axes of the world, and the joint between both."""
+    way = turned(ways.between(ground, roots[0], roots[0].place)) if len(roots) == 1 else ()   # of several it is refused later
+    if not way:
+        return [], []
+    (root,), name = roots, f"{scope.frame.name}_placed"
+    notes.append(Note("info", f"the file turns link {root.name}: the base is {name}, at its origin with the axes of the world"))
+    return [Link(name, place=root.place)], [Connection(f"{name}_joint", "fixed", name, root.name, way, place=root.place)]
 
 
 def _candidates(root: Any, text: Text, files: Files) -> Iterator[Candidate]:
