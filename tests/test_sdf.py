@@ -191,3 +191,36 @@ def test_the_folder_of_a_robot_from_sdf_verifies(tmp_path: Path) -> None:
     robot = load(path, mimic="couple")
     symgen.generate(robot, tmp_path / "out", functions=["mass_matrix", "inverse_dynamics"])
     assert symgen.verify(tmp_path / "out", states=1).passed
+
+
+# -- judges from outside -----------------------------------------------------------------------------------------------------
+
+TABLE = Path(__file__).parent / "judges" / "sdf_files.md"
+
+
+def test_the_committed_table_of_the_judges_has_every_feature() -> None:
+    """`make judge` wrote it: each error is within its bound, and what a judge cannot read says why."""
+    text = TABLE.read_text(encoding="utf-8")
+    lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    rows = {line[0].removeprefix("| "): line[2:7] for line in lines}
+    assert {name for name in FEATURES if "drive" not in name} <= set(rows)
+    assert sum(name.startswith(("gripper/", "kuka_iiwa/")) for name in rows) == 12
+    assert sum(name.startswith("cassie/") for name in rows) == 5
+    judged = [[float(cell) for cell in cells if cell[0].isdigit()] for cells in rows.values()]
+    assert all(error <= 1e-9 for errors in judged for error in errors)
+    silent = {name for name, errors in zip(rows, judged, strict=True) if not errors}
+    assert silent == {"two hinges in a row", "a gearbox", "file", "feature"}
+    assert "FAILED" not in text
+
+
+def test_drake_sees_an_axis_of_another_version() -> None:
+    pytest.importorskip("pydrake")
+    from tests.judges.drake_answers import Plant
+
+    text, _, (old, new), _ = FEATURES["an axis of 1.4"]
+    wrong = load(text.replace(old, new))
+    states = {name: values.astype(float)[0] for name, values in draw_states(wrong, 1, seed=1).items()}
+    far = [abs(Plant(text, robot).answers(states["q"], states["v"], states["a"])["M"] - Reference(robot).mass_matrix(states["q"]))
+           for robot in (load(text), wrong)]
+    assert far[0].max() < 1e-12
+    assert far[1].max() > 1e-3

@@ -18,6 +18,7 @@ from symgen.description.readers._foreign import by_root
 from symgen.description.readers._sdf_text import Text, Version
 from symgen.description.readers._xml import parse, tag
 from symgen.description.snapping import Snapper
+from symgen.errors import printable
 from symgen.mechanism import Note
 
 OLDEST, NEWEST = (1, 4), (1, 12)
@@ -77,7 +78,7 @@ class Files:
         root, reads = self.root(_bytes(path, here), str(path), included=True)
         models = [child for child in reads.children(root) if tag(child) == "model"]
         if len(models) != 1:
-            raise here.error(f"{path.name} holds {len(models)} models, and an included file has one",
+            raise here.error(f"{shown(path.name)} holds {len(models)} models, and an included file has one",
                              "include a file of one model")
         return models[0], reads
 
@@ -95,7 +96,7 @@ class Files:
             name, _, inside = rest.partition("/")
             given = [Path(self.packages[name]) / inside] if name in self.packages else []
             tried = [*given, *tried, folder.absolute().parent / rest]
-            hint = f"put its folder beside this file, or give --package {name}=FOLDER"
+            hint = f"put its folder beside this file, or give --package {printable(name, 40)}=FOLDER"
         for path in tried:
             found = _of_folder(path, place) if _is(path, "dir") else path
             if _is(found, "file"):

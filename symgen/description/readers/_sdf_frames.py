@@ -66,7 +66,7 @@ class Scope:
             if not colons or head not in scope.inner:
                 close = get_close_matches(name, list(self.frames)[:1000], n=1, cutoff=0.6) if len(name) < 100 else []
                 raise place.error(f"{shown(name)} is no link, joint, frame or model here",
-                                  f"did you mean '{close[0]}'?" if close else "name one that is declared")
+                                  f"did you mean {shown(close[0])}?" if close else "name one that is declared")
             scope = scope.inner[head]
 
     @property

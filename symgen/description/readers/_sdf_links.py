@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from symgen.description.quantities import Place
+from symgen.description.quantities import Place, shown
 from symgen.description.readers._sdf_frames import Frame, Scope, Ways
 from symgen.description.readers._xml import tag
 from symgen.description.tree import Inertial, Link
@@ -76,8 +76,9 @@ def weightless(scopes: list[Scope]) -> bool:
         for frame, element in scope.links:
             (unfelt if scope.text.flag(element, "gravity", frame.place) is False else felt).append(frame)
     if felt and unfelt:
-        raise unfelt[0].place.error(f"it feels no gravity and {felt[0].name!r} does, and symgen has one gravity for all links",
-                                    "take <gravity> out of the links")
+        raise unfelt[0].place.error(
+            f"it feels no gravity and {shown(felt[0].name)} does, and symgen has one gravity for all links",
+            "take <gravity> out of the links")
     return bool(unfelt)
 
 

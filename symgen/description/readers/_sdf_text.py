@@ -10,6 +10,7 @@ from typing import Any
 from symgen.description.quantities import Place, number, shown
 from symgen.description.readers._xml import alike, is_xacro, tag
 from symgen.description.snapping import Snapper
+from symgen.errors import printable
 from symgen.mechanism import Note
 from symgen.poses import Angle, Pose, Rotate, Shift, Vector3, compose, pose
 
@@ -45,8 +46,9 @@ class Text:
             if not isinstance(child.tag, str):
                 continue
             if is_xacro(child):
+                name = printable(self.file)
                 raise self.place(child).error("it holds xacro macros, which must be expanded first",
-                                              f"run: xacro {self.file} -o {PurePath(self.file).name.split('.')[0]}.expanded.sdf")
+                                              f"run: xacro {name} -o {PurePath(name).name.split('.')[0]}.expanded.sdf")
             if not foreign(child):
                 yield child
 

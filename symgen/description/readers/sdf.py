@@ -28,7 +28,7 @@ from symgen.description.readers._sdf_text import Text
 from symgen.description.readers._xml import tag
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, ExtraFrame, Link, Tree
-from symgen.errors import DescriptionError, RequestError
+from symgen.errors import DescriptionError, RequestError, printable
 from symgen.mechanism import Note
 from symgen.names import nearest
 from symgen.poses import ZERO3, Vector3
@@ -147,7 +147,7 @@ def _chosen(candidates: list[Candidate], asked: str | None, place: Place, notes:
         moving = [one for one in candidates if one.lost is None and one.moves]
         if len(moving) > 1:
             raise place.error(f"it holds {len(moving)} models with joints: {_listed(moving)}",
-                              f"give --model {moving[0].name}, say")
+                              f"give --model {printable(moving[0].name, 40)}, say")
         lost = [one for one in candidates if one.lost is not None]
         if not moving and len(lost) > 1:
             raise place.error(f"none of the models that it includes is there: {_listed(lost)}",
