@@ -89,10 +89,11 @@ firmware: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.firmware_sheets
 	@echo "docs/firmware.md is rewritten; 'git diff --stat docs' shows what changed"
 
-judge: $(VENV)/test.stamp
+judge: $(VENV)/test.stamp $(VENV)/judges.stamp
 	@$(BIN)/python -m tests.judges.example_robot_data --table whole --write --jobs $(or $(JOBS),1)
 	@$(BIN)/python -m tests.judges.example_robot_data --table free --write --jobs $(or $(JOBS),1)
 	@$(BIN)/python -m tests.judges.derivatives --write
+	@$(BIN)/python -m tests.judges.sdf_files --write
 	@$(BIN)/python -m tests.judges.example_robot_data --table dynamics --write --jobs $(or $(JOBS),1)
 
 reproduce: $(VENV)/test.stamp
@@ -132,6 +133,11 @@ $(VENV)/test.stamp: pyproject.toml | $(VENV)/pyvenv.cfg
 $(VENV)/peers.stamp: $(VENV)/test.stamp
 	@echo "installing the peers that symgen is measured beside into $(VENV) …"
 	@$(PIP) -e '.[peers]'
+	@touch $@
+
+$(VENV)/judges.stamp: $(VENV)/test.stamp
+	@echo "installing the judges of SDF files, and the files of other wheels, into $(VENV) …"
+	@$(PIP) -e '.[judges]'
 	@touch $@
 
 $(VENV)/cuda.stamp: $(VENV)/test.stamp

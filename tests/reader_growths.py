@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.descriptions import INERTIAL, joint, link, robot
+from tests.sdf_growths import SDF
 
 TURN = '<origin xyz="0.1 0.2 0.3" rpy="0.3 0.1 0.2"/>'
 TWO = (link("a"), link("b"), joint("j", "a", "b"))
@@ -147,4 +148,4 @@ TOML: dict[str, Callable[[int], str]] = {
     "equal signs": lambda n: BODY + "=" * n,
     "carriage returns": lambda n: BODY + "\r\n" * n,
 }
-GROWTHS = {"urdf": URDF, "toml": TOML}
+GROWTHS = {"urdf": URDF, "toml": TOML, "sdf": SDF}

@@ -42,8 +42,6 @@ URDF: dict[str, tuple[str, str]] = {
     "a bomb behind an instruction": (f"<?x <!-- ?>{BOMB[22:]}<!-- -->", "a DOCTYPE or entity declaration is not accepted"),
     "undefined entity": (robot(A, B, J).replace('name="b"', 'name="&b;"', 1), "not well-formed XML"),
     "deep": ("<robot>" + "<a>" * 5000 + "</a>" * 5000 + "</robot>", "its elements are nested more than 256 deep; write"),
-    "SDF": ('<sdf version="1.7"><model/></sdf>',
-            "r.urdf:1: this is SDF, the format of Gazebo, and symgen does not read that; give the URDF"),
     "MJCF": ("<mujoco><worldbody/></mujoco>",
              "r.urdf:1: this is MJCF, the format of MuJoCo, and symgen does not read that; give"),
     "a web page": ("<html><body>404</body></html>", "this is a web page, not the file itself; download the raw file"),
@@ -242,10 +240,10 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "empty.urdf").write_text(" \n")
     refused(tmp_path / "empty.urdf", "the file is empty; give a robot description")
     (tmp_path / "r.xyz").write_text("x")
-    refused(tmp_path / "r.xyz", "no reader knows the file type '.xyz'; give a file that ends in .toml, .urdf, .xml")
+    refused(tmp_path / "r.xyz", "no reader knows the file type '.xyz'; give a file that ends in .sdf, .toml, .urdf, ")
     (tmp_path / "r").write_text("x")
-    refused(tmp_path / "r", "its name has no suffix to tell the format by; give it a name that ends in .toml, .urdf, .xml")
-    for suffix, what in (("sdf", "SDF, the format of Gazebo"), ("mjcf", "MJCF"), ("srdf", "SRDF"), ("STEP", "geometry")):
+    refused(tmp_path / "r", "its name has no suffix to tell the format by; give it a name that ends in .sdf, .toml, .urdf, ")
+    for suffix, what in (("mjcf", "MJCF"), ("srdf", "SRDF"), ("STEP", "geometry")):
         (tmp_path / f"r.{suffix}").write_text("x")
         refused(tmp_path / f"r.{suffix}", f"this is {what}")
     (tmp_path / "r.urdf.xacro").write_text("x")
@@ -318,7 +316,7 @@ def test_a_description_may_be_given_as_its_text(before: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("text", "says"), [
     ("<robot", "<text>:1: not well-formed XML"), ("\n<robot name='x'>\n<link/></robot>", "<text>:3: link: the attribute 'name'"),
-    ("<sdf/>", "<text>:1: this is SDF"), ("name = 'x'\nbody y = 1", "<text>:2: not valid TOML"),
+    ("<sdf/>", "<text>:1: sdf: the attribute 'version' is missing"), ("name = 'x'\nbody y = 1", "<text>:2: not valid TOML"),
     ("<robot name='\ud800'/>", "<text>: character 13"),
     ("planar_arm\n", "did you mean 'planar_arm'"),
     ("none/robot.urdf", "there is no file 'none/robot.urdf', since there is no folder 'none'; check the path"),

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 
 _TAGS = re.compile(rb"<[^<>]*>")
-_ELEMENTS = re.compile(rb"<(\w+)\b[^<>]*/>|<(link|joint|inertial|transmission|visual|origin|limit)\b[^<>]*>.*?</\2>", re.DOTALL)
+_ELEMENTS = re.compile(rb"<(\w+)\b[^<>]*/>|<(link|joint|inertial|transmission|visual|origin|limit|pose|axis|axis2|"
+                       rb"xyz|inertia|mass|model|frame|include|mimic|dynamics)\b[^<>]*>.*?</\2>", re.DOTALL)
 _ATTRIBUTES = re.compile(rb"""\s[\w:]+\s*=\s*("[^"]*"|'[^']*')""")
 _QUOTED = re.compile(rb""""[^"\n]*"|'[^'\n]*'""")
 _NUMBERS = re.compile(rb"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
@@ -25,8 +26,10 @@ ODD = [word.encode("utf-8", "surrogatepass") for word in (
     "-3*pi/4", "2*pi - 0.1", "90 deg", "1e300*pi", "pi/1e300", "π/2", "deg", "--1", "1+" * 25 + "1", "1e10*" * 19 + "1",
     "0 0 0", "0 0 1", "1,2,3", "1 2", "1e300 1e300 1e300", "true", "false", "fixed", "floating", "prismatic", "revolute",
     "continuous", "helical", "planar", "spherical", "Revolute", "dh", "mdh", "off", "wild", "world", "base", "a", "b", "j",
-    "link1", "joint1", "centre", "frame", "n" * 200, "n" * 201, "ä", "\u202e", "\u2028", "\ufeff", "\0", "\x1b[31m", "\r", "\n",
-    "\t", "\ud800", "😀", "${x}", "$(find a)", "{x}", "%s", "&lt;", "&#10;", "&#0;", "&x;", "]]>", "<!--", "-->", "<![CDATA[",
+    "link1", "joint1", "centre", "__model__", "a::b", "1.4", "1.6", "1.11",
+    "gearbox", "screw", "ball", "universal", "frame", "n" * 200, "n" * 201, "ä", "\u202e", "\u2028", "\ufeff", "\0", "\x1b[31m",
+    "\r", "\n", "\t", "\ud800", "😀", "${x}", "$(find a)", "{x}", "%s",
+    "&lt;", "&#10;", "&#0;", "&x;", "]]>", "<!--", "-->", "<![CDATA[",
     "<?x", "?>", "<!DOCTYPE r>", "<!ENTITY a 'b'>", "<x:y/>", "xmlns:x='y'", "xmlns='http://x'", "<xacro:x/>", "'''", '"""',
     '"', "'", "#", "=", "[", "]", "[[", "{", "}", "[[body]]", "[[row]]", "[[frame]]", "[[body.part]]", "[[note]]",
     "repeat = 3", "repeat = 2000", "steps = []", "mass = 1", "1979-05-27", "\\u0000", "\\uD800", "x.y", "x" + ".x" * 70,

@@ -90,6 +90,8 @@ QUICK = {"inverse_dynamics": "newton_euler", "mass_matrix": "composite_body", "b
          "jacobian": "kinematics"}
 """One method a function, for a quick look: choosing the cheapest derives each by all of them."""
 
+_ROBOTS = (("example-robot-data", 2), ("pybullet_data", 0), ("robosuite", 0))
+"""Folders of wheels, and how many of their path lie outside what a file is called by."""
 _RPY = r"(\brpy\s*=\s*)([\"'])([^\"']*)\2"
 
 Say = Callable[[str], None]
@@ -197,9 +199,10 @@ def files() -> list[Path]:
 
 
 def short(path: Path) -> str:
-    """The path inside the package's `robots` folder."""
+    """The path inside the package's `robots` folder, or inside what holds the robots of another package."""
     parts = path.parts
-    return "/".join(parts[parts.index("example-robot-data") + 2:])
+    start = next(parts.index(folder) + more for folder, more in _ROBOTS if folder in parts)
+    return "/".join(parts[start:])
 
 
 def snapped_text(text: str) -> str:

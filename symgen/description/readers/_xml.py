@@ -38,8 +38,8 @@ _WORDS = {
 }
 
 
-def parse(data: bytes, file: str) -> tuple[Any, list[Note]]:
-    """(root element, remarks) of the XML `data`. DescriptionError names file and line of what is not XML."""
+def parse(data: bytes, file: str, form: str = "a URDF") -> tuple[Any, list[Note]]:
+    """(root element, remarks) of the XML `data`, to be `form`. DescriptionError names file and line of what is not XML."""
     text, notes = _decoded(data)
     place = Place(file)
     if text.startswith(_POINTER):
@@ -55,9 +55,9 @@ def parse(data: bytes, file: str) -> tuple[Any, list[Note]]:
         reason = re.sub(r", line \d+, column \d+.*", "", str(error.msg or "it ends early"), flags=re.DOTALL)
         what, hint = _WORDS.get(reason, (f"not well-formed XML: {shown(reason, 100)[1:-1]}",
                                          "check that the file is complete and is a URDF"))
-        raise Place(file, error.lineno or None).error(what, hint) from None
+        raise Place(file, error.lineno or None).error(what, hint.replace("a URDF", form)) from None
     if root is None:
-        raise place.error("the file holds no XML element", "give a URDF file")
+        raise place.error("the file holds no XML element", f"give {form} file")
     if root.getroottree().docinfo.doctype:   # the parser's own word for what was searched for above
         raise place.error(*_NO_DOCTYPE)
     return root, notes
