@@ -1,0 +1,227 @@
+"""MJCF (https://mujoco.readthedocs.io/en/stable/XMLreference.html), a file that MuJoCo compiles.
+
+Joints are hinges, slides, balls and free joints; what is several of these stands as several in one body. A screw has no word and
+is refused. Velocity limits, the speed of friction and numbers that were read and not applied have no place in it either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from symgen.description.inertias import is_positive_semidefinite, second_moments
+from symgen.description.quantities import NOWHERE
+from symgen.description.snapping import Snapper
+from symgen.description.writers._decimals import decimal, decimals
+from symgen.description.writers._drives import on_friction_speed, on_numbers
+from symgen.description.writers._links import Link, links
+from symgen.description.writers._places import at_length_one, is_turned, placed, turned_moments
+from symgen.description.writers._written import Written, listed, title
+from symgen.description.writers._xml import document, element
+from symgen.errors import RequestError
+from symgen.joints import Elementary, Orienting, Placing, Sliding, Turning
+from symgen.mechanism import BASE, Joint, Mechanism, Part
+from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Vector3
+
+NAME = "mjcf"
+SUFFIXES = (".xml", ".mjcf")
+WORLD = "world"
+"""MuJoCo's own body, that nothing else may be called by."""
+DEEPEST = 240
+"""Bodies within each other: lxml reads 256 elements, MuJoCo 500."""
+_LEAST = Fraction(1, 10**15)
+"""mjMINVAL: MuJoCo takes no moving body of less mass or of a smaller moment of inertia."""
+_SEEN = 1e-45
+_DRIVE = {"armature": "armature", "damping": "damping", "friction": "frictionloss", "stiffness": "stiffness", "rest": "springref"}
+Below = dict[str | None, list[Link]]
+Words = list[tuple[str, str, Vector3 | None]]
+"""(name, type, axis) of the joints of one body."""
+
+
+def write(mechanism: Mechanism) -> Written:
+    """The robot as MJCF; RequestError names a joint that MuJoCo has no word for."""
+    every, said = links(mechanism, reserved=(WORLD,))
+    below: Below = {}
+    for link in every:
+        below.setdefault(link.parent, []).append(link)
+    near = list[str]()
+    words = {joint.name: _words(mechanism, joint) for joint in mechanism.joints}
+    bodies = _bodies(mechanism, every, below, words, near)
+    said += _on_joints(mechanism, words) + _on_order(mechanism, every[0]) + _on_drives(mechanism) + _on_refused(every, below)
+    if near:
+        said.append(f"at {listed(near)} something is turned by almost a right angle and not by one; read it with --snap off")
+    parts = [element("compiler", {"angle": "radian", "autolimits": "true"}),
+             element("option", {"gravity": decimals(mechanism.gravity)}), element("worldbody", {}, bodies)]
+    equal = [_equality(joint) for joint in mechanism.joints if joint.mimic is not None]
+    root_lines = element("mujoco", {"model": mechanism.name}, parts + ([element("equality", {}, equal)] if equal else []))
+    return Written(document(title(mechanism), said, root_lines), tuple(said))
+
+
+def _bodies(mechanism: Mechanism, every: Sequence[Link], below: Below, words: dict[str, Words],
+            near: list[str]) -> list[list[str]]:
+    """What stands in the world: the base and all on it; a free joint must stand there itself."""
+    depth: dict[str | None, int] = {None: 0}
+    for link in every:
+        depth[link.name] = depth[link.parent] + 1
+    if max(depth.values()) > DEEPEST:
+        raise RequestError(f"{mechanism.name}: more than {DEEPEST} bodies would stand within each other, which readers of XML do "
+                           "not take; write URDF or TOML")
+    root, done = every[0], dict[str, list[str]]()
+    outside = [link.name for link in below.get(root.name, []) if link.joint is not None and _flies(link.joint)]
+    for link in reversed(every):   # children before parents
+        own = [one.name for one in below.get(link.name, []) if link is not root or one.name not in outside]
+        done[link.name] = _body(link, [done[name] for name in own], words, near)
+    if _is_world(root):
+        return [done[link.name] for link in below.get(root.name, [])]
+    return [done[root.name], *(done[name] for name in outside)]
+
+
+def _is_world(root: Link) -> bool:
+    """Whether the base is MuJoCo's world, which carries no inertia."""
+    return root.name == WORLD and root.part is None
+
+
+def _body(link: Link, inside: Iterable[Sequence[str]], words: dict[str, Words], near: list[str]) -> list[str]:
+    given = {"name": link.name, **_place(link.pose, link.name, near)}
+    joints = [] if link.joint is None else [_joint(link.joint, *one) for one in words[link.joint.name]]
+    inertial = [] if link.part is None or not (link.part.mass or any(link.part.moments)) else [_inertial(link.part, near)]
+    return element("body", given, [*joints, *inertial, *inside])
+
+
+def _place(pose: Pose, where: str, near: list[str]) -> dict[str, str]:
+    turned, shift = placed(pose)
+    given = {"pos": decimals(shift)} if any(shift) else {}
+    if is_turned(turned):
+        tokens = list(map(decimal, at_length_one(turned)))
+        snapper = Snapper()
+        snapper.quaternion(tokens, NOWHERE)
+        near += [where for snap in snapper.snaps if snap.moved > _SEEN]
+        given["quat"] = " ".join(tokens)
+    return given
+
+
+def _inertial(part: Part, near: list[str]) -> list[str]:
+    """MuJoCo takes a quaternion beside three moments, and none beside six."""
+    xx, xy, xz, yy, yz, zz = part.moments
+    given = _place(part.pose, part.link, near)
+    if not (xy or xz or yz):
+        tensor = {"diaginertia": decimals((xx, yy, zz))}
+    else:
+        given.pop("quat", None)
+        xx, xy, xz, yy, yz, zz = turned_moments(placed(part.pose)[0], part.moments)
+        tensor = {"fullinertia": decimals((xx, yy, zz, xy, xz, yz))}
+    return element("inertial", {"pos": "0 0 0", **given, "mass": decimal(part.mass), **tensor})
+
+
+def _words(mechanism: Mechanism, joint: Joint) -> Words:
+    """The joints that MuJoCo has for one, from the parent on."""
+    if _flies(joint):
+        return [(joint.name, "free", None)]
+    found = [one for step in joint.motions for one in _elementary(step, joint)]
+    if any(not kind for _, kind, _ in found) or len({step.of for step in joint.motions}) < len(joint.motions):
+        raise RequestError(f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, for which MJCF has no word; write TOML, or "
+                           f"lock it with --lock {joint.name}")
+    return [(joint.name, kind, axis) for _, kind, axis in found] if len(found) == 1 else found
+
+
+def _elementary(step: Elementary, joint: Joint) -> Words:
+    names = [f"{joint.name}_{position.name}" for position in joint.type.positions]
+    match step:
+        case Turning(of, 1):
+            return [(names[of], "hinge", joint.axis)]
+        case Sliding(of, 1):
+            return [(names[of], "slide", joint.axis)]
+        case Placing(of, axes):
+            return [(names[of + k], "slide", (X_AXIS, Y_AXIS, Z_AXIS)[k]) for k in range(axes)]
+        case Orienting():
+            return [(f"{joint.name}_turn", "ball", None)]
+    return [("", "", None)]
+
+
+def _flies(joint: Joint) -> bool:
+    """Whether it is MuJoCo's free joint, which stands in the world alone; elsewhere three slides and a ball do the same."""
+    return joint.parent == BASE and joint.motions == (Placing(0), Orienting(3))
+
+
+def _joint(joint: Joint, name: str, kind: str, axis: Vector3 | None) -> list[str]:
+    given = {"name": name, "type": kind, **({} if axis is None else {"axis": decimals(axis)})}
+    if joint.type.nq == 1:
+        given |= {"range": decimals(_range(joint))} if _range(joint) else {}
+        effort = joint.limits.effort
+        given |= {"actuatorfrcrange": decimals((-effort, effort))} if effort is not None and effort > 0 else {}
+    return element("joint", given | {_DRIVE[name]: decimal(value) for name, value in joint.drive.declared})
+
+
+def _range(joint: Joint) -> tuple[Fraction, ...]:
+    """Both ends of a range that MuJoCo takes, else nothing."""
+    lower, upper = joint.limits.lower, joint.limits.upper
+    return (lower, upper) if joint.type.limited and lower is not None and upper is not None and lower < upper else ()
+
+
+def _equality(joint: Joint) -> list[str]:
+    assert joint.mimic is not None
+    coefficients = (joint.mimic.offset, joint.mimic.multiplier, *[Fraction(0)] * 3)
+    return element("joint", {"joint1": joint.name, "joint2": joint.mimic.joint, "polycoef": decimals(coefficients)})
+
+
+def _on_joints(mechanism: Mechanism, words: dict[str, Words]) -> list[str]:
+    """How joints, their order and their ranges are said otherwise, or not at all."""
+    joints = mechanism.joints
+    split = [joint.name for joint in joints if len(words[joint.name]) > 1]
+    across = [one.name for one in joints if one.name in split and not one.type.directed]
+    rates = [one.name for one in joints if one.limits.velocity is not None]
+    ends = [one.name for one in joints if (one.limits.lower, one.limits.upper) != (None, None) and not _range(one)]
+    away = [one.name for one in joints if _flies(one) and one.pose]
+    weak = [one.name for one in joints if one.limits.effort is not None and one.limits.effort <= 0]
+    mimics = [one.name for one in joints if one.mimic is not None]
+    said = [
+        (split, "in place of {} stand several joints of one body, each named for its coordinate"),
+        (across, "the velocities of {} are along the axes of its frame, not along those of the body"),
+        (away, "the place and the quaternion of {} count from the world there, not from the frame of the joint"),
+        (rates, "the velocity limit of {} is left out"),
+        (ends, "the range of {} is left out, since it means nothing there or does not have two ends in order"),
+        (weak, "the effort limit of {} is left out, since MuJoCo takes none that is not above zero"),
+        (mimics, "that {} mimics another is an equality there, which MuJoCo applies in its solver, and softly"),
+    ]
+    coupled = ["that joints follow those they mimic is left out; read it with --mimic couple"] if mechanism.coupled else []
+    return [text.format(listed(names)) for names, text in said if names] + coupled
+
+
+def _on_order(mechanism: Mechanism, root: Link) -> list[str]:
+    """MuJoCo counts each branch to its end before the next; free joints stand behind a base that is a body."""
+    order: list[int] = []
+    waiting = list(reversed(mechanism.children(BASE)))
+    waiting.sort(key=lambda i: not _is_world(root) and not _flies(mechanism.joints[i]))
+    while waiting:
+        order.append(waiting.pop())
+        waiting += reversed(mechanism.children(order[-1]))
+    if order == sorted(order):
+        return []
+    return [f"the order of joints is {', '.join(mechanism.joints[i].name for i in order)} there, each branch to its end"]
+
+
+def _on_drives(mechanism: Mechanism) -> list[str]:
+    smooth = [joint.name for joint in mechanism.joints if joint.drive.friction]
+    said = [f"the friction of {listed(smooth)} sticks there, and is smooth in symgen"] if smooth else []
+    return said + on_friction_speed(mechanism) + on_numbers(mechanism, (*_DRIVE,), ())
+
+
+def _on_refused(every: Sequence[Link], below: Below) -> list[str]:
+    """What MuJoCo refuses to compile, which is written all the same: other readers take it, and so does symgen."""
+    solid = {link.name for link in every if link.part is not None and _is_solid(link.part)}
+    light = [link.name for link in every if link.joint is not None and link.name not in solid
+             and not any(one.joint is None and one.name in solid for one in below.get(link.name, []))]
+    odd = [link.name for link in every if link.part is not None and _is_odd(link.part)]
+    said = [(light, "MuJoCo does not compile this: nothing with a mass and three moments of inertia of its own moves with {}"),
+            (odd, "MuJoCo does not compile this: the moments of inertia of {} are those of no body")]
+    return [text.format(listed(names)) for names, text in said if names]
+
+
+def _is_solid(part: Part) -> bool:
+    return part.mass >= _LEAST and is_positive_semidefinite(part.moments, -_LEAST)
+
+
+def _is_odd(part: Part) -> bool:
+    """Whether six moments are not positive definite, or any break the triangle inequality."""
+    skew = any((part.moments[1], part.moments[2], part.moments[4])) and not is_positive_semidefinite(part.moments, -_LEAST)
+    return skew or not is_positive_semidefinite(second_moments(part.moments), _LEAST)
