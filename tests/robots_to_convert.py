@@ -65,6 +65,14 @@ ODD = {name: HEAD + "".join(parts) for name, parts in {
     "right_angles": [body(f"l{i}", f"l{i - 1}" if i else "base", f'{HINGE}, xyz = [0.1, 0, 0.2], '
                           f'rpy = ["{r}*pi/2", "{p}*pi/2", "{y}*pi/2"]') for i, (r, p, y) in enumerate(_QUARTERS)],
     "parts": (_FLOOR, body("a", "floor", HINGE, _OF_TWO), _FRAMES),
+    "massless": (body("a", "base", f"{HINGE}, {SLANTED}", ""), body("b", "a", f"{SLIDE}, {SLANTED}, armature = 0.2", ""),
+                 body("c", "b", f"{HINGE}, {SLANTED}"),
+                 body("d", "c", f'type = "universal", axes = [[1, 0, 0], [0, 1, 1]], {SLANTED}'),
+                 body("e", "c", 'type = "prismatic", axis = [1, 0, 0]', ""), body("f", "e", f"{HINGE}, {SLANTED}"),
+                 '[[frame]]\nname = "lost"\nbody = "e"\n'),
+    "light": (_FLOOR.replace("[1, 0, 0, 1, 0, 1]", "[1, 0, 0, 1, 0, 5]"), body("a", "floor", HINGE, ""),
+              body("b", "a", f'type = "spherical", {SLANTED}'), body("c", "b", HINGE, ""), body("d", "c", HINGE, "mass = 1"),
+              body("e", "a", HINGE)),
     "steep": (body("a", "base", f'{HINGE}, rpy = [0.4, "pi/2", 0.3]'), body("c", "a", f'{HINGE}, steps = [{_STEEP}]'),
               body("b", "a", f'{HINGE}, {TURNED}, {{ turn = "pi/2", axis = [0, 1, 0] }}, {{ turn = 0.2, axis = [1, 0, 0] }}]')),
 }.items()}
@@ -82,7 +90,7 @@ ROBOTS: dict[str, Callable[[], Mechanism]] = {
 }
 
 
-REFUSED = {"urdf": ("spherical_pendulum", "ball", "all"), "mjcf": ("all",), "toml": ()}
+REFUSED = {"urdf": ("spherical_pendulum", "ball", "light", "all"), "mjcf": ("all",), "toml": ()}
 """Robots with a joint that the format has no word for."""
 
 

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import flint
 import numpy as np
 import pytest
 
 import symgen
+from symgen.description.readers import _modules as readers
 from symgen.description.writers import writers
 from symgen.errors import RequestError
 from symgen.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars, arb
 from symgen.reference.states import draw_states
-from tests.robots_to_convert import HEAD, HINGE, RANDOM, REFUSED, ROBOTS, SLIDE, body, sayable, written
+from tests.robots_to_convert import HEAD, HINGE, RANDOM, REFUSED, ROBOTS, SLIDE, SOLID, body, sayable, written
 
 BALLS = arb(80)
 SAME = 1e-40
 
 
+OF_SEVERAL = ("several", "tree0", "tree1", "tree2")
+"""Robots with a joint that MJCF has several for, of other velocities."""
+
+
+def told(left_out: tuple[str, ...]) -> dict[str, Any]:
+    """The options of reading that sentences name."""
+    said = re.findall(r"read it with --([a-z-]+) (\S+)$", "\n".join(left_out), re.M)
+    return {option.replace("-", "_"): value for option, value in said}
+
+
 def as_told(text: str, left_out: tuple[str, ...]) -> Mechanism:
-    """The robot that is read with the options that the sentences name."""
-    said = dict(re.findall(r"read it with --([a-z-]+) (\S+)$", "\n".join(left_out), re.M))
-    return symgen.load(text, **{option.replace("-", "_"): value for option, value in said.items()})
+    """The robot that is read with them."""
+    return symgen.load(text, **told(left_out))
 
 
 def answers(robot: Mechanism, states: dict[str, Array], frames: list[str], scalars: Scalars = BALLS) -> list[Array]:
@@ -47,9 +59,10 @@ def apart(one: list[Array], other: list[Array]) -> float:
                for a, b in zip(np.ravel(x), np.ravel(y), strict=True))
 
 
-def differ(robot: Mechanism, back: Mechanism) -> float:
-    """How far two robots are apart at one state, by all that both name."""
-    states, frames = draw_states(robot, 1), [frame.name for frame in robot.frames] or [body.name for body in robot.bodies]
+def differ(robot: Mechanism, back: Mechanism, without: str = "") -> float:
+    """How far two robots are apart at one state, by all that the first names but the frames `without`, with commas."""
+    states, lost = draw_states(robot, 1), without.split(", ")
+    frames = [frame.name for frame in robot.frames if frame.name not in lost] or [body.name for body in robot.bodies]
     return apart(answers(robot, states, frames), answers(back, states, frames))
 
 
@@ -76,6 +89,18 @@ def test_the_urdf_is_the_same_robot(name: str) -> None:
     plain = [one for one in robot.joints if one.type.nq == 1]
     assert [one.limits for one in plain] == [back.joints[back.joint_index(one.name)].limits for one in plain]
     assert [one.mimic for one in plain] == [back.joints[back.joint_index(one.name)].mimic for one in plain]
+
+
+@pytest.mark.skipif(not any("mujoco" in module.ROOTS for module in readers()), reason="no reader takes MJCF")
+@pytest.mark.parametrize("name", [name for name in sayable("mjcf") if name not in OF_SEVERAL])
+def test_the_mjcf_is_the_same_robot(name: str, tmp_path: Path) -> None:
+    """But for joints that stand there as several, whose velocities are others; MuJoCo judges these."""
+    robot, text = written(name, "mjcf")
+    (tmp_path / "robot.xml").write_text(text.text)
+    back = symgen.load(tmp_path / "robot.xml", **told(text.left_out))
+    (lost,) = re.findall(r"without a mass, (.*) is no body there", "\n".join(text.left_out)) or [""]
+    assert differ(robot, back, lost) <= SAME
+    assert [joint.name for joint in back.joints] == [joint.name for joint in robot.joints]
 
 
 def test_what_was_read_and_not_applied_stands_there_again() -> None:
@@ -151,6 +176,13 @@ SENTENCES = {
                         "the velocities of joint2, joint4, joint5 are along the axes of its frame, not along those of the body",
                         "the place and the quaternion of joint1 count from the world there, not from the frame of the joint",
                         "the order of joints is joint0, joint2, joint3, joint4, joint5, joint1 there, each branch to its end"],
+    ("massless", "mjcf"): [
+        "without a mass, a, b, d_joint_cross, e, lost is no body there, and its joint is one of the next body's",
+        "the velocity limit of a_joint, c_joint, f_joint is left out"],
+    ("light", "mjcf"): [
+        "the inertia of floor is left out: it stands still, and MuJoCo does not compile it",
+        "MuJoCo does not compile this: nothing with a mass and three moments of inertia of its own moves with a, c, d",
+        "the velocity limit of a_joint, c_joint, d_joint, e_joint is left out"],
     ("scara", "urdf"): ["the frame of link1, link2 is not that of its joint, so that a massless link NAME_motor moves it"],
     ("several", "urdf"): ["gravity is left out; read it with --gravity 0.5,-1,-9.81",
                           "that drives are applied is left out; read it with --drives on",
@@ -174,6 +206,19 @@ def test_almost_a_right_angle_is_not_made_one() -> None:
     assert differ(near, as_told(text.text, text.left_out)) <= SAME
     assert differ(near, symgen.load(text.text, gravity=near.gravity)) > SAME
     assert not any("right angle" in one for name in ("right_angles", "steep") for one in written(name, "urdf")[1].left_out)
+
+
+def test_new_names_are_free_and_short_enough_to_be_read() -> None:
+    long = "l" * 200
+    robot = symgen.load(HEAD + body(long, "base", f'{HINGE}, name = "first"', 'frame = [{ shift = [1, 0, 0] }]\n' + SOLID)
+                        + body("a_motor", long, f'{HINGE}, name = "b_angle"', "") + body("a_motor_2", "a_motor", HINGE, "")
+                        + body("a", "a_motor_2", HINGE, "frame = [{ turn = 1, axis = [1, 0, 0] }]\n" + SOLID)
+                        + body("c", "a", 'name = "b", type = "cylindrical", axis = [0, 1, 0]'))
+    for format_ in ("toml", "urdf"):
+        text = writers()[format_].write(robot)
+        assert differ(robot, as_told(text.text, text.left_out)) <= SAME
+    assert 'name="a_motor_3"' in text.text
+    assert 'name="b_angle_2"' in text.text
 
 
 def test_urdf_says_no_limit_by_one_that_nothing_reaches() -> None:

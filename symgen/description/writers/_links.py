@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from symgen.description.assembly import LONGEST_NAME
 from symgen.description.writers._places import inverted
 from symgen.description.writers._written import listed
 from symgen.errors import RequestError
 from symgen.mechanism import BASE, Frame, Joint, Mechanism, Part
 from symgen.poses import Pose, compose
 
+_NUMBER = 8
+"""Signs that are left for a number behind a name."""
 MOVED = "_motor"
 """Behind a link's name: the massless link that moves where the link's own frame is not that of its joint."""
 
@@ -38,8 +41,8 @@ class Link:
 class _Work:
     mechanism: Mechanism
     frames: dict[str, Frame]
-    taken: set[str]
-    joints: set[str]
+    taken: dict[str, int]
+    joints: dict[str, int]
     links: dict[str, Link] = field(default_factory=dict)
     bodies: dict[int, str] = field(default_factory=dict)
     """Of each body, the link that moves."""
@@ -55,10 +58,11 @@ def links(mechanism: Mechanism, reserved: Iterable[str] = ()) -> tuple[list[Link
     """
     frames = {frame.name: frame for frame in mechanism.frames}
     names = {*frames, mechanism.base, *(body.name for body in mechanism.bodies)}
-    for name in (mechanism.name, *names, *(joint.name for joint in mechanism.joints)):
+    joints = [joint.name for joint in mechanism.joints]
+    for name in (mechanism.name, *names, *joints):
         if not name.isprintable():
             raise RequestError(f"{mechanism.name}: the name {name!r} has characters that XML does not hold; give it another")
-    work = _Work(mechanism, frames, {*names, *reserved}, {joint.name for joint in mechanism.joints})
+    work = _Work(mechanism, frames, dict.fromkeys((*names, *reserved), 1), dict.fromkeys(joints, 1))
     work.bodies[BASE] = _moving(work, BASE, mechanism.base, Link(""))
     for index, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
         on = work.bodies[joint.parent]
@@ -103,16 +107,20 @@ def _carry(work: _Work, body: int, part: Part) -> None:
         if link is not None:
             work.doubled.append(part.link)
         name = part.link if link is None and part.link not in work.taken else fresh(part.link, work.taken)
-        work.taken.add(name)
+        work.taken[name] = 1
         _weld(work, name, body, ())
         work.links[name] = replace(work.links[name], part=part)
 
 
-def fresh(stem: str, taken: set[str]) -> str:
-    """`stem`, or with a number behind it, whichever is free; it is taken then."""
-    name, count = stem, 1
+def fresh(stem: str, taken: dict[str, int]) -> str:
+    """`stem`, or with a number behind it, whichever is free; it is taken then. A long one is cut, so that it can be read.
+
+    `taken` are the names, and of each the number that was last put behind it.
+    """
+    stem = stem[:LONGEST_NAME - _NUMBER]
+    name = stem
     while name in taken:
-        count += 1
-        name = f"{stem}_{count}"
-    taken.add(name)
+        taken[stem] = taken.get(stem, 1) + 1
+        name = f"{stem}_{taken[stem]}"
+    taken[name] = 1
     return name

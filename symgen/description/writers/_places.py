@@ -113,6 +113,11 @@ def rotated(turned: Vec4, v: Vec3) -> Vec3:
     return x, y, z
 
 
+def directed(turned: Vec4, axis: Vector3) -> Vec3:
+    """A direction in the axes outside."""
+    return rotated(turned, _vector(axis))
+
+
 @precise
 def turned_moments(turned: Vec4, moments: tuple[Fraction, ...]) -> tuple[Constant, ...]:
     """(Ixx, Ixy, Ixz, Iyy, Iyz, Izz) in the axes outside of a tensor that is turned: R I Rᵀ."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from symgen.description.inertias import is_positive_semidefinite, second_moments
 from symgen.description.quantities import NOWHERE
 from symgen.description.snapping import Snapper
 from symgen.description.writers._decimals import decimal, decimals
 from symgen.description.writers._drives import on_friction_speed, on_numbers
-from symgen.description.writers._links import Link, links
-from symgen.description.writers._places import at_length_one, is_turned, placed, turned_moments
+from symgen.description.writers._links import Link, fresh, links
+from symgen.description.writers._mujoco import Bodies, Seated, bodies
+from symgen.description.writers._places import at_length_one, directed, is_turned, placed, turned_moments
 from symgen.description.writers._written import Written, listed, title
 from symgen.description.writers._xml import document, element
 from symgen.errors import RequestError
@@ -29,50 +29,45 @@ WORLD = "world"
 """MuJoCo's own body, that nothing else may be called by."""
 DEEPEST = 240
 """Bodies within each other: lxml reads 256 elements, MuJoCo 500."""
-_LEAST = Fraction(1, 10**15)
-"""mjMINVAL: MuJoCo takes no moving body of less mass or of a smaller moment of inertia."""
 _SEEN = 1e-45
 _DRIVE = {"armature": "armature", "damping": "damping", "friction": "frictionloss", "stiffness": "stiffness", "rest": "springref"}
-Below = dict[str | None, list[Link]]
 Words = list[tuple[str, str, Vector3 | None]]
-"""(name, type, axis) of the joints of one body."""
+"""(name, type, axis) of MuJoCo's joints for one."""
 
 
 def write(mechanism: Mechanism) -> Written:
     """The robot as MJCF; RequestError names a joint that MuJoCo has no word for."""
     every, said = links(mechanism, reserved=(WORLD,))
-    below: Below = {}
-    for link in every:
-        below.setdefault(link.parent, []).append(link)
+    taken = dict.fromkeys((joint.name for joint in mechanism.joints), 1)
+    words = {joint.name: _words(mechanism, joint, taken) for joint in mechanism.joints}
+    found = bodies(every, {name for name, own in words.items() if all(axis is not None for _, _, axis in own)})
     near = list[str]()
-    words = {joint.name: _words(mechanism, joint) for joint in mechanism.joints}
-    bodies = _bodies(mechanism, every, below, words, near)
-    said += _on_joints(mechanism, words) + _on_order(mechanism, every[0]) + _on_drives(mechanism) + _on_refused(every, below)
+    world = _world(mechanism, found, words, near)
+    said += found.said + _on_joints(mechanism, words) + _on_order(mechanism, found.links[0]) + _on_drives(mechanism)
     if near:
         said.append(f"at {listed(near)} something is turned by almost a right angle and not by one; read it with --snap off")
     parts = [element("compiler", {"angle": "radian", "autolimits": "true"}),
-             element("option", {"gravity": decimals(mechanism.gravity)}), element("worldbody", {}, bodies)]
+             element("option", {"gravity": decimals(mechanism.gravity)}), element("worldbody", {}, world)]
     equal = [_equality(joint) for joint in mechanism.joints if joint.mimic is not None]
-    root_lines = element("mujoco", {"model": mechanism.name}, parts + ([element("equality", {}, equal)] if equal else []))
-    return Written(document(title(mechanism), said, root_lines), tuple(said))
+    root = element("mujoco", {"model": mechanism.name}, parts + ([element("equality", {}, equal)] if equal else []))
+    return Written(document(title(mechanism), said, root), tuple(said))
 
 
-def _bodies(mechanism: Mechanism, every: Sequence[Link], below: Below, words: dict[str, Words],
-            near: list[str]) -> list[list[str]]:
+def _world(mechanism: Mechanism, found: Bodies, words: dict[str, Words], near: list[str]) -> list[list[str]]:
     """What stands in the world: the base and all on it; a free joint must stand there itself."""
     depth: dict[str | None, int] = {None: 0}
-    for link in every:
+    for link in found.links:
         depth[link.name] = depth[link.parent] + 1
     if max(depth.values()) > DEEPEST:
         raise RequestError(f"{mechanism.name}: more than {DEEPEST} bodies would stand within each other, which readers of XML do "
                            "not take; write URDF or TOML")
-    root, done = every[0], dict[str, list[str]]()
-    outside = [link.name for link in below.get(root.name, []) if link.joint is not None and _flies(link.joint)]
-    for link in reversed(every):   # children before parents
-        own = [one.name for one in below.get(link.name, []) if link is not root or one.name not in outside]
-        done[link.name] = _body(link, [done[name] for name in own], words, near)
+    root, done = found.links[0], dict[str, list[str]]()
+    outside = [link.name for link in found.below.get(root.name, []) if link.joint is not None and _flies(link.joint)]
+    for link in reversed(found.links):   # children before parents
+        own = [one.name for one in found.below.get(link.name, []) if link is not root or one.name not in outside]
+        done[link.name] = _body(link, found.joints.get(link.name, []), [done[name] for name in own], words, near)
     if _is_world(root):
-        return [done[link.name] for link in below.get(root.name, [])]
+        return [done[link.name] for link in found.below.get(root.name, [])]
     return [done[root.name], *(done[name] for name in outside)]
 
 
@@ -81,11 +76,11 @@ def _is_world(root: Link) -> bool:
     return root.name == WORLD and root.part is None
 
 
-def _body(link: Link, inside: Iterable[Sequence[str]], words: dict[str, Words], near: list[str]) -> list[str]:
+def _body(link: Link, joints: Seated, inside: Iterable[Sequence[str]], words: dict[str, Words], near: list[str]) -> list[str]:
     given = {"name": link.name, **_place(link.pose, link.name, near)}
-    joints = [] if link.joint is None else [_joint(link.joint, *one) for one in words[link.joint.name]]
+    moved = [_joint(joint, back, *one) for joint, back in joints for one in words[joint.name]]
     inertial = [] if link.part is None or not (link.part.mass or any(link.part.moments)) else [_inertial(link.part, near)]
-    return element("body", given, [*joints, *inertial, *inside])
+    return element("body", given, [*moved, *inertial, *inside])
 
 
 def _place(pose: Pose, where: str, near: list[str]) -> dict[str, str]:
@@ -103,29 +98,31 @@ def _place(pose: Pose, where: str, near: list[str]) -> dict[str, str]:
 def _inertial(part: Part, near: list[str]) -> list[str]:
     """MuJoCo takes a quaternion beside three moments, and none beside six."""
     xx, xy, xz, yy, yz, zz = part.moments
-    given = _place(part.pose, part.link, near)
     if not (xy or xz or yz):
-        tensor = {"diaginertia": decimals((xx, yy, zz))}
+        given = {**_place(part.pose, part.link, near), "mass": decimal(part.mass), "diaginertia": decimals((xx, yy, zz))}
     else:
-        given.pop("quat", None)
-        xx, xy, xz, yy, yz, zz = turned_moments(placed(part.pose)[0], part.moments)
-        tensor = {"fullinertia": decimals((xx, yy, zz, xy, xz, yz))}
-    return element("inertial", {"pos": "0 0 0", **given, "mass": decimal(part.mass), **tensor})
+        turned, shift = placed(part.pose)
+        xx, xy, xz, yy, yz, zz = turned_moments(turned, part.moments)
+        given = {"pos": decimals(shift), "mass": decimal(part.mass), "fullinertia": decimals((xx, yy, zz, xy, xz, yz))}
+    return element("inertial", {"pos": "0 0 0", **given})
 
 
-def _words(mechanism: Mechanism, joint: Joint) -> Words:
-    """The joints that MuJoCo has for one, from the parent on."""
+def _words(mechanism: Mechanism, joint: Joint, taken: dict[str, int]) -> Words:
+    """The joints that MuJoCo has for one, from the parent on, by names that are not `taken`."""
     if _flies(joint):
         return [(joint.name, "free", None)]
     found = [one for step in joint.motions for one in _elementary(step, joint)]
     if any(not kind for _, kind, _ in found) or len({step.of for step in joint.motions}) < len(joint.motions):
         raise RequestError(f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, for which MJCF has no word; write TOML, or "
                            f"lock it with --lock {joint.name}")
-    return [(joint.name, kind, axis) for _, kind, axis in found] if len(found) == 1 else found
+    if len(found) == 1:
+        return [(joint.name, kind, axis) for _, kind, axis in found]
+    return [(fresh(f"{joint.name}_{coordinate}", taken), kind, axis) for coordinate, kind, axis in found]
 
 
 def _elementary(step: Elementary, joint: Joint) -> Words:
-    names = [f"{joint.name}_{position.name}" for position in joint.type.positions]
+    """Its coordinate in the place of a name; no type where MuJoCo has none."""
+    names = [position.name for position in joint.type.positions]
     match step:
         case Turning(of, 1):
             return [(names[of], "hinge", joint.axis)]
@@ -134,7 +131,7 @@ def _elementary(step: Elementary, joint: Joint) -> Words:
         case Placing(of, axes):
             return [(names[of + k], "slide", (X_AXIS, Y_AXIS, Z_AXIS)[k]) for k in range(axes)]
         case Orienting():
-            return [(f"{joint.name}_turn", "ball", None)]
+            return [("turn", "ball", None)]
     return [("", "", None)]
 
 
@@ -143,8 +140,10 @@ def _flies(joint: Joint) -> bool:
     return joint.parent == BASE and joint.motions == (Placing(0), Orienting(3))
 
 
-def _joint(joint: Joint, name: str, kind: str, axis: Vector3 | None) -> list[str]:
-    given = {"name": name, "type": kind, **({} if axis is None else {"axis": decimals(axis)})}
+def _joint(joint: Joint, back: Pose, name: str, kind: str, axis: Vector3 | None) -> list[str]:
+    turned, shift = placed(back)
+    given = {"name": name, "type": kind, **({"pos": decimals(shift)} if any(shift) else {})}
+    given |= {} if axis is None else {"axis": decimals(directed(turned, axis) if is_turned(turned) else axis)}
     if joint.type.nq == 1:
         given |= {"range": decimals(_range(joint))} if _range(joint) else {}
         effort = joint.limits.effort
@@ -204,24 +203,3 @@ def _on_drives(mechanism: Mechanism) -> list[str]:
     smooth = [joint.name for joint in mechanism.joints if joint.drive.friction]
     said = [f"the friction of {listed(smooth)} sticks there, and is smooth in symgen"] if smooth else []
     return said + on_friction_speed(mechanism) + on_numbers(mechanism, (*_DRIVE,), ())
-
-
-def _on_refused(every: Sequence[Link], below: Below) -> list[str]:
-    """What MuJoCo refuses to compile, which is written all the same: other readers take it, and so does symgen."""
-    solid = {link.name for link in every if link.part is not None and _is_solid(link.part)}
-    light = [link.name for link in every if link.joint is not None and link.name not in solid
-             and not any(one.joint is None and one.name in solid for one in below.get(link.name, []))]
-    odd = [link.name for link in every if link.part is not None and _is_odd(link.part)]
-    said = [(light, "MuJoCo does not compile this: nothing with a mass and three moments of inertia of its own moves with {}"),
-            (odd, "MuJoCo does not compile this: the moments of inertia of {} are those of no body")]
-    return [text.format(listed(names)) for names, text in said if names]
-
-
-def _is_solid(part: Part) -> bool:
-    return part.mass >= _LEAST and is_positive_semidefinite(part.moments, -_LEAST)
-
-
-def _is_odd(part: Part) -> bool:
-    """Whether six moments are not positive definite, or any break the triangle inequality."""
-    skew = any((part.moments[1], part.moments[2], part.moments[4])) and not is_positive_semidefinite(part.moments, -_LEAST)
-    return skew or not is_positive_semidefinite(second_moments(part.moments), _LEAST)

@@ -39,7 +39,9 @@ def write(mechanism: Mechanism) -> Written:
     for name in (joint.name for joint in mechanism.joints):
         _refuse_macro(mechanism, name)
     every, said = links(mechanism)
-    every = [one for link in every for one in _in_words(mechanism, link, every)]
+    joints = [*(joint.name for joint in mechanism.joints), *(link.fixed_joint for link in every)]
+    taken = dict.fromkeys((link.name for link in every), 1), dict.fromkeys(joints, 1)
+    every = [one for link in every for one in _in_words(mechanism, link, *taken)]
     near: list[str] = []
     lines = []
     for link in every:
@@ -58,8 +60,8 @@ def _refuse_macro(mechanism: Mechanism, name: str) -> None:
         raise RequestError(f"{mechanism.name}: the name '{name}' reads as a macro of xacro; give it another, or write TOML")
 
 
-def _in_words(mechanism: Mechanism, link: Link, every: list[Link]) -> list[Link]:
-    """The link; of a cylindrical joint two, the first of which turns and carries nothing."""
+def _in_words(mechanism: Mechanism, link: Link, links: dict[str, int], joints: dict[str, int]) -> list[Link]:
+    """The link; of a cylindrical joint two, the first of which turns and carries nothing. Names are taken as in `fresh`."""
     joint = link.joint
     if joint is None or joint.kind in _WORDS:
         return [link]
@@ -67,13 +69,12 @@ def _in_words(mechanism: Mechanism, link: Link, every: list[Link]) -> list[Link]
     if len(kinds) != joint.type.nq or any(step.rate != 1 for step in joint.about_axis):
         raise RequestError(f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, for which URDF has no word; write TOML, or "
                            f"lock it with --lock {joint.name}")
-    names = {one.name for one in every} | {one.name for one in mechanism.frames}
     found: list[Link] = []
     on, pose = link.parent, link.pose
     for kind, position in zip(kinds, joint.type.positions, strict=True):
         last = len(found) == len(kinds) - 1
-        own = replace(joint, name=f"{joint.name}_{position.name}", kind=kind)
-        name = link.name if last else fresh(f"{joint.name}_{position.name}", names)
+        own = replace(joint, name=fresh(f"{joint.name}_{position.name}", joints), kind=kind)
+        name = link.name if last else fresh(f"{joint.name}_{position.name}", links)
         found.append(Link(name, on, pose, own, link.part if last else None))
         on, pose = name, ()
     return found
