@@ -52,7 +52,7 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
     """Without its constraints. What it does not compile is said to be such."""
     mj: Any = pytest.importorskip("mujoco")
     robot, text = written(name, "mjcf")
-    if any("MuJoCo does not compile" in sentence for sentence in text.left_out):
+    if any("MuJoCo does not compile this" in sentence for sentence in text.left_out):
         with pytest.raises(ValueError, match=r"mass and inertia|eigenvalues|A \+ B"):
             mj.MjModel.from_xml_string(text.text)
         return
@@ -61,6 +61,8 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
     model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
     places, data = _in_mujoco(robot, model), mj.MjData(model)
     drawn = {key: x.astype(float)[0] for key, x in draw_states(robot, 1).items() if key in ("q", "v", "a")}
+    if "is felt along axes that do not turn there" in "\n".join(text.left_out):
+        drawn["v"] *= 0   # then it is felt alike
     state, reference = places.state(drawn), Reference(robot)
     (told,) = [sentence for sentence in text.left_out if sentence.startswith("the order of joints is ")] or [""]
     order = [robot.joints[i].name for i, k in (robot.dofs[n] for n in np.argsort(places.order)) if k == 0]

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import read, robot_arguments, warn
+from symgen.commands._sharing import read, robot_arguments, shortened, warn
 from symgen.errors import RequestError
 
 SUMMARY = "the robot as TOML, URDF or MJCF, and what that format cannot say"
@@ -35,7 +35,8 @@ def run(options: Namespace) -> int:
         put(place, written.text)
     warn(mechanism, options.robot)
     for sentence in written.left_out:
-        print(f"symgen: note: {sentence}", file=sys.stderr)
+        line = f"symgen: note: {sentence}"
+        print(shortened(line) if sys.stderr.isatty() else line, file=sys.stderr)
     if printed:
         print(written.text, end="")
     elif not options.quiet:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from symgen.description.assembly import LONGEST_NAME
+from symgen.description.writers._inertias import combined
 from symgen.description.writers._places import inverted
 from symgen.description.writers._written import listed
 from symgen.errors import RequestError
@@ -35,6 +36,8 @@ class Link:
     part: Part | None = None
     fixed_joint: str = ""
     """The name of the joint that welds it."""
+    moves: str = ""
+    """The link that is welded to it, for whose frame it was made."""
 
 
 @dataclass
@@ -46,12 +49,11 @@ class _Work:
     links: dict[str, Link] = field(default_factory=dict)
     bodies: dict[int, str] = field(default_factory=dict)
     """Of each body, the link that moves."""
-    aside: list[str] = field(default_factory=list)
-    doubled: list[str] = field(default_factory=list)
+    joined: list[str] = field(default_factory=list)
 
 
 def links(mechanism: Mechanism, reserved: Iterable[str] = ()) -> tuple[list[Link], list[str]]:
-    """(every link, a sentence for each sort of link that the mechanism did not name). `reserved` are names that no link may have
+    """(every link, sentences about their inertias). `reserved` are names that no link may have
     but the root.
 
     RequestError for a name that no XML can hold.
@@ -71,21 +73,23 @@ def links(mechanism: Mechanism, reserved: Iterable[str] = ()) -> tuple[list[Link
         if frame.name not in work.links:
             _weld(work, frame.name, frame.body, frame.pose)
     for index, parts in enumerate((mechanism.base_parts, *(body.parts for body in mechanism.bodies)), start=BASE):
-        for part in parts:
+        for part in _by_link(work, parts):
             _carry(work, index, part)
-    said = []
-    if work.aside:
-        said.append(f"the frame of {listed(work.aside)} is not that of its joint, so that a massless link NAME{MOVED} moves it")
-    if work.doubled:
-        said.append(f"of several inertias of {listed(work.doubled)}, each behind the first stands on a further link, NAME_2 …")
+    said = [f"the several inertias of {listed(work.joined)} are one there"] if work.joined else []
     return list(work.links.values()), said
+
+
+def on_motors(every: Iterable[Link]) -> list[str]:
+    """Of links that were made to move others."""
+    moved = listed(link.moves for link in every if link.moves)
+    return [f"the frame of {moved} is not that of its joint, so that a massless link NAME{MOVED} moves it"] if moved else []
 
 
 def _moving(work: _Work, body: int, name: str, link: Link) -> str:
     """Add the link of a body's own frame, by another name where the frame of that name stands elsewhere."""
     own = work.frames.get(name)
     if own is not None and (own.body != body or own.pose):
-        work.aside.append(name)
+        link = replace(link, moves=name)
         name = fresh(name + MOVED, work.taken)
     work.links[name] = replace(link, name=name)
     return name
@@ -96,6 +100,15 @@ def _weld(work: _Work, name: str, body: int, pose: Pose) -> None:
     work.links[name] = Link(name, work.bodies[body], pose, fixed_joint=joint)
 
 
+def _by_link(work: _Work, parts: Iterable[Part]) -> list[Part]:
+    """The inertia of each link that a body carries."""
+    found: dict[str, list[Part]] = {}
+    for part in parts:
+        found.setdefault(part.link, []).append(part)
+    work.joined += [name for name, own in found.items() if len(own) > 1]
+    return [combined(own) for own in found.values()]
+
+
 def _carry(work: _Work, body: int, part: Part) -> None:
     """Give a part to the link it was declared for, or to a new one."""
     moving, link = work.bodies[body], work.links.get(part.link)
@@ -104,8 +117,6 @@ def _carry(work: _Work, body: int, part: Part) -> None:
     elif link is not None and link.part is None and link.joint is None and link.parent == moving:
         work.links[link.name] = replace(link, part=replace(part, pose=compose(inverted(link.pose), part.pose)))
     else:
-        if link is not None:
-            work.doubled.append(part.link)
         name = part.link if link is None and part.link not in work.taken else fresh(part.link, work.taken)
         work.taken[name] = 1
         _weld(work, name, body, ())

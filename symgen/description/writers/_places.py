@@ -121,7 +121,7 @@ def directed(turned: Vec4, axis: Vector3) -> Vec3:
 @precise
 def turned_moments(turned: Vec4, moments: tuple[Fraction, ...]) -> tuple[Constant, ...]:
     """(Ixx, Ixy, Ixz, Iyy, Iyz, Izz) in the axes outside of a tensor that is turned: R I Rᵀ."""
-    xx, xy, xz, yy, yz, zz = map(_rational, moments)
+    xx, xy, xz, yy, yz, zz = map(rational, moments)
     rows = matrix(turned)
     half = [[_dot(row, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))] for row in rows]
     return tuple(_dot((half[i][0], half[i][1], half[i][2]), rows[j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
@@ -162,7 +162,7 @@ def _angle_text(angle: Angle) -> str:
     if not angle.pi:
         return decimal(angle.radians)
     turns = angle.pi + 2 * ((1 - angle.pi) // 2)   # in (-1, 1]: whole turns do nothing
-    return decimal(arb(_rational(angle.radians)) + _rational(turns) * arb.pi())
+    return decimal(arb(rational(angle.radians)) + rational(turns) * arb.pi())
 
 
 def _turned_by(sine: Constant, cosine: Constant) -> Constant:
@@ -176,20 +176,20 @@ def _offset(step: Shift | Slide) -> Vec3:
     if isinstance(step, Shift):
         return _vector(step.xyz)
     x, y, z = _vector(step.axis)
-    part = _rational(step.distance) / _length(step.axis)
+    part = rational(step.distance) / _length(step.axis)
     return _settled(part * x), _settled(part * y), _settled(part * z)
 
 
 def _quaternion(step: Turn | Rotate) -> Vec4:
     if isinstance(step, Rotate):
-        w, x, y, z = map(_rational, step.quaternion)
+        w, x, y, z = map(rational, step.quaternion)
         return w, x, y, z
     x, y, z = _vector(step.axis)
     quarters = step.angle.quarter_turns
     if quarters is not None:
         cosine, sine = ((fmpq(1), fmpq(0)), (fmpq(1), fmpq(1)), (fmpq(0), fmpq(1)), (fmpq(-1), fmpq(1)))[quarters % 4]
     else:
-        half = (arb(_rational(step.angle.radians)) + _rational(step.angle.pi) * arb.pi()) / 2
+        half = (arb(rational(step.angle.radians)) + rational(step.angle.pi) * arb.pi()) / 2
         cosine, sine = half.cos(), half.sin()
     return _settled(cosine * _length(step.axis)), _settled(sine * x), _settled(sine * y), _settled(sine * z)
 
@@ -203,7 +203,7 @@ def _product(a: Vec4, b: Vec4) -> Vec4:
 
 def _length(axis: Vector3) -> Constant:
     """Exact where it is rational."""
-    square = _rational(sum((x * x for x in axis), Fraction(0)))
+    square = rational(sum((x * x for x in axis), Fraction(0)))
     above, below = square.p.isqrt(), square.q.isqrt()
     return fmpq(above, below) if (above * above, below * below) == (square.p, square.q) else arb(square).sqrt()
 
@@ -215,12 +215,13 @@ def _settled(value: Constant) -> Constant:
     return fmpq(0) if value.contains(0) else value
 
 
-def _rational(value: Fraction) -> Constant:
+def rational(value: Fraction) -> Constant:
+    """Exactly."""
     return fmpq(value.numerator, value.denominator)
 
 
 def _vector(v: Vector3) -> Vec3:
-    return _rational(v[0]), _rational(v[1]), _rational(v[2])
+    return rational(v[0]), rational(v[1]), rational(v[2])
 
 
 def _cross(a: Vec3, b: Vec3) -> Vec3:

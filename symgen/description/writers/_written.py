@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from symgen.mechanism import Mechanism
 
-SHOWN = 8
-"""Joints or links that a sentence names before it counts the rest."""
-
 
 @dataclass(frozen=True)
 class Written:
@@ -20,10 +17,8 @@ class Written:
 
 
 def listed(names: Iterable[str]) -> str:
-    """`a, b and 3 more`."""
-    every = list(dict.fromkeys(names))
-    more = f" and {len(every) - SHOWN} more" if len(every) > SHOWN else ""
-    return ", ".join(every[:SHOWN]) + more
+    """`a, b, c`, each once and all of them: what is left out is not left out of its sentence."""
+    return ", ".join(dict.fromkeys(names))
 
 
 def title(mechanism: Mechanism) -> str:

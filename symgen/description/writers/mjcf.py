@@ -200,6 +200,9 @@ def _on_order(mechanism: Mechanism, root: Link) -> list[str]:
 
 
 def _on_drives(mechanism: Mechanism) -> list[str]:
+    drifting = [one.name for one in mechanism.joints if one.drive.armature and not one.type.directed and one.type.slides]
+    along = f"the armature of {listed(drifting)} is felt along axes that do not turn there, and along the body's in symgen"
     smooth = [joint.name for joint in mechanism.joints if joint.drive.friction]
     said = [f"the friction of {listed(smooth)} sticks there, and is smooth in symgen"] if smooth else []
+    said += [along] if drifting else []
     return said + on_friction_speed(mechanism) + on_numbers(mechanism, (*_DRIVE,), ())

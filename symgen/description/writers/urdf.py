@@ -14,7 +14,7 @@ from symgen.description.assembly import EARTH
 from symgen.description.quantities import fraction_text
 from symgen.description.writers._decimals import decimal, decimals
 from symgen.description.writers._drives import applied, on_friction_speed, on_numbers
-from symgen.description.writers._links import Link, fresh, links
+from symgen.description.writers._links import Link, fresh, links, on_motors
 from symgen.description.writers._places import almost_right, placed, roll_pitch_yaw
 from symgen.description.writers._written import Written, listed, title
 from symgen.description.writers._xml import document, element
@@ -39,6 +39,7 @@ def write(mechanism: Mechanism) -> Written:
     for name in (joint.name for joint in mechanism.joints):
         _refuse_macro(mechanism, name)
     every, said = links(mechanism)
+    said += on_motors(every)
     joints = [*(joint.name for joint in mechanism.joints), *(link.fixed_joint for link in every)]
     taken = dict.fromkeys((link.name for link in every), 1), dict.fromkeys(joints, 1)
     every = [one for link in every for one in _in_words(mechanism, link, *taken)]
