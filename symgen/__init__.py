@@ -17,6 +17,7 @@ from symgen.version import __version__  # isort: skip  (its clock starts before 
 from symgen.errors import SymgenError
 
 _HOME = {
+    "convert": "symgen.delivery.converting",
     "load": "symgen.description.loading",
     "program": "symgen.programs.making",
     "derivative": "symgen.programs.differentiating",
@@ -32,11 +33,12 @@ _HOME = {
 }
 
 __all__ = [
-    "Mechanism", "Program", "Report", "Solver", "SymgenError", "__version__", "compile", "derivative", "generate",
+    "Mechanism", "Program", "Report", "Solver", "SymgenError", "__version__", "compile", "convert", "derivative", "generate",
     "inertial_parameters", "inspect", "load", "program", "verify",
 ]
 
 if TYPE_CHECKING:
+    from symgen.delivery.converting import convert
     from symgen.delivery.verifying import verify
     from symgen.delivery.writing import generate
     from symgen.description.loading import load

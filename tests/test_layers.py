@@ -86,13 +86,13 @@ ROOMS: dict[str, str] = {
 
 # folders whose leaves, each a file or a folder, do not know each other; the file named here, and any that starts with _, is
 # what they share.
-LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "passes": "rewrite", "backends": "", "commands": "",
-                          "reproduce": "", "machine/targets": ""}
+LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "description/writers": "", "passes": "rewrite",
+                          "backends": "", "commands": "", "reproduce": "", "machine/targets": ""}
 
 # third-party package: the rooms, or the files or folders of one, that may know it
 PACKAGES: dict[str, str] = {
     "sympy": "derivation inspection joints methods",
-    "flint": "certificate derivation inspection reference verification",
+    "flint": "certificate derivation description/writers inspection reference verification",
     "numpy": "certificate delivery machine measuring passes/_alternatives proof reference report reproduce verification",
     "lxml": "description/readers",
     "jinja2": "backends",

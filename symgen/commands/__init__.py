@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from symgen.errors import RequestError
 from symgen.names import nearest
 
-NAMES = ("robots", "show", "generate", "verify", "prove", "inspect", "compare", "bench", "cost", "report", "reproduce")
+NAMES = ("robots", "show", "generate", "verify", "prove", "inspect", "convert", "compare", "bench", "cost", "report", "reproduce")
 """In the order in which a newcomer meets them."""
 
 _NUMBER = re.compile(r"-[0-9.]")

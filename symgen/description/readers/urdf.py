@@ -37,6 +37,8 @@ MOST_ROTORS = 16
 """Ratios and rotor inertias of one transmission that are shown, at each of its joints. No answer depends on them."""
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _FULL_TURN = 6.2831854
+_NO_LIMIT = 10**300
+"""What is printed for no limit at all, since URDF demands a number and knows no infinity: the largest double, or 1e308."""
 _ALONG_AN_AXIS = ("revolute", "continuous", "prismatic", "planar")
 _IN_OTHER_WORDS = {"floating": "free"}
 """Names of joint types that URDF has other words for."""
@@ -271,7 +273,8 @@ def _limits(element: Any, kind: str, place: Place, elements: _Elements) -> Limit
         if token is None or token.strip().lower().lstrip("+-") in ("inf", "infinity"):
             return None
         worth = "warning" if ranged and attribute in ("lower", "upper") else "info"
-        return elements.spare(lambda: elements.number(declared, attribute, here), None, worth, "read as no limit")
+        value = elements.spare(lambda: elements.number(declared, attribute, here), None, worth, "read as no limit")
+        return None if value is not None and abs(value) >= _NO_LIMIT else value
 
     if of_type is not None and of_type.nq > 1:
         elements.note("info", here, f"a {kind} joint has {of_type.nq} coordinates; its limits are left out")

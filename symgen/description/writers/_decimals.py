@@ -1,0 +1,33 @@
+"""Numbers as XML holds them: exact where a decimal of 60 digits is, else rounded to 60 digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from flint import fmpq
+
+from symgen.description.quantities import DIGITS, fraction_text
+
+_ROUNDING = Context(prec=DIGITS, rounding=ROUND_HALF_EVEN, Emin=-9999, Emax=9999)
+
+
+def decimal(value: Any) -> str:
+    """The text of a Fraction, an fmpq or a ball (arb)."""
+    if isinstance(value, Fraction | int):
+        exact = Fraction(value)
+    elif isinstance(value, fmpq):
+        exact = Fraction(int(value.p), int(value.q))
+    else:
+        exact = Fraction(value.str(DIGITS, radius=False))
+    text = fraction_text(exact)
+    if "/" not in text and len(text.partition("e")[0].replace(".", "").strip("-").lstrip("0")) <= DIGITS:
+        return text
+    return fraction_text(Fraction(_ROUNDING.divide(Decimal(exact.numerator), Decimal(exact.denominator))))
+
+
+def decimals(values: Iterable[Any]) -> str:
+    """Several, with blanks between them."""
+    return " ".join(map(decimal, values))

@@ -1,0 +1,21 @@
+"""symgen's own TOML: all of a mechanism, in the words of the canonical description."""
+
+from __future__ import annotations
+
+from symgen.description.canonical import to_toml
+from symgen.description.writers._written import Written, title
+from symgen.mechanism import Mechanism
+
+NAME = "toml"
+SUFFIXES = (".toml",)
+_OF_A_FOLDER = ("source_sha256 = ", "text_sha256 = ")
+"""They let a generated folder tell whether its description was changed. This one is there to be changed."""
+
+
+def write(mechanism: Mechanism) -> Written:
+    """The canonical description without its hashes. Nothing is left out."""
+    _, *lines = to_toml(mechanism).splitlines()
+    head = [f"# {title(mechanism)}", "# Rotations snapped, fixed and locked joints lumped, every number exact."]
+    top = lines.index("[base]")
+    kept = [line for line in lines[:top] if not line.startswith(_OF_A_FOLDER)]
+    return Written("\n".join([*head, *kept, *lines[top:]]) + "\n")
