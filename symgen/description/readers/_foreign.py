@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-_MJCF = "MJCF, the format of MuJoCo"
 _SDF = "SDF, the format of Gazebo"
 _SHAPE = "geometry, without joints and masses"
 _USD = "USD, a scene format"
 _WEBOTS = "a file of Webots"
 
 _ROOTS = {
-    "mujoco": _MJCF, "mujocoinclude": _MJCF, "sdf": _SDF, "gazebo": _SDF, "world": _SDF, "COLLADA": _SHAPE,
+    "sdf": _SDF, "gazebo": _SDF, "world": _SDF, "COLLADA": _SHAPE,
     "package": "the manifest of a ROS package", "launch": "a launch file of ROS", "html": "a web page",
 }
 _SUFFIXES = {
-    ".mjcf": _MJCF, ".sdf": _SDF, ".world": _SDF, ".srdf": "SRDF, groups of joints without masses",
+    ".sdf": _SDF, ".world": _SDF, ".srdf": "SRDF, groups of joints without masses",
     ".usd": _USD, ".usda": _USD, ".usdc": _USD, ".wbt": _WEBOTS, ".proto": _WEBOTS,
     **dict.fromkeys((".stl", ".dae", ".obj", ".step", ".stp", ".ply", ".glb", ".iges", ".igs"), _SHAPE),
 }
