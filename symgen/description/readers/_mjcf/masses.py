@@ -16,7 +16,8 @@ from symgen.description.readers._mjcf.document import Element
 from symgen.description.readers._mjcf.orientations import placed
 from symgen.description.readers._mjcf.roots import short
 from symgen.description.readers._mjcf.settings import Settings
-from symgen.description.readers._mjcf.shapes import COMPILED, inertial
+from symgen.description.readers._mjcf.shapes import inertial
+from symgen.description.readers._mjcf.whole import bounded, gathered
 from symgen.description.tree import Inertial
 from symgen.poses import ZERO3, Pose, compose
 
@@ -78,18 +79,16 @@ def _bounded(found: tuple[Inertial, ...], settings: Settings, place: Place) -> t
         return found
     if not found:
         return (Inertial(mass, (least, ZERO, ZERO, least, ZERO, least), (), place),)
-    if len(found) > 1:
-        if sum(one.mass for one in found) >= mass and any(_is_above(one, least) for one in found):
-            return found
-        raise place.error("its mass or moments lie below the bounds of the compiler, and it is made of several geoms", COMPILED)
-    (one,) = found
+    enough = sum((one.mass for one in found), ZERO) >= mass
+    if enough and any(_is_above(one, least) for one in found):
+        return found
+    one = found[0] if len(found) == 1 else gathered(found)
     one = replace(one, mass=max(one.mass, mass))
-    if least <= 0 or _is_above(one, least):
+    if _is_above(one, least):
         return (one,)
-    if not _is_diagonal(one):
-        raise one.place.error("its principal moments lie below boundinertia, and it is given in other axes", COMPILED)
-    bounded = tuple(max(m, least) if k in (0, 3, 5) else m for k, m in enumerate(one.moments))
-    return (replace(one, moments=bounded),)
+    if any(one.moments[k] for k in (1, 2, 4)):
+        return (replace(one, moments=bounded(one.moments, least)),)
+    return (replace(one, moments=tuple(max(m, least) if k in (0, 3, 5) else m for k, m in enumerate(one.moments))),)
 
 
 def _balanced(found: tuple[Inertial, ...], settings: Settings) -> tuple[Inertial, ...]:
@@ -103,10 +102,6 @@ def _balanced(found: tuple[Inertial, ...], settings: Settings) -> tuple[Inertial
 
 def _is_above(one: Inertial, least: Fraction) -> bool:
     return is_positive_semidefinite(_six(one), -least)
-
-
-def _is_diagonal(one: Inertial) -> bool:
-    return not any(one.moments[k] for k in (1, 2, 4))
 
 
 def _six(one: Inertial) -> Six:
