@@ -93,6 +93,17 @@ def compose(*poses: Pose) -> Pose:
     return tuple(steps)
 
 
+def joined(pose: Pose, more: Pose) -> Pose:
+    """The product of two poses that are such products themselves: only where they meet is there anything to merge."""
+    end, start = len(pose), 0
+    while start < len(more):
+        seam = compose(pose[max(0, end - 1):end], more[start:start + 1])
+        if seam:
+            return (*pose[:max(0, end - 1)], *seam, *more[start + 1:])
+        end, start = max(0, end - 1), start + 1
+    return pose[:end]
+
+
 def _is_identity(step: Step) -> bool:
     if isinstance(step, Shift):
         return step.xyz == ZERO3

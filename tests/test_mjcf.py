@@ -36,8 +36,11 @@ CLASSES = """<default><geom density="700" type="box" size="0.1 0.2 0.3" euler="1
 <default class="x"><geom type="sphere"/><joint damping="2" armature="0.1"/><default class="y"><joint axis="0 1 1" damping="3"/>
 </default></default></default>"""
 WITHIN = """<body name="a" childclass="x"><joint/><geom/><geom class="y" pos="1 0 0"/>
-<body name="b"><joint class="main"/><geom/><frame childclass="y" pos="0 0 1"><body name="c"><joint/><geom quat="1 1 0 0"/>
-<body name="d" childclass="main"><joint/><geom/></body></body></frame></body></body><body name="e"><joint/><geom/></body>"""
+<body name="b"><joint class="main"/><geom/>
+<frame childclass="y" pos="0 0 1"><body name="c"><joint/>
+<geom type="box" zaxis="1 2 0"/>
+<body name="d" childclass="main"><joint/><geom/></body></body></frame></body></body>
+<body name="e"><joint/><geom/></body>"""
 FRAMES = f"""<frame pos="1 2 3" euler="10 20 30"><frame quat="1 0 2 0"><body name="a" pos="0.1 0 0">
 <frame pos="0.1 0.2 0.3" euler="40 0 9"><joint type="hinge" axis="1 2 0" pos="0.2 0 0"/><joint type="slide" axis="0 1 1"/>{ROD}
 <inertial pos="0.1 0 0" mass="1"
@@ -150,6 +153,12 @@ def test_numbers_keep_their_decimals() -> None:
     assert rod.moments[1] == (along - across) * 2 / 9
 
 
+def test_moments_that_no_body_has_stay_where_no_balance_is_asked_for() -> None:
+    found = load(MODELS["moments in balance"].replace("balanceinertia", "savecompiled"))
+    assert found.bodies[-1].parts[0].moments[5] == Fraction("0.5")
+    assert sum("triangle inequality" in note.text for note in found.notes if note.kind == "warning") == 2
+
+
 def test_degrees_are_parts_of_pi() -> None:
     joint = load(mjcf(f'<body euler="90 0 0"><joint ref="30" range="-90 90"/>{ROD}</body>')).joints[0]
     assert [step.angle.pi for step in joint.pose if hasattr(step, "angle")] == [Fraction(1, 2), Fraction(-1, 6)]
@@ -187,7 +196,7 @@ def test_ranges_and_what_bounds_them() -> None:
     def kinds(said: str, before: str = "") -> list[str]:
         return [joint.kind for joint in load(mjcf(f"<body><joint {said}/>{ROD}</body>", before)).joints]
 
-    assert kinds('range="-1 1"') == kinds('range="-1 1" limited="true"') == ["revolute"]
+    assert kinds('range="1 2"') == kinds('range="-1 1"') == kinds('range="-1 1" limited="true"') == ["revolute"]
     assert kinds('range="-1 1" limited="false"') == kinds('range="0 0"') == kinds("") == ["continuous"]
     push = load(mjcf(f'<body><joint type="slide" range="-1 2" actuatorfrcrange="-5 5"/>{ROD}</body>')).joints[0].limits
     assert (push.lower, push.upper, push.effort) == (-1, 2, 5)

@@ -27,7 +27,7 @@ from symgen.description.tip import choose
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.errors import SymgenError
 from symgen.mechanism import Mechanism, Mimic
-from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose
+from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose, joined
 from symgen.programs.making import loss, program
 from symgen.report.show import show
 from tests.descriptions import joint, link, robot
@@ -221,7 +221,7 @@ def test_a_pose_joined_at_its_end_is_the_product() -> None:
     steps = [(), (turn,), (shift,), (shift, turn), (back, unshift), (back, unshift, other), (other, shift, turn), (unshift, back)]
     for one in steps:
         for two in steps:
-            assert assembly._joined(one, two) == compose(one, two)
+            assert joined(one, two) == compose(one, two)
 
 
 @pytest.mark.parametrize(("mass", "centre"), [("1e-200", '"1e-200"'), ("1", '"1/3"'), ('"1/7"', '"0.1"')])

@@ -31,7 +31,7 @@ from symgen.errors import RequestError, printable
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
 from symgen.names import nearest
-from symgen.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose
+from symgen.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, joined
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
 LONGEST_NAME = 200
@@ -67,7 +67,7 @@ class _Assembly:
 
     def behind(self, pose: Pose, more: Pose, place: Place) -> Pose:
         """`more` behind `pose`, counted with all others. DescriptionError: they are too many, or a sum has too many digits."""
-        total = _joined(pose, more)
+        total = joined(pose, more)
         self.steps += len(total)
         if self.steps > MOST_STEPS:
             raise place.error(f"up to here the poses of links have more than {MOST_STEPS} steps, which grow with each fixed "
@@ -224,17 +224,6 @@ def _ordered(tree: Tree) -> tuple[list[Connection], str]:
 def _refuse_unusable(name: str, place: Place) -> None:
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise place.error(f"{shown(name)} is no usable name", f"give 1 to {LONGEST_NAME} printable characters")
-
-
-def _joined(pose: Pose, more: Pose) -> Pose:
-    """The product of two poses that are such products themselves: only where they meet is there anything to merge."""
-    end, start = len(pose), 0
-    while start < len(more):
-        seam = compose(pose[max(0, end - 1):end], more[start:start + 1])
-        if seam:
-            return (*pose[:max(0, end - 1)], *seam, *more[start + 1:])
-        end, start = max(0, end - 1), start + 1
-    return pose[:end]
 
 
 def _is_writable(step: Step) -> bool:

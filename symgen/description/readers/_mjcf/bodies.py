@@ -19,7 +19,7 @@ from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.tree import Connection, Inertial, Link
 from symgen.errors import DescriptionError
 from symgen.mechanism import Note
-from symgen.poses import Pose, compose
+from symgen.poses import Pose, compose, joined
 
 _KNOWN = ("body", "frame", "joint", "freejoint", "geom", "inertial", "site", "camera", "light")
 """In a body. The last three have no mass and move nothing."""
@@ -28,6 +28,8 @@ _REFUSED = {
     "attach": "brings in what stands in another model", "plugin": "does what its library does",
 }
 ZERO = Fraction(0)
+MOST_FRAMES = 32
+"""Frames within each other. What is inside keeps the steps of each of them."""
 
 
 def refused(place: Place, why: str) -> DescriptionError:
@@ -113,8 +115,10 @@ class Bodies:
                                       "such mocap bodies"))
         return found
 
-    def _contents(self, element: Element, childclass: str, frame: Pose = ()) -> Iterator[_Inside]:
+    def _contents(self, element: Element, childclass: str, frame: Pose = (), depth: int = 0) -> Iterator[_Inside]:
         """What is in a body, frames opened."""
+        if depth > MOST_FRAMES:
+            raise element.place.error(f"frames are nested more than {MOST_FRAMES} deep", "write them flat")
         for child in element.children:
             if child.name == "frame":
                 said = own(child)
@@ -122,7 +126,7 @@ class Bodies:
                 if any(one != 1 for one in scale):
                     raise said.at("scale").error("a frame that resizes what is in it is not read", "write the sizes out")
                 inner = self._childclass(said, childclass)
-                yield from self._contents(child, inner, compose(frame, placed(said, self.settings)))
+                yield from self._contents(child, inner, joined(frame, placed(said, self.settings)), depth + 1)
             elif child.name in _REFUSED:
                 raise refused(child.place, _REFUSED[child.name])
             elif child.name not in _KNOWN:

@@ -19,7 +19,7 @@ from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.readers._mjcf.shapes import inertial
 from symgen.description.readers._mjcf.whole import bounded, gathered
 from symgen.description.tree import Inertial
-from symgen.poses import ZERO3, Pose, compose
+from symgen.poses import ZERO3, Pose, joined
 
 ZERO = Fraction(0)
 Six = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
@@ -69,7 +69,7 @@ def _declared(element: Element, within: Pose, settings: Settings) -> Inertial:
     else:
         x, y, z = said.vector("diaginertia", ZERO3)
         moments = (x, ZERO, ZERO, y, ZERO, z)
-    return Inertial(mass, moments, compose(within, placed(said, settings)), said.place)
+    return Inertial(mass, moments, joined(within, placed(said, settings)), said.place)
 
 
 def _bounded(found: tuple[Inertial, ...], settings: Settings, place: Place) -> tuple[Inertial, ...]:
@@ -111,6 +111,6 @@ def _six(one: Inertial) -> Six:
 
 def at(pose: Pose, found: Sequence[Inertial]) -> tuple[Inertial, ...]:
     """The same, seen from where `pose` starts."""
-    return tuple(replace(one, pose=compose(pose, one.pose)) for one in found) if pose else tuple(found)
+    return tuple(replace(one, pose=joined(pose, one.pose)) for one in found) if pose else tuple(found)
 
 

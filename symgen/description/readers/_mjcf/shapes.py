@@ -16,7 +16,7 @@ from symgen.description.readers._mjcf.orientations import placed
 from symgen.description.readers._mjcf.roots import PI, root, rounded, short
 from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.tree import Inertial
-from symgen.poses import Pose, Shift, compose
+from symgen.poses import Pose, Shift, joined
 
 DENSITY = Fraction(1000)
 """Of a geom that says neither mass nor density, kg/m³."""
@@ -105,7 +105,7 @@ def _weighed(said: Attributes, solid: _Solid, kind: str, settings: Settings, wit
     if not all(map(is_writable, (mass, *moments))):
         raise said.place.error(f"its mass or moments are beyond a double, or have more than {CANONICAL_DIGITS} digits",
                                "give sizes with fewer digits")
-    return Inertial(mass, moments, compose(within, pose), said.place)
+    return Inertial(mass, moments, joined(within, pose), said.place)
 
 
 def _mass(said: Attributes, solid: _Solid, sizes: Sizes) -> Fraction:

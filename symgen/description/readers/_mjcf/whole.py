@@ -29,10 +29,10 @@ def gathered(parts: Sequence[Inertial]) -> Inertial:
     for one in parts:
         turn, centre = _displacement(one.pose)
         own = _product(_product(turn, _matrix(one.moments)), _transposed(turn))
-        for i in range(3):
-            first[i] += one.mass * centre[i]
-            for j in range(3):   # to the common origin
-                tensor[i][j] += own[i][j] + one.mass * ((sum(c * c for c in centre) if i == j else 0) - centre[i] * centre[j])
+        far = sum((c * c for c in centre), _ZERO)
+        first = [rounded(so_far + one.mass * c) for so_far, c in zip(first, centre, strict=True)]
+        tensor = [[rounded(tensor[i][j] + own[i][j] + one.mass * ((far if i == j else 0) - centre[i] * centre[j]))
+                   for j in range(3)] for i in range(3)]   # about the common origin
     x, y, z = (rounded(entry / mass) for entry in first) if mass else first
     found = about_centre(_six(tensor), mass, (x, y, z))
     return Inertial(mass, tuple(map(rounded, found)), (Shift((x, y, z)),), parts[0].place)
