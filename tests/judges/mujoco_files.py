@@ -3,9 +3,9 @@
 MuJoCo compiles the file itself; our side are the Programs that `symgen generate` prints of the same file. `make judge` fetches
 the wheels into build/judges/; nothing of them is kept here.
 
-    python -m tests.judges.mujoco_files build/judges                prints the table of the files below folders
-    python -m tests.judges.mujoco_files build/judges --write        rewrites tests/judges/mujoco_files.md
-    python -m tests.judges.mujoco_files build/judges --only suite/  the files whose path has that in it
+    python -m tests.judges.mujoco_files build/judges/unpacked                prints the table of the files below folders
+    python -m tests.judges.mujoco_files build/judges/unpacked --write        rewrites tests/judges/mujoco_files.md
+    python -m tests.judges.mujoco_files build/judges/unpacked --only suite/  the files whose path has that in it
 
 What is judged stands in build/judge/mujoco_files.jsonl, a line a file, and is not judged again while the file, what it includes,
 symgen and the judges are what they were.
@@ -155,12 +155,13 @@ def table(verdicts: list[Verdict]) -> str:
     lines = [
         "# MuJoCo's word on the MJCF files of five wheels",
         "",
-        "Written by `make judge` (`python -m tests.judges.mujoco_files build/judges --write`); not edited by hand.",
+        "Written by `make judge` (`python -m tests.judges.mujoco_files build/judges/unpacked --write`); not edited by hand.",
         "MuJoCo compiles each file itself, and symgen reads the same file with `--snap off`. Judged is what `symgen generate`",
         f"prints, by the methods that it chooses; of the {by_method} files with more than {CHOSEN_TO} degrees of freedom by one",
         f"method a function (¹). Errors are the largest over {STATES} states, relative as in",
-        "`tests/judges/pinocchio_answers.py`, forward dynamics backward; poses are those of every body, those that stand still as well. Constraints and",
-        "actuators are off, and friction, which sticks in MuJoCo, is left out; what symgen says it leaves out is out of both",
+        "`tests/judges/pinocchio_answers.py`, forward dynamics backward; poses are those of every body, those that stand still",
+        "as well. Constraints and actuators are off, and friction, which sticks in MuJoCo, is left out;",
+        "what symgen says it leaves out is out of both",
         f"(`tests/judges/mujoco_words.py`). The bound is {BOUND:.0e}. Errors are rounded up to a power of ten.",
         "",
         f"{len(verdicts)} files: {len(judged)} judged, of which {sum(v.passed for v in judged)} pass; {len(refused)} refused by "
