@@ -93,6 +93,7 @@ firmware: $(VENV)/test.stamp
 
 judge: $(VENV)/test.stamp build/judges/stamp
 	@$(BIN)/python -m tests.judges.mujoco_files build/judges/unpacked --write
+	@$(BIN)/python -m tests.judges.mujoco_pairs build/judges/unpacked --write
 	@$(BIN)/python -m tests.judges.example_robot_data --table whole --write --jobs $(or $(JOBS),1)
 	@$(BIN)/python -m tests.judges.example_robot_data --table free --write --jobs $(or $(JOBS),1)
 	@$(BIN)/python -m tests.judges.derivatives --write
