@@ -95,6 +95,8 @@ SAID = {
                   "the armature that actuators add to joints is left out: line 7"),
     "loops": (mjcf(arm(ROD), "", '<equality><connect body1="a" body2="b" anchor="0 0 0"/></equality>'),
               "the loops that equality closes are left open: connect at line 6"),
+    "tendons that are bound": (rod(after="<equality>\n<tendon/>\n<tendon/></equality>"),
+                               "equality of tendons is left out: line 7, line 8"),
     "a joint that is held": (rod('<joint name="j"/>', after='<equality><joint joint1="j" polycoef="0.2"/></equality>'),
                              "line 6, joint: it holds joint j at 0.2, which is left out; --lock does that"),
 }
@@ -114,6 +116,14 @@ def test_what_moves_no_body_is_passed_over() -> None:
 <tendon><spatial range="0 1"/></tendon>
 <deformable><skin/></deformable><visual/><statistic/><size/><extension/>""").replace(ROD, f"{ROD}<site/><camera/><light/>")
     assert load(text).notes == ()
+
+
+def test_what_stands_still_weighs_nothing_where_its_mass_cannot_be_read() -> None:
+    still = mjcf(f'<body name="s"><geom type="mesh" mesh="x"/></body><body name="t"><geom size="0.1" mass="2"/></body>{arm(ROD)}')
+    found = load(still)
+    assert [part.mass for part in found.base_parts] == [2]
+    with pytest.raises(SymgenError, match="those of a mesh"):   # a total is that of all
+        load(still.replace("<mujoco model=\"m\">", "<mujoco>" + compiler(settotalmass="3")))
 
 
 def test_a_scene_of_many_bodies_says_little() -> None:

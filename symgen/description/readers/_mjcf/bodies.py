@@ -90,13 +90,22 @@ class Bodies:
                 raise inside.element.place.error("this stands in the worldbody, which never moves", "put it inside a body")
 
     def weighed(self) -> tuple[Link, ...]:
-        """All links with their inertias. Of what stands still none is asked for, unless a total of all is."""
-        asked = [one for one in self._links if isinstance(one, _Body) and (one.moves or self.settings.total is not None)]
-        found = [inertials(one.weighing, self.settings) for one in asked]
+        """All links with their inertias."""
+        bodies = [one for one in self._links if isinstance(one, _Body)]
+        found = [self._inertials(one) for one in bodies]
         if self.settings.total is not None:
             found = scaled(found, self.settings.total)
-        of = {one.link.name: at(one.link.frame, masses) for one, masses in zip(asked, found, strict=True)}
+        of = {one.link.name: at(one.link.frame, masses) for one, masses in zip(bodies, found, strict=True)}
         return tuple(self._settled(one, of) for one in self._links)
+
+    def _inertials(self, one: _Body) -> tuple[Inertial, ...]:
+        """Of what stands still, and is in no answer and no total, none where it cannot be read."""
+        try:
+            return inertials(one.weighing, self.settings)
+        except DescriptionError:
+            if one.moves or self.settings.total is not None:
+                raise
+            return ()
 
     @staticmethod
     def _settled(one: Link | _Body, of: dict[str, tuple[Inertial, ...]]) -> Link:

@@ -25,6 +25,7 @@ def coupled(connections: list[Connection], rests: Mapping[str, Fraction], sectio
     """The joints, those that follow others with what they follow. DescriptionError: a joint that there is not."""
     found = {one.name: one for one in connections}
     loops: list[str] = []
+    others: dict[str, list[str]] = {}
     for element in (child for section in sections for child in section.children):
         said = classes.of(element, MAIN, "equality")
         if not said.flag("active", True):
@@ -34,7 +35,8 @@ def coupled(connections: list[Connection], rests: Mapping[str, Fraction], sectio
         elif element.name in _LOOPS:
             loops.append(f"{element.name} at line {element.place.line}")
         else:
-            notes.append(Note("warning", f"{element.place.short}: an equality of {element.name}s is left out"))
+            others.setdefault(element.name, []).append(f"line {element.place.line}")
+    notes += [Note("warning", f"equality of {kind}s is left out: {listed(where)}") for kind, where in others.items()]
     if loops:
         notes.append(Note("warning", f"the loops that equality closes are left open: {listed(loops)}"))
     return [found[one.name] for one in connections]
