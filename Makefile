@@ -7,6 +7,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip install -q --disable-pip-version-check
 
 DEMO   := build/demo
+JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet==3.2.7
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -24,7 +25,8 @@ help:
 	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (eleven minutes)"
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
 	@echo "make reproduce  prove the papers' identities, then rewrite docs/reproduce/, their results measured here (six minutes)"
-	@echo "make judge   rewrite the tables of Pinocchio's verdicts on what generate gives by default for example-robot-data"
+	@echo "make judge   rewrite the tables of Pinocchio's verdicts on what generate gives by default for example-robot-data,"
+	@echo "             and of MuJoCo's on the MJCFs of five wheels (fetched the first time, 330 MB)"
 	@echo "             (an hour and more; JOBS=N processes; goes on where it was stopped)"
 	@echo "make adversary  try to make each of symgen's words false, for an hour (MINUTES=N); rewrite the table in docs/trust.md"
 	@echo "make adversary-slice  the same for two minutes by a seed that is known, nothing rewritten"
@@ -89,12 +91,21 @@ firmware: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.firmware_sheets
 	@echo "docs/firmware.md is rewritten; 'git diff --stat docs' shows what changed"
 
-judge: $(VENV)/test.stamp $(VENV)/judges.stamp
+judge: $(VENV)/test.stamp $(VENV)/judges.stamp build/judges/stamp
+	@$(BIN)/python -m tests.judges.mujoco_files build/judges/unpacked --write
+	@$(BIN)/python -m tests.judges.mujoco_pairs build/judges/unpacked --write
 	@$(BIN)/python -m tests.judges.example_robot_data --table whole --write --jobs $(or $(JOBS),1)
 	@$(BIN)/python -m tests.judges.example_robot_data --table free --write --jobs $(or $(JOBS),1)
 	@$(BIN)/python -m tests.judges.derivatives --write
 	@$(BIN)/python -m tests.judges.sdf_files --write
 	@$(BIN)/python -m tests.judges.example_robot_data --table dynamics --write --jobs $(or $(JOBS),1)
+
+# Robots of others: they are fetched and judged, and nothing of them is kept.
+build/judges/stamp: $(VENV)/test.stamp
+	@mkdir -p build/judges/wheels
+	@for wheel in $(JUDGED); do $(BIN)/python -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: -d build/judges/wheels $$wheel || exit 1; done
+	@for wheel in build/judges/wheels/*.whl; do $(BIN)/python -m zipfile -e $$wheel build/judges/unpacked || exit 1; done
+	@touch $@
 
 reproduce: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 tests/proofs

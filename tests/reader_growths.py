@@ -148,4 +148,55 @@ TOML: dict[str, Callable[[int], str]] = {
     "equal signs": lambda n: BODY + "=" * n,
     "carriage returns": lambda n: BODY + "\r\n" * n,
 }
-GROWTHS = {"urdf": URDF, "toml": TOML, "sdf": SDF}
+ROD = '<joint/><geom type="capsule" size="0.05" fromto="0 0 0 0.1 0.2 0.3"/>'
+"""Of MJCF: what makes a body that moves and weighs something."""
+
+
+def worldbody(bodies: str, before: str = "", after: str = "") -> str:
+    return f"<mujoco>{before}<worldbody>{bodies}</worldbody>{after}</mujoco>"
+
+
+def nested(n: int, inside: str = ROD, attributes: str = "") -> str:
+    """MJCF: `n` bodies within each other."""
+    return worldbody(f'<body pos="0 0 1" {attributes}>{inside}' * n + "</body>" * n)
+
+
+def in_one(many: str, before: str = "", after: str = "") -> str:
+    return worldbody(f"<body>{ROD}{many}</body>", before, after)
+
+
+MJCF: dict[str, Callable[[int], str]] = {
+    "bodies within each other": nested,
+    "bodies beside each other": lambda n: worldbody(f"<body>{ROD}</body>" * n),
+    "welded bodies": lambda n: in_one('<body pos="1 0 0" euler="1 2 3"/>' * n),
+    "welded bodies within each other": lambda n: in_one('<body pos="1 0 0" euler="1 2 3">' * n + "</body>" * n),
+    "bodies that stand still": lambda n: worldbody(f"<body>{ROD}</body>" + '<body><geom type="mesh" mesh="x"/></body>' * n),
+    "joints of one body": lambda n: in_one('<joint pos="1 2 3" axis="1 2 3" ref="30"/>' * n),
+    "geoms of one body": lambda n: in_one('<geom size="0.1"/>' * n),
+    "geoms that are bounded": lambda n: in_one('<geom size="0.1" pos="1 0 0"/>' * n, '<compiler boundmass="9e9"/>'),
+    "frames within each other": lambda n: in_one('<frame pos="1 0 0" quat="1 2 3 4">' * n + '<geom size="1"/>' + "</frame>" * n),
+    "frames beside each other": lambda n: in_one('<frame pos="1 0 0" quat="1 2 3 4"><geom size="1"/></frame>' * n),
+    "names that are taken": lambda n: worldbody(f"<body>{ROD}</body>" + "".join(f'<body name="body{i}"/>' for i in range(n))),
+    "classes within each other": lambda n: in_one("", '<default><geom size="1"/>' + "".join(
+        f'<default class="c{i}"><joint damping="1"/>' for i in range(n)) + "</default>" * n + "</default>"),
+    "classes beside each other": lambda n: in_one("", '<default><geom size="1"/>' + "".join(
+        f'<default class="c{i}"><joint damping="1"/></default>' for i in range(n)) + "</default>"),
+    "elements of one class": lambda n: in_one("", "<default>" + '<geom size="1"/>' * n + "</default>"),
+    "compilers": lambda n: in_one("", '<compiler angle="radian"/>' * n),
+    "options": lambda n: in_one("", '<option density="1"><flag gravity="enable"/></option>' * n),
+    "equalities": lambda n: in_one('<joint name="a"/><joint name="b"/>', "",
+                                   "<equality>" + '<joint joint1="a" joint2="b"/>' * n + "</equality>"),
+    "loops": lambda n: in_one("", "", "<equality>" + "<connect/>" * n + "</equality>"),
+    "tendons": lambda n: in_one("", "", "<tendon>" + '<fixed stiffness="1"/>' * n + "</tendon>"),
+    "actuators": lambda n: in_one("", "", "<actuator>" + '<motor armature="1"/>' * n + "</actuator>"),
+    "gravcomp": lambda n: worldbody(f'<body gravcomp="1">{ROD}</body>' * n),
+    "includes": lambda n: in_one('<include file="x"/>' * n),
+    "sites": lambda n: in_one("<site/>" * n),
+    "meshes": lambda n: in_one("", "<asset>" + "<mesh/>" * n + "</asset>"),
+    "a long vector": lambda n: worldbody(f'<body pos="{"1 " * n}"/>'),
+    "a long number": lambda n: worldbody(f'<body pos="1 2 {"9" * n}"/>'),
+    "attributes": lambda n: worldbody("<body " + " ".join(f'a{i}="1"' for i in range(n)) + "/>"),
+    "attributes of an actuator": lambda n: in_one("", "", "<actuator><motor "
+                                                 + " ".join(f'a{i}="1"' for i in range(n)) + "/></actuator>"),
+}
+GROWTHS = {"urdf": URDF, "toml": TOML, "mjcf": MJCF, "sdf": SDF}

@@ -42,8 +42,7 @@ URDF: dict[str, tuple[str, str]] = {
     "a bomb behind an instruction": (f"<?x <!-- ?>{BOMB[22:]}<!-- -->", "a DOCTYPE or entity declaration is not accepted"),
     "undefined entity": (robot(A, B, J).replace('name="b"', 'name="&b;"', 1), "not well-formed XML"),
     "deep": ("<robot>" + "<a>" * 5000 + "</a>" * 5000 + "</robot>", "its elements are nested more than 256 deep; write"),
-    "MJCF": ("<mujoco><worldbody/></mujoco>",
-             "r.urdf:1: this is MJCF, the format of MuJoCo, and symgen does not read that; give"),
+    "MJCF without a joint": ("<mujoco><worldbody/></mujoco>", "r.urdf: no joint moves, so there are no dynamics"),
     "a web page": ("<html><body>404</body></html>", "this is a web page, not the file itself; download the raw file"),
     "Git LFS": ("version https://git-lfs.github.com/spec/v1\noid sha256:12",
                 "this is a pointer of Git LFS, not the file itself; fetch"),
@@ -240,10 +239,10 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "empty.urdf").write_text(" \n")
     refused(tmp_path / "empty.urdf", "the file is empty; give a robot description")
     (tmp_path / "r.xyz").write_text("x")
-    refused(tmp_path / "r.xyz", "no reader knows the file type '.xyz'; give a file that ends in .sdf, .toml, .urdf, ")
+    refused(tmp_path / "r.xyz", "no reader knows the file type '.xyz'; give a file that ends in .mjcf, .sdf, .toml, .urdf, ")
     (tmp_path / "r").write_text("x")
-    refused(tmp_path / "r", "its name has no suffix to tell the format by; give it a name that ends in .sdf, .toml, .urdf, ")
-    for suffix, what in (("mjcf", "MJCF"), ("srdf", "SRDF"), ("STEP", "geometry")):
+    refused(tmp_path / "r", "its name has no suffix to tell the format by; give it a name that ends in .mjcf, .sdf, .toml, .urdf, ")
+    for suffix, what in (("srdf", "SRDF"), ("STEP", "geometry")):
         (tmp_path / f"r.{suffix}").write_text("x")
         refused(tmp_path / f"r.{suffix}", f"this is {what}")
     (tmp_path / "r.urdf.xacro").write_text("x")

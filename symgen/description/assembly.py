@@ -35,6 +35,8 @@ from symgen.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, joined
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
 LONGEST_NAME = 200
+LONGEST_MASS = 40
+"""Signs of a mass that a note gives whole: one that has π in it has sixty digits."""
 MOST_STEPS = 1_000_000
 """Shifts and turns of all poses together. A link behind many fixed joints in a row keeps the steps of each of them exactly, and
 so does the next link, so that a row of n takes n² / 2.
@@ -274,7 +276,8 @@ def _attach(connection: Connection, motions: Mapping[str, Pose], work: _Assembly
     work.carriers[connection.child] = _Carrier(parent.body, work.behind(pose, motions.get(connection.name, ()), connection.place))
     on = base if parent.body == BASE else work.names[parent.body]
     mass = sum((i.mass for i in work.links[connection.child].inertials), Fraction(0))
-    what = f"{connection.child} ({fraction_text(mass)} kg) onto {on}"
+    weight = fraction_text(mass)
+    what = f"{connection.child} ({weight if len(weight) <= LONGEST_MASS else f'{float(mass):.9g}'} kg) onto {on}"
     if welded:
         work.notes.append(Note("lump", f"{what}, through the fixed joint {connection.name}"))
     else:

@@ -91,7 +91,7 @@ def load(
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
     mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
-                         source=source, source_sha256=hashlib.sha256(data).hexdigest(), floating=BASES[base], drives=kinds,
+                         source=source, source_sha256=_hash(data, tree.also_read), floating=BASES[base], drives=kinds,
                          friction_speed=speed)
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
@@ -99,6 +99,12 @@ def load(
     if strict and warnings:
         raise where.error(f"strict reading refuses this warning: {warnings[0]}", "correct it or read without strict")
     return mechanism
+
+
+def _hash(data: bytes, also_read: Sequence[str]) -> str:
+    """SHA-256 of a description; where it includes others, that of all their hashes, its own first."""
+    own = hashlib.sha256(data).hexdigest()
+    return hashlib.sha256("\n".join((own, *also_read)).encode()).hexdigest() if also_read else own
 
 
 def _as_first_read(mechanism: Mechanism, sha256: str, data: bytes) -> Mechanism:

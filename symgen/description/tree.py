@@ -102,3 +102,5 @@ class Tree:
     friction_speed: Fraction | None = None
     source_sha256: str | None = None
     """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""
+    also_read: tuple[str, ...] = ()
+    """The SHA-256 of further files that were read, in that order: what a description includes."""

@@ -182,6 +182,6 @@ PLACE = Place("r.urdf", 1, "origin")
 
 Judge = Callable[[bytes, Path, str], str]
 JUDGES: dict[str, tuple[Judge, str]] = {"urdf": (description, ".urdf"), "toml": (description, ".toml"),
-                                        "sdf": (description, ".sdf"),
+                                        "sdf": (description, ".sdf"), "mjcf": (description, ".mjcf"),
                                         "quantities": (quantity, ".txt")}
 """Format -> who judges its inputs, and the suffix of its files."""

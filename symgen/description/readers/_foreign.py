@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-_MJCF = "MJCF, the format of MuJoCo"
 _SHAPE = "geometry, without joints and masses"
 _USD = "USD, a scene format"
 _WEBOTS = "a file of Webots"
 
 _ROOTS = {
-    "mujoco": _MJCF, "mujocoinclude": _MJCF, "COLLADA": _SHAPE,
+    "COLLADA": _SHAPE,
     "package": "the manifest of a ROS package", "launch": "a launch file of ROS", "html": "a web page",
 }
 _SUFFIXES = {
-    ".mjcf": _MJCF, ".srdf": "SRDF, groups of joints without masses",
+    ".srdf": "SRDF, groups of joints without masses",
     ".usd": _USD, ".usda": _USD, ".usdc": _USD, ".wbt": _WEBOTS, ".proto": _WEBOTS,
     **dict.fromkeys((".stl", ".dae", ".obj", ".step", ".stp", ".ply", ".glb", ".iges", ".igs"), _SHAPE),
 }

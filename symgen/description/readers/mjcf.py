@@ -1,0 +1,56 @@
+"""MJCF, the format of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html): bodies within bodies, their joints and
+masses, with default classes and included files.
+
+Read as MuJoCo 4 compiles it. The root is the link `world`, which stands still; a body that has no joint is welded to the one
+around it, and one that has several has massless links between them, in the order of the file. A free joint leads from the
+world's origin, so that its numbers are MuJoCo's. What moves no body (contacts, actuators, sensors, pictures) is passed over.
+Bodies without a name are called `body1`, `body2` … by their number in MuJoCo, joints by their body.
+"""
+
+from __future__ import annotations
+
+from symgen.description.asking import NOTHING, Asked
+from symgen.description.quantities import Place, shown
+from symgen.description.readers._mjcf import remarks
+from symgen.description.readers._mjcf.bodies import Bodies, refused
+from symgen.description.readers._mjcf.classes import Classes
+from symgen.description.readers._mjcf.document import Document
+from symgen.description.readers._mjcf.equalities import coupled
+from symgen.description.readers._mjcf.names import Names
+from symgen.description.readers._mjcf.settings import settings, world
+from symgen.description.snapping import Snapper
+from symgen.description.tree import Tree
+
+SUFFIXES = (".mjcf",)
+ROOTS = ("mujoco", "mujocoinclude")
+TAKES = ()
+_SECTIONS = ("compiler", "option", "size", "statistic", "visual", "default", "extension", "asset", "worldbody", "deformable",
+             "contact", "tendon", "equality", "actuator", "sensor", "keyframe", "custom")
+
+
+def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tree:
+    """The bodies and joints that the MJCF `data` and the files that it includes declare.
+
+    DescriptionError names file, line and element.
+    """
+    document = Document(file)
+    root = document.root(data)
+    if root.name != "mujoco":
+        raise root.place.error(f"the root element is {shown(root.name)}: this is a part that another MJCF includes",
+                               "give the file that includes it")
+    for section in root.children:
+        if section.name not in _SECTIONS:
+            raise section.place.error(f"there is no such element as {shown(section.name)} in an MJCF's root",
+                                      "correct its name or leave it out")
+        for soft in section.all("flex") if section.name == "deformable" else ():
+            raise refused(soft.place, "bends, as no body here does")
+    how, classes = settings(root, snapper), Classes(root.all("default"))
+    gravity, notes = world(root, how)
+    bodies = Bodies(how, classes, Names(root))
+    for section in root.all("worldbody"):
+        bodies.read_world(section)
+    said = remarks.on(root, classes)
+    connections = coupled(bodies.connections, bodies.rests, root.all("equality"), classes, said)
+    return Tree(root.attributes.get("model", "").strip(), bodies.weighed(), tuple(connections), gravity=gravity,
+                notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said), place=Place(file),
+                also_read=tuple(document.hashes))
