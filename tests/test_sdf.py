@@ -158,6 +158,8 @@ def test_a_model_is_included_from_a_file_beside(tmp_path: Path) -> None:
     for uri in ("model://hand", "hand", "hand/new.sdf", f"file://{tmp_path}/hand/new.sdf", "package://there/new.sdf"):
         one.write_text(model(A, f"<include><uri>{uri}</uri><name>n</name>{POSED}</include>", joint("j", "a", "n::b")))
         assert away(load(one, packages={"there": tmp_path / "hand"}), load(same)) <= BOUND
+    one.write_text(model(A, f'<include merge="true"><uri>hand</uri>{POSED}</include>', joint("j", "a", "b")))
+    assert away(load(one), load(same.replace("n::b", "b"))) <= BOUND
     (tmp_path / "hand" / "new.sdf").write_text(model('<include><uri>model://hand</uri></include>', name="m"))
     with pytest.raises(SymgenError, match="files are included more than 10 deep"):
         load(one, packages={"there": tmp_path / "hand"})
@@ -224,3 +226,12 @@ def test_drake_sees_an_axis_of_another_version() -> None:
            for robot in (load(text), wrong)]
     assert far[0].max() < 1e-12
     assert far[1].max() > 1e-3
+
+
+def test_the_committed_table_of_urdfs_is_within_its_bound() -> None:
+    text = (TABLE.parent / "urdf_files.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if ".urdf | f" in line]
+    assert len(rows) == 2 * (44 + 5)
+    assert len([row for row in rows if row[0].startswith("robosuite")]) == 2 * 5
+    assert all(float(cell) <= 1e-11 for row in rows for cell in row[3:10] if cell != "–")
+    assert "FAILED" not in text
