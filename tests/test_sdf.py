@@ -98,6 +98,7 @@ def test_what_is_taken_and_left_out_is_said() -> None:
     assert "inertia: says nothing of izz, so that SDF takes 1 kg m²" in some
     assert "says nothing of gravity, so that it has what SDF then takes: 0 0 -9.8" in notes(world(alone(model(A, B, J)),
     gravity=""))
+    assert float(load(world(alone(model(A, B, J)), gravity="")).gravity[2]) == -9.8
     windy = notes(model(A, link("b", POSED + "<enable_wind>1</enable_wind><velocity_decay><linear>1</linear></velocity_decay>"),
     J))
     assert "<enable_wind> is left out" in windy
@@ -211,7 +212,7 @@ def test_the_committed_table_of_the_judges_has_every_feature() -> None:
     judged = [[float(cell) for cell in cells if cell[0].isdigit()] for cells in rows.values()]
     assert all(error <= 1e-9 for errors in judged for error in errors)
     silent = {name for name, errors in zip(rows, judged, strict=True) if not errors}
-    assert silent == {"two hinges in a row", "a gearbox", "file", "feature"}
+    assert silent == {"file", "feature", "two hinges in a row"} | {name for name in FEATURES if "gearbox" in name}
     assert "FAILED" not in text
 
 
