@@ -212,7 +212,8 @@ def test_the_committed_table_of_the_judges_has_every_feature() -> None:
     judged = [[float(cell) for cell in cells if cell[0].isdigit()] for cells in rows.values()]
     assert all(error <= 1e-9 for errors in judged for error in errors)
     silent = {name for name, errors in zip(rows, judged, strict=True) if not errors}
-    assert silent == {"file", "feature", "two hinges in a row"} | {name for name in FEATURES if "gearbox" in name}
+    unknown = {"two hinges in a row", "a silent axis of 1.4", *(name for name in FEATURES if "gearbox" in name)}
+    assert silent == {"file", "feature"} | unknown
     assert "FAILED" not in text
 
 
