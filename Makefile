@@ -98,6 +98,7 @@ judge: $(VENV)/test.stamp $(VENV)/judges.stamp build/judges/stamp
 	@$(BIN)/python -m tests.judges.example_robot_data --table free --write --jobs $(or $(JOBS),1)
 	@$(BIN)/python -m tests.judges.derivatives --write
 	@$(BIN)/python -m tests.judges.sdf_files --write
+	@$(BIN)/python -m tests.judges.urdf_files --write
 	@$(BIN)/python -m tests.judges.example_robot_data --table dynamics --write --jobs $(or $(JOBS),1)
 
 # Robots of others: they are fetched and judged, and nothing of them is kept.
@@ -149,6 +150,7 @@ $(VENV)/peers.stamp: $(VENV)/test.stamp
 $(VENV)/judges.stamp: $(VENV)/test.stamp
 	@echo "installing the judges of SDF files, and the files of other wheels, into $(VENV) …"
 	@$(PIP) -e '.[judges]'
+	@$(PIP) --no-deps robosuite   # its files alone
 	@touch $@
 
 $(VENV)/cuda.stamp: $(VENV)/test.stamp

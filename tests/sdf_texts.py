@@ -103,6 +103,7 @@ FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
         toml(body("b", "a", [*way(AT), *way(SEAT)[:1], *back(turns(AT))], [*turns(AT), *back(way(SEAT)[:1])])),
         ("1.4", "1.5"), {}),
     "an axis of 1.4": (model(A, B, J, version="1.4"), UPRIGHT, ('"1.4"', '"1.6"'), {}),
+    "a silent axis of 1.4": (model(A, B, joint("j", "a", "b", ""), version="1.4"), UPRIGHT, ('"1.4"', '"1.5"'), {}),
     "an axis of 1.5": (model(A, B, J, version="1.5"), PLAIN, ('"1.5"', '"1.4"'), {}),
     "an axis in the parent model": (model(A, B, joint("j", "a", "b", OLD), version="1.6"), UPRIGHT, (">1</use", ">0</use"), {}),
     "an axis expressed in the model": (
@@ -143,10 +144,15 @@ FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
             "steps = [{ shift = [1, 2, 3] }, { turn = 'pi/4', axis = [0, 0, 1] }, { turn = 'pi/2', axis = [1, 0, 0] }] }"),
         (' degrees="true"', ""), {}),
     "a quaternion": (
-        model(A, link("b", '<pose rotation_format="quat_xyzw">1 2 3 0.1 0.2 0.3 0.4</pose>'), J),
+        model(A, link("b", '<pose rotation_format="quat_xyzw">1 2 3 0.1 0.7 0.1 0.7</pose>'), J),
         toml(body("b", "a", [])).replace(
-            "steps = [] }", "steps = [{ shift = [1, 2, 3] }, { quaternion = [0.4, 0.1, 0.2, 0.3] }] }"),
-        ("0.3 0.4<", "0.4 0.3<"), {}),
+            "steps = [] }", "steps = [{ shift = [1, 2, 3] }, { quaternion = [0.7, 0.1, 0.7, 0.1] }] }"),
+        ("0.1 0.7<", "0.7 0.1<"), {}),
+    "a quaternion and the model's axis": (
+        model(A, link("b", '<pose rotation_format="quat_xyzw">1 2 3 0.1 0.7 0.1 0.7</pose>'), joint("j", "a", "b", IN_MODEL)),
+        toml(body("b", "a", way(AT)[:1])).replace("frame = []", "frame = [{ quaternion = [0.7, 0.1, 0.7, 0.1] }]").replace(
+            f"0.25]\nsteps = {written(CENTRE)[:1]}", "0.25]\nsteps = [{ quaternion = [0.7, 0.1, 0.7, 0.1] }, "),
+        (' expressed_in="__model__"', ""), {}),
     "a slide": (
         model(A, B, joint("j", "a", "b", kind="prismatic")), PLAIN.replace("revolute", "prismatic"), ("0 0 1<", "0 1 0<"), {}),
     "a screw by its lead": (
@@ -169,6 +175,19 @@ FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
     "a gearbox": (model(*THREE, GEAR).replace(POSED, "<pose>1 2 3 0 0 0</pose>"),
                   toml(body("b", "a", way("1 2 3 0 0 0")), SECOND).replace("offset = 0.25", "offset = 0"),
                   ("0 0 -1</xyz></axis2", "0 0 1</xyz></axis2"), {"mimic": "couple"}),
+    "a gearbox in axes of its own": (
+        model(*THREE, GEAR.replace("<xyz>0 0 -1</xyz></axis>", '<xyz expressed_in="b">0 0 -1</xyz></axis>', 1)),
+        toml(body("b", "a", way(AT)), SECOND).replace("offset = 0.25", "offset = 0"),
+        ('expressed_in="b">0 0 -1', 'expressed_in="b">0 0 1'), {"mimic": "couple"}),
+    "a gearbox on a child": (
+        model(A, *THREE[1:3], joint("j", "b", "a"), THREE[4], GEAR).replace(POSED, "<pose>1 2 3 0 0 0</pose>"),
+        toml(body("a", "b", way("-1 -2 -3 0 0 0")), SECOND, base="b").replace("-2, offset = 0.25", "2, offset = 0"),
+        ("ratio>2", "ratio>-2"), {"mimic": "couple"}),
+    "one that mimics a second axis": (
+        model(*THREE[:3], joint("j", "a", "b", CROSS, "universal"), joint(
+            "k", "a", "c", '<axis><xyz>0 0 1</xyz><mimic joint="j" axis="axis2"/></axis>')),
+        UNIVERSAL + SECOND.replace('"j", multiplier = -2, offset = 0.25', '"j_2"'), ('axis="axis2"', 'axis="axis"'),
+        {"mimic": "couple", "drives": "off"}),
     "a drive": (
         model(A, B, joint("j", "a", "b", DRIVEN)),
         PLAIN.replace("[0, 0, 1], steps", "[0, 0, 1], damping = 3, friction = 2, stiffness = 5, rest = 0.1, steps"),

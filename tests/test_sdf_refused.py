@@ -132,8 +132,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         "r.sdf:10: joint 'w': it joins the model to 's', another model; put both into one model"),
     "xacro": (model(A, B, "<xacro:arm/>", J), "it holds xacro macros, which must be expanded first; run: xacro "),
     "macros in a number": (model(A, link("b", "<pose>${x} 0 0 0 0 0</pose>"), J), "'${x}' is not a number"),
-    "a merged include": (
-        model(A, B, J, '<include merge="true"><uri>x</uri></include>'), 'merge="true" is not read; leave merge out'),
     "a file on the network": (
         model(A, B, J, "<include><uri>https://x.example/y</uri></include>"), "is no file here, and symgen fetches not"),
     "a file that is not there": (

@@ -54,9 +54,9 @@ def refused(verdict: Verdict) -> str:
 def unread(path: Path) -> str:
     """What symgen does with a file that Pinocchio does not load."""
     try:
-        return f"symgen reads {len(symgen.load(path).joints)} joints"
+        return f"symgen reads it, joints: {len(symgen.load(path).joints)}"
     except symgen.SymgenError as error:
-        return f"symgen refuses it: {str(error).removeprefix(f'{path}:')}".replace("|", "\\|")
+        return f"symgen refuses it: {str(error).removeprefix(f'{path}:').replace(str(path), path.name)}".replace("|", "\\|")
 
 
 def table(rows: list[str], judged: int) -> str:

@@ -53,6 +53,10 @@ class Scope:
     """Its pose, and what that is relative to in the scope around."""
     placement: str = ""
     """The frame in it that is placed there, where that is not its own."""
+    merged: bool = False
+    """Whether its names are those of the scope around as well."""
+    merges: list[Scope] = field(default_factory=list)
+    """The models whose names are its own as well, and whose models within are."""
 
     def find(self, name: str, place: Place) -> Frame:
         """The frame of that name. DescriptionError where there is none."""
@@ -70,11 +74,17 @@ class Scope:
             scope = scope.inner[head]
 
     @property
+    def within(self) -> list[Scope]:
+        """The models directly inside, merged ones last."""
+        theirs = {id(inner) for merged in self.merges for inner in merged.inner.values()}
+        return [*(inner for inner in self.inner.values() if id(inner) not in theirs), *self.merges]
+
+    @property
     def all_scopes(self) -> list[Scope]:
         """This one and those within, outer ones first."""
         found = [self]
         for scope in found:
-            found += scope.inner.values()
+            found += scope.within
         return found
 
 

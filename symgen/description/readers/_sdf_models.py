@@ -56,8 +56,9 @@ class Models:
                  opened: tuple[Any, Text] | None = None) -> Scope:
         """The model that an `include` names, under the name and at the place that it gives. `opened`: of a world, read before."""
         place = text.place(element)
-        if text.said(element, "merge", place):
-            raise place.error("merge=\"true\" is not read", "leave merge out, and name what is in the model as NAME::…")
+        merged = text.said(element, "merge", place)
+        if merged and opened is not None:
+            raise place.error("a model that is merged into a world is not read", "leave merge out")
         for child in element:
             if isinstance(child.tag, str) and tag(child).rpartition(":")[2] == "params":
                 raise text.place(child, place).error("it changes the model that is included, and is not read",
@@ -66,7 +67,8 @@ class Models:
         named = text.one(element, "name", place)
         name = (named.text or "").strip() if named is not None else ""
         name = name or reads.attribute(found, "name", reads.place(found))
-        scope = self.model(found, reads, name, "" if opened else f"{prefix}{name}::", depth)
+        scope = self.model(found, reads, name, "" if opened else prefix if merged else f"{prefix}{name}::", depth)
+        scope.merged = merged
         self._refuse_static(element, text)
         if text.one(element, "pose", place) is not None:
             scope.placed = text.pose(element, place)
@@ -77,7 +79,7 @@ class Models:
 
     def settle(self, scope: Scope, around: Scope) -> None:
         """Find what everything in a model is relative to and attached to, and place it in the scope around."""
-        for inner in scope.inner.values():
+        for inner in scope.within:
             self.settle(inner, scope)
         for frame, element in scope.links:
             self._place(scope, frame, element, scope.frame)
@@ -127,11 +129,22 @@ class Models:
             raise place.error("it is static, so that nothing in it moves", "take <static> out, or give another model")
 
     def _add(self, scope: Scope, inner: Scope) -> None:
+        """A model within: under its name, or what is in it under the names that it has there."""
+        if inner.merged:
+            for name, frame in inner.frames.items():
+                scope.frames.setdefault(name, frame)
+            for within in inner.inner.values():
+                self._named(scope, within)
+            scope.merges.append(inner)
+        else:
+            self._named(scope, inner)
+            scope.frames.setdefault(inner.frame.name, inner.frame)
+
+    def _named(self, scope: Scope, inner: Scope) -> None:
         name = inner.frame.name
         if name in scope.inner:
             raise inner.frame.place.error("this name is already a model here", "give each model its own name")
         scope.inner[name] = inner
-        scope.frames.setdefault(name, inner.frame)
 
     def _choose_canonical(self, scope: Scope) -> None:
         named = (scope.element.get("canonical_link") or "").strip()
@@ -140,7 +153,7 @@ class Models:
         elif scope.links:
             scope.frame.on = scope.links[0][0]
         else:
-            scope.frame.on = next((inner.frame for inner in scope.inner.values()), None)
+            scope.frame.on = next((inner.frame for inner in scope.within), None)
 
     def _place(self, scope: Scope, frame: Frame, element: Any, default: Frame) -> None:
         frame.pose, relative = scope.text.pose(element, frame.place)
