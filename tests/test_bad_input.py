@@ -241,7 +241,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "r.xyz").write_text("x")
     refused(tmp_path / "r.xyz", "no reader knows the file type '.xyz'; give a file that ends in .mjcf, .sdf, .toml, .urdf, ")
     (tmp_path / "r").write_text("x")
-    refused(tmp_path / "r", "its name has no suffix to tell the format by; give it a name that ends in .mjcf, .sdf, .toml, .urdf, ")
+    refused(tmp_path / "r", "its name has no suffix to tell the format by; give it a name that ends in .mjcf, .sdf, .toml, ")
     for suffix, what in (("srdf", "SRDF"), ("STEP", "geometry")):
         (tmp_path / f"r.{suffix}").write_text("x")
         refused(tmp_path / f"r.{suffix}", f"this is {what}")
