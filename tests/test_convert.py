@@ -226,6 +226,13 @@ def test_new_names_are_free_and_short_enough_to_be_read() -> None:
     assert 'name="b_angle_2"' in text.text
 
 
+def test_an_angle_of_more_digits_than_are_written_turns_as_far() -> None:
+    wound = symgen.load(HEAD + body("a", "base", f'{HINGE}, rpy = ["{"9" * 20}", 7, "1e15"]')
+                        + body("b", "a", f'{HINGE}, rpy = [99, -8, "{"7" * 24}.5"]'))
+    text = writers()["urdf"].write(wound)
+    assert differ(wound, as_told(text.text, text.left_out)) <= SAME
+
+
 def test_what_is_too_small_to_be_read_is_nothing() -> None:
     small = symgen.load(HEAD + body("a", "base", 'type = "revolute", axis = [0, 0, 1], steps = [{ shift = ["1e-329", 0, 0] }]',
                                     "mass = 1\n[[frame]]\nname = \"f\"\nbody = \"a\"\n"
