@@ -227,8 +227,8 @@ def test_new_names_are_free_and_short_enough_to_be_read() -> None:
 
 
 def test_an_angle_of_more_digits_than_are_written_turns_as_far() -> None:
-    wound = symgen.load(HEAD + body("a", "base", f'{HINGE}, rpy = ["{"9" * 20}", 7, "1e15"]')
-                        + body("b", "a", f'{HINGE}, rpy = [99, -8, "{"7" * 24}.5"]'))
+    wound = symgen.load(HEAD + body("a", "base", f'{HINGE}, rpy = ["{"9" * 70}", 7, "1e15"]')
+                        + body("b", "a", f'{HINGE}, rpy = [99, -8, "{"7" * 64}.5"]'))
     text = writers()["urdf"].write(wound)
     assert differ(wound, as_told(text.text, text.left_out)) <= SAME
 
