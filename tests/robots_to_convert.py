@@ -60,6 +60,9 @@ ODD = {name: HEAD + "".join(parts) for name, parts in {
     "drives": ("friction_speed = 0.02\n", body("a", "base", f'{HINGE}, damping = 0.4, friction = 0.7, stiffness = 3, rest = 0.2, '
                                                             'unapplied = { "gear ratio" = 9 }'),
                body("b", "a", f"{SLIDE}, xyz = [0.3, 0, 0], rotor_inertia = 0.002, gear_ratio = 11")),
+    "mixed": (body("a", "base", f"{HINGE}, damping = 0.3"),
+              body("b", "a", f"{SLIDE}, {SLANTED}, unapplied = {{ damping = 0.1 }}"),
+              body("c", "b", f"{HINGE}, unapplied = {{ friction = 0.2, armature = 3 }}")),
     "flying": (body("a", "base", 'type = "free", armature = 0.2, damping = 0.3'), body("b", "a", f"{HINGE}, {SLANTED}")),
     "coupled": ('mimic = "couple"\n', body("a", "base", HINGE), body("b", "a", f"{SLIDE}, xyz = [0, 0.3, 0], {_FOLLOWS}"),
                 body("c", "base", HINGE)),

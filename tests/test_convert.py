@@ -185,6 +185,9 @@ SENTENCES = {
         "the velocity limit of a_joint, c_joint, d_joint, e_joint is left out"],
     ("flying", "mjcf"): ["the velocity limit of b_joint is left out",
                          "the armature of a_joint is felt along axes that do not turn there, and along the body's in symgen"],
+    ("mixed", "urdf"): ["gravity is left out; read it with --gravity 0.5,-1,-9.81",
+                        "that drives are applied is left out; read it with --drives damping",
+                        "the damping of b_joint, read and not applied, is left out"],
     ("scara", "urdf"): ["the frame of link1, link2 is not that of its joint, so that a massless link NAME_motor moves it"],
     ("several", "urdf"): ["gravity is left out; read it with --gravity 0.5,-1,-9.81",
                           "that drives are applied is left out; read it with --drives on",
@@ -221,6 +224,20 @@ def test_new_names_are_free_and_short_enough_to_be_read() -> None:
         assert differ(robot, as_told(text.text, text.left_out)) <= SAME
     assert 'name="a_motor_3"' in text.text
     assert 'name="b_angle_2"' in text.text
+
+
+def test_an_angle_of_more_digits_than_are_written_turns_as_far() -> None:
+    wound = symgen.load(HEAD + body("a", "base", f'{HINGE}, rpy = ["{"9" * 70}", 7, "1e15"]')
+                        + body("b", "a", f'{HINGE}, rpy = [99, -8, "{"7" * 64}.5"]'))
+    text = writers()["urdf"].write(wound)
+    assert differ(wound, as_told(text.text, text.left_out)) <= SAME
+
+
+def test_what_is_too_small_to_be_read_is_nothing() -> None:
+    small = symgen.load(HEAD + body("a", "base", 'type = "revolute", axis = [0, 0, 1], steps = [{ shift = ["1e-329", 0, 0] }]',
+                                    "mass = 1\n[[frame]]\nname = \"f\"\nbody = \"a\"\n"
+                                    'steps = [{ turn = 1.57, axis = [0, 0, 1] }, { shift = ["1e-329", 1, 0] }]\n'))
+    assert symgen.load(writers()["urdf"].write(small).text).nv == 1
 
 
 def test_urdf_says_no_limit_by_one_that_nothing_reaches() -> None:

@@ -9,9 +9,12 @@ from typing import Any
 
 from flint import fmpq
 
-from symgen.description.quantities import DIGITS, fraction_text
+from symgen.description.quantities import DIGITS, EXPONENT, fraction_text
 
 _ROUNDING = Context(prec=DIGITS, rounding=ROUND_HALF_EVEN, Emin=-9999, Emax=9999)
+
+_LEAST = Fraction(1, 10**EXPONENT)
+"""What is smaller has no text that is read, and is nothing beside the least double."""
 
 
 def decimal(value: Any) -> str:
@@ -22,6 +25,8 @@ def decimal(value: Any) -> str:
         exact = Fraction(int(value.p), int(value.q))
     else:
         exact = Fraction(value.str(DIGITS, radius=False))
+    if abs(exact) < _LEAST:
+        return "0"
     text = fraction_text(exact)
     if "/" not in text and len(text.partition("e")[0].replace(".", "").strip("-").lstrip("0")) <= DIGITS:
         return text

@@ -23,6 +23,8 @@ _LONGEST_RATIONAL = 4000
 """Bits; beyond, a rational is carried on as a ball."""
 _AS_PRINTED = Fraction(1, 10**50)
 """An angle of any size that is met, printed with 60 digits, is off by less (rad)."""
+_MOST_TURNED = 100
+"""rad; of a larger angle 60 digits are not those of what it turns."""
 Constant = Any
 """fmpq or arb."""
 Vec3 = tuple[Constant, Constant, Constant]
@@ -151,7 +153,7 @@ def _declared(pose: Pose) -> tuple[Angle, Angle, Angle] | None:
     for step in pose:
         if isinstance(step, Shift | Slide):
             continue
-        if not isinstance(step, Turn) or step.axis not in waiting:
+        if not isinstance(step, Turn) or step.axis not in waiting or abs(step.angle.radians) > _MOST_TURNED:
             return None
         waiting = waiting[waiting.index(step.axis) + 1:]
         angles[step.axis] = step.angle

@@ -6,7 +6,7 @@ speed of friction have no words there; a screw and a spherical joint neither, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,7 +30,8 @@ _WORDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "pris
 _LIMITED = ("revolute", "prismatic")
 """Words that demand a <limit>."""
 _WITHOUT_AXIS = ("floating",)
-_DYNAMICS = ("damping", "friction", "armature", "rotor_inertia")
+_ARMATURE, _ROTOR = "armature", "rotor_inertia"
+_DYNAMICS = ("damping", "friction", _ARMATURE, _ROTOR)
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -48,7 +49,8 @@ def write(mechanism: Mechanism) -> Written:
     for link in every:
         _refuse_macro(mechanism, link.name)
         lines.append(_link(link, near))
-    lines += [_joint(link, near) for link in every if link.parent is not None]
+    spare = _spare(mechanism)
+    lines += [_joint(link, near, spare) for link in every if link.parent is not None]
     said += _unsaid(mechanism)
     if near:
         said.append(f"at {listed(near)} something is turned by almost a right angle and not by one; read it with --snap off")
@@ -91,7 +93,7 @@ def _link(link: Link, near: list[str]) -> list[str]:
     return element("link", {"name": link.name}, [inertial])
 
 
-def _joint(link: Link, near: list[str]) -> list[str]:
+def _joint(link: Link, near: list[str], spare: Sequence[str]) -> list[str]:
     joint, parent = link.joint, link.parent or ""
     ends = [element("parent", {"link": parent}), element("child", {"link": link.name})]
     if joint is None:
@@ -105,7 +107,7 @@ def _joint(link: Link, near: list[str]) -> list[str]:
     if joint.mimic is not None:
         inside.append(element("mimic", {"joint": joint.mimic.joint, "multiplier": decimal(joint.mimic.multiplier),
                                         "offset": decimal(joint.mimic.offset)}))
-    return element("joint", {"name": joint.name, "type": word}, inside + _dynamics(joint))
+    return element("joint", {"name": joint.name, "type": word}, inside + _dynamics(joint, spare))
 
 
 def _word(joint: Joint) -> str:
@@ -134,9 +136,15 @@ def _limit(limits: Limits, demanded: bool) -> list[list[str]]:
     return [element("limit", {name: decimal(value) for name, value in found.items() if value is not None})]
 
 
-def _dynamics(joint: Joint) -> list[list[str]]:
+def _spare(mechanism: Mechanism) -> tuple[str, ...]:
+    """What may stand in <dynamics> without being applied: --drives applies a kind at all joints, or at none."""
+    applied = {name for joint in mechanism.joints for name, _ in joint.drive.declared}
+    return tuple(name for name in _DYNAMICS if name not in applied and not (name == _ROTOR and _ARMATURE in applied))
+
+
+def _dynamics(joint: Joint, spare: Sequence[str]) -> list[list[str]]:
     """urdfdom demands damping or friction in it."""
-    numbers = {**dict(joint.unapplied), **dict(joint.drive.declared)}
+    numbers = {name: value for name, value in joint.unapplied if name in spare} | dict(joint.drive.declared)
     found = {name: numbers[name] for name in _DYNAMICS if name in numbers}
     if not found:
         return []
@@ -153,7 +161,7 @@ def _unsaid(mechanism: Mechanism) -> list[str]:
     driven = tuple(joint for joint in mechanism.joints if joint.drive)
     if any(name in _DYNAMICS for joint in driven for name, _ in joint.drive.declared):
         said.append(f"that drives are applied is left out; read it with --drives {applied(mechanism.joints)}")
-    said += on_friction_speed(mechanism) + on_numbers(mechanism, _DYNAMICS, _DYNAMICS)
+    said += on_friction_speed(mechanism) + on_numbers(mechanism, _DYNAMICS, _spare(mechanism))
     said += _on_types(mechanism.joints)
     return said
 
