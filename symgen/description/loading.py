@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symgen.description import marks
-from symgen.description.asking import FLAGS, Asked
+from symgen.description.asking import Asked, refuse_unheard
 from symgen.description.assembly import LONGEST_NAME, assemble
 from symgen.description.canonical import to_toml
 from symgen.description.coupling import WAYS
@@ -83,16 +83,14 @@ def load(
         raise where.error("the file is empty", "give a robot description")
     asked = Asked(model, dict(xacro or {}), {name: os.fspath(folder) for name, folder in (packages or {}).items()})
     of_format = reader(path.suffix, data)
-    for name in asked.given:
-        if name not in of_format.TAKES:
-            raise ArgumentError(f"{FLAGS[name]} says nothing of a file such as {shown(file)}; leave it out")
+    refuse_unheard(asked, of_format.TAKES, file)
     tree = of_format.read(data, file, snapper, asked)
     if not tree.name:
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
+    sha256 = tree.read_sha256 or hashlib.sha256(data).hexdigest()
     mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
-                         source=source, source_sha256=hashlib.sha256(data).hexdigest(), floating=BASES[base], drives=kinds,
-                         friction_speed=speed)
+                         source=source, source_sha256=sha256, floating=BASES[base], drives=kinds, friction_speed=speed)
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
@@ -164,7 +162,7 @@ def _fetch(robot: str | os.PathLike[str]) -> tuple[bytes, Path, str]:
     if not _exists(path):
         raise UnknownName(missing(text, builtin_robots(), suffixes()))
     if path.suffix.lower() not in suffixes():
-        raise Place(file).error(*_unread(path, file))
+        raise Place(file).error(*_unread(path))
     return _bytes(path, file), path, file
 
 
@@ -179,10 +177,8 @@ def _encoded(text: str) -> bytes:
     return data
 
 
-def _unread(path: Path, file: str) -> tuple[str, str]:
+def _unread(path: Path) -> tuple[str, str]:
     """(what kind of file it is that no reader takes, what to do)."""
-    if path.suffix.lower() == ".xacro":
-        return "it holds xacro macros, which must be expanded first", f"run: xacro {file} -o {path.name.split('.')[0]}.urdf"
     known = ", ".join(sorted(suffixes()))
     if not path.suffix:
         return "its name has no suffix to tell the format by", f"give it a name that ends in {known}"

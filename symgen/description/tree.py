@@ -102,3 +102,5 @@ class Tree:
     friction_speed: Fraction | None = None
     source_sha256: str | None = None
     """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""
+    read_sha256: str = ""
+    """Of the text that was read, where that is not the file's: what its macros made, with all that they include."""
