@@ -18,6 +18,8 @@ from symgen.errors import SymgenError
 
 _HOME = {
     "load": "symgen.description.loading",
+    "from_mujoco": "symgen.description.from_mujoco",
+    "from_pinocchio": "symgen.description.from_pinocchio",
     "program": "symgen.programs.making",
     "derivative": "symgen.programs.differentiating",
     "inertial_parameters": "symgen.programs.parameters",
@@ -28,17 +30,21 @@ _HOME = {
     "Mechanism": "symgen.mechanism",
     "Program": "symgen.ir",
     "Report": "symgen.verification.report",
+    "Robot": "symgen.description.by_hand",
     "Solver": "symgen.machine.solver",
 }
 
 __all__ = [
-    "Mechanism", "Program", "Report", "Solver", "SymgenError", "__version__", "compile", "derivative", "generate",
-    "inertial_parameters", "inspect", "load", "program", "verify",
+    "Mechanism", "Program", "Report", "Robot", "Solver", "SymgenError", "__version__", "compile", "derivative", "from_mujoco",
+    "from_pinocchio", "generate", "inertial_parameters", "inspect", "load", "program", "verify",
 ]
 
 if TYPE_CHECKING:
     from symgen.delivery.verifying import verify
     from symgen.delivery.writing import generate
+    from symgen.description.by_hand import Robot
+    from symgen.description.from_mujoco import from_mujoco
+    from symgen.description.from_pinocchio import from_pinocchio
     from symgen.description.loading import load
     from symgen.inspection import inspect
     from symgen.ir import Program

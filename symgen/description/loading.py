@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import TypedDict
 
 from symgen.description import marks
 from symgen.description.asking import Asked, refuse_unheard
@@ -22,6 +23,7 @@ from symgen.description.lookup import in_folder, missing
 from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
+from symgen.description.tree import Declared, Tree
 from symgen.drives import selected, speed_fault
 from symgen.errors import ArgumentError, DescriptionError, UnknownName, printable
 from symgen.mechanism import Mechanism
@@ -37,8 +39,21 @@ _ROBOTS = Path(__file__).parent / "robots"
 _REPEAT = re.compile(rb"^repeat = \d+", re.MULTILINE)
 
 
+class Options(TypedDict, total=False):
+    """What `load` may be told of any robot."""
+
+    lock: Mapping[str, LockValue] | Iterable[str] | None
+    gravity: str | Sequence[int | float | str | Fraction] | None
+    snap: str | float | Fraction | None
+    mimic: str | None
+    strict: bool
+    base: str
+    drives: str | Iterable[str] | None
+    friction_speed: str | float | Fraction | None
+
+
 def load(
-    robot: str | os.PathLike[str],
+    robot: str | os.PathLike[str] | Declared,
     *,
     lock: Mapping[str, LockValue] | Iterable[str] | None = None,
     gravity: str | Sequence[int | float | str | Fraction] | None = None,
@@ -52,7 +67,8 @@ def load(
     xacro: Mapping[str, str] | None = None,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Mechanism:
-    """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text or a generated folder.
+    """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text, a generated folder or a
+    `symgen.Robot`.
 
     A `str` whose first sign is `<` is the text of a URDF, and one of several lines that of a TOML description; sentences
     about it name `<text>` and the line.
@@ -77,14 +93,9 @@ def load(
     snapper = Snapper(tolerance(snap), asked=snap is not None)
     field = None if gravity is None else _gravity(gravity)
     kinds, speed = selected(drives), None if friction_speed is None else _friction_speed(friction_speed)
-    data, path, file = _fetch(robot)
-    where = Place(file)
-    if not data.strip():
-        raise where.error("the file is empty", "give a robot description")
     asked = Asked(model, dict(xacro or {}), {name: os.fspath(folder) for name, folder in (packages or {}).items()})
-    of_format = reader(path.suffix, data)
-    refuse_unheard(asked, of_format.TAKES, file)
-    tree = of_format.read(data, file, snapper, asked)
+    tree, data, path, file = _read(robot, snapper, asked)
+    where = Place(file)
     if not tree.name:
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
@@ -97,6 +108,19 @@ def load(
     if strict and warnings:
         raise where.error(f"strict reading refuses this warning: {warnings[0]}", "correct it or read without strict")
     return mechanism
+
+
+def _read(robot: str | os.PathLike[str] | Declared, snapper: Snapper, asked: Asked) -> tuple[Tree, bytes, Path, str]:
+    """The tree, the bytes it was read from, their path, and its name for sentences."""
+    if isinstance(robot, Declared):
+        refuse_unheard(asked, (), robot.label)
+        return robot.tree(snapper), b"", Path(), robot.label
+    data, path, file = _fetch(robot)
+    if not data.strip():
+        raise Place(file).error("the file is empty", "give a robot description")
+    of_format = reader(path.suffix, data)
+    refuse_unheard(asked, of_format.TAKES, file)
+    return of_format.read(data, file, snapper, asked), data, path, file
 
 
 def _as_first_read(mechanism: Mechanism, sha256: str, data: bytes) -> Mechanism:
