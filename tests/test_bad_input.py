@@ -244,9 +244,9 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "empty.urdf").write_text(" \n")
     refused(tmp_path / "empty.urdf", "the file is empty; give a robot description")
     (tmp_path / "r.xyz").write_text("x")
-    refused(tmp_path / "r.xyz", "no reader knows the file type '.xyz'; give a file that ends in .toml, .urdf, ")
+    refused(tmp_path / "r.xyz", "no reader knows the file type '.xyz'; give a file that ends in .csv, .toml, .urdf, ")
     (tmp_path / "r").write_text("x")
-    refused(tmp_path / "r", "its name has no suffix to tell the format by; give it a name that ends in .toml, .urdf, ")
+    refused(tmp_path / "r", "its name has no suffix to tell the format by; give it a name that ends in .csv, .toml, .urdf, ")
     for suffix, what in (("sdf", "SDF, the format of Gazebo"), ("mjcf", "MJCF"), ("srdf", "SRDF"), ("STEP", "geometry")):
         (tmp_path / f"r.{suffix}").write_text("x")
         refused(tmp_path / f"r.{suffix}", f"this is {what}")
