@@ -19,6 +19,8 @@ from symgen.errors import SymgenError
 _HOME = {
     "convert": "symgen.delivery.converting",
     "load": "symgen.description.loading",
+    "from_mujoco": "symgen.description.from_mujoco",
+    "from_pinocchio": "symgen.description.from_pinocchio",
     "program": "symgen.programs.making",
     "derivative": "symgen.programs.differentiating",
     "inertial_parameters": "symgen.programs.parameters",
@@ -29,18 +31,22 @@ _HOME = {
     "Mechanism": "symgen.mechanism",
     "Program": "symgen.ir",
     "Report": "symgen.verification.report",
+    "Robot": "symgen.description.by_hand",
     "Solver": "symgen.machine.solver",
 }
 
 __all__ = [
-    "Mechanism", "Program", "Report", "Solver", "SymgenError", "__version__", "compile", "convert", "derivative", "generate",
-    "inertial_parameters", "inspect", "load", "program", "verify",
+    "Mechanism", "Program", "Report", "Robot", "Solver", "SymgenError", "__version__", "compile", "convert", "derivative",
+    "from_mujoco", "from_pinocchio", "generate", "inertial_parameters", "inspect", "load", "program", "verify",
 ]
 
 if TYPE_CHECKING:
     from symgen.delivery.converting import convert
     from symgen.delivery.verifying import verify
     from symgen.delivery.writing import generate
+    from symgen.description.by_hand import Robot
+    from symgen.description.from_mujoco import from_mujoco
+    from symgen.description.from_pinocchio import from_pinocchio
     from symgen.description.loading import load
     from symgen.inspection import inspect
     from symgen.ir import Program

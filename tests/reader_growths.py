@@ -199,4 +199,26 @@ MJCF: dict[str, Callable[[int], str]] = {
     "attributes of an actuator": lambda n: in_one("", "", "<actuator><motor "
                                                  + " ".join(f'a{i}="1"' for i in range(n)) + "/></actuator>"),
 }
-GROWTHS = {"urdf": URDF, "toml": TOML, "mjcf": MJCF, "sdf": SDF}
+_ROW = "# name: r\n# convention: dh\nname,a,alpha,mass,cx\n"
+CSV: dict[str, Callable[[int], str]] = {
+    "rows": lambda n: _ROW + "".join(f"l{i},0.{i},0.{i}1,1,0.{i}2\n" for i in range(n)),
+    "bodies": lambda n: "# name: r\nname,parent,type,axis_x,mass,x,roll\nb0,base,revolute,1,1,0.1,pi/3\n" + "".join(
+        f"b{i},b{i - 1},revolute,1,1,0.{i},pi/{i}\n" for i in range(1, n)),
+    "rows of one name": lambda n: _ROW + "l,1,2,3,4\n" * n,
+    "a fault at the end": lambda n: _ROW + "".join(f"l{i},1,2,3,4\n" for i in range(n)) + "l,1,2,x,4\n",
+    "comments": lambda n: _ROW + "# x\n# word: x\n" * n,
+    "a long comment": lambda n: _ROW + f"# {'x' * n}: y\n",
+    "words of the whole": lambda n: "# x\n" * 100 + "".join(f"# nam{i}: x\n" for i in range(n)),
+    "empty lines": lambda n: _ROW + "\n,,,,\n \t\n" * n,
+    "columns": lambda n: ",".join(f"c{i}" for i in range(n)),
+    "columns of one name": lambda n: "a," * n,
+    "cells": lambda n: _ROW + "1," * n,
+    "a long cell": lambda n: _ROW + f"l,{'9' * n},0,1,1\n",
+    "a long angle": lambda n: _ROW + f"l,1,{'1+' * n}1,1,1\n",
+    "a long name": lambda n: _ROW + f"{'l' * n},1,0,1,1\n",
+    "quotation marks": lambda n: _ROW + '"' * n,
+    "quoted cells": lambda n: _ROW + "".join(f'"l""{i}",1,0,1,1\n' for i in range(n)),
+    "carriage returns": lambda n: _ROW + "\r" * n,
+    "repeated rows": lambda n: f"# name: r\n# convention: dh\na,mass,repeat\n1,1,{n}\n",
+}
+GROWTHS = {"urdf": URDF, "toml": TOML, "csv": CSV, "mjcf": MJCF, "sdf": SDF}

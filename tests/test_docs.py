@@ -126,7 +126,7 @@ def test_the_python_calls_take_what_the_book_says() -> None:
     offered = {n: getattr(importlib.import_module(home), n) for n, home in symgen._HOME.items()}
     taken = {n: set(inspect.signature(made).parameters) for n, made in offered.items() if inspect.isfunction(made)}
     calls = re.findall(r"^\| `symgen\.(\w+)\(([^)]*)\)`", text(DOCS / "commands.md"), re.M)
-    assert {called: {word.rstrip("=") for word in arguments.split(", ")} for called, arguments in calls} == taken
+    assert {called: {word.strip("*=") for word in arguments.split(", ")} for called, arguments in calls} == taken
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------------

@@ -104,6 +104,7 @@ PACKAGES: dict[str, str] = {
     "mujoco": "measuring/peers",
     "casadi": "measuring/peers",
     "pinocchio": "measuring/peers",
+    "xacro": "description/readers/_xacro_program",
 }
 
 FORBIDDEN_CALLS = {"eval", "exec", "sympify", "parse_expr", "simplify", "expand", "cse", "nsimplify", "__import__"}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
+
+from symgen.description.quantities import shown
+from symgen.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -24,3 +27,10 @@ NOTHING = Asked()
 """Of a format that leaves nothing open."""
 FLAGS = {"model": "--model", "xacro": "--xacro", "packages": "--package"}
 """What they are called on the command line."""
+
+
+def refuse_unheard(asked: Asked, heard: Collection[str], file: str) -> None:
+    """ArgumentError for what was said of a file to which only the fields `heard` mean something."""
+    for name in asked.given:
+        if name not in heard:
+            raise ArgumentError(f"{FLAGS[name]} says nothing of a file such as {shown(file)}; leave it out")

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import TypedDict
 
 from symgen.description import marks
-from symgen.description.asking import FLAGS, Asked
+from symgen.description.asking import Asked, refuse_unheard
 from symgen.description.assembly import LONGEST_NAME, assemble
 from symgen.description.canonical import to_toml
 from symgen.description.coupling import WAYS
@@ -22,6 +23,7 @@ from symgen.description.lookup import in_folder, missing
 from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
+from symgen.description.tree import Declared, Tree
 from symgen.drives import selected, speed_fault
 from symgen.errors import ArgumentError, DescriptionError, UnknownName, printable
 from symgen.mechanism import Mechanism
@@ -37,8 +39,21 @@ _ROBOTS = Path(__file__).parent / "robots"
 _REPEAT = re.compile(rb"^repeat = \d+", re.MULTILINE)
 
 
+class Options(TypedDict, total=False):
+    """What `load` may be told of any robot."""
+
+    lock: Mapping[str, LockValue] | Iterable[str] | None
+    gravity: str | Sequence[int | float | str | Fraction] | None
+    snap: str | float | Fraction | None
+    mimic: str | None
+    strict: bool
+    base: str
+    drives: str | Iterable[str] | None
+    friction_speed: str | float | Fraction | None
+
+
 def load(
-    robot: str | os.PathLike[str],
+    robot: str | os.PathLike[str] | Declared,
     *,
     lock: Mapping[str, LockValue] | Iterable[str] | None = None,
     gravity: str | Sequence[int | float | str | Fraction] | None = None,
@@ -52,7 +67,8 @@ def load(
     xacro: Mapping[str, str] | None = None,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Mechanism:
-    """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text or a generated folder.
+    """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text, a generated folder or a
+    `symgen.Robot`.
 
     A `str` whose first sign is `<` is the text of a URDF or SDF, and one of several lines that of a TOML description; sentences
     about it name `<text>` and the line.
@@ -77,22 +93,15 @@ def load(
     snapper = Snapper(tolerance(snap), asked=snap is not None)
     field = None if gravity is None else _gravity(gravity)
     kinds, speed = selected(drives), None if friction_speed is None else _friction_speed(friction_speed)
-    data, path, file = _fetch(robot)
-    where = Place(file)
-    if not data.strip():
-        raise where.error("the file is empty", "give a robot description")
     asked = Asked(model, dict(xacro or {}), {name: os.fspath(folder) for name, folder in (packages or {}).items()})
-    of_format = reader(path.suffix, data)
-    for name in asked.given:
-        if name not in of_format.TAKES:
-            raise ArgumentError(f"{FLAGS[name]} says nothing of a file such as {shown(file)}; leave it out")
-    tree = of_format.read(data, file, snapper, asked)
+    tree, data, path, file = _read(robot, snapper, asked)
+    where = Place(file)
     if not tree.name:
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
+    sha256 = tree.read_sha256 or _hash(data, tree.also_read)
     mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
-                         source=source, source_sha256=_hash(data, tree.also_read), floating=BASES[base], drives=kinds,
-                         friction_speed=speed)
+                         source=source, source_sha256=sha256, floating=BASES[base], drives=kinds, friction_speed=speed)
     if tree.source_sha256 is not None:
         mechanism = _as_first_read(mechanism, tree.source_sha256, data)
     warnings = [note.text for note in mechanism.notes if note.kind == "warning"]
@@ -105,6 +114,19 @@ def _hash(data: bytes, also_read: Sequence[str]) -> str:
     """SHA-256 of a description; where it includes others, that of all their hashes, its own first."""
     own = hashlib.sha256(data).hexdigest()
     return hashlib.sha256("\n".join((own, *also_read)).encode()).hexdigest() if also_read else own
+
+
+def _read(robot: str | os.PathLike[str] | Declared, snapper: Snapper, asked: Asked) -> tuple[Tree, bytes, Path, str]:
+    """The tree, the bytes it was read from, their path, and its name for sentences."""
+    if isinstance(robot, Declared):
+        refuse_unheard(asked, (), robot.label)
+        return robot.tree(snapper), b"", Path(), robot.label
+    data, path, file = _fetch(robot)
+    if not data.strip():
+        raise Place(file).error("the file is empty", "give a robot description")
+    of_format = reader(path.suffix, data)
+    refuse_unheard(asked, of_format.TAKES, file)
+    return of_format.read(data, file, snapper, asked), data, path, file
 
 
 def _as_first_read(mechanism: Mechanism, sha256: str, data: bytes) -> Mechanism:
@@ -170,7 +192,7 @@ def _fetch(robot: str | os.PathLike[str]) -> tuple[bytes, Path, str]:
     if not _exists(path):
         raise UnknownName(missing(text, builtin_robots(), suffixes()))
     if path.suffix.lower() not in suffixes():
-        raise Place(file).error(*_unread(path, file))
+        raise Place(file).error(*_unread(path))
     return _bytes(path, file), path, file
 
 
@@ -185,10 +207,8 @@ def _encoded(text: str) -> bytes:
     return data
 
 
-def _unread(path: Path, file: str) -> tuple[str, str]:
+def _unread(path: Path) -> tuple[str, str]:
     """(what kind of file it is that no reader takes, what to do)."""
-    if path.suffix.lower() == ".xacro":
-        return "it holds xacro macros, which must be expanded first", f"run: xacro {file} -o {path.name.split('.')[0]}.urdf"
     known = ", ".join(sorted(suffixes()))
     if not path.suffix:
         return "its name has no suffix to tell the format by", f"give it a name that ends in {known}"

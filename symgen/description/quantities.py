@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from symgen.errors import DescriptionError, printable
 from symgen.poses import Angle
@@ -73,13 +74,26 @@ def decimal_parts(text: str) -> tuple[int, str, str, int] | None:
 NOWHERE = Place()
 
 
+_SHORT = re.compile(r"[+-]?[0-9]{1,12}(?:\.[0-9]{0,18})?", re.ASCII)
+
+
+@lru_cache(maxsize=1 << 14)
+def short(text: str) -> Fraction | None:
+    """The exact value of a decimal as most are, for those who read thousands; None of any other text, whatever it is."""
+    if len(text) > 32 or _SHORT.fullmatch(text) is None:
+        return None
+    whole, _, after = text.partition(".")
+    return Fraction(int(whole + after), 10 ** len(after))
+
+
 def number(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Fraction:
     """The exact value of the decimal `text`.
 
     Raises DescriptionError for anything else (nan, inf, hexadecimal, `1_000`, an expression), for more than
     `digits` digits, for an exponent beyond ±330 and for what no double can hold.
     """
-    return _of_a_double(_decimal(text, place, digits), text, place)
+    known = short(text) if digits >= DIGITS else None
+    return _of_a_double(_decimal(text, place, digits), text, place) if known is None else known
 
 
 def _decimal(text: str, place: Place, digits: int) -> Fraction:
@@ -104,6 +118,9 @@ def _of_a_double(value: Fraction, text: str, place: Place) -> Fraction:
 
 def rational(text: str, place: Place = NOWHERE, digits: int = CANONICAL_DIGITS) -> Fraction:
     """A decimal, or a quotient `p/q` of two decimals: what symgen's own format accepts as a number."""
+    known = short(text)
+    if known is not None:
+        return known
     value = _quotient(text, place, digits)
     if not is_writable(value):
         raise place.error(f"{shown(text, 24)} is too small a number, or has too many digits", "write a number of ordinary size")

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from math import sqrt
 from typing import cast
@@ -64,6 +65,11 @@ def tolerance(snap: str | float | Fraction | None) -> Fraction | None:
     return value
 
 
+def _as_meant(token: str, within: Fraction | None) -> Angle | None:
+    """`snapped`, remembered of short tokens: in most files the same few stand everywhere."""
+    return _remembered(token, within) if len(token) <= 32 else snapped(token, within)
+
+
 def snapped(token: str, within: Fraction | None = DEFAULT_TOLERANCE) -> Angle | None:
     """kπ/2 when the plain decimal `token` is read as that, else None (also for exact zeros, which need no snap)."""
     parts = decimal_parts(token)
@@ -78,6 +84,9 @@ def snapped(token: str, within: Fraction | None = DEFAULT_TOLERANCE) -> Angle | 
     if abs(value - meant) <= within or (turns and decimals >= _LEAST_DECIMALS and value in _printed(meant, decimals)):
         return Angle(pi=Fraction(turns, 2))
     return None
+
+
+_remembered = lru_cache(maxsize=1 << 12)(snapped)
 
 
 def _printed(value: Fraction, decimals: int) -> tuple[Fraction, Fraction]:
@@ -137,7 +146,7 @@ class Snapper:
     def angle(self, token: str, place: Place, digits: int = DIGITS) -> Angle:
         """The angle that `token` stands for; DescriptionError when it is no angle."""
         exact = angle(token, place, digits)
-        meant = snapped(token, self.within)
+        meant = _as_meant(token, self.within)
         if meant is None:
             return exact
         moved = abs(number(token, digits=10**6) - meant.pi * 2 * HALF_PI)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol, runtime_checkable
 
 from symgen.description.quantities import NOWHERE, Place
+from symgen.description.snapping import Snapper
 from symgen.drives import NO_DRIVE, Drive
 from symgen.errors import DescriptionError
 from symgen.mechanism import Limits, Mimic, Note
@@ -104,3 +106,17 @@ class Tree:
     """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""
     also_read: tuple[str, ...] = ()
     """The SHA-256 of further files that were read, in that order: what a description includes."""
+    read_sha256: str = ""
+    """Of the text that was read, where that is not the file's: what its macros made, with all that they include."""
+
+
+@runtime_checkable
+class Declared(Protocol):
+    """A robot that no file holds."""
+
+    @property
+    def label(self) -> str:
+        """What sentences call it."""
+
+    def tree(self, snapper: Snapper) -> Tree:
+        """What a reader of a file hands over."""

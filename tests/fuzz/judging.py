@@ -121,7 +121,7 @@ def _as_text(mechanism: Mechanism, data: bytes, suffix: str) -> None:
         text = data.decode()
     except UnicodeDecodeError:
         return
-    if not is_text(text) or (text.lstrip("\ufeff \t\r\n")[:1] == "<") != (suffix != ".toml"):
+    if suffix == ".csv" or not is_text(text) or (text.lstrip("\ufeff \t\r\n")[:1] == "<") != (suffix != ".toml"):
         return
     with within(READING):
         given = load(text)
@@ -183,5 +183,5 @@ PLACE = Place("r.urdf", 1, "origin")
 Judge = Callable[[bytes, Path, str], str]
 JUDGES: dict[str, tuple[Judge, str]] = {"urdf": (description, ".urdf"), "toml": (description, ".toml"),
                                         "sdf": (description, ".sdf"), "mjcf": (description, ".mjcf"),
-                                        "quantities": (quantity, ".txt")}
+                                        "csv": (description, ".csv"), "quantities": (quantity, ".txt")}
 """Format -> who judges its inputs, and the suffix of its files."""

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from symgen.description import assembly, locking
-from symgen.description.readers import toml, urdf
+from symgen.description.readers import _declared, urdf
 from symgen.joints import Sliding, helical, joint_type, prismatic, revolute
 from symgen.mechanism import BASE, Joint, Mechanism, Part
 from symgen.poses import Shift, Turn
@@ -97,7 +97,7 @@ def products_of_mass(patch: Patch) -> None:
 
 def steiner_forgotten(patch: Patch) -> None:
     """Moments about a frame are read as moments about the centre."""
-    patch.setattr(toml, "about_centre", lambda moments, mass, centre: moments)
+    patch.setattr(_declared, "about_centre", lambda moments, mass, centre: moments)
 
 
 def limits_swapped(patch: Patch) -> None:

@@ -7,6 +7,7 @@ file, or `model.sdf`. Nothing is fetched from a network.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,6 +35,8 @@ class Files:
     def __init__(self, snapper: Snapper, packages: Mapping[str, str]) -> None:
         self.snapper, self.packages = snapper, packages
         self.notes: list[Note] = []
+        self.hashes: list[str] = []
+        """SHA-256 of the files that are included, in the order of reading."""
         self._opened = 0
 
     def root(self, data: bytes, file: str, included: bool = False) -> tuple[Any, Text]:
@@ -75,7 +78,9 @@ class Files:
             raise here.error(f"files are included more than {DEEPEST} deep, or more than {MOST_FILES} of them",
                              "put the models into one file")
         path = self._found(uri, text.file, here)
-        root, reads = self.root(_bytes(path, here), str(path), included=True)
+        data = _bytes(path, here)
+        self.hashes.append(hashlib.sha256(data).hexdigest())
+        root, reads = self.root(data, str(path), included=True)
         models = [child for child in reads.children(root) if tag(child) == "model"]
         if len(models) != 1:
             raise here.error(f"{shown(path.name)} holds {len(models)} models, and an included file has one",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from symgen.description.quantities import CANONICAL_DIGITS, Place, rational, shown
+from symgen.description.quantities import CANONICAL_DIGITS, Place, rational, short, shown
 from symgen.description.snapping import Snapper
 from symgen.poses import ZERO3, Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose, pose
 
@@ -53,9 +53,11 @@ class Table:
         return value
 
     def number(self, key: str, default: Fraction | None = None) -> Fraction:
-        if key not in self.content and default is not None:
+        value = self.content.get(key)
+        if value is None and default is not None:
             return default
-        return self._number(self._required(key), self.at(key))
+        known = short(value) if type(value) is str else None
+        return self._number(self._required(key), self.at(key)) if known is None else known
 
     def count(self, key: str, largest: int) -> int:
         """A whole number from 1 to `largest`; 1 when absent."""
@@ -65,6 +67,8 @@ class Table:
         return value
 
     def angle(self, key: str) -> Angle:
+        if key not in self.content:
+            return Angle()
         return self._angle(self.content.get(key, 0), self.at(key))
 
     def vector(self, key: str, default: Vector3 | None = ZERO3) -> Vector3:

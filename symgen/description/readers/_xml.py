@@ -63,6 +63,11 @@ def parse(data: bytes, file: str, form: str = "a URDF") -> tuple[Any, list[Note]
     return root, notes
 
 
+def text_of(data: bytes) -> str:
+    """The text of an XML file, as `parse` decodes it."""
+    return _decoded(data)[0]
+
+
 def root_name(data: bytes) -> str:
     """The name of the first element, without a prefix; empty where there is none. The rest is not looked at."""
     text = _without_comments(_decoded(data)[0])

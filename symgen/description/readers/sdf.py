@@ -76,7 +76,8 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     around.frames[scope.frame.name] = scope.frame
     models.settle_world(around)
     joints = Joints([*scope.all_scopes, around], models, ways)
-    return _tree(scope, joints, ways, ground, _gravity(chosen.world, text, scope, files.notes), files.notes)
+    return replace(_tree(scope, joints, ways, ground, _gravity(chosen.world, text, scope, files.notes), files.notes),
+                   also_read=tuple(files.hashes))
 
 
 def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vector3 | None, notes: list[Note]) -> Tree:

@@ -11,17 +11,20 @@ ratios that are not applied) is a note and refuses nothing.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
-from symgen.description.asking import NOTHING, Asked
+from symgen.description.asking import NOTHING, Asked, refuse_unheard
 from symgen.description.quantities import Place, number, shown
+from symgen.description.readers import _macros
 from symgen.description.readers._drives import ATTRIBUTES, OF_TRANSMISSIONS, Said
 from symgen.description.readers._foreign import by_root
-from symgen.description.readers._xml import alike, is_xacro, parse, tag
+from symgen.description.readers._xml import alike, is_xacro, parse, tag, text_of
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.errors import DescriptionError
@@ -29,9 +32,9 @@ from symgen.joints import joint_type, kinds
 from symgen.mechanism import Limits, Mimic, Note
 from symgen.poses import X_AXIS, Z_AXIS, ZERO3, Angle, Pose, Vector3, pose
 
-SUFFIXES = (".urdf", ".xml")
+SUFFIXES = (".urdf", ".xml", ".xacro")
 ROOTS = ("robot",)
-TAKES = ()
+TAKES = ("xacro", "packages")
 
 MOST_ROTORS = 16
 """Ratios and rotor inertias of one transmission that are shown, at each of its joints. No answer depends on them."""
@@ -46,18 +49,46 @@ Read = TypeVar("Read")
 
 
 def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tree:
-    """The links and joints that the URDF text `data` declares; DescriptionError names file, line and element."""
+    """The links and joints that the URDF text `data` declares; DescriptionError names file, line and element.
+
+    A file of macros is a program (https://github.com/ros/xacro/wiki), read as the URDF that the package xacro makes of it, and
+    so is a URDF that holds some where the package is there. Lines are then those of the expanded text.
+    """
+    if file.lower().endswith(".xacro"):
+        if not _macros.available():
+            raise _macros.unexpanded(Place(file))
+        return _expanded(data, file, snapper, asked)
+    snaps = len(snapper.snaps)
+    try:
+        tree = _plain(data, file, snapper, _macros.available())
+    except _macros.Macros:
+        del snapper.snaps[snaps:]
+        return _expanded(data, file, snapper, asked)
+    refuse_unheard(asked, (), file)
+    return tree
+
+
+def _expanded(data: bytes, file: str, snapper: Snapper, asked: Asked) -> Tree:
+    """The same of what the macros in `data` make. The text that they make is what a hash of the description is of."""
+    _, notes = parse(data, file)
+    text, remarks = _macros.expanded(text_of(data), file, asked)
+    tree = _plain(text.encode(), f"{file} (expanded)", snapper, False)
+    return replace(tree, notes=(*notes, *remarks, *tree.notes), read_sha256=hashlib.sha256(text.encode()).hexdigest())
+
+
+def _plain(data: bytes, file: str, snapper: Snapper, expandable: bool) -> Tree:
+    """What stands there. `expandable`: whether Macros is raised where macros stand, or else the sentence that refuses them."""
     root, notes = parse(data, file)
-    elements = _Elements(file, snapper, notes)
+    elements = _Elements(file, snapper, notes, expandable)
     if is_xacro(root):
-        raise _xacro(elements.place(root), file)
+        raise elements.macros(elements.place(root))
     if tag(root) != "robot":
         raise Place(file, root.sourceline).error(*by_root(tag(root)) or (
             f"the root element is {shown(tag(root))}, not 'robot'", "give a URDF file"))
     children = list(_children(root))
     for element in children:
         if is_xacro(element):
-            raise _xacro(elements.place(element), file)
+            raise elements.macros(elements.place(element))
     joints = [element for element in children if tag(element) == "joint"]
     still = _standing(joints)
     links = [_link(element, elements, still) for element in children if tag(element) == "link"]
@@ -97,8 +128,12 @@ def _standing(joints: Iterable[Any]) -> Callable[[str | None], bool]:
 class _Elements:
     """Reads attributes with their place; collects notes and snaps of one file."""
 
-    def __init__(self, file: str, snapper: Snapper, notes: list[Note]) -> None:
-        self.file, self.snapper, self.notes = file, snapper, notes
+    def __init__(self, file: str, snapper: Snapper, notes: list[Note], expandable: bool) -> None:
+        self.file, self.snapper, self.notes, self.expandable = file, snapper, notes, expandable
+
+    def macros(self, place: Place) -> Exception:
+        """What to raise where macros stand."""
+        return _macros.Macros() if self.expandable else _macros.unexpanded(place)
 
     def note(self, kind: str, place: Place, text: str) -> None:
         """One more note about a place."""
@@ -130,7 +165,7 @@ class _Elements:
         if value is None:
             raise place.error(f"the attribute '{attribute}' is missing", f"write {attribute}=\"…\"")
         if "${" in value or "$(" in value:
-            raise _xacro(place, self.file)
+            raise self.macros(place)
         return str(value)
 
     def number(self, element: Any, attribute: str, place: Place) -> Fraction:
@@ -158,7 +193,7 @@ class _Elements:
         children = list(_children(parent))
         for child in children:
             if is_xacro(child):
-                raise _xacro(self.place(child, place.element), self.file)
+                raise self.macros(self.place(child, place.element))
         found = [child for child in children if tag(child) == name]
         for other in found[1:]:
             here = place.at(place.element, other.sourceline)
@@ -358,8 +393,3 @@ def _transmission(element: Any, elements: _Elements) -> dict[str, Said]:
 
 def _children(element: Any) -> Iterator[Any]:
     return (child for child in element if isinstance(child.tag, str))
-
-
-def _xacro(place: Place, file: str) -> DescriptionError:
-    out = file.rsplit("/", 1)[-1].split(".")[0] or "robot"
-    return place.error("it holds xacro macros, which must be expanded first", f"run: xacro {file} -o {out}.expanded.urdf")

@@ -1,0 +1,200 @@
+"""`from_mujoco`: a compiled MuJoCo model in memory to a Mechanism. Nothing is imported: what is asked of it is its arrays.
+
+MuJoCo has computed the inertia of meshes and geoms, so that this is the way for a model whose masses lie in them. A body has its
+name in the model (`body3` where it has none), and so have joints and named sites, which are frames. A body with several joints
+is moved by as many, with massless links between. Numbers of coordinates, theirs → ours, in MuJoCo's order:
+
+    hinge, slide    q and v are the same, `ref` included
+    ball            quaternion w x y z → x y z w; v, the angular velocity in the body's axes, is the same
+    free            place the same, quaternion w x y z → x y z w; v: MuJoCo's linear velocity is in the world's axes, ours in the
+                    body's: v_ours = Rᵀ v_theirs; the angular one, in the body's axes, is the same
+
+Armature, damping and springs are applied as they are, friction loss as symgen's friction, which is smooth where MuJoCo's sticks.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple, Unpack
+
+from symgen.description.loading import Options, load
+from symgen.description.models import Given, exact, pose, same, vector
+from symgen.description.quantities import Place, shown
+from symgen.description.snapping import Snapper
+from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
+from symgen.drives import Drive
+from symgen.errors import ArgumentError
+from symgen.mechanism import Limits, Mechanism, Mimic, Note
+from symgen.poses import Z_AXIS, Angle, Pose, Shift, Slide, Turn, Vector3, compose
+
+FREE, BALL, SLIDE, HINGE = range(4)
+"""mjtJoint."""
+CONNECT, WELD, JOINT = range(3)
+"""mjtEq."""
+_KINDS = {FREE: "free", BALL: "spherical", SLIDE: "prismatic", HINGE: "revolute"}
+_HOLDS = {CONNECT: "holds two bodies at a point", WELD: "welds two bodies", JOINT: "holds a joint at a place or by a curve"}
+_LEFT_OUT = (
+    ("ntendon", "tendons", "their forces, limits and armature are"), ("nflex", "flexible bodies", "they are"),
+    ("nplugin", "plugins", "they are"), ("nplastic", "joints that yield", "that is"),
+    ("ngravcomp", "bodies with gravity compensation", "it is"),
+)
+_POLYNOMIALS = ("jnt_stiffnesspoly", "dof_dampingpoly")
+
+
+def from_mujoco(model: Any, **options: Unpack[Options]) -> Mechanism:
+    """The mechanism of `model`, a mujoco.MjModel, read with the options of `symgen.load`.
+
+    What of its dynamics is left out (tendons, closed loops, fluid) is a note of the mechanism. DescriptionError names a body or
+    joint that symgen cannot have; ArgumentError where `model` is no such model.
+    """
+    for name in ("body_parentid", "body_iquat", "jnt_type", "dof_armature", "qpos0", "opt"):
+        if not hasattr(model, name):
+            raise ArgumentError(f"a {type(model).__name__} has no '{name}', as a MuJoCo model has; give a mujoco.MjModel")
+    return load(Given("MuJoCo model", lambda snapper: _Reading(model, snapper).tree()), **options)
+
+
+class _Seat(NamedTuple):
+    """What moves a body's own frame: a link, and the pose of that frame from the frame of the link's joint."""
+
+    link: str
+    pose: Pose
+
+
+class _Reading:
+    """One model, while it is read."""
+
+    def __init__(self, model: Any, snapper: Snapper) -> None:
+        self.model, self.snapper = model, snapper
+        self.place = Place(f"MuJoCo model {shown(_text(model, 0))}")
+        self.links: list[Link] = []
+        self.connections: list[Connection] = []
+        self.notes: list[Note] = []
+        self.joints = [self._named("name_jntadr", k, "joint") for k in range(model.njnt)]
+        self.bodies = [self._named("name_bodyadr", k, "body") for k in range(model.nbody)]
+        self.follows: dict[int, Mimic] = {}
+
+    def tree(self) -> Tree:
+        """What a reader of a file hands over."""
+        model = self.model
+        self._equalities()
+        seats = [_Seat(self.bodies[0], ())]
+        self.links.append(Link(self.bodies[0], self._inertia(0, ()), self.place))
+        for body in range(1, model.nbody):
+            seats.append(self._moved(body, seats[int(model.body_parentid[body])]))
+        self._unsaid()
+        return Tree(_text(model, 0), tuple(self.links), tuple(self.connections), self._sites(seats),
+                    vector(model.opt.gravity, self.place.at("gravity")), place=self.place, notes=tuple(self.notes),
+                    mimic="couple" if self.follows else None)
+
+    def _moved(self, body: int, on: _Seat) -> _Seat:
+        """A body, its joints, and the links between these."""
+        model, name = self.model, self.bodies[body]
+        first = int(model.body_jntadr[body])
+        joints = range(first, first + int(model.body_jntnum[body]))
+        here = self.place.at(f"body {shown(name)}")
+        behind = compose(on.pose, pose(model.body_pos[body], model.body_quat[body], self.snapper, here))
+        if not joints:
+            self.connections.append(Connection(f"{name}_fixed", "fixed", on.link, name, behind, place=here))
+            if getattr(model, "body_mocapid", [-1] * (body + 1))[body] >= 0:
+                self.notes.append(Note("warning", f"body {name} is a mocap body, which the user moves; it stands still here"))
+        parent = on.link
+        after: Pose = ()
+        for joint in joints:
+            link = name if joint == joints[-1] else f"{name}_{self.joints[joint]}"
+            at, kind = vector(model.jnt_pos[joint], here), int(model.jnt_type[joint])
+            # A free body's place is q alone, from the world.
+            seat = on.pose if kind == FREE else compose(behind, (Shift(at),), self._back(joint, here))
+            self.connections.append(self._joint(joint, parent, link, seat))
+            behind = after = () if kind == FREE else compose((Shift(_negative(at)),))
+            if link != name:
+                self.links.append(Link(link, place=here))
+            parent = link
+        self.links.append(Link(name, self._inertia(body, after), here, after))
+        return _Seat(name, after)
+
+    def _back(self, joint: int, place: Place) -> Pose:
+        """The motion from q = 0 to where the model is drawn, backwards: that is at q = `ref`."""
+        kind, axis = int(self.model.jnt_type[joint]), vector(self.model.jnt_axis[joint], place)
+        if kind not in (SLIDE, HINGE):
+            return ()
+        drawn = exact(self.model.qpos0[int(self.model.jnt_qposadr[joint])], place)
+        return compose((Turn(axis, Angle(-drawn)) if kind == HINGE else Slide(axis, -drawn),))
+
+    def _joint(self, joint: int, parent: str, child: str, seat: Pose) -> Connection:
+        model, name = self.model, self.joints[joint]
+        here, kind = self.place.at(f"joint {shown(name)}"), int(model.jnt_type[joint])
+        q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        dofs = slice(v, v + {FREE: 6, BALL: 3}.get(kind, 1))
+        armature, damping, friction = (same(getattr(model, f"dof_{what}")[dofs], what, here)
+                                       for what in ("armature", "damping", "frictionloss"))
+        stiffness = exact(self.model.jnt_stiffness[joint], here)
+        one = kind in (SLIDE, HINGE)
+        spring = (stiffness, exact(model.qpos_spring[q], here)) if one and stiffness else ()
+        drive = Drive(armature, damping, friction, *spring)
+        ends = [exact(end, here) for end in model.jnt_range[joint]] if one and model.jnt_limited[joint] else []
+        axis = vector(model.jnt_axis[joint], here) if one else Z_AXIS
+        unapplied = (("stiffness", stiffness),) if stiffness and not one else ()
+        return Connection(name, _KINDS[kind], parent, child, seat, axis, Limits(*ends), self.follows.get(joint), unapplied, here,
+                          drive=drive)
+
+    def _inertia(self, body: int, within: Pose) -> tuple[Inertial, ...]:
+        """Principal moments in axes of their own; nothing of a body without mass."""
+        model, here = self.model, self.place.at(f"body {shown(self.bodies[body])}")
+        mass, moments = exact(model.body_mass[body], here), vector(model.body_inertia[body], here)
+        if not mass and not any(moments):
+            return ()
+        (xx, yy, zz), zero = moments, Fraction(0)
+        at = pose(model.body_ipos[body], model.body_iquat[body], self.snapper, here)
+        return (Inertial(mass, (xx, zero, zero, yy, zero, zz), compose(within, at), here),)
+
+    def _equalities(self) -> None:
+        """Joints that follow others; what else holds bodies together is said, and left out."""
+        model = self.model
+        for k in range(model.neq):
+            kind, first, second = int(model.eq_type[k]), int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+            factors = [exact(one, self.place.at(f"equality {k}")) for one in model.eq_data[k][:5]]
+            if not model.eq_active0[k]:
+                continue
+            if kind == JOINT and second >= 0 and not any(factors[2:]) and factors[1]:
+                drawn, leads = (exact(model.qpos0[int(model.jnt_qposadr[j])], self.place) for j in (first, second))
+                self.follows[first] = Mimic(self.joints[second], factors[1], factors[0] + drawn - factors[1] * leads)
+                continue
+            self.notes.append(Note("warning", f"equality {k} {_HOLDS.get(kind, 'holds a tendon or a flexible body')}; left out"))
+
+    def _unsaid(self) -> None:
+        """Notes of what else has a part in MuJoCo's dynamics."""
+        model = self.model
+        for count, what, left in _LEFT_OUT:
+            if getattr(model, count, 0):
+                self.notes.append(Note("warning", f"the model has {what}; {left} left out"))
+        if hasattr(model, "actuator_armature") and model.actuator_armature.any():
+            self.notes.append(Note("warning", "actuators have armature of their own; it is left out"))
+        if model.opt.density or model.opt.viscosity:
+            self.notes.append(Note("warning", "the model is in a fluid; its drag is left out"))
+        if any(getattr(model, name).any() for name in _POLYNOMIALS if hasattr(model, name)):
+            self.notes.append(Note("warning", "joints have springs or damping of a higher order; that part is left out"))
+
+    def _sites(self, seats: list[_Seat]) -> tuple[ExtraFrame, ...]:
+        """Sites with a name that nothing else has."""
+        model, found = self.model, {link.name: None for link in self.links}
+        frames = []
+        for site in range(model.nsite):
+            name, on = _text(model, int(model.name_siteadr[site])), seats[int(model.site_bodyid[site])]
+            if name and name not in found:
+                found[name] = None
+                here = self.place.at(f"site {shown(name)}")
+                at = pose(model.site_pos[site], model.site_quat[site], self.snapper, here)
+                frames.append(ExtraFrame(name, on.link, compose(on.pose, at), here))
+        return tuple(frames)
+
+    def _named(self, addresses: str, index: int, what: str) -> str:
+        return _text(self.model, int(getattr(self.model, addresses)[index])) or f"{what}{index}"
+
+
+def _negative(at: Vector3) -> Vector3:
+    return -at[0], -at[1], -at[2]
+
+
+def _text(model: Any, address: int) -> str:
+    """The name that begins at an address among the model's names."""
+    return bytes(model.names)[address:].split(b"\0", 1)[0].decode("utf-8", errors="replace")

@@ -1,0 +1,168 @@
+"""What is made of a Pinocchio model says what Pinocchio says of it, to the last digits of a double."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.description.canonical import to_toml
+from symgen.description.models import of_matrix
+from symgen.errors import ArgumentError, DescriptionError
+from symgen.joints import Placing, Turning
+from symgen.mechanism import Mechanism
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
+from symgen.reference.states import draw_states
+from tests.judges import example_robot_data as judges
+
+pin: Any = pytest.importorskip("pinocchio")
+BOUND = 1e-12
+FILES = [path for path in judges.files() if path.stat().st_size < 20_000 and path.name != "ur3.urdf"]
+"""Small ones. Pinocchio does not read that of a UR3."""
+SLANTED = np.array([0.6, 0.0, 0.8])
+MIMIC = """<robot name="m"><link name="a"/>{links}
+<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/>
+  <limit lower="-1" upper="2" effort="3" velocity="4"/><dynamics damping="3" friction="4"/></joint>
+<joint name="k" type="prismatic"><parent link="b"/><child link="c"/><origin xyz="1 0 0" rpy="0.3 0.2 0.1"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="1" velocity="2"/><mimic joint="j" multiplier="2" offset="0.5"/></joint></robot>""".format(
+    links="".join(f'<link name="{name}"><inertial><origin xyz="0.1 0.2 0"/><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" '
+                  'iyy="1" iyz="0" izz="1"/></inertial></link>' for name in "bc"))
+
+
+def position(mechanism: Mechanism, q: Array) -> Array:
+    """Pinocchio's q of ours: an angle that may go round stands there as its cosine and sine."""
+    found: list[float] = []
+    for joint, own in zip(mechanism.joints, mechanism.q_slices, strict=True):
+        values = list(q[own])
+        if joint.motions == (Placing(0, 2), Turning(2)) or joint.kind == "continuous":
+            values[-1:] = [np.cos(values[-1]), np.sin(values[-1])]
+        found += values
+    return np.array(found)
+
+
+def state(mechanism: Mechanism) -> tuple[Array, Array, Array]:
+    """Some q, v and a of ours."""
+    drawn = draw_states(mechanism, 1, seed=3)
+    q, v, a = (drawn[name][0].astype(float) for name in ("q", "v", "a"))
+    return q, v, a
+
+
+def errors(model: Any, mechanism: Mechanism, frames: slice = slice(None)) -> dict[str, float]:
+    """Largest relative errors at one state: of tau, of M, and in m and as entries of R of the frames."""
+    q, v, a = state(mechanism)
+    theirs, data, reference = position(mechanism, q), model.createData(), Reference(mechanism)
+    assert len(theirs) == model.nq
+    assert mechanism.nv == model.nv
+    tau, upper = pin.rnea(model, data, theirs, v, a), np.triu(pin.crba(model, data, theirs))
+    M, worst = upper + np.triu(upper, 1).T, 0.0
+    pin.framesForwardKinematics(model, data, theirs)
+    for frame in mechanism.frames[frames]:
+        numbers = [model.getFrameId(frame.name, kind) for kind in (pin.FrameType.BODY, pin.FrameType.OP_FRAME)]
+        number = min(numbers)   # of what is not there, the number of frames
+        if number < model.nframes:
+            R, p = Reference(mechanism, frame=frame.name).forward_kinematics(q)
+            placed = data.oMf[number]
+            worst = max(worst, np.abs(R.astype(float) - placed.rotation).max(),
+                        np.abs(p.astype(float) - placed.translation).max())
+    return {"tau": float(np.abs(tau - reference.inverse_dynamics(q, v, a).astype(float)).max() / np.abs(tau).max()),
+            "M": float(np.abs(M - reference.mass_matrix(q).astype(float)).max() / np.abs(M).max()), "frames": float(worst)}
+
+
+def composite() -> Any:
+    made = pin.JointModelComposite(pin.JointModelRX())
+    made.addJoint(pin.JointModelSpherical(), pin.SE3.Random())
+    made.addJoint(pin.JointModelPY(), pin.SE3.Random())
+    return made
+
+
+def every_type() -> Any:
+    pin.seed(7)
+    model, parent = pin.Model(), 0
+    model.name = "every"
+    kinds = [pin.JointModelFreeFlyer(), pin.JointModelRX(), pin.JointModelRevoluteUnaligned(SLANTED), pin.JointModelPZ(),
+             pin.JointModelPrismaticUnaligned(SLANTED), pin.JointModelRUBY(), pin.JointModelSpherical(), pin.JointModelPlanar(),
+             pin.JointModelHZ(0.3), pin.JointModelHelicalUnaligned(SLANTED, 0.2), pin.JointModelSphericalZYX(),
+             pin.JointModelTranslation(), pin.JointModelUniversal(np.array([1.0, 0, 0]), np.array([0, 0.6, 0.8])), composite()]
+    for index, kind in enumerate(kinds):
+        number = model.addJoint(parent, kind, pin.SE3.Random(), f"j{index}")
+        model.appendBodyToJoint(number, pin.Inertia.Random(), pin.SE3.Random())
+        for name, of in ((f"b{index}", pin.FrameType.BODY), (f"o{index}", pin.FrameType.OP_FRAME)):
+            model.addFrame(pin.Frame(name, number, 0, pin.SE3.Random(), of))
+        model.armature[model.joints[number].idx_v:][:model.joints[number].nv] = index / 8
+        parent = number if index % 3 else parent
+    model.gravity.linear = np.array([0.1, 0.2, -9.0])
+    return model
+
+
+def test_joints_of_every_type() -> None:
+    model = every_type()
+    made = symgen.from_pinocchio(model)
+    found = errors(model, made)
+    assert max(found.values()) < BOUND, found
+    assert symgen.load(to_toml(made)).content == made.content
+
+
+@pytest.mark.parametrize("path", FILES, ids=judges.short)
+@pytest.mark.parametrize("afloat", [False, True])
+def test_small_robots_of_example_robot_data(path: Path, afloat: bool) -> None:
+    model = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if afloat else []))
+    if not model.nv:
+        with pytest.raises(DescriptionError, match="no joint moves"):
+            symgen.from_pinocchio(model)
+        return
+    made = symgen.from_pinocchio(model, snap="off")
+    found = errors(model, made, slice(0, 5))
+    assert max(found.values()) < BOUND, found
+    assert [joint.name for joint in made.joints] == list(model.names)[1:]
+
+
+def test_a_joint_that_mimics_follows() -> None:
+    model = pin.buildModelFromXML(MIMIC, mimic=True)
+    made = symgen.from_pinocchio(model)
+    assert (made.nq, made.coupled) == (1, True)
+    q, v, a = state(made)
+    tau = pin.rnea(model, model.createData(), q, v, a)
+    ours = Reference(made).inverse_dynamics(q, v, a).astype(float)
+    assert np.allclose(tau, ours, rtol=BOUND, atol=0)
+
+
+def test_what_a_model_declares_besides() -> None:
+    model = pin.buildModelFromXML(MIMIC)
+    model.armature[0], model.rotorInertia[1] = 0.5, 0.25
+    made = symgen.from_pinocchio(model)
+    first, second = made.joints
+    assert [float(x) for x in (first.limits.lower, first.limits.upper, first.limits.velocity, first.limits.effort)   # type: ignore[arg-type]
+            ] == [-1, 2, 4, 3]
+    assert dict(first.drive.declared) == {"armature": 0.5}
+    assert dict(first.unapplied) == {"damping": 3, "friction": 4}
+    assert dict(second.unapplied) == {"rotor inertia": 0.25}
+    driven = symgen.from_pinocchio(model, drives="on").joints[0].drive
+    assert dict(driven.declared) == {"armature": 0.5, "damping": 3, "friction": 4}
+
+
+def test_quaternions_of_matrices_lose_no_digits_at_any_turn() -> None:
+    for w, x, y, z in [*np.eye(4), *np.random.default_rng(2).normal(size=(200, 4)), (1e-9, 1, 0, 0), (0, 1, 1e-12, 1)]:
+        given = np.array([w, x, y, z]) / np.linalg.norm([w, x, y, z])
+        found = np.array(of_matrix(pin.Quaternion(*given).toRotationMatrix()))
+        assert min(np.abs(found - given).max(), np.abs(found + given).max()) < 4e-16
+
+
+def test_faults() -> None:
+    with pytest.raises(ArgumentError, match="a str has no 'joints', as a Pinocchio model has; give a pinocchio"):
+        symgen.from_pinocchio("panda")
+    model = pin.Model()
+    model.addJoint(0, pin.JointModelEllipsoid(), pin.SE3.Identity(), "egg")
+    with pytest.raises(DescriptionError, match="joint 'egg': its type 'JointModelEllipsoid' is not supported; take one of"):
+        symgen.from_pinocchio(model)
+    model = pin.Model()
+    model.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), "ball")
+    model.armature[:] = [1, 1, 2]
+    with pytest.raises(DescriptionError, match="joint 'ball': its velocities differ in armature"):
+        symgen.from_pinocchio(model)
+    model.armature[:] = np.nan
+    with pytest.raises(DescriptionError, match="joint 'ball': "):
+        symgen.from_pinocchio(model)
