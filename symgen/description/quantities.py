@@ -74,13 +74,13 @@ def decimal_parts(text: str) -> tuple[int, str, str, int] | None:
 NOWHERE = Place()
 
 
-_SHORT = re.compile(r"[+-]?[0-9]{1,12}(?:\.[0-9]{0,18})?", re.ASCII)
+_SHORT = re.compile(r"[+-]?[0-9]{1,12}(?:\.[0-9]{0,44})?", re.ASCII)
 
 
 @lru_cache(maxsize=1 << 14)
 def short(text: str) -> Fraction | None:
     """The exact value of a decimal as most are, for those who read thousands; None of any other text, whatever it is."""
-    if len(text) > 32 or _SHORT.fullmatch(text) is None:
+    if len(text) > 60 or _SHORT.fullmatch(text) is None:
         return None
     whole, _, after = text.partition(".")
     return Fraction(int(whole + after), 10 ** len(after))
