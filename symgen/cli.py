@@ -178,7 +178,8 @@ def overview() -> str:
     """The text of `symgen --help`."""
     lines = ["symgen: a robot description in, verified unrolled C for its dynamics out", "", "usage: symgen COMMAND …", ""]
     lines += [f"  {name:<10}{commands.find(name).SUMMARY}" for name in commands.NAMES]
-    lines += ["", "ROBOT is a built-in name (symgen robots) or a path (.urdf, .xml, .toml, a folder that symgen generated).",
+    lines += ["", "ROBOT is a built-in name (symgen robots) or a path: .urdf, .xacro, .xml, .mjcf, .sdf, .world, .toml, .csv,",
+              "or a folder that symgen generated",
               "'symgen COMMAND --help' lists a command's options.",
               "exit code: 0 done, 1 the answer is no, 2 the request cannot be carried out (one sentence on stderr)"]
     return "\n".join(lines) + "\n"

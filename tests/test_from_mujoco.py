@@ -147,7 +147,7 @@ def test_names_that_are_not_there_are_made() -> None:
 
 
 def test_faults() -> None:
-    with pytest.raises(ArgumentError, match="a str has no 'body_parentid', as a MuJoCo model has; give a mujoco"):
+    with pytest.raises(ArgumentError, match="str has no 'body_parentid', as a MuJoCo model has; give a mujoco"):
         symgen.from_mujoco("humanoid.xml")
     model = small("", "type='ball'")
     model.dof_damping[1] = 3

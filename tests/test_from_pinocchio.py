@@ -152,7 +152,7 @@ def test_quaternions_of_matrices_lose_no_digits_at_any_turn() -> None:
 
 
 def test_faults() -> None:
-    with pytest.raises(ArgumentError, match="a str has no 'joints', as a Pinocchio model has; give a pinocchio"):
+    with pytest.raises(ArgumentError, match="str has no 'joints', as a Pinocchio model has; give a pinocchio"):
         symgen.from_pinocchio("panda")
     model = pin.Model()
     model.addJoint(0, pin.JointModelEllipsoid(), pin.SE3.Identity(), "egg")

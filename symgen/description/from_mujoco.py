@@ -49,7 +49,7 @@ def from_mujoco(model: Any, **options: Unpack[Options]) -> Mechanism:
     """
     for name in ("body_parentid", "body_iquat", "jnt_type", "dof_armature", "qpos0", "opt"):
         if not hasattr(model, name):
-            raise ArgumentError(f"a {type(model).__name__} has no '{name}', as a MuJoCo model has; give a mujoco.MjModel")
+            raise ArgumentError(f"{type(model).__name__} has no '{name}', as a MuJoCo model has; give a mujoco.MjModel")
     return load(Given("MuJoCo model", lambda snapper: _Reading(model, snapper).tree()), **options)
 
 

@@ -46,7 +46,7 @@ def from_pinocchio(model: Any, **options: Unpack[Options]) -> Mechanism:
     """
     for name in ("joints", "jointPlacements", "inertias", "parents", "frames", "gravity"):
         if not hasattr(model, name):
-            raise ArgumentError(f"a {type(model).__name__} has no '{name}', as a Pinocchio model has; give a pinocchio.Model")
+            raise ArgumentError(f"{type(model).__name__} has no '{name}', as a Pinocchio model has; give a pinocchio.Model")
     options.setdefault("drives", ("armature",))
     return load(Given(f"Pinocchio model {shown(model.name)}", lambda snapper: _tree(model, snapper)), **options)
 

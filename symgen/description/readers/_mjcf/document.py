@@ -52,7 +52,7 @@ class Document:
         return self._element(root, self.file, 0)
 
     def _parsed(self, data: bytes, file: str) -> Any:
-        root, notes = parse(data, file)
+        root, notes = parse(data, file, "an MJCF")
         self.notes += notes
         return root
 
