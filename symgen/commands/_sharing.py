@@ -27,7 +27,7 @@ WARNED = ("warning", "mimic", "snap", "unapplied")
 
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": None, "base": "fixed", "strict": False, "drives": None,
-    "friction_speed": None, "model": None, "xacro": [], "package": [], "real": "double",
+    "friction_speed": None, "distribution": None, "model": None, "xacro": [], "package": [], "real": "double",
     "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
     "jacobian_order": "angular", "task_rows": None, "effort": NORMAL, "parameter": [],
 }
@@ -54,6 +54,8 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
                               "damping, friction, stiffness, with commas (default: on for TOML and SDF, off for URDF)")
     reading.add_argument("--friction-speed", metavar="SPEED",
                          help="friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default 0.001)")
+    reading.add_argument("--from", dest="distribution", metavar="PACKAGE",
+                         help="ROBOT is the name of a file in this installed Python package, such as example-robot-data")
     reading.add_argument("--model", metavar="NAME", help="which model, of a file that holds several")
     reading.add_argument("--xacro", action="append", default=[], metavar="NAME:=VALUE",
                          help="an argument of the macros of a xacro file; repeatable")
@@ -71,7 +73,7 @@ def read(options: Namespace) -> Mechanism:
     start = perf_counter()
     mechanism = load(options.robot, lock=locks(options.lock), gravity=options.gravity, snap=options.snap, mimic=options.mimic,
                      strict=options.strict, base=options.base, drives=options.drives, friction_speed=options.friction_speed,
-                     model=options.model, xacro=_pairs(options.xacro, "--xacro", ":="),
+                     distribution=options.distribution, model=options.model, xacro=_pairs(options.xacro, "--xacro", ":="),
                      packages=_pairs(options.package, "--package", "="))
     log().info("%.2f s reading %s", perf_counter() - start, options.robot)
     return mechanism
@@ -111,7 +113,7 @@ def generated_folder(options: Namespace, done: str) -> Path | None:
 
     robot = options.robot
     try:
-        if robot.partition(":")[0] in builtin_robots() or not Path(robot).is_dir():
+        if options.distribution is not None or robot.partition(":")[0] in builtin_robots() or not Path(robot).is_dir():
             return None
     except (OSError, ValueError):
         return None   # reading it will say why

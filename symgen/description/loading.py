@@ -18,6 +18,7 @@ from symgen.description.asking import Asked, refuse_unheard
 from symgen.description.assembly import LONGEST_NAME, assemble
 from symgen.description.canonical import to_toml
 from symgen.description.coupling import WAYS
+from symgen.description.distributions import in_distribution
 from symgen.description.locking import LockValue
 from symgen.description.lookup import in_folder, missing
 from symgen.description.quantities import Place, rational, shown
@@ -66,6 +67,7 @@ def load(
     model: str | None = None,
     xacro: Mapping[str, str] | None = None,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
+    distribution: str | None = None,
 ) -> Mechanism:
     """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text, a generated folder or a
     `symgen.Robot`.
@@ -82,6 +84,7 @@ def load(
     that the description declares, 'on', 'off' or some of armature, damping, friction, stiffness; without it all that a TOML
     or SDF description declares and nothing of a URDF. `friction_speed`: ε of μ v/√(v² + ε²) in rad/s and m/s (1e-3 without it).
     `model`: which of the models of a file; `xacro`: the arguments of its macros; `packages`: ROS package -> its folder.
+    `distribution`: the installed Python package in which a file is looked for that `robot` names, such as example-robot-data.
 
     Raises DescriptionError (file, line and element) or RequestError (an option, a name), one sentence each.
     """
@@ -94,6 +97,10 @@ def load(
     field = None if gravity is None else _gravity(gravity)
     kinds, speed = selected(drives), None if friction_speed is None else _friction_speed(friction_speed)
     asked = Asked(model, dict(xacro or {}), {name: os.fspath(folder) for name, folder in (packages or {}).items()})
+    if distribution is not None:
+        if isinstance(robot, Declared) or is_text(robot):
+            raise ArgumentError("a robot that is given whole is in no package; leave distribution (--from) out")
+        robot = in_distribution(robot, distribution, suffixes())
     tree, data, path, file = _read(robot, snapper, asked)
     where = Place(file)
     if not tree.name:
