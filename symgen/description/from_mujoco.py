@@ -9,6 +9,7 @@ is moved by as many, with massless links between. Numbers of coordinates, theirs
     free            place the same, quaternion w x y z → x y z w; v: MuJoCo's linear velocity is in the world's axes, ours in the
                     body's: v_ours = Rᵀ v_theirs; the angular one, in the body's axes, is the same
 
+Joints that an equality couples keep coordinates of their own, as they have in MuJoCo, unless `mimic` is "couple".
 Armature, damping and springs are applied as they are, friction loss as symgen's friction, which is smooth where MuJoCo's sticks.
 """
 
@@ -83,8 +84,7 @@ class _Reading:
             seats.append(self._moved(body, seats[int(model.body_parentid[body])]))
         self._unsaid()
         return Tree(_text(model, 0), tuple(self.links), tuple(self.connections), self._sites(seats),
-                    vector(model.opt.gravity, self.place.at("gravity")), place=self.place, notes=tuple(self.notes),
-                    mimic="couple" if self.follows else None)
+                    vector(model.opt.gravity, self.place.at("gravity")), place=self.place, notes=tuple(self.notes))
 
     def _moved(self, body: int, on: _Seat) -> _Seat:
         """A body, its joints, and the links between these."""
