@@ -40,7 +40,7 @@ def test_a_name_is_a_file_of_the_package() -> None:
 
 def test_folders_tell_files_of_one_name_apart(package: Path) -> None:
     assert [float(symgen.load(f"{side}/arm", distribution="some-arms").mass) for side in ("left", "right")] == [1, 2]
-    with pytest.raises(ArgumentError, match="holds 2 files 'arm'; give one of left/arm.urdf, right/arm.urdf$"):
+    with pytest.raises(ArgumentError, match=r"holds 2 files 'arm'; give one of left/arm\.urdf, right/arm\.urdf$"):
         symgen.load("arm", distribution="some-arms")
     assert in_distribution("hand", "some-arms", [".sdf"]) == package / "arms/left/hand.sdf"
 

@@ -157,3 +157,15 @@ def test_faults() -> None:
     model.body_mass[1] = np.nan
     with pytest.raises(DescriptionError, match="body 'b': 'nan' is not a number"):
         symgen.from_mujoco(model)
+
+
+@pytest.mark.parametrize(("switch", "kind"), [("damper", "damping"), ("spring", "stiffness"), ("frictionloss", "friction")])
+def test_what_the_options_disable_is_off(switch: str, kind: str) -> None:
+    text = """<mujoco><option><flag {}/></option><worldbody><body><joint damping="1" stiffness="2" frictionloss="3" armature="4"/>
+        <geom size="0.1" pos="1 0 0"/></body></worldbody></mujoco>"""
+    on, off = (symgen.from_mujoco(mujoco.MjModel.from_xml_string(text.format(flag))) for flag in ("", f'{switch}="disable"'))
+    kinds = {name for name, _ in on.joints[0].drive.declared}
+    assert kinds == {"armature", "damping", "friction", "stiffness"}
+    assert {name for name, _ in off.joints[0].drive.declared} == kinds - {kind}
+    still = symgen.from_mujoco(mujoco.MjModel.from_xml_string(text.format('gravity="disable"')))
+    assert (any(on.gravity), any(still.gravity)) == (True, False)

@@ -15,6 +15,7 @@ Armature, damping and springs are applied as they are, friction loss as symgen's
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from typing import Any, NamedTuple, Unpack
 
@@ -26,7 +27,7 @@ from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
 from symgen.drives import Drive
 from symgen.errors import ArgumentError
 from symgen.mechanism import Limits, Mechanism, Mimic, Note
-from symgen.poses import Z_AXIS, Angle, Pose, Shift, Slide, Turn, Vector3, compose
+from symgen.poses import Z_AXIS, ZERO3, Angle, Pose, Shift, Slide, Turn, Vector3, compose
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """mjtJoint."""
@@ -39,6 +40,8 @@ _LEFT_OUT = (
     ("nplugin", "plugins", "they are"), ("nplastic", "joints that yield", "that is"),
     ("ngravcomp", "bodies with gravity compensation", "it is"),
 )
+_SWITCHES = {"armature": "", "damping": "DAMPER", "friction": "FRICTIONLOSS", "stiffness": "SPRING"}
+"""Of a drive: the bit of `option` that disables it; none does an armature."""
 _POLYNOMIALS = ("jnt_stiffnesspoly", "dof_dampingpoly")
 
 
@@ -83,8 +86,9 @@ class _Reading:
         for body in range(1, model.nbody):
             seats.append(self._moved(body, seats[int(model.body_parentid[body])]))
         self._unsaid()
-        return Tree(_text(model, 0), tuple(self.links), tuple(self.connections), self._sites(seats),
-                    vector(model.opt.gravity, self.place.at("gravity")), place=self.place, notes=tuple(self.notes))
+        gravity = ZERO3 if self._disabled("GRAVITY") else vector(model.opt.gravity, self.place.at("gravity"))
+        return Tree(_text(model, 0), tuple(self.links), tuple(self.connections), self._sites(seats), gravity, place=self.place,
+                    notes=tuple(self.notes))
 
     def _moved(self, body: int, on: _Seat) -> _Seat:
         """A body, its joints, and the links between these."""
@@ -130,7 +134,8 @@ class _Reading:
         stiffness = exact(self.model.jnt_stiffness[joint], here)
         one = kind in (SLIDE, HINGE)
         spring = (stiffness, exact(model.qpos_spring[q], here)) if one and stiffness else ()
-        drive = Drive(armature, damping, friction, *spring)
+        drive = Drive(armature, damping, friction, *spring).only(
+            kind for kind, switch in _SWITCHES.items() if not self._disabled(switch))
         ends = [exact(end, here) for end in model.jnt_range[joint]] if one and model.jnt_limited[joint] else []
         axis = vector(model.jnt_axis[joint], here) if one else Z_AXIS
         unapplied = (("stiffness", stiffness),) if stiffness and not one else ()
@@ -186,6 +191,11 @@ class _Reading:
                 at = pose(model.site_pos[site], model.site_quat[site], self.snapper, here)
                 frames.append(ExtraFrame(name, on.link, compose(on.pose, at), here))
         return tuple(frames)
+
+    def _disabled(self, what: str) -> bool:
+        """Whether the model's options switch that off. Which bit it is, the version of MuJoCo tells that made the model."""
+        bits = getattr(sys.modules.get("mujoco"), "mjtDisableBit", None)
+        return bool(int(getattr(self.model.opt, "disableflags", 0)) & int(getattr(bits, f"mjDSBL_{what}", 0)))
 
     def _named(self, addresses: str, index: int, what: str) -> str:
         return _text(self.model, int(getattr(self.model, addresses)[index])) or f"{what}{index}"
