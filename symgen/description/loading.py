@@ -72,7 +72,7 @@ def load(
     """The mechanism of a built-in robot (`panda`, `planar_point_mass:12`), a description file, its text, a generated folder or a
     `symgen.Robot`.
 
-    A `str` whose first sign is `<` is the text of a URDF or SDF, and one of several lines that of a TOML description; sentences
+    A `str` whose first sign is `<` is the text of a URDF, SDF or MJCF, and one of several lines that of TOML; sentences
     about it name `<text>` and the line.
 
     `lock`: joint -> value (rad or m; a number, a text such as `pi/2`, or None for 0) at which it is frozen and what
@@ -81,8 +81,8 @@ def load(
     tolerance in rad. `mimic`: whether joints that mimic others are 'independent' (what a description says, else this), follow
     those ('couple') or are not wanted ('refuse'). `strict`: warnings become refusals. `base`: 'fixed', or 'free'
     for a root link that floats: a free joint `root_joint` leads from the world to it. `drives`: what is applied of the drives
-    that the description declares, 'on', 'off' or some of armature, damping, friction, stiffness; without it all that a TOML
-    or SDF description declares and nothing of a URDF. `friction_speed`: ε of μ v/√(v² + ε²) in rad/s and m/s (1e-3 without it).
+    that the description declares, 'on', 'off' or some of armature, damping, friction, stiffness; without it all that TOML,
+    SDF and MJCF declare and nothing of a URDF. `friction_speed`: ε of μ v/√(v² + ε²) in rad/s and m/s (1e-3 without it).
     `model`: which of the models of a file; `xacro`: the arguments of its macros; `packages`: ROS package -> its folder.
     `distribution`: the installed Python package in which a file is looked for that `robot` names, such as example-robot-data.
 
