@@ -104,6 +104,26 @@ def joined(pose: Pose, more: Pose) -> Pose:
     return pose[:end]
 
 
+def inverse(pose: Pose) -> Pose:
+    """The displacement back."""
+    return tuple(_back(step) for step in reversed(pose))
+
+
+def _back(step: Step) -> Step:
+    if isinstance(step, Shift):
+        x, y, z = step.xyz
+        return Shift((-x, -y, -z))
+    if isinstance(step, Rotate):
+        w, x, y, z = step.quaternion
+        return Rotate((w, -x, -y, -z))
+    return Turn(step.axis, -step.angle) if isinstance(step, Turn) else Slide(step.axis, -step.distance)
+
+
+def turns(pose: Pose) -> Pose:
+    """What a pose turns, without its translations."""
+    return compose(tuple(step for step in pose if isinstance(step, Turn | Rotate)))
+
+
 def _is_identity(step: Step) -> bool:
     if isinstance(step, Shift):
         return step.xyz == ZERO3

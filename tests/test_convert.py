@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.description.readers import _modules as readers
 from symgen.description.writers import writers
 from symgen.errors import RequestError
 from symgen.mechanism import Mechanism
@@ -91,7 +90,6 @@ def test_the_urdf_is_the_same_robot(name: str) -> None:
     assert [one.mimic for one in plain] == [back.joints[back.joint_index(one.name)].mimic for one in plain]
 
 
-@pytest.mark.skipif(not any("mujoco" in module.ROOTS for module in readers()), reason="no reader takes MJCF")
 @pytest.mark.parametrize("name", [name for name in sayable("mjcf") if name not in OF_SEVERAL])
 def test_the_mjcf_is_the_same_robot(name: str, tmp_path: Path) -> None:
     """But for joints that stand there as several, whose velocities are others; MuJoCo judges these."""

@@ -135,8 +135,7 @@ def test_what_a_model_declares_besides() -> None:
     model.armature[0], model.rotorInertia[1] = 0.5, 0.25
     made = symgen.from_pinocchio(model)
     first, second = made.joints
-    assert [float(x) for x in (first.limits.lower, first.limits.upper, first.limits.velocity, first.limits.effort)   # type: ignore[arg-type]
-            ] == [-1, 2, 4, 3]
+    assert (first.limits.lower, first.limits.upper, first.limits.velocity, first.limits.effort) == (-1, 2, 4, 3)
     assert dict(first.drive.declared) == {"armature": 0.5}
     assert dict(first.unapplied) == {"damping": 3, "friction": 4}
     assert dict(second.unapplied) == {"rotor inertia": 0.25}

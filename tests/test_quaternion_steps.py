@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,6 +105,6 @@ def test_no_direction_is_refused() -> None:
 
 @pytest.mark.parametrize(("option", "flag"), [({"model": "a"}, "--model"), ({"xacro": {"a": "b"}}, "--xacro"),
                                               ({"packages": {"a": "b"}}, "--package")])
-def test_an_option_that_says_nothing_of_a_format_is_refused(option: dict[str, object], flag: str) -> None:
+def test_an_option_that_says_nothing_of_a_format_is_refused(option: dict[str, Any], flag: str) -> None:
     with pytest.raises(ArgumentError, match=f"{flag} says nothing of a file such as 'panda.toml'"):
-        symgen.load("panda", **option)  # type: ignore[arg-type]
+        symgen.load("panda", **option)

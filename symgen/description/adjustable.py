@@ -16,7 +16,7 @@ from fractions import Fraction
 from symgen.errors import ArgumentError, UnknownName, printable
 from symgen.mechanism import BASE, Body, Frame, Mechanism, Part
 from symgen.names import nearest
-from symgen.poses import ZERO3, Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose
+from symgen.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3, compose, inverse
 
 GRAVITY = "gravity"
 PAYLOAD = "payload:"
@@ -167,29 +167,13 @@ def declared_centre(mechanism: Mechanism, link: str, load: bool) -> tuple[Fracti
 
 def placed_in(frame: Frame, part: Part) -> tuple[Vector3, Pose]:
     """The centre of a part in the axes of a frame at its origin (m), and the turns from those axes to the part's."""
-    steps = compose(_inverse(frame.pose), part.pose)
+    steps = compose(inverse(frame.pose), part.pose)
     shift = steps[0].xyz if steps and isinstance(steps[0], Shift) else ZERO3
     turns = steps[1:] if steps and isinstance(steps[0], Shift) else steps
     if not all(isinstance(step, Turn | Rotate) for step in turns):
         raise ArgumentError(f"link '{part.link}' declares its inertia in a way that its numbers cannot be changed in; declare "
                             "the mass centre in the axes of the link")
     return shift, turns
-
-
-def _inverse(pose: Pose) -> Pose:
-    """The way back."""
-    found: list[Step] = []
-    for step in reversed(pose):
-        if isinstance(step, Turn):
-            found.append(Turn(step.axis, -step.angle))
-        elif isinstance(step, Shift):
-            found.append(Shift(_vector([-x for x in step.xyz])))
-        elif isinstance(step, Rotate):
-            w, x, y, z = step.quaternion
-            found.append(Rotate((w, -x, -y, -z)))
-        else:
-            found.append(Slide(step.axis, -step.distance))
-    return tuple(found)
 
 
 def _vector(numbers: Sequence[Fraction]) -> Vector3:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -24,7 +23,7 @@ from symgen.description.lookup import in_folder, missing
 from symgen.description.quantities import Place, rational, shown
 from symgen.description.readers import foreign, reader, suffixes
 from symgen.description.snapping import Snapper, tolerance
-from symgen.description.tree import Declared, Tree
+from symgen.description.tree import Declared, Tree, sha256_of
 from symgen.drives import selected, speed_fault
 from symgen.errors import ArgumentError, DescriptionError, UnknownName, printable
 from symgen.mechanism import Mechanism
@@ -106,7 +105,7 @@ def load(
     if not tree.name:
         tree = replace(tree, name="".join(c if c.isprintable() else "_" for c in path.stem[:LONGEST_NAME]))
     source = printable(tree.source or ("" if file == TEXT or tree.source_sha256 is not None else path.name))
-    sha256 = tree.read_sha256 or _hash(data, tree.also_read)
+    sha256 = tree.read_sha256 or sha256_of(data)
     mechanism = assemble(tree, lock=frozen, gravity=field, mimic=mimic or tree.mimic, strict=strict, snapper=snapper,
                          source=source, source_sha256=sha256, floating=BASES[base], drives=kinds, friction_speed=speed)
     if tree.source_sha256 is not None:
@@ -115,12 +114,6 @@ def load(
     if strict and warnings:
         raise where.error(f"strict reading refuses this warning: {warnings[0]}", "correct it or read without strict")
     return mechanism
-
-
-def _hash(data: bytes, also_read: Sequence[str]) -> str:
-    """SHA-256 of a description; where it includes others, that of all their hashes, its own first."""
-    own = hashlib.sha256(data).hexdigest()
-    return hashlib.sha256("\n".join((own, *also_read)).encode()).hexdigest() if also_read else own
 
 
 def _read(robot: str | os.PathLike[str] | Declared, snapper: Snapper, asked: Asked) -> tuple[Tree, bytes, Path, str]:

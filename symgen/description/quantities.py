@@ -243,3 +243,12 @@ def fraction_text(value: Fraction) -> str:
         return f"{sign}{figures[0]}{'.' + figures[1:] if len(figures) > 1 else ''}e{first}"
     figures = figures.rjust(places + 1, "0")
     return f"{sign}{figures[:-places]}.{figures[-places:]}"
+
+
+def rounded(value: Fraction) -> Fraction:
+    """To DIGITS significant decimals, where it has more: what no fraction is, such as a root, no answer shows further."""
+    if value == 0:
+        return value
+    size = len(str(abs(value.numerator))) - len(str(value.denominator))
+    scale = Fraction(10) ** (DIGITS - size)
+    return Fraction(round(value * scale)) / scale

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import sha256
 from typing import Protocol, runtime_checkable
 
 from symgen.description.quantities import NOWHERE, Place
@@ -24,6 +26,12 @@ def refuse_many(count: int, what: str, place: Place) -> None:
     """DescriptionError where there are more than `MOST_LINKS`."""
     if count > MOST_LINKS:
         raise place.error(f"there are more than {MOST_LINKS} {what}, and symgen reads no more", "give a smaller robot")
+
+
+def sha256_of(data: bytes, included: Sequence[bytes] = ()) -> str:
+    """SHA-256 of a description; where it includes others, that of all their hashes, its own first."""
+    own, *more = (sha256(one).hexdigest() for one in (data, *included))
+    return sha256("\n".join((own, *more)).encode()).hexdigest() if more else own
 
 
 @dataclass(frozen=True)
@@ -104,10 +112,8 @@ class Tree:
     friction_speed: Fraction | None = None
     source_sha256: str | None = None
     """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""
-    also_read: tuple[str, ...] = ()
-    """The SHA-256 of further files that were read, in that order: what a description includes."""
     read_sha256: str = ""
-    """Of the text that was read, where that is not the file's: what its macros made, with all that they include."""
+    """Of what was read, where that is not the file alone: what its macros made, or a file with those that it includes."""
 
 
 @runtime_checkable

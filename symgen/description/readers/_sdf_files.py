@@ -7,7 +7,6 @@ file, or `model.sdf`. Nothing is fetched from a network.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,8 +34,8 @@ class Files:
     def __init__(self, snapper: Snapper, packages: Mapping[str, str]) -> None:
         self.snapper, self.packages = snapper, packages
         self.notes: list[Note] = []
-        self.hashes: list[str] = []
-        """SHA-256 of the files that are included, in the order of reading."""
+        self.read: list[bytes] = []
+        """The files that are included, in the order of reading."""
         self._opened = 0
 
     def root(self, data: bytes, file: str, included: bool = False) -> tuple[Any, Text]:
@@ -79,7 +78,7 @@ class Files:
                              "put the models into one file")
         path = self._found(uri, text.file, here)
         data = _bytes(path, here)
-        self.hashes.append(hashlib.sha256(data).hexdigest())
+        self.read.append(data)
         root, reads = self.root(data, str(path), included=True)
         models = [child for child in reads.children(root) if tag(child) == "model"]
         if len(models) != 1:

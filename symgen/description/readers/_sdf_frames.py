@@ -14,7 +14,7 @@ from typing import Any
 
 from symgen.description.quantities import Place, shown
 from symgen.description.readers._sdf_text import Text
-from symgen.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose, joined
+from symgen.poses import Pose, Rotate, Turn, Vector3, compose, inverse, joined, turns
 
 MODEL, WORLD = "__model__", "world"
 MOST_STEPS = 1_000_000
@@ -171,31 +171,9 @@ class Ways:
             one.depth = depth + count
 
 
-def inverse(pose: Pose) -> Pose:
-    """The way back."""
-    return tuple(_back(step) for step in reversed(pose))
-
-
-def _back(step: Step) -> Step:
-    if isinstance(step, Shift):
-        x, y, z = step.xyz
-        return Shift((-x, -y, -z))
-    if isinstance(step, Turn):
-        return Turn(step.axis, -step.angle)
-    if isinstance(step, Rotate):
-        w, x, y, z = step.quaternion
-        return Rotate((w, -x, -y, -z))
-    return Slide(step.axis, -step.distance)
-
-
-def turned(pose: Pose) -> Pose:
-    """Only what a pose turns."""
-    return compose(tuple(step for step in pose if isinstance(step, Turn | Rotate)))
-
-
 def at_origin(frame: Frame, way: Pose) -> Frame:
     """A frame at the origin of another one, with the axes of what `way` leads to."""
-    turn = turned(way)
+    turn = turns(way)
     return Frame(frame.name, frame.kind, frame.place, frame, turn, frame.on) if turn else frame
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from symgen.description.quantities import is_writable, shown
+from symgen.description.quantities import is_writable, rounded, shown
 from symgen.description.readers._sdf_axes import Axis, Follower, axis
 from symgen.description.readers._sdf_frames import Frame, Scope, Ways, direction
 from symgen.description.readers._sdf_models import Models
@@ -27,7 +27,6 @@ OURS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prisma
 """What symgen calls the types of joints; a gearbox is none."""
 _HINGES = ("revolute", "continuous")
 _ALIGNED = 1 - 1e-9
-_DIGITS = 60
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,7 @@ def _pitch(one: Joint) -> Fraction:
         raise place.error("a screw says neither screw_thread_pitch nor thread_pitch", "add <screw_thread_pitch>, in m a turn")
     if not (lead or turns):
         raise place.error("its pitch is zero", "write a revolute joint" if lead is not None else "write a prismatic joint")
-    found = _rounded(lead / (4 * HALF_PI)) if lead else -1 / (turns or Fraction(1))
+    found = rounded(lead / (4 * HALF_PI)) if lead else -1 / (turns or Fraction(1))
     if not is_writable(found):
         raise _unwritable(one)
     return found
@@ -223,10 +222,3 @@ def _pitch(one: Joint) -> Fraction:
 
 def _unwritable(one: Joint) -> DescriptionError:
     return one.frame.place.error("its pitch is beyond a double", "write a number of ordinary size")
-
-
-def _rounded(value: Fraction) -> Fraction:
-    """To so many digits that no answer shows it."""
-    size = len(str(abs(value.numerator))) - len(str(value.denominator))
-    scale = Fraction(10) ** (_DIGITS - size)
-    return Fraction(round(value * scale)) / scale

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from symgen.description.readers._sdf_files import Files
-from symgen.description.readers._sdf_frames import WORLD, Frame, Scope, Ways, inverse
+from symgen.description.readers._sdf_frames import WORLD, Frame, Scope, Ways
 from symgen.description.readers._sdf_text import Text
 from symgen.description.readers._xml import tag
 from symgen.description.tree import refuse_many
-from symgen.poses import compose
+from symgen.poses import compose, inverse
 
 DEEPEST = 50
 """Models inside models."""

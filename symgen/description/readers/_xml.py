@@ -25,7 +25,7 @@ _KNOWN = re.compile(r"(iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|us-ascii|gb2
 """Declared encodings that are accepted. None of them can hide a `<` from the search."""
 _DOCTYPE = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _NO_DOCTYPE = ("a DOCTYPE or entity declaration is not accepted in a description", "remove it and write the values out")
-_FIRST = re.compile(r"<([^\s<>/?!]+)")
+_FIRST = re.compile(r"<(?:!--|\?|!|([^\s<>/?!]+))")
 _CLOSES = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 _OPENS = re.compile("|".join(map(re.escape, _CLOSES)))
 _POINTER = "version https://git-lfs.github.com/"
@@ -70,8 +70,13 @@ def text_of(data: bytes) -> str:
 
 def root_name(data: bytes) -> str:
     """The name of the first element, without a prefix; empty where there is none. The rest is not looked at."""
-    text = _without_comments(_decoded(data)[0])
-    found = _FIRST.search(text)
+    text, position = _decoded(data)[0], 0
+    while (found := _FIRST.search(text, position)) is not None and found[1] is None:
+        closes = _CLOSES.get(found[0], ">")
+        end = text.find(closes, found.end())
+        if end < 0:
+            return ""
+        position = end + len(closes)
     return found[1].rpartition(":")[2] if found is not None else ""
 
 

@@ -19,7 +19,7 @@ from symgen.description.readers._mjcf.equalities import coupled
 from symgen.description.readers._mjcf.names import Names
 from symgen.description.readers._mjcf.settings import settings, world
 from symgen.description.snapping import Snapper
-from symgen.description.tree import Tree
+from symgen.description.tree import Tree, sha256_of
 
 SUFFIXES = (".mjcf",)
 ROOTS = ("mujoco", "mujocoinclude")
@@ -53,4 +53,4 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     connections = coupled(bodies.connections, bodies.rests, root.all("equality"), classes, said)
     return Tree(root.attributes.get("model", "").strip(), bodies.weighed(), tuple(connections), gravity=gravity,
                 notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said), place=Place(file),
-                also_read=tuple(document.hashes))
+                read_sha256=sha256_of(data, document.included))

@@ -20,18 +20,18 @@ from typing import Any
 from symgen.description.asking import NOTHING, Asked
 from symgen.description.quantities import Place, shown
 from symgen.description.readers._sdf_files import Files
-from symgen.description.readers._sdf_frames import WORLD, Frame, Scope, Ways, turned
+from symgen.description.readers._sdf_frames import WORLD, Frame, Scope, Ways
 from symgen.description.readers._sdf_joints import Joints
 from symgen.description.readers._sdf_links import is_model, link, weightless
 from symgen.description.readers._sdf_models import Models
 from symgen.description.readers._sdf_text import Text
 from symgen.description.readers._xml import tag
 from symgen.description.snapping import Snapper
-from symgen.description.tree import Connection, ExtraFrame, Link, Tree
+from symgen.description.tree import Connection, ExtraFrame, Link, Tree, sha256_of
 from symgen.errors import DescriptionError, RequestError, printable
 from symgen.mechanism import Note
 from symgen.names import nearest
-from symgen.poses import ZERO3, Vector3
+from symgen.poses import ZERO3, Vector3, turns
 
 SUFFIXES = (".sdf", ".world")
 ROOTS = ("sdf", "gazebo")
@@ -77,7 +77,7 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     models.settle_world(around)
     joints = Joints([*scope.all_scopes, around], models, ways)
     return replace(_tree(scope, joints, ways, ground, _gravity(chosen.world, text, scope, files.notes), files.notes),
-                   also_read=tuple(files.hashes))
+                   read_sha256=sha256_of(data, files.read))
 
 
 def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vector3 | None, notes: list[Note]) -> Tree:
@@ -101,7 +101,7 @@ def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vect
 def _placed(scope: Scope, roots: list[Frame], ways: Ways, ground: Frame,
             notes: list[Note]) -> tuple[list[Link], list[Connection]]:
     """What stands below the root link where the file turns it: a link with the axes of the world, and the joint between both."""
-    way = turned(ways.between(ground, roots[0], roots[0].place)) if len(roots) == 1 else ()   # of several it is refused later
+    way = turns(ways.between(ground, roots[0], roots[0].place)) if len(roots) == 1 else ()   # of several it is refused later
     if not way:
         return [], []
     (root,), name = roots, f"{scope.frame.name}_placed"

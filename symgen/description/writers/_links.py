@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from symgen.description.assembly import LONGEST_NAME
 from symgen.description.writers._inertias import combined
-from symgen.description.writers._places import inverted
 from symgen.description.writers._written import listed
 from symgen.errors import RequestError
 from symgen.mechanism import BASE, Frame, Joint, Mechanism, Part
-from symgen.poses import Pose, compose
+from symgen.poses import Pose, compose, inverse
 
 _NUMBER = 8
 """Signs that are left for a number behind a name."""
@@ -115,7 +114,7 @@ def _carry(work: _Work, body: int, part: Part) -> None:
     if link is not None and link.part is None and link.name == moving:
         work.links[link.name] = replace(link, part=part)
     elif link is not None and link.part is None and link.joint is None and link.parent == moving:
-        work.links[link.name] = replace(link, part=replace(part, pose=compose(inverted(link.pose), part.pose)))
+        work.links[link.name] = replace(link, part=replace(part, pose=compose(inverse(link.pose), part.pose)))
     else:
         name = part.link if link is None and part.link not in work.taken else fresh(part.link, work.taken)
         work.taken[name] = 1

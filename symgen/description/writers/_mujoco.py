@@ -12,10 +12,9 @@ from fractions import Fraction
 
 from symgen.description.inertias import is_positive_semidefinite, second_moments
 from symgen.description.writers._links import Link, on_motors
-from symgen.description.writers._places import inverted
 from symgen.description.writers._written import listed
 from symgen.mechanism import Joint, Part
-from symgen.poses import Pose, compose
+from symgen.poses import Pose, compose, inverse
 
 LEAST = Fraction(1, 10**15)
 """mjMINVAL: what MuJoCo takes for a mass, and for each moment of inertia."""
@@ -65,14 +64,14 @@ def _with_own_frames(every: Sequence[Link], along_axes: Container[str]) -> tuple
         own = takes.get(link.name, link)
         if own is not link:
             pose = compose(link.pose, own.pose)
-            joint, back = link.joint, inverted(own.pose)
+            joint, back = link.joint, inverse(own.pose)
             own = replace(own, joint=joint, parent=link.parent, pose=pose)
         else:
             joint, back = link.joint, ()
         if own.name in found:
             continue
         if (above := takes.get(own.parent or "")) is not None:
-            own = replace(own, parent=above.name, pose=compose(inverted(above.pose), own.pose))
+            own = replace(own, parent=above.name, pose=compose(inverse(above.pose), own.pose))
         found[own.name] = own
         if joint is not None:
             joints[own.name] = [(joint, back)]
@@ -86,7 +85,7 @@ def _in_one_body(every: Sequence[Link], joints: dict[str, Seated], felt: Contain
     for name in [link.name for link in every if link.joint is not None and link.name in felt]:
         link = by_name[name]
         while (above := by_name.get(link.parent or "")) is not None and _is_spare(above, below, along_axes):
-            joints[name] = [(joint, compose(inverted(link.pose), back)) for joint, back in joints.pop(above.name)] + joints[name]
+            joints[name] = [(joint, compose(inverse(link.pose), back)) for joint, back in joints.pop(above.name)] + joints[name]
             link = by_name[name] = replace(link, parent=above.parent, pose=compose(above.pose, link.pose))
             gone |= {above.name, *(one.name for one in below.get(above.name, []) if one.joint is None)}
     return [by_name[link.name] for link in every if link.name not in gone], [link.name for link in every if link.name in gone]

@@ -16,7 +16,7 @@ from flint import arb, fmpq
 
 from symgen.description.snapping import HALF_PI, snapped
 from symgen.description.writers._decimals import decimal
-from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3
+from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Rotate, Shift, Slide, Turn, Vector3
 
 WORKING_DIGITS = 500
 _LONGEST_RATIONAL = 4000
@@ -127,23 +127,6 @@ def turned_moments(turned: Vec4, moments: tuple[Fraction, ...]) -> tuple[Constan
     rows = matrix(turned)
     half = [[_dot(row, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))] for row in rows]
     return tuple(_dot((half[i][0], half[i][1], half[i][2]), rows[j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
-
-
-def inverted(pose: Pose) -> Pose:
-    """The pose that leads back."""
-    return tuple(_back(step) for step in reversed(pose))
-
-
-def _back(step: Step) -> Step:
-    if isinstance(step, Shift):
-        x, y, z = step.xyz
-        return Shift((-x, -y, -z))
-    if isinstance(step, Turn):
-        return Turn(step.axis, -step.angle)
-    if isinstance(step, Slide):
-        return Slide(step.axis, -step.distance)
-    w, x, y, z = step.quaternion
-    return Rotate((w, -x, -y, -z))
 
 
 def _declared(pose: Pose) -> tuple[Angle, Angle, Angle] | None:

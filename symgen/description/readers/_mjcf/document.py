@@ -5,7 +5,6 @@ An included file is looked for in the folder of the main file, once each, as MuJ
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,11 +37,11 @@ class Element:
 
 @dataclass
 class Document:
-    """Reads the main file and what it includes; `hashes` are the SHA-256 of the latter, in the order of reading."""
+    """Reads the main file and what it includes; `included` are the latter, in the order of reading."""
 
     file: str
     notes: list[Note] = field(default_factory=list)
-    hashes: list[str] = field(default_factory=list)
+    included: list[bytes] = field(default_factory=list)
     _known: set[Path] = field(default_factory=set)
     _bytes: int = 0
 
@@ -81,7 +80,7 @@ class Document:
             raise include.place.error(f"elements are nested more than {DEEPEST} deep", "write the description flat")
         path = self._path(include)
         data = self._contents(path, include.place)
-        self.hashes.append(hashlib.sha256(data).hexdigest())
+        self.included.append(data)
         yield from self._children(self._parsed(data, str(path)), str(path), depth)
 
     def _path(self, include: Element) -> Path:

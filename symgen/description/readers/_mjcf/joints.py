@@ -12,12 +12,11 @@ from fractions import Fraction
 
 from symgen.description.quantities import shown
 from symgen.description.readers._mjcf.attributes import Attributes
-from symgen.description.readers._mjcf.orientations import inverse, turns
 from symgen.description.readers._mjcf.roots import in_radians
 from symgen.description.readers._mjcf.settings import Settings
 from symgen.drives import Drive
 from symgen.mechanism import Limits, Note
-from symgen.poses import Z_AXIS, ZERO3, Pose, Shift, Slide, Turn, Vector3, compose
+from symgen.poses import Z_AXIS, ZERO3, Pose, Shift, Slide, Turn, Vector3, compose, inverse, turns
 
 TYPES = ("hinge", "slide", "ball", "free")
 ZERO = Fraction(0)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symgen.description.quantities import Place
+from symgen.description.quantities import Place, rounded
 from symgen.description.readers._mjcf.attributes import Attributes
-from symgen.description.readers._mjcf.roots import root, rounded
+from symgen.description.readers._mjcf.roots import root
 from symgen.description.readers._mjcf.settings import Settings
-from symgen.poses import X_AXIS, ZERO3, Angle, Pose, Quaternion, Rotate, Shift, Slide, Step, Turn, Vector3, compose
+from symgen.poses import X_AXIS, ZERO3, Angle, Pose, Quaternion, Rotate, Shift, Step, Turn, Vector3, compose
 
 _PARALLEL = Fraction(1, 10**20)
 """Square of a sine below which MuJoCo takes two directions for one line."""
@@ -93,23 +93,3 @@ def _quaternion(x: list[Fraction], y: list[Fraction], z: list[Fraction]) -> Quat
     largest = max(range(4), key=lambda k: rows[k][k])
     a, b, c, d = map(rounded, rows[largest])
     return a, b, c, d
-
-
-def inverse(pose: Pose) -> Pose:
-    """The displacement back."""
-    return tuple(map(_back, reversed(pose)))
-
-
-def _back(step: Step) -> Step:
-    if isinstance(step, Shift):
-        x, y, z = step.xyz
-        return Shift((-x, -y, -z))
-    if isinstance(step, Rotate):
-        w, x, y, z = step.quaternion
-        return Rotate((w, -x, -y, -z))
-    return Turn(step.axis, -step.angle) if isinstance(step, Turn) else Slide(step.axis, -step.distance)
-
-
-def turns(pose: Pose) -> Pose:
-    """The turns of a pose without its shifts."""
-    return compose(tuple(step for step in pose if isinstance(step, Turn | Rotate)))

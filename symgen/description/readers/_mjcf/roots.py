@@ -5,21 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isqrt
 
+from symgen.description.quantities import DIGITS, rounded
+from symgen.description.snapping import HALF_PI
 from symgen.poses import Angle
 
-DIGITS = 60
 _LONG = 300
 """Bits of a numerator or a denominator."""
-PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459")
-
-
-def rounded(value: Fraction) -> Fraction:
-    """To 60 significant decimal digits, where it has more."""
-    if value == 0:
-        return value
-    size = len(str(abs(value.numerator))) - len(str(value.denominator))
-    scale = Fraction(10) ** (DIGITS - size)
-    return Fraction(round(value * scale)) / scale
+PI = 2 * HALF_PI
 
 
 def short(value: Fraction) -> Fraction:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symgen.description.quantities import CANONICAL_DIGITS, is_writable
+from symgen.description.quantities import CANONICAL_DIGITS, is_writable, rounded
 from symgen.description.readers._mjcf.attributes import Attributes
 from symgen.description.readers._mjcf.orientations import placed
-from symgen.description.readers._mjcf.roots import PI, root, rounded, short
+from symgen.description.readers._mjcf.roots import PI, root, short
 from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.tree import Inertial
 from symgen.poses import Pose, Shift, joined

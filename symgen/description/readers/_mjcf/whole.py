@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from symgen.description.inertias import Moments, about_centre
-from symgen.description.readers._mjcf.roots import PI, in_radians, root, rounded
+from symgen.description.quantities import rounded
+from symgen.description.readers._mjcf.roots import PI, in_radians, root
 from symgen.description.tree import Inertial
 from symgen.poses import Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3
 
