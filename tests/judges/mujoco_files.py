@@ -157,7 +157,8 @@ def table(verdicts: list[Verdict]) -> str:
         "",
         "Written by `make judge` (`python -m tests.judges.mujoco_files build/judges/unpacked --write`); not edited by hand.",
         "MuJoCo compiles each file itself, and symgen reads the same file with `--snap off`. Judged are the Programs",
-        f"that `symgen generate` prints, run in double by NumPy and not as C, by the methods that it chooses; of the {by_method} files with more than {CHOSEN_TO} degrees of freedom by one",
+        "that `symgen generate` prints, run in double by NumPy and not as C, by the methods that it chooses; of the "
+        f"{by_method} files with more than {CHOSEN_TO} degrees of freedom by one",
         f"method a function (¹). Errors are the largest over {STATES} states, relative as in",
         "`tests/judges/pinocchio_answers.py`, forward dynamics backward; poses are those of every body, those that stand still",
         "as well. Constraints and actuators are off, and friction, which sticks in MuJoCo, is left out;",

@@ -33,7 +33,7 @@ _WORDS = {
     "Extra content at the end of the document": ("not well-formed XML: more stands behind the end of the root element",
                                                  "keep one robot in the file and nothing behind it"),
     "Excessive depth in document: 256, use XML_PARSE_HUGE option": ("its elements are nested more than 256 deep",
-                                                                    "write the description flat"),
+                                                                    "write it flat, a long chain as URDF or TOML"),
     "Start tag expected, '<' not found": ("this is not well-formed XML: it does not begin with '<'", "give a URDF file"),
 }
 

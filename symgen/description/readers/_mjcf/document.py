@@ -16,6 +16,7 @@ from symgen.mechanism import Note
 
 DEEPEST = 256
 """Elements within each other, over all files."""
+_FLAT = "write it flat, a long chain as URDF or TOML"
 MOST_FILES = 500
 LARGEST = 50_000_000
 """Bytes of all included files together."""
@@ -60,7 +61,7 @@ class Document:
         named = found.get("name")
         place = Place(file, found.sourceline, name + (f" {shown(named)}" if named is not None else ""))
         if depth >= DEEPEST:
-            raise place.error(f"elements are nested more than {DEEPEST} deep", "write the description flat")
+            raise place.error(f"elements are nested more than {DEEPEST} deep", _FLAT)
         return Element(name, dict(found.attrib), place, tuple(self._children(found, file, depth)))
 
     def _children(self, found: Any, file: str, depth: int) -> Iterator[Element]:
@@ -77,7 +78,7 @@ class Document:
         if include.attributes.get("file") is None:
             raise include.place.error("the attribute 'file' is missing", 'write <include file="…"/>')
         if depth + 1 >= DEEPEST:
-            raise include.place.error(f"elements are nested more than {DEEPEST} deep", "write the description flat")
+            raise include.place.error(f"elements are nested more than {DEEPEST} deep", _FLAT)
         path = self._path(include)
         data = self._contents(path, include.place)
         self.included.append(data)
