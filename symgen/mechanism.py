@@ -21,40 +21,20 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
+from symgen.content import told_fields
 from symgen.coupling import Follows, common, resolved, seen
 from symgen.coupling import Mimic as Mimic
 from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
 from symgen.errors import MechanismError
 from symgen.functions import Sizes
 from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
+from symgen.loops import Loop
+from symgen.loops import fault as loops_fault
 from symgen.names import nearest
 from symgen.poses import Z_AXIS, Pose, Vector3
 from symgen.tables import html_table
 
 BASE = -1
-
-
-def _told(value: Any) -> Any:
-    """A declared value as plain JSON, every number whole: what two mechanisms differ in, this differs in.
-
-    No repr is asked, since that is made for people and leaves things out.
-    """
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}"
-    if isinstance(value, tuple):
-        return [_told(one) for one in value]
-    return [type(value).__name__, *_told_fields(value)]
-
-
-def _told_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
-    """What later fields say is told where it is not their default, so that a mechanism without them is called what it was."""
-    own = ((one, getattr(value, one.name)) for one in fields(value) if one.name not in silent)
-    return [_told(given) for one, given in own if one.name not in _LATER or given != one.default]
-
-
-_LATER = ("drive", "friction_speed")
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,6 +171,8 @@ class Mechanism:
     """Whether joints that mimic others follow them; these then have no entries of q and v of their own."""
     friction_speed: Fraction = FRICTION_SPEED
     """ε of the friction of all joints, μ v/√(v² + ε²) (rad/s, m/s)."""
+    loops: tuple[Loop, ...] = ()
+    """Joints between links of the tree that close loops."""
 
     def __post_init__(self) -> None:
         if len(self.joints) != len(self.bodies):
@@ -230,12 +212,14 @@ class Mechanism:
         slow = speed_fault(self.friction_speed)
         if slow is not None and any(joint.drive.friction for joint in self.joints):
             raise MechanismError(f"{self.name}: {slow[0]}; {slow[1]}")
+        if (wrong := loops_fault(self.loops, len(self.bodies))) is not None:
+            raise MechanismError(f"{self.name}: {wrong[0]}; {wrong[1]}")
 
     @cached_property
     def content(self) -> str:
         """A hash of all that it declares: names, numbers and frames, but not where it was read and what was noticed there."""
         unsaid = ("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",)))
-        return hashlib.sha256(json.dumps(_told_fields(self, silent=unsaid)).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(told_fields(self, silent=unsaid)).encode()).hexdigest()
 
     def __hash__(self) -> int:
         return hash(self.content)

@@ -36,7 +36,10 @@ ROOMS: dict[str, str] = {
     "joints": "errors",
     "coupling": "errors",
     "drives": "errors",
-    "mechanism": "coupling drives errors functions joints names poses tables",
+    "content": "",
+    "closures": "errors joints",
+    "loops": "closures poses",
+    "mechanism": "content coupling drives errors functions joints loops names poses tables",
     "shelf": "version",
     # a file → Mechanism
     "description": "coupling drives errors joints mechanism names poses",
@@ -86,7 +89,7 @@ ROOMS: dict[str, str] = {
 
 # folders whose leaves, each a file or a folder, do not know each other; the file named here, and any that starts with _, is
 # what they share.
-LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "description/writers": "", "passes": "rewrite",
+LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "description/writers": "", "closures": "", "passes": "rewrite",
                           "backends": "", "commands": "", "reproduce": "", "machine/targets": ""}
 
 # third-party package: the rooms, or the files or folders of one, that may know it

@@ -75,6 +75,15 @@ class Eliminated(Factor):
                 x[k] = x[k] - self.alpha[k][i] * x[i]
         return x
 
+    def back(self, half: Sequence[Scalar]) -> list[Scalar]:
+        """U⁻ᵀ of D⁻¹ U⁻¹ b (SA 24)."""
+        x = list(half)
+        for k in range(len(x)):
+            self.linkage.step(self.linkage.own[k].link, "back substitution, SA (24)")
+            for i in sorted(self.alpha[k]):
+                x[k] = x[k] - self.alpha[k][i] * x[i]
+        return x
+
     def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
         """(U⁻¹ b, D⁻¹ U⁻¹ b) of every column b."""
         left = [self.eliminated(b) for b in columns]

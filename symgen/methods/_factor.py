@@ -39,6 +39,10 @@ class Factor(ABC):
         """
         return [(list(b), self.solve(b)) for b in columns]
 
+    def back(self, half: Sequence[Scalar]) -> list[Scalar]:
+        """The way back from the second of a pair to M⁻¹ b; linear, so that a sum of several goes back at once."""
+        return list(half)
+
     def inverse(self) -> list[Scalar]:
         """M⁻¹, a unit right-hand side at a time; symmetric entries are taken once."""
         n, zero, one = len(self.linkage.own), self.linkage.zero, self.linkage.one

@@ -15,7 +15,7 @@ from symgen.derivation.closed_forms import riccati_form
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar, lower
 from symgen.derivation.spatial import ArticulatedInertia, Symmetric, Vector, twist_inward, wrench_outward
-from symgen.methods._factor import Factor
+from symgen.methods._factor import Factor, Half
 
 
 @dataclass(frozen=True)
@@ -132,4 +132,12 @@ class Filtered(Factor):
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """(1 − HΨL)ᵀ D⁻¹ (1 − HΨL) b: filter tip → base (4.20), smooth base → tip (4.22)."""
         _, nu = filtered(self.linkage, self.filters, b)
-        return smoothed(self.linkage, self.filters, nu)[0]                                  # (4.18)
+        return self.back(nu)                                                                # (4.18)
+
+    def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
+        """(ε, ν) of every column T', (4.20): M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL), (4.16)."""
+        return [filtered(self.linkage, self.filters, b) for b in columns]
+
+    def back(self, half: Sequence[Scalar]) -> list[Scalar]:
+        """(1 − HΨL)ᵀ ν, by the smoother (4.22)."""
+        return smoothed(self.linkage, self.filters, half)[0]

@@ -25,8 +25,11 @@ class Decomposition(Factor):
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """U⁻ᵀ D⁻¹ U⁻¹ b (24): θ̈ from b = τ."""
-        linkage = self.linkage
-        _, tilde = self.reduced(b)
+        return self.back(self.reduced(b)[1])
+
+    def back(self, half: Sequence[Scalar]) -> list[Scalar]:
+        """U⁻ᵀ of τ̃ = D⁻¹ U⁻¹ b."""
+        linkage, tilde = self.linkage, half
         mu: list[tuple[Vector, Vector]] = []
         result = []
         for i, link in enumerate(linkage.links):

@@ -1,0 +1,6 @@
+"""A hinge that may slide along its axis: the z axes of both frames stay on one line."""
+
+from symgen.closures._closure import SAME_AXIS, Along, ClosureType
+
+CLOSURE = ClosureType("a hinge about z that slides along it", (Along(0), Along(1), *SAME_AXIS), turned=(2,), off=(2,),
+                      spinning=(2,))
