@@ -89,8 +89,8 @@ ROOMS: dict[str, str] = {
 
 # folders whose leaves, each a file or a folder, do not know each other; the file named here, and any that starts with _, is
 # what they share.
-LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "description/writers": "", "closures": "", "passes": "rewrite",
-                          "backends": "", "commands": "", "reproduce": "", "machine/targets": ""}
+LEAVES: dict[str, str] = {"methods": "", "description/readers": "", "description/writers": "", "passes": "rewrite",
+                          "closures": "", "backends": "", "commands": "", "reproduce": "", "machine/targets": ""}
 
 # third-party package: the rooms, or the files or folders of one, that may know it
 PACKAGES: dict[str, str] = {
