@@ -5,97 +5,18 @@ from __future__ import annotations
 from collections import UserDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
 
 from symgen import derivatives
+from symgen.arrays import ALL_ROWS as ALL_ROWS
+from symgen.arrays import JACOBIAN_FRAMES as JACOBIAN_FRAMES
+from symgen.arrays import JACOBIAN_ORDERS as JACOBIAN_ORDERS
+from symgen.arrays import TASK_ROWS as TASK_ROWS
+from symgen.arrays import USUAL as USUAL
+from symgen.arrays import Array as Array
+from symgen.arrays import Convention as Convention
+from symgen.arrays import Size as Size
+from symgen.arrays import Sizes as Sizes
 from symgen.derivatives import Derivative
-
-Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC"] | int
-
-
-class Sizes(NamedTuple):
-    """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
-    wrenches that are felt, inertial parameters, base parameters, rows of the task, numbers that may change at run time, and
-    those that are made of them.
-    """
-
-    NQ: int
-    NV: int
-    NB: int
-    NF: int = 1
-    NW: int = 1
-    NP: int = 0
-    NR: int = 0
-    NK: int = 6
-    NG: int = 0
-    NS: int = 0
-    NJ: int = 0
-    NC: int = 0
-
-    def of(self, size: Size) -> int:
-        return size if isinstance(size, int) else int(getattr(self, size))
-
-
-JACOBIAN_FRAMES = {"aligned": "axes of the base, at the frame's origin", "local": "axes of the frame, at its origin",
-                   "world": "axes of the base, at the base's origin"}
-"""In which axes, and at which point of the moving space, the twist of a frame is stated."""
-JACOBIAN_ORDERS = ("angular", "linear")
-"""Which part of it stands first."""
-
-
-TASK_ROWS = ("wx", "wy", "wz", "x", "y", "z")
-"""The rows of a frame's twist that a task may be about: turning about the axes of the base, and moving along them."""
-ALL_ROWS = tuple(range(len(TASK_ROWS)))
-
-
-class Convention(NamedTuple):
-    """How J and J̇ v are stated: a name of JACOBIAN_FRAMES and one of JACOBIAN_ORDERS."""
-
-    frame: str = "aligned"
-    order: str = "angular"
-
-
-USUAL = Convention()
-"""Unless told; and always, of what is made of six numbers and does not follow a choice."""
-
-
-@dataclass(frozen=True)
-class Array:
-    """One argument or result; `shape` in names of `Sizes` and plain numbers, () for a scalar; stored row-major and full.
-
-    `each` says what it is there once for: every frame that is named (NF), or every link that feels a wrench (NW). Of one it has
-    this shape, of several they are stacked behind that size. What is a `twist` is stated by the Convention that is chosen, and
-    `what` says it by the usual one.
-    """
-
-    name: str
-    shape: tuple[Size, ...]
-    what: str
-    each: Literal["NF", "NW"] | None = None
-    twist: bool = False
-    drawn: str = ""
-    """What its sample values are drawn as, where it is not its own name: a step of dynamics is shorter than one of positions."""
-
-    def sizes(self, known: Sizes) -> tuple[int, ...]:
-        return tuple(known.of(size) for size in self.shape)
-
-    def of_each(self, count: int) -> Array:
-        """The same where `count` frames, or links that feel a wrench, are named."""
-        if self.each is None or count < 2:
-            return self
-        return replace(self, shape=(self.each, *self.shape), what=f"{_IN_TURN[self.each]}: {self.what}")
-
-    def laid_out(self, shape: tuple[int, ...], convention: Convention = USUAL) -> Array:
-        """The same as a Program has it, in this `shape` and by this convention: of several, where the shape is longer."""
-        stated = self
-        if self.twist and convention != USUAL:
-            place = JACOBIAN_FRAMES[convention.frame]
-            what = self.what.replace(JACOBIAN_FRAMES[USUAL.frame], place).replace(USUAL.order, convention.order)
-            stated = replace(self, what=what)
-        return stated.of_each(shape[0]) if len(shape) > len(self.shape) else stated
-
-
-_IN_TURN = {"NF": "of each frame in turn", "NW": "for each link in turn"}
 
 PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
 WRENCH = Array("wrench", (6,), "moment (3, N·m), then force (3, N), on the link from outside, at its frame's origin, in its "
@@ -141,6 +62,11 @@ class Function:
         return next((array.drawn for array in self.arguments if array.name == name and array.drawn), name)
 
     @property
+    def of_loops(self) -> bool:
+        """Whether it is about joints that close loops, at states in which they are closed."""
+        return self.counts("NL")
+
+    @property
     def follows(self) -> bool:
         """Whether it is stated by the Convention that is chosen."""
         return any(array.twist for array in (*self.results, *self.arguments))
@@ -176,8 +102,13 @@ DA_DQ = Array("da_dq", ("NV", "NV"), "row i: how a_i changes along each velocity
 DA_DV = Array("da_dv", ("NV", "NV"), "row i: how a_i changes with each velocity")
 Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, m)")
 V_NEXT = Array("v_next", ("NV",), "joint velocities at the end of the step (rad/s, m/s)")
+RESTITUTION = Array("restitution", (), "Newton's coefficient of restitution, from 0 to 1")
 DT = Array("dt", (), "time step (s)")
 INSTANT = replace(DT, drawn="instant")
+CLOSED = "q_closed", "v_closed"
+"""What positions and velocities on the loops are drawn as."""
+Q_CLOSED, V_CLOSED = (replace(one, drawn=drawn) for one, drawn in zip((Q, V), CLOSED, strict=True))
+LAMBDA = Array("lambda", ("NL",), "forces of the joints that close loops, one a row of A (N, N·m)")
 
 
 REGROUP, JUDGE = PREPARING = ("regroup_parameters", "judge_parameters")
@@ -192,22 +123,47 @@ _PREPARING = {
 }
 
 
+OF_LOOPS = {
+    f.name: f
+    for f in (
+        Function("constrained_forward_dynamics", (Q_CLOSED, V_CLOSED, TAU), (A, LAMBDA),
+                 "M a + c = tau + A^T lambda with A a + gamma = 0: what joint forces cause while loops stay closed",
+                 needs_inverse=True, feels=AT_RUN_TIME),
+        Function("constraint_residual", (replace(Q, drawn="q"),), (Array("C", ("NL",), "one entry a row (m, rad)"),),
+                 "how far the loops are from being closed, C(q) = 0 where they are", feels=()),
+        Function("constraint_jacobian", (Q_CLOSED,), (Array("A", ("NL", "NV"), "a row for each that the loops keep"),),
+                 "A(q) v = 0 on the loops", feels=()),
+        Function("constraint_bias", (Q_CLOSED, V_CLOSED), (Array("gamma", ("NL",), "one entry a row (m/s², rad/s²)"),),
+                 "gamma = dA/dt v, so that A a + gamma = 0 on the loops", feels=()),
+        Function("constraint_impulse", (Q_CLOSED, V, RESTITUTION),
+                 (replace(V_NEXT, what="joint velocities behind the blow (rad/s, m/s)"),
+                  Array("impulse", ("NL",), "impulses of the joints that close loops, one a row of A (N·s, N·m·s)")),
+                 "M (v_next - v) = A^T impulse with A v_next = -restitution A v: velocities that the loops do not allow are "
+                 "stopped, or thrown back", needs_inverse=True, feels=(PAYLOAD, PREPARED)),
+    )
+}
+"""What a mechanism has besides whose loops are closed by joints, at states in which they are closed."""
+
+
+_BESIDES = {**OF_LOOPS, **_PREPARING}
+
+
 class Functions(UserDict[str, Function]):
-    """The functions by name. Derivatives, and what prepares parameters, are found in it by their names as well; those who go
-    through it meet none."""
+    """The functions by name. Derivatives, what is about loops and what prepares parameters are found in it by their names as
+    well; those who go through it meet none."""
 
     def __missing__(self, name: str) -> Function:
-        found = _PREPARING.get(name) or self._derived(name)
+        found = _BESIDES.get(name) or self._derived(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self.data or name in _PREPARING or (isinstance(name, str) and self._derived(name) is not None)
+        return name in self.data or name in _BESIDES or (isinstance(name, str) and self._derived(name) is not None)
 
     def _derived(self, name: str) -> Function | None:
         wanted = derivatives.told(name)
-        if wanted is None or wanted.mode not in derivatives.MODES or wanted.of not in self.data:
+        if wanted is None or wanted.mode not in derivatives.MODES or wanted.of not in (*self.data, *OF_LOOPS):
             return None
         found = derived(self[wanted.of], wanted)
         # center_of_mass:jacobian is a function in its own right, and would be called as that is
@@ -215,7 +171,7 @@ class Functions(UserDict[str, Function]):
 
     def in_order(self, names: Iterable[str]) -> list[str]:
         """Names of functions in the order of the table; a derivative stands behind all functions, in the order of its own."""
-        place, modes = {name: i for i, name in enumerate((*self, *PREPARING))}, [*derivatives.MODES]
+        place, modes = {name: i for i, name in enumerate((*self, *OF_LOOPS, *PREPARING))}, [*derivatives.MODES]
 
         def order(name: str) -> tuple[int, int, int, tuple[str, ...]]:
             wanted = derivatives.told(name)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from symgen import derivatives
 from symgen.errors import UnknownName, printable
-from symgen.functions import FUNCTIONS, derived, differentiable
+from symgen.functions import FUNCTIONS, OF_LOOPS, derived, differentiable
 
 _RICCATI = "forward_dynamics", "method riccati is Featherstone's articulated-body algorithm: -f forward_dynamics=riccati"
 _SHOWN = 60
@@ -115,7 +115,7 @@ def named(name: str) -> str:
         raise UnknownName(f"'{name}' is called {function} here ({more})")
     if word in _ABSENT:
         raise UnknownName(f"'{name}': {_ABSENT[word]}")
-    return nearest(name, FUNCTIONS, "function")
+    return nearest(name, [*FUNCTIONS, *OF_LOOPS], "function")
 
 
 def _derivative(name: str) -> str:

@@ -41,7 +41,7 @@ def faults(name: str, method: Method, made: Iterable[Mechanism]) -> list[str]:
     found = []
     if not re.search(r"\b(19|20)\d\d\b.*\(\d+(\.\d+)?\)", method.source):
         found.append("its source names no year or no equation")
-    if set(method.functions) - set(FUNCTIONS):
+    if any(function not in FUNCTIONS for function in method.functions):
         found.append("it computes what is no function")
     if any(f in method.functions for f in FOLLOWS[:4]) and not set(FOLLOWS) <= set(method.functions):
         found.append("it solves with M and is not completed")

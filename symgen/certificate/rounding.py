@@ -32,7 +32,8 @@ class Arithmetic:
     `trig`, `log` and `angle`: the error of the library's sine and cosine, logarithm, atan2, in units in the last place. An ulp of
     a number below 1 is at most `unit`; cos 0 is taken to be exactly 1. `unit_entries` are the entries of positions that are of
     unit quaternions: of these the type holds hardly any, so C is given ones whose length is 1 within LENGTH u. The exact answer
-    is that for the unit quaternion along it, whose entries are as near.
+    is that for the unit quaternion along it, whose entries are as near. `rounded_arguments` are those of which the exact answer
+    is that for numbers that were rounded to the type.
     """
 
     real: str
@@ -40,6 +41,7 @@ class Arithmetic:
     log: float = 1.0
     angle: float = 2.0
     unit_entries: frozenset[int] = frozenset()
+    rounded_arguments: frozenset[str] = frozenset()
 
     @property
     def unit(self) -> float:
@@ -129,6 +131,9 @@ def _argument(program: Program, row: Row, supplied: Sequence[Sequence[Interval]]
     """An argument, which may be flushed; of a quaternion the exact one is near it."""
     port, entry = row.value
     given, flushed = supplied[port][entry], np.array([arithmetic.underflow])
+    if program.inputs[port].name in arithmetic.rounded_arguments:
+        off = times(2 * arithmetic.unit, given.size)
+        given, flushed = given.widened(off), summed(off, flushed)
     if program.inputs[port].name not in POSITIONS or entry not in arithmetic.unit_entries:
         return Rounded(given, flushed)
     near = LENGTH * arithmetic.unit

@@ -16,6 +16,7 @@ from symgen.derivation import adjusted
 from symgen.derivation import constants as k
 from symgen.derivation.base_parameters import BaseParameters
 from symgen.derivation.closed_forms import JointForm, joint_form
+from symgen.derivation.closing import Closing
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.coupling import APART, Coupling
 from symgen.derivation.drives import driven, forces
@@ -77,19 +78,20 @@ class Linkage:
     """A model and a derivation, laid out for the methods.
 
     `links[i]`, `dofs[k]` (of entry k of v), `inertia[i]` (RigidInertia, run-time payload included), `gravity[i]` (of root i, in
-    its base frame), `drives[k]` (of entry k of v, `symgen.derivation.drives`),
-    `loads[i]` (the run-time wrenches on link i summed, as (moment, force) at its origin in its axes, zeros elsewhere),
-    `inputs[name]` (Scalars; tau is what the drives leave of it), `number(i)` = the paper's link number i + 1. `jacobian_frame`
-    says how a Jacobian is stated (`symgen.functions.JACOBIAN_FRAMES`). Where joints follow others, `dofs`, `drives` and the
-    positions, velocities and accelerations among the inputs are those of all joints, `own` the dofs that have an entry of v in
-    the C, and forces are theirs.
+    its base frame), `drives[k]` (of entry k of v, `symgen.derivation.drives`), `loads[i]` (the run-time wrenches on link i
+    summed, as (moment, force) at its origin in its axes), `inputs[name]` (Scalars; tau is what the drives leave of it).
+    `jacobian_frame` says how a Jacobian is stated (`symgen.functions.JACOBIAN_FRAMES`). Where joints follow others, `dofs`,
+    `drives` and the positions, velocities and accelerations among the inputs are those of all joints, `own` the dofs that have
+    an entry of v in the C, and forces are theirs. The paper's number of link i is i + 1.
     """
 
     jacobian_frame = "aligned"
     task_rows: tuple[int, ...] = ()
     """The rows of the Jacobian that a task is about."""
+    loops: tuple[Closing, ...] = ()
+    redundant = False
+    """The joints that close loops, and whether some of their rows say what others do."""
     base: BaseParameters | None = None
-    """The base parameters, for what is about them."""
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
                  wrenches: Sequence[Frame] = (), at_run_time: adjusted.AtRunTime | None = None,

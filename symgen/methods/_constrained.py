@@ -70,8 +70,14 @@ class Held:
         linkage.home.step("forces of the constraints")
         right = [-(linkage.dot(y, shared) + own) for (y, _), own in zip(self.pairs, gamma, strict=True)]
         found = self.forces(right)
-        linkage.home.step("what they add to the other forces")
-        total = list(shared)
-        for (_, y), force in zip(self.pairs, found, strict=True):
-            total = [x + own * force for x, own in zip(total, y, strict=True)]
-        return self.factor.back(total), found
+        return self.factor.back([x + y for x, y in zip(shared, self._pushed(found), strict=True)]), found
+
+    def moved(self, forces: Sequence[Scalar]) -> list[Scalar]:
+        """M⁻¹ Aᵀ λ."""
+        return self.factor.back(self._pushed(forces))
+
+    def _pushed(self, forces: Sequence[Scalar]) -> list[Scalar]:
+        """D⁻¹ Y λ."""
+        self.linkage.home.step("what the constraints add to the other forces")
+        columns = zip(*(y for _, y in self.pairs), strict=True)
+        return [self.linkage.dot(column, forces) for column in columns]

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from symgen import methods, passes
 from symgen.derivation import constants
+from symgen.derivation.closing import closings
 from symgen.derivation.constants import LostDigits
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
@@ -22,6 +23,7 @@ from symgen.functions import FUNCTIONS, PAYLOAD, PREPARED, PREPARING, USUAL, WRE
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
+from symgen.programs import closing
 from symgen.programs.adjusting import adjusting as adjusting_of
 from symgen.programs.base import base_parameters
 from symgen.programs.layout import PLAIN, Layout, choices
@@ -234,7 +236,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         arguments += [] if Q in arguments else [Q]   # what a linkage is laid out by, idle in the end
         base = base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism) if what.counts("NR") else None
         sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
-                                         NK=len(options.rows), NS=adjusting.prepared.size if adjusting else 0)
+                                         NK=len(options.rows), NS=adjusting.prepared.size if adjusting else 0,
+                                         NL=closing.rows(mechanism) if what.of_loops else 0)
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL
@@ -245,6 +248,9 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()), at_run_time,
                               Coupling.of(mechanism))
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
+            if what.of_loops:
+                closed = closing.assembly(mechanism)
+                linkage.loops, linkage.redundant = closings(model, mechanism, closed.kept), closed.redundant > 0
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]

@@ -19,12 +19,12 @@ from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError
-from symgen.functions import BY_DEFAULT, FUNCTIONS, PREPARING, REGROUP, USUAL
+from symgen.functions import BY_DEFAULT, FUNCTIONS, OF_LOOPS, PREPARING, REGROUP, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
 from symgen.options import HIGH, HOST, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
-from symgen.programs import adjusting, chaining, choosing, composing, deriving, differentiating, searching, task
+from symgen.programs import adjusting, chaining, choosing, closing, composing, deriving, differentiating, searching, task
 from symgen.programs.deriving import before_the_last, felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
@@ -57,6 +57,8 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
     if FUNCTIONS[function].needs_mass and not mechanism.mass and (payload is None or mechanism.frame(payload).body < 0):
         return (f"{function} of '{mechanism.name}' is about the mass centre, and nothing that moves has a mass; give a link one, "
                 "or let it carry a payload")
+    if (why := closing.refusal(mechanism, function)) is not None:
+        return why
     lost = loss(mechanism, payload) if FUNCTIONS[function].needs_inverse else None
     return None if lost is None else f"{function} of '{mechanism.name}' divides by {lost.sentence}"
 
@@ -263,7 +265,8 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     M, and the inverse above INVERSE_ON_REQUEST_ABOVE joints.
     """
     if functions is None:
-        chosen: dict[str, str | None] = {name: None for name in BY_DEFAULT if refusal(mechanism, name, payload) is None}
+        usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
+        chosen: dict[str, str | None] = {name: None for name in usual if refusal(mechanism, name, payload) is None}
         if mechanism.nv > INVERSE_ON_REQUEST_ABOVE:
             chosen.pop("inverse_mass_matrix", None)
         return chosen

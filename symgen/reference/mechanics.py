@@ -30,7 +30,7 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
-from symgen.reference import base, coriolis, coupled, derivatives, parameters, stepping, task, whole
+from symgen.reference import base, constrained, coriolis, coupled, derivatives, parameters, stepping, task, whole
 from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
@@ -290,6 +290,7 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     **parameters.ORACLES,
     **base.ORACLES,
     **task.ORACLES,
+    **constrained.ORACLES,
     "integrate": _integrate,
     "difference": _difference,
     "step": partial(_step, stepping.semi_implicit_euler),

@@ -11,9 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from symgen.errors import RequestError
-from symgen.functions import ALL_ROWS, FUNCTIONS, USUAL, Convention
+from symgen.functions import ALL_ROWS, CLOSED, FUNCTIONS, USUAL, Convention
 from symgen.mechanism import Mechanism
 from symgen.options import Links
+from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.base import base
 from symgen.reference.digits import answers
 from symgen.reference.mechanics import Reference
@@ -101,12 +102,19 @@ class ExactAnswers:
         count = {"NF": len(self.rough.frames), "NW": len(self.rough.wrenches)}
         sizes = self.mechanism.sizes._replace(**count, NK=len(self.rough.task_rows),
                                               NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0)
+        if any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments) and CLOSED[0] not in self.states:
+            closed = closed_states(self.mechanism, assemble(self.mechanism), self.count, self.seed)
+            self._take(dict(zip(CLOSED, (closed["q"], closed["v"]), strict=True)))
         for array in FUNCTIONS[function].arguments:
             if array.name not in self.states:
                 whole = array.of_each(count[array.each]) if array.each else array
-                drawn = draw_besides({array.name: whole.sizes(sizes)}, self.count, self.seed)[array.name]
-                self.states[array.name], self.floats[array.name] = drawn, drawn.astype(float)
-                self.balls[array.name] = self.scalars.array(drawn)
+                self._take(draw_besides({array.name: whole.sizes(sizes)}, self.count, self.seed))
+
+    def _take(self, drawn: Mapping[str, Array]) -> None:
+        """Add to the states."""
+        self.states |= drawn
+        self.floats |= {name: values.astype(float) for name, values in drawn.items()}
+        self.balls |= {name: self.scalars.array(values) for name, values in drawn.items()}
 
     def results(self, function: str) -> dict[str, Array]:
         """The function's results by name, (count, …) each, over balls."""

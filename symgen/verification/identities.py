@@ -26,6 +26,7 @@ from symgen.verification.dynamics_identities import OF_DERIVATIVES
 from symgen.verification.elimination import determinant, is_positive
 from symgen.verification.evaluating import Runner, over
 from symgen.verification.floating import allowance
+from symgen.verification.loop_identities import OF_LOOPS
 from symgen.verification.parameter_identities import OF_PARAMETERS
 from symgen.verification.report import Check
 from symgen.verification.residuals import solved, times, worst
@@ -210,6 +211,7 @@ IDENTITIES = (
     *OF_CORIOLIS,
     *OF_PARAMETERS,
     *OF_TASKS,
+    *OF_LOOPS,
 )
 
 

@@ -126,8 +126,9 @@ SOLVED: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
 
 
 def solves(function: str, result: str) -> bool:
-    """Whether a result is judged as SOLVED says. One of a derivative is not, whatever its name: it has bounds of its own."""
-    return result in SOLVED and FUNCTIONS[function].derivative is None
+    """Whether a result is judged as SOLVED says. One of a derivative or of loops is not, whatever its name: it has bounds of its
+    own."""
+    return result in SOLVED and FUNCTIONS[function].derivative is None and not FUNCTIONS[function].of_loops
 
 
 def right(truth: Truth, result: str) -> Array:

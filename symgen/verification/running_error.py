@@ -13,7 +13,7 @@ import numpy as np
 from symgen.backends import printer
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import Arithmetic, propagate
-from symgen.functions import FUNCTIONS, PREPARING
+from symgen.functions import CLOSED, FUNCTIONS, PREPARING
 from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS
@@ -25,8 +25,8 @@ from symgen.verification.truth import Truth
 def bounds(program: Program, truth: Truth, text: TextOptions = PLAIN) -> dict[str, Array]:
     """How far each entry of each result may be off, (count, …), in units of eps; infinite where nothing is known.
 
-    For derivatives and what is made of parameters: what has natural sizes of its own is measured against those, and nothing is
-    given here.
+    For derivatives, what is made of parameters and what loops keep, whose closed states no real type holds: what has natural
+    sizes of its own is measured against those, and nothing is given here.
     """
     if not _by_rows(program):
         return {}
@@ -42,13 +42,18 @@ def units(program: Program, truth: Truth) -> dict[str, Array]:
 
 
 def _by_rows(program: Program) -> bool:
-    """Whether it has no natural size: a derivative, and what is made of parameters."""
-    return program.function in FUNCTIONS and (FUNCTIONS[program.function].derivative is not None or program.function in PREPARING)
+    """Whether it has no natural size: a derivative, what is made of parameters, and what loops keep."""
+    if program.function not in FUNCTIONS:
+        return False
+    what = FUNCTIONS[program.function]
+    return what.derivative is not None or program.function in PREPARING or what.of_loops
 
 
 def _bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Array]:
     entries = frozenset(first + k for first in program.quaternions for k in range(4))
-    arithmetic = Arithmetic(program.real, trig=float(printer().ulps[text.trig]), unit_entries=entries)
+    what = FUNCTIONS[program.function]
+    rounded = frozenset(array.name for array in what.arguments if array.drawn in CLOSED)
+    arithmetic = Arithmetic(program.real, trig=float(printer().ulps[text.trig]), unit_entries=entries, rounded_arguments=rounded)
     given = truth.arguments(program.function, truth.floats)
     boxes = {port.name: [Interval(x, x) for x in given[port.name].reshape(truth.count, -1).T] for port in program.inputs}
     rows = propagate(program, boxes, arithmetic)

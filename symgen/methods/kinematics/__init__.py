@@ -1,5 +1,6 @@
 """What positions and velocities alone say: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13), steps and the way back."""
 
+from symgen.methods._closures import constraint_bias, constraint_jacobian, constraint_residual
 from symgen.methods._method import Method
 from symgen.methods.kinematics.frames import forward_kinematics, jacobian
 from symgen.methods.kinematics.poses import link_poses
@@ -13,6 +14,9 @@ METHOD = Method(
         "jacobian": jacobian,                                                               # (3.13)
         "integrate": integrate,
         "difference": difference,
+        "constraint_residual": constraint_residual,
+        "constraint_jacobian": constraint_jacobian,
+        "constraint_bias": constraint_bias,
     },
     couples=True,
 )

@@ -1,0 +1,36 @@
+"""What joints that close loops do, of whoever takes M apart: forces λ that keep A a + γ = 0."""
+
+from __future__ import annotations
+
+from symgen.derivation.linkage import Linkage
+from symgen.methods._closures import bias_entries, jacobian_rows
+from symgen.methods._constrained import Held
+from symgen.methods._factor import Derive, Results, TakeApart
+
+
+def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
+    """Given the bias force."""
+
+    def held(linkage: Linkage) -> Held:
+        rows = [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
+        return Held(factor(linkage), rows, redundant=linkage.redundant)
+
+    def constrained_forward_dynamics(linkage: Linkage) -> Results:
+        """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""
+        (c,) = bias_force(linkage)
+        free = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
+        return held(linkage).driven(free, bias_entries(linkage))
+
+    def constraint_impulse(linkage: Linkage) -> Results:
+        """v⁺ and λ with M (v⁺ − v) = Aᵀ λ and A v⁺ = −e A v, Newton's restitution e."""
+        v, e = linkage.inputs["v"], linkage.inputs["restitution"][0]
+        bordered = held(linkage)
+        rates = linkage.coupling.leading(v)
+        linkage.home.step("velocities that the loops do not allow")
+        lost = [linkage.dot(row, rates) for row in bordered.rows]
+        stopped = linkage.one + e
+        impulses = bordered.forces([-(stopped * one) for one in lost])
+        change = bordered.moved(impulses)
+        return [x + d for x, d in zip(rates, change, strict=True)], impulses
+
+    return {derive.__name__: derive for derive in (constrained_forward_dynamics, constraint_impulse)}

@@ -1,0 +1,46 @@
+"""How the loops of a robot close: found once, and kept. What is about loops is derived for the rows that count."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from symgen import shelf
+from symgen.errors import OutOfReach
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from symgen.reference.assembling import Assembly
+
+
+@lru_cache(maxsize=64)
+def assembly(mechanism: Mechanism) -> Assembly:
+    """See `symgen.reference.assembling`; OutOfReach in one sentence where the loops cannot be closed."""
+    from symgen.reference import assembling  # NumPy, which a cached Program does without
+
+    known = shelf.find("assembly", mechanism.content)
+    if known is None:
+        try:
+            known = {"found": asdict(assembling.assemble(mechanism))}
+        except assembling.OpenLoops as error:
+            known = {"refused": str(error)}
+        shelf.keep(known, "assembly", mechanism.content)
+    if "refused" in known:
+        raise OutOfReach(known["refused"])
+    found = known["found"]
+    return assembling.Assembly(tuple(found["q"]), tuple(map(tuple, found["kept"])), found["rank"], tuple(found["dependent"]),
+                               found["start"])
+
+
+def rows(mechanism: Mechanism) -> int:
+    """NL: the rows of all loops that are not zero for ever; 0 where there is none."""
+    return assembly(mechanism).rows if mechanism.loops else 0
+
+
+def refusal(mechanism: Mechanism, function: str) -> str | None:
+    """Why a function that is about loops does not exist for a robot, in one sentence; None where it does."""
+    if not FUNCTIONS[function].of_loops or mechanism.loops:
+        return None
+    return f"{function} is about loops, and '{mechanism.name}' has none; declare joints that close some, as [[loop]] does in TOML"

@@ -1,0 +1,76 @@
+"""What joints that close loops do, against the dynamics of the tree and against the loops themselves, at closed states.
+
+Where rows are redundant the damped solves of the C leave some 1e-18 of what the rows ask, and these relations hold to that: they
+are then not judged at 1e-40.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from symgen.closures import Unspun
+from symgen.functions import CLOSED
+from symgen.reference.arrays import times, transposed
+from symgen.reference.constrained import assembled
+from symgen.reference.precision import Array
+from symgen.reference.steps import integrate
+from symgen.verification.calling import Distance, Functions, Identity
+
+LEFT = 1e-15
+"""Of redundant rows, what three damped solves may leave of what they ask, beside the largest term."""
+
+
+def _balance(f: Functions) -> Distance:
+    """M a + c − tau − Aᵀ λ."""
+    q, v = (f.states[name] for name in CLOSED)
+    found, A = f("constrained_forward_dynamics"), f("constraint_jacobian")["A"]
+    driven = f("inverse_dynamics", q=q, v=v, a=found["a"])["tau"]
+    held, tau = times(transposed(A), found["lambda"]), f.states["tau"]
+    return driven - tau - held, _sizes(driven, tau, held)
+
+
+def _kept(f: Functions) -> Distance:
+    """A a + γ."""
+    a, A, gamma = f("constrained_forward_dynamics")["a"], f("constraint_jacobian")["A"], f("constraint_bias")["gamma"]
+    return times(A, a) + gamma, _left(f, _sizes(np.abs(A) @ np.abs(a)[..., None], gamma))
+
+
+def _thrown_back(f: Functions) -> Distance:
+    """A v⁺ + e A v."""
+    after, A, e = f("constraint_impulse")["v_next"], f("constraint_jacobian")["A"], f.states["restitution"]
+    before = times(A, f.states["v"])
+    return times(A, after) + e[:, None] * before, _left(f, _sizes(np.abs(A) @ np.abs(after)[..., None], before))
+
+
+def _slope(f: Functions) -> Distance:
+    """dC/dt along v, by central differences with h = 1e-25, less A v: of the rows that positions answer for."""
+    reference, q, v, A = f.truth.reference, f.states[CLOSED[0]], f.states["v"], f("constraint_jacobian")["A"]
+    h = f.truth.scalars.constant(Fraction(1, 10**25))
+    still = f.truth.scalars.array([0] * len(q))
+    moved = [f("constraint_residual", q=integrate(reference, q, v, still + s))["C"] for s in (h, -h)]
+    rate = times(A, v)
+    answered = np.array([not isinstance(loop.type.rows[k], Unspun) for loop, kept in
+                         zip(f.truth.mechanism.loops, assembled(reference).kept, strict=True) for k in kept])
+    return ((moved[0] - moved[1]) / (2 * h) - rate)[:, answered], _sizes(rate, np.abs(A) @ np.abs(v)[..., None])
+
+
+def _sizes(*terms: Array) -> Array:
+    """The largest of all terms, per state."""
+    flat = [np.abs(np.asarray(term, dtype=float)).reshape(len(term), -1).max(axis=-1) for term in terms]
+    return np.asarray(np.max(flat, axis=0))
+
+
+def _left(f: Functions, size: Array) -> Array:
+    """Where the damped solves leave something, that much counts as what 1e-40 of the terms is otherwise."""
+    return size * (LEFT / 1e-40) if assembled(f.truth.reference).redundant else size
+
+
+OF_LOOPS = (
+    Identity("M a + c = tau + Aᵀ λ", ("constrained_forward_dynamics", "constraint_jacobian", "inverse_dynamics"), _balance,
+             exact_only=True),
+    Identity("A a + γ = 0", ("constrained_forward_dynamics", "constraint_jacobian", "constraint_bias"), _kept, exact_only=True),
+    Identity("A v⁺ = −e A v", ("constraint_impulse", "constraint_jacobian"), _thrown_back, exact_only=True),
+    Identity("dC/dt = A v", ("constraint_residual", "constraint_jacobian"), _slope, exact_only=True),
+)
