@@ -133,7 +133,7 @@ def assemble(
     coupled = coupled and any(joint.mimic for joint in work.joints)
     notes += remarks.on_mimics(work.joints, leaders, coupled) + remarks.on_what_is_not_applied(work.joints)
     notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
-    notes += remarks.on_free_joints_in_a_row(work.joints, body_parts)
+    notes += remarks.on_free_joints_in_a_row(work.joints, body_parts) + remarks.on_loops([loop.name for loop in loops])
     if not tree.read_before:
         masses = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in tree.links}
         notes += remarks.on_the_base(root, masses, [(c.parent, c.child, c.kind == "fixed") for c in order])
