@@ -27,4 +27,4 @@ def told_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
     return [told(given) for one, given in own if one.name not in _LATER or given != one.default]
 
 
-_LATER = ("drive", "friction_speed", "loops")
+_LATER = ("drive", "friction_speed", "loops", "start")

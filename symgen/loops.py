@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.closures import ClosureType, closure, closures
 from symgen.poses import Pose
+
+SHOWN = 12
+"""Joints that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,39 @@ class Loop:
         return closure(self.kind)
 
 
+Start = tuple[tuple[str, tuple[Fraction, ...]], ...]
+"""Of some joints, the coordinates (rad, m, a quaternion of any length) from which the closing of all loops starts."""
+
+
+def start_fault(start: Sequence[tuple[str, tuple[Fraction, ...]]], loops: Sequence[object],
+                joints: Mapping[str, tuple[int, int | None]]) -> tuple[str, str] | None:
+    """The same of where closing them starts; `joints`: of each how many coordinates it has, and the first of a quaternion."""
+    if start and not loops:
+        return "a start is declared, and there is no loop to close from it", "leave it out"
+    named: set[str] = set()
+    for name, values in start:
+        where = f"the start of joint '{name}'"
+        if name not in joints:
+            return f"{where} is declared, and no joint of this name moves", f"name some of {', '.join(list(joints)[:SHOWN])}"
+        size, quaternion = joints[name]
+        if name in named:
+            return f"{where} is declared twice", "declare it once"
+        named.add(name)
+        if len(values) != size:
+            return f"{where} has {len(values)} numbers", f"give {size}"
+        if quaternion is not None and not any(values[quaternion:quaternion + 4]):
+            return f"{where} has a quaternion of zero", "give it a direction, such as 0, 0, 0, 1"
+    return None
+
+
 def fault(loops: Sequence[Loop], bodies: int) -> tuple[str, str] | None:
     """What is wrong with the loops of a mechanism of so many bodies, and what to do; None where nothing is."""
-    for k, loop in enumerate(loops):
+    named: set[str] = set()
+    for loop in loops:
         where = f"loop '{loop.name}'"
-        if loop.name in [other.name for other in loops[:k]]:
+        if loop.name in named:
             return f"{where} is there twice", "give each loop its own name"
+        named.add(loop.name)
         if loop.kind not in closures():
             return f"{where} is closed by '{loop.kind}', which is no such joint", f"take one of {', '.join(closures())}"
         if not all(-1 <= end.body < bodies for end in (loop.first, loop.second)):

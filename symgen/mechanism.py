@@ -28,7 +28,7 @@ from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
 from symgen.errors import MechanismError
 from symgen.functions import Sizes
 from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
-from symgen.loops import Loop
+from symgen.loops import Loop, Start, start_fault
 from symgen.loops import fault as loops_fault
 from symgen.names import nearest
 from symgen.poses import Z_AXIS, Pose, Vector3
@@ -173,6 +173,8 @@ class Mechanism:
     """ε of the friction of all joints, μ v/√(v² + ε²) (rad/s, m/s)."""
     loops: tuple[Loop, ...] = ()
     """Joints between links of the tree that close loops."""
+    start: Start = ()
+    """Where closing them starts, in the order of the joints; those that it leaves out start at their neutral coordinates."""
 
     def __post_init__(self) -> None:
         if len(self.joints) != len(self.bodies):
@@ -212,7 +214,9 @@ class Mechanism:
         slow = speed_fault(self.friction_speed)
         if slow is not None and any(joint.drive.friction for joint in self.joints):
             raise MechanismError(f"{self.name}: {slow[0]}; {slow[1]}")
-        if (wrong := loops_fault(self.loops, len(self.bodies))) is not None:
+        wrong = loops_fault(self.loops, len(self.bodies)) or start_fault(
+            self.start, self.loops, {joint.name: (joint.type.nq, joint.type.quaternion) for joint in self.joints})
+        if wrong is not None:
             raise MechanismError(f"{self.name}: {wrong[0]}; {wrong[1]}")
 
     @cached_property
@@ -284,6 +288,12 @@ class Mechanism:
         """The first entry of q of each four that are a unit quaternion."""
         return tuple(own.start + joint.type.quaternion for joint, own in zip(self.joints, self.q_slices, strict=True)
                      if joint.type.quaternion is not None)
+
+    @cached_property
+    def start_position(self) -> tuple[Fraction, ...]:
+        """The q from which closing the loops starts (NQ,); its quaternions may have any length but zero."""
+        declared = dict(self.start)
+        return tuple(x for joint in self.leading for x in declared.get(joint.name, joint.type.neutral))
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import symgen
-from symgen.description.loading import builtin_robots
 from symgen.programs import layout
+from tests.robots_for_tests import OPEN
 
 COMMITTED = Path(layout.__file__).with_suffix(".json")
 
@@ -16,7 +16,7 @@ COMMITTED = Path(layout.__file__).with_suffix(".json")
 def text() -> str:
     """A line a robot."""
     found = {}
-    for name in builtin_robots():
+    for name in OPEN:
         mechanism = symgen.load(name)
         found[mechanism.content] = layout.written(layout.search(mechanism))
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(found.items())]

@@ -26,7 +26,6 @@ import numpy as np
 import symgen
 from symgen.delivery.selftest import SEED, STATES
 from symgen.derivatives import symbol
-from symgen.description.loading import builtin_robots
 from symgen.description.tip import tip
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
@@ -39,6 +38,7 @@ from symgen.verification.floating import allowance, differs
 from symgen.verification.residuals import distances, worst
 from symgen.verification.running_error import bounds
 from symgen.verification.truth import Truth
+from tests.robots_for_tests import OPEN
 
 FAR = 10
 """How many times the bound of C without errors an error must reach before it has to be seen."""
@@ -241,7 +241,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants_of_c", description=__doc__.splitlines()[0])
     parser.add_argument("--each", type=int, default=EACH, metavar="N", help=f"errors in a function (default {EACH})")
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--robots", nargs="*", default=builtin_robots())
+    parser.add_argument("--robots", nargs="*", default=OPEN)
     options = parser.parse_args()
     total = np.zeros(5, dtype=int)
     lines = []

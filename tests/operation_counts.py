@@ -8,11 +8,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import symgen
-from symgen.description.loading import builtin_robots
 from symgen.functions import BY_DEFAULT, FUNCTIONS
+from tests.robots_for_tests import OPEN
 
 FILE = Path(__file__).with_name("operation_counts.json")
 Counts = dict[str, dict[str, dict[str, int]]]
@@ -27,11 +28,11 @@ def counted(robot: str) -> tuple[str, ...]:
     return tuple(FUNCTIONS) if robot in WHOLLY else BY_DEFAULT
 
 
-def measured(robots: list[str] | None = None) -> Counts:
+def measured(robots: Sequence[str] | None = None) -> Counts:
     """What the default methods need now."""
     return {
         robot: {f: {op: symgen.program(robot, f).operations[op] for op in COUNTED} for f in counted(robot)}
-        for robot in robots or list(builtin_robots())
+        for robot in robots or OPEN
     }
 
 

@@ -12,6 +12,7 @@ TWO = (link("a"), link("b"), joint("j", "a", "b"))
 BODY = ('name = "r"\n[[body]]\nname = "b"\nparent = "base"\nmass = 1\n'
         'joint = { name = "j", type = "revolute", axis = [0, 0, 1] }\n')
 """Of TOML: one body, whose table is open at the end."""
+LOOP = '[[loop]]\ntype = "weld"\nfirst = { link = "b" }\nsecond = { link = "base", xyz = [1, 0, 0] }\n'
 
 
 def chain(n: int, kind: str = "revolute", inside: str = "", star: bool = False, inertial: str = INERTIAL) -> str:
@@ -104,6 +105,11 @@ TOML: dict[str, Callable[[int], str]] = {
     "rows": lambda n: 'convention = "dh"\n' + "[[row]]\na = 1\nalpha = 'pi/3'\nmass = 1\n" * n,
     "parts": lambda n: BODY.replace("mass = 1\n", "") + "[[body.part]]\nmass = 1\nrpy = [0.1, 0.2, 0.3]\n" * n,
     "frames in a row": lambda n: BODY + "".join(f"[[frame]]\nname = 'f{i}'\nbody = 'b'\nxyz = [1, 2, 3]\n" for i in range(n)),
+    "loops": lambda n: BODY + LOOP * n,
+    "loops of distances": lambda n: BODY + "".join(
+        LOOP.replace('weld"', f'distance"\nname = "l{i}"\ndistance = {i + 1}') for i in range(n)),
+    "starts": lambda n: "start = { " + ", ".join(f"j{i} = 'pi/{i + 3}'" for i in range(n)) + " }\n" + bodies(n) + LOOP,
+    "a long start": lambda n: f"start = {{ j = [{'1, ' * n}] }}\n" + BODY + LOOP,
     "notes": lambda n: BODY + "".join(f"[[note]]\nkind = 'info'\ntext = 'n{i}'\n" for i in range(n)),
     "steps": lambda n: BODY + "[[frame]]\nname = 'f'\nbody = 'b'\nsteps = ["
     + "{ turn = 0.1, axis = [1, 0, 0] }, { shift = [1, 2, 3] }, " * n + "]\n",
@@ -186,7 +192,14 @@ MJCF: dict[str, Callable[[int], str]] = {
     "options": lambda n: in_one("", '<option density="1"><flag gravity="enable"/></option>' * n),
     "equalities": lambda n: in_one('<joint name="a"/><joint name="b"/>', "",
                                    "<equality>" + '<joint joint1="a" joint2="b"/>' * n + "</equality>"),
-    "loops": lambda n: in_one("", "", "<equality>" + "<connect/>" * n + "</equality>"),
+    "loops": lambda n: worldbody(f'<body name="a">{ROD}</body><body name="b">{ROD}</body>', "", "<equality>"
+                                 + '<connect body1="a" body2="b" anchor="1 2 3"/>' * n + "</equality>"),
+    "loops across many bodies": lambda n: nested(60).replace("</mujoco>", "") + "<equality>"
+    + '<weld body1="body60"/>' * n + "</equality></mujoco>",
+    "loops that are not active": lambda n: in_one("", "", "<equality>" + '<weld active="false"/>' * n + "</equality>"),
+    "loops at sites": lambda n: worldbody(
+        "".join(f'<body>{ROD}<site name="s{i}"/></body>' for i in range(n + 1)), "",
+        "<equality>" + "".join(f'<connect site1="s{i}" site2="s{i + 1}"/>' for i in range(n)) + "</equality>"),
     "tendons": lambda n: in_one("", "", "<tendon>" + '<fixed stiffness="1"/>' * n + "</tendon>"),
     "actuators": lambda n: in_one("", "", "<actuator>" + '<motor armature="1"/>' * n + "</actuator>"),
     "gravcomp": lambda n: worldbody(f'<body gravcomp="1">{ROD}</body>' * n),

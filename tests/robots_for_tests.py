@@ -122,9 +122,11 @@ def flat_chain(n: int, seed: int = 0) -> Mechanism:
 
 # -- the robots of every relation ----------------------------------------------------------------------------------------
 
-BUILT_IN = tuple(name for name in builtin_robots() if all(joint.type.nv == 1 for joint in symgen.load(name).joints))
+OPEN = tuple(name for name in builtin_robots() if not symgen.load(name).loops)
+"""The built-in robots without loops. To a function of open chains a closed one is but one more tree, and some are large."""
+BUILT_IN = tuple(name for name in OPEN if all(joint.type.nv == 1 for joint in symgen.load(name).joints))
 """Those with joints of one degree, which every method may take: arms on a base that stands."""
-MOVING = tuple(name for name in builtin_robots() if name not in BUILT_IN)
+MOVING = tuple(name for name in OPEN if name not in BUILT_IN)
 """Those with a joint of several degrees."""
 _MADE: dict[str, dict[str, Any]] = {
     "one": {"n": 1},

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import symgen
-from symgen.description.loading import builtin_robots
 from symgen.description.writers import Written, writers
 from symgen.mechanism import Mechanism
-from tests.robots_for_tests import ONE_DEGREE, random_mechanism
+from tests.robots_for_tests import ONE_DEGREE, OPEN, random_mechanism
 
 HEAD = 'name = "odd"\ngravity = [0.5, -1, -9.81]\n'
 
@@ -88,7 +87,7 @@ RANDOM = {
 }
 FREE = {"free panda": lambda: symgen.load("panda", base="free", lock={"panda_joint3": "0.3"})}
 ROBOTS: dict[str, Callable[[], Mechanism]] = {
-    **{name: (lambda name=name: symgen.load(name)) for name in builtin_robots()},
+    **{name: (lambda name=name: symgen.load(name)) for name in OPEN},
     **{name: (lambda text=text: symgen.load(text)) for name, text in ODD.items()},
     **{name: (lambda made=made: made) for name, made in RANDOM.items()}, **FREE,
 }

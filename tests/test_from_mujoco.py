@@ -119,8 +119,6 @@ def test_an_equality_of_joints_is_a_coupling(gear: str) -> None:
 
 
 LEFT_OUT = {
-    "connect": ("", "", "<equality><connect body1='b' body2='c' anchor='0 0 0'/></equality>", "holds two bodies at a point"),
-    "weld": ("", "", "<equality><weld body1='b' body2='c'/></equality>", "welds two bodies"),
     "held": ("", "", "<equality><joint joint1='j' polycoef='1 0 0 0 0'/></equality>", "holds a joint at a place or by a curve"),
     "curve": ("", "", "<equality><joint joint1='j' joint2='k' polycoef='0 1 1 0 0'/></equality>", "or by a curve; left out"),
     "tendon": ("", "", "<tendon><fixed><joint joint='j' coef='1'/></fixed></tendon>", "the model has tendons"),

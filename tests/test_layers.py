@@ -43,7 +43,7 @@ ROOMS: dict[str, str] = {
     "mechanism": "content coupling drives errors functions joints loops names poses tables",
     "shelf": "version",
     # a file → Mechanism
-    "description": "coupling drives errors joints mechanism names poses",
+    "description": "closures coupling drives errors joints loops mechanism names poses",
     # the other road to the same numbers: nothing of the derivation is allowed here
     "reference": "derivatives drives errors functions joints mechanism poses",
     # Mechanism → Program

@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 
 import symgen
-from symgen.description.loading import builtin_robots
 from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.poses import Shift, Vector3
 from symgen.reference.leverage import leverage
+from tests.robots_for_tests import OPEN
 
 
 def arm(centre: int, axis: Vector3 = (Fraction(0), Fraction(0), Fraction(1))) -> Mechanism:
@@ -31,7 +31,7 @@ def test_a_load_far_from_the_centre_is_a_lever() -> None:
     assert leverage(arm(4)) == 1.0   # without the load the light link's own lever is as long
 
 
-@pytest.mark.parametrize("name", sorted(builtin_robots()))
+@pytest.mark.parametrize("name", sorted(OPEN))
 def test_no_built_in_robot_has_such_levers(name: str) -> None:
     assert 1 <= leverage(symgen.load(name)) < 2
 

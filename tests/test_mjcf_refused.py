@@ -93,8 +93,6 @@ SAID = {
                 "the stiffness of tendons is left out: t"),
     "actuators": (rod('<joint name="j"/>', after='<actuator>\n<motor joint="j" armature="1"/></actuator>'),
                   "the armature that actuators add to joints is left out: line 7"),
-    "loops": (mjcf(arm(ROD), "", '<equality><connect body1="a" body2="b" anchor="0 0 0"/></equality>'),
-              "the loops that equality closes are left open: connect at line 6"),
     "tendons that are bound": (rod(after="<equality>\n<tendon/>\n<tendon/></equality>"),
                                "equality of tendons is left out: line 7, line 8"),
     "a joint that is held": (rod('<joint name="j"/>', after='<equality><joint joint1="j" polycoef="0.2"/></equality>'),

@@ -8,7 +8,6 @@ from functools import cache
 import pytest
 
 import symgen
-from symgen.description.loading import builtin_robots
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.options import ProgramOptions
 from symgen.poses import Angle, Pose, Shift, Turn, Vector3
@@ -19,6 +18,7 @@ from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Check
 from symgen.verification.truth import Truth
+from tests.robots_for_tests import OPEN
 
 SLANTED: Vector3 = Fraction(3), Fraction(-5), Fraction(7)
 SOLVERS = ("composite_body", "riccati", "udut", "udut:links")
@@ -80,7 +80,7 @@ def test_a_method_is_left_where_the_mobilities_on_the_way_are_too_large() -> Non
     assert not choosing.loses_digits(made, trunk, ProgramOptions("float", frame="trunk"))
 
 
-@pytest.mark.parametrize("name", sorted(builtin_robots()))
+@pytest.mark.parametrize("name", sorted(OPEN))
 def test_no_built_in_robot_has_such_mobilities(name: str) -> None:
     made = symgen.load(name)
     assert max(mobility(made, frame.name) for frame in made.frames) < 2

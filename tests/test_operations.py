@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import symgen
-from symgen.description.loading import builtin_robots
 from tests.operation_counts import counted, measured, recorded, risen, text, write
+from tests.robots_for_tests import OPEN
 
 pytestmark = pytest.mark.usefixtures("all_as_users_have_them")
 BOUNDS = {   # mul + add + div of the default method
@@ -25,14 +25,14 @@ BOUNDS = {   # mul + add + div of the default method
 }
 
 
-@pytest.mark.parametrize("robot", builtin_robots())
+@pytest.mark.parametrize("robot", OPEN)
 def test_counts_are_the_recorded_ones(robot: str) -> None:
     """Lower is welcome and has to be written down; higher is a step back."""
     assert measured([robot])[robot] == recorded()[robot]
 
 
 def test_every_function_of_every_built_in_robot_is_recorded() -> None:
-    assert {robot: set(functions) for robot, functions in recorded().items()} == {r: set(counted(r)) for r in builtin_robots()}
+    assert {robot: set(functions) for robot, functions in recorded().items()} == {r: set(counted(r)) for r in OPEN}
 
 
 @pytest.mark.parametrize(("robot", "function"), BOUNDS)
@@ -40,7 +40,7 @@ def test_the_bounds_hold(robot: str, function: str) -> None:
     assert symgen.program(robot, function).cost <= BOUNDS[robot, function]
 
 
-@pytest.mark.parametrize("robot", builtin_robots())
+@pytest.mark.parametrize("robot", OPEN)
 def test_one_pass_for_mass_matrix_and_bias_costs_no_more_than_two(robot: str) -> None:
     both, mass, bias = (symgen.program(robot, f) for f in ("mass_matrix_and_bias", "mass_matrix", "bias_force"))
     assert both.cost <= mass.cost + bias.cost

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symgen.description import inertias, remarks
+from symgen.description.closing import closed, started
 from symgen.description.coupling import locked_with_leaders
 from symgen.description.freeing import freed
 from symgen.description.locking import LockValue, locked_motions, place_text
+from symgen.description.lookup import link_hint
 from symgen.description.quantities import (
     CANONICAL_DIGITS,
     Place,
@@ -25,12 +27,11 @@ from symgen.description.quantities import (
     shown,
 )
 from symgen.description.snapping import Snapper
-from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
+from symgen.description.tree import Closing, Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
 from symgen.drives import EVERY, FRICTION_SPEED, NONE, Drive, speed_fault
-from symgen.errors import RequestError, printable
+from symgen.errors import printable
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
-from symgen.names import nearest
 from symgen.poses import Pose, Rotate, Shift, Slide, Step, Turn, Vector3, joined
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
@@ -123,7 +124,8 @@ def assemble(
     implausible = [doubt for link in tree.links for inertial in link.inertials
                    for doubt in _doubts(link, inertial, strict, work.carriers[link.name].body)]
     body_parts = _parts(work, tree.links)
-    notes = [Note("snap", snap.text) for snap in snapper.snaps] + list(tree.notes) + work.notes
+    loops, open_ones = closed(tree, order, {name: (one.body, one.pose) for name, one in work.carriers.items()}, work.behind)
+    notes = [Note("snap", snap.text) for snap in snapper.snaps] + list(tree.notes) + work.notes + open_ones
     # Of a description that was lumped before, a joint that others mimic may be locked and gone; the first reading spoke of it.
     leaders = {c.name for c in tree.connections}
     if tree.read_before:
@@ -131,7 +133,7 @@ def assemble(
     coupled = coupled and any(joint.mimic for joint in work.joints)
     notes += remarks.on_mimics(work.joints, leaders, coupled) + remarks.on_what_is_not_applied(work.joints)
     notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
-    notes += remarks.on_free_joints_in_a_row(work.joints, body_parts)
+    notes += remarks.on_free_joints_in_a_row(work.joints, body_parts) + remarks.on_loops([loop.name for loop in loops])
     if not tree.read_before:
         masses = {link.name: sum((i.mass for i in link.inertials), Fraction(0)) for link in tree.links}
         notes += remarks.on_the_base(root, masses, [(c.parent, c.child, c.kind == "fixed") for c in order])
@@ -148,6 +150,8 @@ def assemble(
         base_parts=body_parts[BASE],
         coupled=coupled,
         friction_speed=_friction_speed(tree, work, friction_speed),
+        loops=loops,
+        start=started(tree, work.joints, loops),
     )
     more = [note for note in remarks.on_ranges(made) if note not in made.notes] if coupled else []
     return replace(made, notes=(*made.notes, *more)) if more else made
@@ -166,11 +170,12 @@ def _friction_speed(tree: Tree, work: _Assembly, asked: Fraction | None) -> Frac
 def _ordered(tree: Tree) -> tuple[list[Connection], str]:
     """The connections parent before child, else as declared, and the name of the root; refuses what is no tree."""
     links: dict[str, Link] = {}
-    for what, some in (("links", tree.links), ("joints", tree.connections), ("frames", tree.frames)):
+    for what, some in (("links", tree.links), ("joints", tree.connections), ("frames", tree.frames),
+                       ("loops", tree.loops)):
         refuse_many(len(some), what, tree.place)
     refuse_many(sum(len(link.inertials) for link in tree.links), "inertias", tree.place)
     _refuse_unusable(tree.name, tree.place)
-    everything: list[Link | Connection | ExtraFrame] = [*tree.links, *tree.connections, *tree.frames]
+    everything: list[Link | Connection | ExtraFrame | Closing] = [*tree.links, *tree.connections, *tree.frames, *tree.loops]
     for named in everything:
         _refuse_unusable(named.name, named.place)
     for inertial in (one for link in tree.links for one in link.inertials if one.link):
@@ -188,7 +193,7 @@ def _ordered(tree: Tree) -> tuple[list[Connection], str]:
         joints[connection.name] = connection
         for role, name in (("parent", connection.parent), ("child", connection.child)):
             if name not in links:
-                raise connection.place.error(f"its {role} link {shown(name)} is not declared", _suggestion(name, links))
+                raise connection.place.error(f"its {role} link {shown(name)} is not declared", link_hint(name, links))
         if connection.parent == connection.child:
             raise connection.place.error(f"it joins link {shown(connection.child)} to itself", "name another parent or child")
         if connection.child in above:
@@ -236,14 +241,6 @@ def _is_writable(step: Step) -> bool:
 
 def _line(place: Place) -> str:
     return f" at line {place.line}" if place.line is not None else ""
-
-
-def _suggestion(name: str, links: Iterable[str]) -> str:
-    try:
-        nearest(name, links, "link")
-    except RequestError as error:
-        return str(error).partition("; ")[2] if "did you mean" in str(error) else "declare that link or name a declared one"
-    return ""
 
 
 def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
@@ -335,7 +332,7 @@ def _frames(tree: Tree, work: _Assembly, base: str) -> tuple[Frame, ...]:
         if extra.name in taken:
             raise extra.place.error(f"the name {shown(extra.name)} is already a link or frame", "give each frame its own name")
         if extra.link not in work.carriers:
-            raise extra.place.error(f"its body {shown(extra.link)} is not declared", _suggestion(extra.link, work.links))
+            raise extra.place.error(f"its body {shown(extra.link)} is not declared", link_hint(extra.link, work.links))
         taken.add(extra.name)
         carrier = work.carriers[extra.link]
         frames.append(Frame(extra.name, carrier.body, work.behind(carrier.pose, extra.pose, extra.place)))

@@ -11,6 +11,7 @@ from fractions import Fraction
 from hashlib import sha256
 
 from symgen.description.quantities import angle_text, fraction_text
+from symgen.loops import End, Start
 from symgen.mechanism import BASE, Joint, Mechanism, Part
 from symgen.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3
 
@@ -29,6 +30,7 @@ def to_toml(mechanism: Mechanism) -> str:
         'snap = "off"',
         *(['mimic = "couple"'] if mechanism.coupled else []),
         *([f"friction_speed = {number(mechanism.friction_speed)}"] if any(j.drive.friction for j in mechanism.joints) else []),
+        *([f"start = {_start(mechanism.start)}"] if mechanism.start else []),
         "",
         "[base]",
         f"name = {text(mechanism.base)}",
@@ -50,6 +52,10 @@ def to_toml(mechanism: Mechanism) -> str:
             on = mechanism.base if frame.body == BASE else mechanism.bodies[frame.body].name
             lines += ["", "[[frame]]", f"name = {text(frame.name)}", f"body = {text(on)}"]
             lines += [f"steps = {steps(frame.pose)}"] if frame.pose else []
+    for loop in mechanism.loops:
+        lines += ["", "[[loop]]", f"name = {text(loop.name)}", f"type = {text(loop.kind)}"]
+        lines += [f"{name} = {number(value)}" for name, value in loop.parameters]
+        lines += [f"first = {_end(loop.first, mechanism)}", f"second = {_end(loop.second, mechanism)}"]
     for note in mechanism.notes:
         lines += ["", "[[note]]", f"kind = {text(note.kind)}", f"text = {text(note.text)}"]
     # An edit leaves this hash unchanged, so it shows that the file is no longer what was first read.
@@ -118,6 +124,15 @@ def _part(header: str, part: Part, on: str) -> list[str]:
     elif centre != ZERO3:
         lines.append(f"centre = {vector(centre)}")
     return [*lines, f"inertia = {vector(part.moments)}"] if any(part.moments) else lines
+
+
+def _end(end: End, mechanism: Mechanism) -> str:
+    on = mechanism.base if end.body == BASE else mechanism.bodies[end.body].name
+    return f"{{ link = {text(on)}{f', steps = {steps(end.pose)}' if end.pose else ''} }}"
+
+
+def _start(start: Start) -> str:
+    return "{ " + ", ".join(f"{text(joint)} = {vector(values)}" for joint, values in start) + " }"
 
 
 def _only_shift(pose: Pose) -> Vector3 | None:

@@ -10,6 +10,7 @@ is moved by as many, with massless links between. Numbers of coordinates, theirs
                     body's: v_ours = Rᵀ v_theirs; the angular one, in the body's axes, is the same
 
 Joints that an equality couples keep coordinates of their own, as they have in MuJoCo, unless `mimic` is "couple".
+Equalities that connect or weld bodies are loops, closed from the keyframe `home` or from qpos0; MuJoCo holds them softly.
 Armature, damping and springs are applied as they are, friction loss as symgen's friction, which is smooth where MuJoCo's sticks.
 """
 
@@ -20,12 +21,13 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Unpack
 
 from symgen.description.loading import Options, load
-from symgen.description.models import Given, exact, pose, same, vector
+from symgen.description.models import SOFT, Given, exact, fresh, inactive, pose, same, vector
 from symgen.description.quantities import Place, shown
 from symgen.description.snapping import Snapper
-from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree
+from symgen.description.tree import Closing, Connection, ExtraFrame, Grip, Inertial, Link, Tree
 from symgen.drives import Drive
 from symgen.errors import ArgumentError
+from symgen.joints import joint_type
 from symgen.mechanism import Limits, Mechanism, Mimic, Note
 from symgen.poses import Z_AXIS, ZERO3, Angle, Pose, Shift, Slide, Turn, Vector3, compose
 
@@ -34,7 +36,11 @@ FREE, BALL, SLIDE, HINGE = range(4)
 CONNECT, WELD, JOINT = range(3)
 """mjtEq."""
 _KINDS = {FREE: "free", BALL: "spherical", SLIDE: "prismatic", HINGE: "revolute"}
-_HOLDS = {CONNECT: "holds two bodies at a point", WELD: "welds two bodies", JOINT: "holds a joint at a place or by a curve"}
+_CLOSES = {CONNECT: "point", WELD: "weld"}
+BODY, SITE = 1, 6
+"""mjtObj, of what an equality holds."""
+HOME = "home"
+"""The keyframe from which closing loops starts, where there is one."""
 _LEFT_OUT = (
     ("ntendon", "tendons", "their forces, limits and armature are"), ("nflex", "flexible bodies", "they are"),
     ("nplugin", "plugins", "they are"), ("nplastic", "joints that yield", "that is"),
@@ -48,7 +54,7 @@ _POLYNOMIALS = ("jnt_stiffnesspoly", "dof_dampingpoly")
 def from_mujoco(model: Any, **options: Unpack[Options]) -> Mechanism:
     """The mechanism of `model`, a mujoco.MjModel, read with the options of `symgen.load`.
 
-    What of its dynamics is left out (tendons, closed loops, fluid) is a note of the mechanism. DescriptionError names a body or
+    What of its dynamics is left out (tendons, fluid) is a note of the mechanism. DescriptionError names a body or
     joint that symgen cannot have; ArgumentError where `model` is no such model.
     """
     for name in ("body_parentid", "body_iquat", "jnt_type", "dof_armature", "qpos0", "opt"):
@@ -87,8 +93,9 @@ class _Reading:
             seats.append(self._moved(body, seats[int(model.body_parentid[body])]))
         self._unsaid()
         gravity = ZERO3 if self._disabled("GRAVITY") else vector(model.opt.gravity, self.place.at("gravity"))
+        loops = self._loops(seats)
         return Tree(_text(model, 0), tuple(self.links), tuple(self.connections), self._sites(seats), gravity, place=self.place,
-                    notes=tuple(self.notes))
+                    notes=tuple(self.notes), loops=loops, start=self._start() if loops else ())
 
     def _moved(self, body: int, on: _Seat) -> _Seat:
         """A body, its joints, and the links between these."""
@@ -153,7 +160,7 @@ class _Reading:
         return (Inertial(mass, (xx, zero, zero, yy, zero, zz), compose(within, at), here),)
 
     def _equalities(self) -> None:
-        """Joints that follow others; what else holds bodies together is said, and left out."""
+        """Joints that follow others; what neither follows nor closes a loop is said, and left out."""
         model = self.model
         for k in range(model.neq):
             kind, first, second = int(model.eq_type[k]), int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
@@ -164,7 +171,52 @@ class _Reading:
                 drawn, leads = (exact(model.qpos0[int(model.jnt_qposadr[j])], self.place) for j in (first, second))
                 self.follows[first] = Mimic(self.joints[second], factors[1], factors[0] + drawn - factors[1] * leads)
                 continue
-            self.notes.append(Note("warning", f"equality {k} {_HOLDS.get(kind, 'holds a tendon or a flexible body')}; left out"))
+            if kind not in _CLOSES:
+                what = "a joint at a place or by a curve" if kind == JOINT else "a tendon or a flexible body"
+                self.notes.append(Note("warning", f"equality {k} holds {what}; left out"))
+
+    def _loops(self, seats: list[_Seat]) -> tuple[Closing, ...]:
+        """The equalities that hold bodies together, between places that MuJoCo has found already."""
+        model, found, off = self.model, list[Closing](), list[str]()
+        taken = {_text(model, int(at)) for at in model.name_eqadr}
+        for k in (k for k in range(model.neq) if int(model.eq_type[k]) in _CLOSES):
+            kind, name = int(model.eq_type[k]), _text(model, int(model.name_eqadr[k])) or fresh(f"loop{k}", taken)
+            if self._disabled("EQUALITY") or not model.eq_active0[k]:
+                off.append(name)
+                continue
+            here = self.place.at(f"equality {shown(name)}")
+            found.append(Closing(name, _CLOSES[kind], *self._ends(k, kind, seats, here), place=here))
+        self.notes += [*inactive(off), *([Note("info", SOFT)] if found else [])]
+        return tuple(found)
+
+    def _ends(self, k: int, kind: int, seats: list[_Seat], place: Place) -> tuple[Grip, Grip]:
+        model, data = self.model, self.model.eq_data[k]
+        first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+        if int(getattr(model, "eq_objtype", [BODY] * model.neq)[k]) == SITE:
+            one, other = (_Seat(seats[int(model.site_bodyid[site])].link, compose(
+                seats[int(model.site_bodyid[site])].pose,
+                pose(model.site_pos[site], model.site_quat[site], self.snapper, place))) for site in (first, second))
+            return Grip(one.link, one.pose, place), Grip(other.link, other.pose, place)
+        near, far = (Shift(vector(data[3 * i:3 * i + 3], place)) for i in range(2))
+        ends: tuple[Pose, Pose] = ((near,), (far,))
+        if kind == WELD:   # there the second body's place stands first
+            ends = pose(data[3:6], data[6:10], self.snapper, place), (near,)
+        return (Grip(seats[first].link, compose(seats[first].pose, ends[0]), place),
+                Grip(seats[second].link, compose(seats[second].pose, ends[1]), place))
+
+    def _start(self) -> tuple[tuple[str, tuple[Angle, ...]], ...]:
+        """Where closing them starts; joints at their zero are not named."""
+        model, found = self.model, []
+        names = [_text(model, int(at)) for at in model.name_keyadr]
+        qpos = model.key_qpos[names.index(HOME)] if HOME in names else model.qpos0
+        for joint in range(model.njnt):
+            of, at = joint_type(_KINDS[int(model.jnt_type[joint])]), int(model.jnt_qposadr[joint])
+            values = [exact(one, self.place) for one in qpos[at:at + of.nq]]
+            if of.quaternion is not None:   # w x y z there
+                values = [*values[:of.quaternion], *values[of.quaternion + 1:], values[of.quaternion]]
+            if tuple(values) != of.neutral:
+                found.append((self.joints[joint], tuple(Angle(value) for value in values)))
+        return tuple(found)
 
     def _unsaid(self) -> None:
         """Notes of what else has a part in MuJoCo's dynamics."""

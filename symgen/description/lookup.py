@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from symgen.description.quantities import shown
-from symgen.errors import UnknownName
+from symgen.errors import RequestError, UnknownName
 from symgen.names import nearest
 
 _LOOKED_AT = 2000
@@ -48,6 +48,15 @@ def in_folder(folder: Path, readable: Collection[str]) -> str:
         return "give a description file, or a folder that symgen generated"
     more = f" (and {len(found) - 3} more)" if len(found) > 3 else ""
     return f"give a description file, such as {', '.join(found[:3])}{more}, or a folder that symgen generated"
+
+
+def link_hint(name: str, links: Iterable[str]) -> str:
+    """What to do about a link that is not declared."""
+    try:
+        nearest(name, links, "link")
+    except RequestError as error:
+        return str(error).partition("; ")[2] if "did you mean" in str(error) else "declare that link or name a declared one"
+    return ""
 
 
 def _descriptions(folder: Path, readable: Collection[str]) -> list[str]:

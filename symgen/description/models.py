@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, sqrt
@@ -11,10 +11,16 @@ from typing import Any
 from symgen.description.quantities import Place, number
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
+from symgen.mechanism import Note
 from symgen.poses import Pose, Rotate, Shift, Vector3, compose
 
 LARGEST = 1e300
 """Of a limit; beyond it there is none."""
+
+
+SHOWN = 8
+"""Names in one sentence before the rest is counted."""
+SOFT = "MuJoCo holds the loops of its equalities softly; here they are rigid"
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,19 @@ class Given:
     def tree(self, snapper: Snapper) -> Tree:
         """What a reader of a file hands over."""
         return self.read(snapper)
+
+
+def inactive(names: Sequence[str]) -> list[Note]:
+    """What is said of loops that are switched off."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return [Note("info", f"loops that are not active are left out: {', '.join(names[:SHOWN])}{more}")] if names else []
+
+
+def fresh(wanted: str, taken: Container[str]) -> str:
+    """`wanted`, or with as many strokes behind it as make it new."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted
 
 
 def exact(value: Any, place: Place) -> Fraction:

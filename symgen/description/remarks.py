@@ -99,6 +99,13 @@ def on_the_base(base: str, masses: Mapping[str, Fraction], joints: Iterable[tupl
                             f"so by a root link '{WORLD}' and a fixed joint")]
 
 
+def on_loops(names: Sequence[str]) -> list[Note]:
+    """What feels the loops, where there are any."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    felt = "are felt by functions of constraints alone; all others are those of the tree, cut open"
+    return [Note("info", f"the loops {', '.join(names[:SHOWN])}{more} {felt}")] if names else []
+
+
 def on_a_locked_value(joint: str, value: float, limits: Limits, unit: str) -> list[Note]:
     """A note for a joint that is locked outside its range."""
     low, high = (None if limit is None else float(limit) for limit in (limits.lower, limits.upper))

@@ -13,7 +13,7 @@ from symgen.description.snapping import Snapper
 from symgen.drives import NO_DRIVE, Drive
 from symgen.errors import DescriptionError
 from symgen.mechanism import Limits, Mimic, Note
-from symgen.poses import X_AXIS, Pose, Vector3
+from symgen.poses import X_AXIS, Angle, Pose, Vector3
 
 _UNLIMITED = Limits()
 MOST_LINKS = 50_000
@@ -92,6 +92,27 @@ class ExtraFrame:
 
 
 @dataclass(frozen=True)
+class Grip:
+    """One end of a declared loop: a frame at `pose` from the joint frame of `link`, or from a further frame of that name."""
+
+    link: str
+    pose: Pose = ()
+    place: Place = NOWHERE
+
+
+@dataclass(frozen=True)
+class Closing:
+    """One declared joint that the tree has no place for; `kind` is a file of `symgen/closures/`."""
+
+    name: str
+    kind: str
+    first: Grip
+    second: Grip
+    parameters: tuple[tuple[str, Fraction], ...] = ()
+    place: Place = NOWHERE
+
+
+@dataclass(frozen=True)
 class Tree:
     """A description as declared, before anything is lumped. `place` names the file."""
 
@@ -114,6 +135,9 @@ class Tree:
     """Of the description that this one was written from, where it is a canonical one ('' where there was none)."""
     read_sha256: str = ""
     """Of what was read, where that is not the file alone: what its macros made, or a file with those that it includes."""
+    loops: tuple[Closing, ...] = ()
+    start: tuple[tuple[str, tuple[Angle, ...]], ...] = ()
+    """Of some joints, the coordinates from which the closing of the loops is to start; lengths in m are plain numbers."""
 
 
 @runtime_checkable

@@ -9,13 +9,13 @@ from pathlib import Path
 from random import Random
 
 import symgen
-from symgen.description.loading import builtin_robots
 from symgen.errors import SymgenError
 from symgen.programs import making
 from symgen.readback.rows import compare
 from symgen.reals import REALS
 from tests.adversary import Failure, _differentials, _robots
 from tests.mutants_of_c import FAR, Plot, sample
+from tests.robots_for_tests import OPEN
 
 WORD = (f"The self-test passes no result that is more than {FAR} times as far from the truth as the C may be, and reading the C "
         "back passes no text but the Program's.")
@@ -30,7 +30,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
     """One error a step."""
     for count in itertools.count():
         random = Random(f"selftests/{seed}/{count}")
-        made = symgen.load(random.choice(sorted(builtin_robots()))) if random.random() < 0.3 else _robots.mechanism(random)
+        made = symgen.load(random.choice(sorted(OPEN))) if random.random() < 0.3 else _robots.mechanism(random)
         real = random.choice(sorted(REALS))
         with tempfile.TemporaryDirectory(prefix="symgen-selftests-") as place:
             try:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from symgen.description.coupling import WAYS
 from symgen.description.inertias import about_centre
 from symgen.description.quantities import CANONICAL_DIGITS, Place, is_writable, shown
+from symgen.description.readers._loops import loops, start
 from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper, tolerance
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
@@ -32,7 +33,7 @@ ZERO = Fraction(0)
 def declared(top: Table) -> Tree:
     """The robot that the whole table declares; DescriptionError names its place."""
     top.allow("name", "description", "source", "licence", "source_sha256", "text_sha256", "gravity", "snap", "mimic",
-              "friction_speed", "convention", "base", "body", "row", "frame", "note")
+              "friction_speed", "convention", "base", "body", "row", "frame", "loop", "start", "note")
     if "snap" in top:
         _prefer(top, top.snapper)
     base = top.table("base")
@@ -63,6 +64,8 @@ def declared(top: Table) -> Tree:
         mimic=top.choice("mimic", WAYS, None) if "mimic" in top else None,
         read_before=bool(top.tables("note")),
         friction_speed=top.number("friction_speed") if "friction_speed" in top else None,
+        loops=loops(top.tables("loop"), ends),
+        start=start(top.table("start")),
     )
 
 

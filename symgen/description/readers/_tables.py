@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from symgen.description.quantities import CANONICAL_DIGITS, Place, rational, short, shown
+from symgen.description.quantities import CANONICAL_DIGITS, Place, angle, rational, short, shown
 from symgen.description.snapping import Snapper
 from symgen.poses import ZERO3, Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3, compose, pose
 
@@ -70,6 +70,12 @@ class Table:
         if key not in self.content:
             return Angle()
         return self._angle(self.content.get(key, 0), self.at(key))
+
+    def coordinates(self, key: str) -> tuple[Angle, ...]:
+        """One number or angle, or an array of them, as they stand."""
+        value = self._required(key)
+        several = value if isinstance(value, list) else [value]
+        return tuple(angle(self._token(one, self.at(key), "a number"), self.at(key), CANONICAL_DIGITS) for one in several)
 
     def vector(self, key: str, default: Vector3 | None = ZERO3) -> Vector3:
         if key not in self.content and default is not None:

@@ -16,6 +16,7 @@ from symgen.description.readers._mjcf.bodies import Bodies, refused
 from symgen.description.readers._mjcf.classes import Classes
 from symgen.description.readers._mjcf.document import Document
 from symgen.description.readers._mjcf.equalities import coupled
+from symgen.description.readers._mjcf.loops import Loops
 from symgen.description.readers._mjcf.names import Names
 from symgen.description.readers._mjcf.settings import settings, world
 from symgen.description.snapping import Snapper
@@ -51,6 +52,8 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
         bodies.read_world(section)
     said = remarks.on(root, classes)
     connections = coupled(bodies.connections, bodies.rests, root.all("equality"), classes, said)
+    loops = Loops(bodies)
+    said += loops.read(root.all("equality"))
     return Tree(root.attributes.get("model", "").strip(), bodies.weighed(), tuple(connections), gravity=gravity,
                 notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said), place=Place(file),
-                read_sha256=sha256_of(data, document.included))
+                read_sha256=sha256_of(data, document.included), loops=tuple(loops.found), start=loops.start(root))

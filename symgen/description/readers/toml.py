@@ -48,6 +48,16 @@ frame of that name are those of the row's frame, at the end of that product.
     body = "link6"
     xyz = [0, 0, 0.1]
 
+Loops, which the tree has no place for (`symgen/closures/` says what each type holds; z is its axis):
+
+    start = { joint1 = "pi/2" }       # at the top: where closing them starts, one number or an array; default the zero of a joint
+    [[loop]]
+    name = "closing"                  # default loop1, loop2 …
+    type = "revolute"                 # prismatic, cylindrical, spherical, universal, weld, point, distance …
+    first = { link = "coupler", xyz = [0.5, 0, 0], rpy = [0, 0, 0] }   # or steps; link: a body, a named frame or the base
+    second = { link = "rocker", xyz = [0.75, 0, 0] }
+    distance = 0.3                    # only the numbers that its type asks for
+
 A canonical description, as `symgen generate` writes it, also has `frame` in a body (the steps from the body's frame
 to the link's), `[[note]]` (what the first reading changed) and `source_sha256` (of the description first read; it counts
 as long as `text_sha256`, of all other lines, shows that nothing was changed).

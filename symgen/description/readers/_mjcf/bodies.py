@@ -57,6 +57,25 @@ class _Around:
 
 
 @dataclass(frozen=True)
+class Stand:
+    """A body as it is declared: at `pose` in that around it, and `back` leads to its frame from that of its link's joint."""
+
+    around: str
+    pose: Pose
+    back: Pose
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site as it is declared, in a body."""
+
+    body: str
+    element: Element
+    frame: Pose
+    childclass: str
+
+
+@dataclass(frozen=True)
 class _Body:
     """A link whose inertia is settled when all are known; `back` leads to its frame from that of its joint."""
 
@@ -76,6 +95,9 @@ class Bodies:
     connections: list[Connection] = field(default_factory=list)
     rests: dict[str, Fraction] = field(default_factory=dict)
     """Joint -> the coordinate at which its body stands as declared (rad or m)."""
+    stands: dict[str, Stand] = field(default_factory=lambda: {WORLD: Stand("", (), ())})
+    """Body -> where it is declared; the world among them."""
+    sites: dict[str, Site] = field(default_factory=dict)
     _links: list[Link | _Body] = field(default_factory=lambda: [Link(WORLD)])
     _count: int = 0
     _buoyant: list[str] = field(default_factory=list)
@@ -84,6 +106,7 @@ class Bodies:
     def read_world(self, section: Element) -> None:
         """All that stands in a `worldbody`. Its own geoms never move."""
         for inside in self._contents(section, MAIN):
+            self._site(inside, WORLD)
             if inside.element.name == "body":
                 self._body(inside, _Around(WORLD, (), False))
             elif inside.element.name in ("joint", "freejoint", "inertial"):
@@ -152,16 +175,24 @@ class Bodies:
         self._count += 1
         name = said.text("name") or self.names.link(f"body{self._count}")
         contents = list(self._contents(inside.element, self._childclass(said, inside.childclass)))
-        pose = compose(around.back, inside.frame, placed(said, self.settings))
+        own_pose = compose(inside.frame, placed(said, self.settings))
+        pose = compose(around.back, own_pose)
         here = self._moved(name, said, contents, pose, around)
         self._links.append(_Body(Link(name, place=said.place, frame=here.back), self._weighing(contents, said), here.moves))
         if said.number("gravcomp", ZERO) and here.moves:
             self._buoyant.append(name)
         if said.flag("mocap"):
             self._placed.append(name)
+        self.stands[name] = Stand(around.link, own_pose, here.back)
         for one in contents:
+            self._site(one, name)
             if one.element.name == "body":
                 self._body(one, here)
+
+    def _site(self, inside: _Inside, body: str) -> None:
+        """Keep a site that loops may name."""
+        if inside.element.name == "site" and (name := inside.element.attributes.get("name")):
+            self.sites.setdefault(name, Site(body, inside.element, inside.frame, inside.childclass))
 
     def _moved(self, name: str, said: Attributes, contents: list[_Inside], pose: Pose, around: _Around) -> _Around:
         """The joints from the body around to this one, and links between them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from symgen.description.quantities import Place, shown
-from symgen.description.readers._mjcf.attributes import Attributes, over, own
+from symgen.description.readers._mjcf.attributes import ORIENTATIONS, Attributes, over, own
 from symgen.description.readers._mjcf.document import Element
 
 MAIN = "main"
@@ -14,6 +14,7 @@ _KEPT = {
     "tendon": ("stiffness", "damping", "armature", "frictionloss"),
     **dict.fromkeys(_ACTUATORS, ("armature", "damping")),
     "equality": ("active",),
+    "site": ("pos", "fromto", *ORIENTATIONS),
 }
 """Of elements that are only spoken of: the attributes that are asked for."""
 _OF = {"joint", "geom", *_KEPT}

@@ -1,6 +1,6 @@
 """`equality` of joints: one follows another, y − y₀ = a₀ + a₁ (x − x₀), where that is all there is to it.
 
-Other equalities close loops or bind tendons; they are spoken of and not applied.
+Those that close loops are read elsewhere (`loops`). Others, which bind tendons, are spoken of and not applied.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from symgen.description.readers._mjcf.remarks import listed
 from symgen.description.tree import Connection
 from symgen.mechanism import Mimic, Note
 
-_LOOPS = ("connect", "weld")
+LOOPS = ("connect", "weld")
+"""Equalities that close loops."""
 
 
 def coupled(connections: list[Connection], rests: Mapping[str, Fraction], sections: Iterable[Element], classes: Classes,
             notes: list[Note]) -> list[Connection]:
     """The joints, those that follow others with what they follow. DescriptionError: a joint that there is not."""
     found = {one.name: one for one in connections}
-    loops: list[str] = []
     others: dict[str, list[str]] = {}
     for element in (child for section in sections for child in section.children):
         said = classes.of(element, MAIN, "equality")
@@ -32,13 +32,9 @@ def coupled(connections: list[Connection], rests: Mapping[str, Fraction], sectio
             continue
         if element.name == "joint":
             _follow(said, found, rests, notes)
-        elif element.name in _LOOPS:
-            loops.append(f"{element.name} at line {element.place.line}")
-        else:
+        elif element.name not in LOOPS:
             others.setdefault(element.name, []).append(f"line {element.place.line}")
     notes += [Note("warning", f"equality of {kind}s is left out: {listed(where)}") for kind, where in others.items()]
-    if loops:
-        notes.append(Note("warning", f"the loops that equality closes are left open: {listed(loops)}"))
     return [found[one.name] for one in connections]
 
 

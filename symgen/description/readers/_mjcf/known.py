@@ -17,6 +17,8 @@ _SAID = {
     "joint": "actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis class damping frictionloss group limited "
              "margin name pos range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref springyield "
              "stiffness type user",
+    "connect": "active anchor body1 body2 class name site1 site2 solimp solref",
+    "weld": "active anchor body1 body2 class name relpose site1 site2 solimp solref torquescale",
     "geom": f"{_WHERE} adhesion castshadow class conaffinity condim contype density fitscale fluidcoef fluidshape friction "
             "fromto gap group hfield margin mass material mesh name priority rgba shellinertia size solimp solmix solref "
             "surfacevel type user",

@@ -74,14 +74,14 @@ def _by_axes(numbers: list[Fraction], place: Place) -> tuple[Step, ...]:
     first, second = ([entry / length for entry in axis] for axis, length in ((x, root(xx)), (y, root(yy))))
     third = [first[1] * second[2] - first[2] * second[1], first[2] * second[0] - first[0] * second[2],
              first[0] * second[1] - first[1] * second[0]]
-    return (Rotate(_quaternion(first, second, third)),)
+    return (Rotate(quaternion(first, second, third)),)
 
 
 def _dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
     return sum((one * other for one, other in zip(a, b, strict=True)), Fraction(0))
 
 
-def _quaternion(x: list[Fraction], y: list[Fraction], z: list[Fraction]) -> Quaternion:
+def quaternion(x: list[Fraction], y: list[Fraction], z: list[Fraction]) -> Quaternion:
     """Of the turn whose axes these are, of any length: the row of q qᵀ with the largest diagonal."""
     w = (1 + x[0] + y[1] + z[2], y[2] - z[1], z[0] - x[2], x[1] - y[0])
     rows: list[Quaternion] = [

@@ -15,7 +15,7 @@ from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, ZERO3, Angle, Vector3
 
 _AXES = {"x": X_AXIS, "y": Y_AXIS, "z": Z_AXIS}
 _FLUID = ("density", "viscosity")
-_FLAGS = ("gravity", "spring", "damper", "frictionloss")
+_FLAGS = ("gravity", "spring", "damper", "frictionloss", "equality")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Settings:
     total: Fraction | None
     aligned: bool
     switched_off: frozenset[str]
-    """Of gravity, spring, damper and frictionloss those that the flags of `option` disable."""
+    """Of gravity, spring, damper, frictionloss and equality those that the flags of `option` disable."""
     snapper: Snapper
 
     @property

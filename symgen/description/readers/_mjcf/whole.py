@@ -28,7 +28,7 @@ def gathered(parts: Sequence[Inertial]) -> Inertial:
     mass = sum((one.mass for one in parts), _ZERO)
     first, tensor = [_ZERO] * 3, _zeros()
     for one in parts:
-        turn, centre = _displacement(one.pose)
+        turn, centre = displacement(one.pose)
         own = _product(_product(turn, _matrix(one.moments)), _transposed(turn))
         far = sum((c * c for c in centre), _ZERO)
         first = [rounded(so_far + one.mass * c) for so_far, c in zip(first, centre, strict=True)]
@@ -49,7 +49,7 @@ def bounded(moments: Sequence[Fraction], least: Fraction) -> tuple[Fraction, ...
 
 def _principal(a: Matrix) -> tuple[list[Fraction], Matrix]:
     """Principal values, and their axes as columns, by Jacobi's rotations (Golub & Van Loan, Matrix Computations, 8.5)."""
-    axes = _displacement(())[0]
+    axes = displacement(())[0]
     size = sum(abs(a[i][i]) for i in range(3))
     for _ in range(_SWEEPS):
         if all(abs(a[p][q]) <= _NOTHING * size for p, q in _PAIRS):
@@ -67,14 +67,14 @@ def _rotation_of(a: Matrix, p: int, q: int) -> Matrix:
     slope = (a[q][q] - a[p][p]) / (2 * a[p][q])
     t = rounded(_ONE / (abs(slope) + root(slope * slope + 1))) * (1 if slope >= 0 else -1)
     c = rounded(_ONE / root(t * t + 1))
-    found = _displacement(())[0]
+    found = displacement(())[0]
     found[p][p] = found[q][q] = c
     found[p][q], found[q][p] = rounded(t * c), -rounded(t * c)
     return found
 
 
-def _displacement(pose: Pose) -> tuple[Matrix, list[Fraction]]:
-    """(R, p) of a pose."""
+def displacement(pose: Pose) -> tuple[Matrix, list[Fraction]]:
+    """(R, p) of a pose, to 60 digits."""
     turn, place = [[_ONE if i == j else _ZERO for j in range(3)] for i in range(3)], [_ZERO] * 3
     for step in pose:
         if isinstance(step, Shift | Slide):

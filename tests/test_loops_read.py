@@ -1,0 +1,117 @@
+"""Loops as descriptions declare them: read whole, written back whole, refused in a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+import symgen
+from symgen.closures import closure, closures
+from symgen.description.canonical import to_toml
+from symgen.errors import SymgenError
+from symgen.loops import End
+from symgen.mechanism import Mechanism
+from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn
+
+F = Fraction
+LINKS = """name = "fork"
+[base]
+name = "ground"
+"""
+
+
+def body(name: str, parent: str, kind: str = "revolute", more: str = "") -> str:
+    joint = f'type = "{kind}"{", axis = [0, 0, 1]" if kind in ("revolute", "prismatic") else ""}, xyz = [1, 0, 0]{more}'
+    return f'[[body]]\nname = "{name}"\nparent = "{parent}"\nmass = 1\njoint = {{ name = "{name}_joint", {joint} }}\n'
+
+
+FORK = LINKS + body("a", "ground") + body("b", "a") + body("tip", "b", "fixed") + body("c", "ground")
+LOOP = '[[loop]]\ntype = "revolute"\nfirst = { link = "tip", xyz = [0.5, 0, 0], rpy = ["pi/2", 0, 0] }\nsecond = { link = "c" }\n'
+
+
+def test_ends_stand_on_the_bodies_that_carry_their_links() -> None:
+    """The tip is welded to b, so that the end is on b, behind the joint that welds it."""
+    m = symgen.load(FORK + LOOP)
+    turned = Turn(X_AXIS, Angle(pi=F(1, 2)))
+    assert m.loops == (replace(m.loops[0], name="loop1", kind="revolute", first=End(1, (Shift((F(3, 2), F(0), F(0))), turned)),
+                               second=End(2, ())),)
+
+
+def test_an_end_may_be_on_a_named_frame_or_the_base() -> None:
+    frame = '[[frame]]\nname = "eye"\nbody = "tip"\nsteps = [{ turn = "pi", axis = [0, 0, 1] }]\n'
+    m = symgen.load(FORK + frame + LOOP.replace('"tip"', '"eye"').replace('"c"', '"ground"'))
+    assert m.loops[0].first.pose[:2] == (Shift((F(1), F(0), F(0))), Turn(Z_AXIS, Angle(pi=F(1))))
+    assert m.loops[0].second == End(-1, ())
+
+
+@pytest.mark.parametrize("kind", closures())
+def test_every_type_is_written_back_without_loss(kind: str) -> None:
+    numbers = "".join(f'{one.name} = "1/3"\n' for one in closure(kind).parameters)
+    m = symgen.load('start = { b_joint = "pi/3", a_joint = [0.1] }\n' + FORK + LOOP.replace("revolute", kind) + numbers)
+    again = symgen.load(to_toml(m))
+    assert (again, again.source_sha256) == (m, m.source_sha256)
+    assert to_toml(again) == to_toml(m)
+    assert m.loops[0].parameters == tuple((one.name, F(1, 3)) for one in closure(kind).parameters)
+    assert [name for name, _ in m.start] == ["a_joint", "b_joint"]   # as the joints stand
+    assert abs(float(m.start_position[1]) - 1.0471975511965976) < 1e-15
+
+
+def test_what_has_no_loops_is_called_what_it_was() -> None:
+    plain = symgen.load(FORK)
+    assert plain.content != symgen.load(FORK + LOOP).content
+    assert "loop" not in to_toml(plain)
+
+
+def notes(m: Mechanism) -> list[str]:
+    return [note.text for note in m.notes if note.kind == "warning"]
+
+
+def test_a_loop_between_links_that_are_locked_to_each_other_is_left_out_aloud() -> None:
+    m = symgen.load('start = { c_joint = 1 }\n' + FORK + LOOP, lock=["a_joint", "b_joint"])
+    assert m.loops  # the other end still moves
+    gone = symgen.load('start = { b_joint = 1 }\n' + FORK + LOOP.replace('"c"', '"a"'), lock=["b_joint"])
+    assert (gone.loops, gone.start) == ((), ())
+    assert notes(gone) == ["loop loop1 is left out, since locked joints hold tip and a together; whether it is closed there is "
+                           "not checked"]
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ('"revolute"', '"hinge"', "'hinge' is no joint that closes a loop; write one of: cylindrical, distance,"),
+    ('"tip"', '"tap"', "loop[0]: first: its link 'tap' is not declared; did you mean 'tip'?"),
+    ('"c"', '"b"', "loop[0]: it joins 'tip' and 'b', which are welded; name two links that can move against each other"),
+    ('"c"', '"tip"', "loop[0]: it joins a link to itself; name two links"),
+    ('second = { link = "c" }\n', "", "the key 'second' is missing; add second = { link = \"…\", xyz = [0, 0, 0] }"),
+    ('link = "c"', 'body = "c"', "the key 'body' is not known here; there are: link, xyz, rpy, steps"),
+    ('{ link = "c" }\n', '{ link = "c" }\ndistance = 1\n', "the key 'distance' is not known here"),
+    ('"revolute"', '"distance"', "the key 'distance' of a distance is missing; add distance = …, how far apart"),
+    ('"revolute"', '"distance"\ndistance = 0', "distance: it is not above zero; give how far apart"),
+    ('[[loop]]\n', '[[loop]]\nname = ""\n', "'' is no usable name"),
+    ('[[loop]]\n', 'start = 1\n[[loop]]\n', "the key 'start' is not known here"),
+])
+def test_what_makes_no_loop_is_refused(old: str, new: str, says: str) -> None:
+    assert old in LOOP
+    refused(FORK + LOOP.replace(old, new), says)
+
+
+@pytest.mark.parametrize(("start", "says"), [
+    ("{ d_joint = 1 }", "the start of joint 'd_joint' is declared, and no joint of this name moves; name some of"),
+    ("{ a_joint = [1, 2] }", "the start of joint 'a_joint' has 2 numbers; give 1"),
+    ('{ a_joint = "x" }', "'x' is not an angle"), ("{ a_joint = [true] }", "'True' is not a number"), ("1", "'1' is not a table"),
+])
+def test_what_is_no_start_is_refused(start: str, says: str) -> None:
+    refused(f"start = {start}\n{FORK}{LOOP}", says)
+    refused(f"start = {{ a_joint = 1 }}\n{FORK}", "a start is declared, and there is no loop to close from it; leave it out")
+
+
+def test_two_loops_of_one_name_are_refused() -> None:
+    named = LOOP.replace("[[loop]]", '[[loop]]\nname = "x"')
+    refused(FORK + named + named, "loop 'x': this name is already a loop; give each loop its own name")
+
+
+def refused(text: str, says: str) -> None:
+    with pytest.raises(SymgenError) as error:
+        symgen.load(text)
+    assert says in str(error.value), str(error.value)
+    assert "\n" not in str(error.value)
