@@ -45,10 +45,10 @@ ROOMS: dict[str, str] = {
     # a file → Mechanism
     "description": "closures coupling drives errors joints loops mechanism names poses",
     # the other road to the same numbers: nothing of the derivation is allowed here
-    "reference": "derivatives drives errors functions joints mechanism poses",
+    "reference": "closures derivatives drives errors functions joints loops mechanism poses",
     # Mechanism → Program
-    "derivation": "drives errors ir joints mechanism poses",
-    "methods": "derivation errors functions mechanism names",
+    "derivation": "closures drives errors ir joints loops mechanism poses",
+    "methods": "closures derivation errors functions mechanism names",
     "passes": "errors ir",
     "differentiation": "derivation derivatives errors functions ir joints passes",
     "programs": "derivation derivatives description differentiation errors functions ir mechanism methods names options passes "
@@ -61,7 +61,7 @@ ROOMS: dict[str, str] = {
                    "reference",
     "machine": "backends certificate derivatives description errors functions ir mechanism names options programs reals "
                "reference shelf",
-    "verification": "backends certificate derivatives description errors functions ir joints machine mechanism methods "
+    "verification": "backends certificate closures derivatives description errors functions ir joints machine mechanism methods "
                     "names options programs readback reals reference tables",
     "proof": "backends certificate derivation derivatives description errors functions ir machine mechanism options programs "
              "reals reference tables verification",

@@ -266,8 +266,14 @@ def _decimal(balls: Array) -> Array:
 # -- starts ----------------------------------------------------------------------------------------------------------------
 
 def _start(mechanism: Mechanism) -> Array:
-    """The declared start, in floats."""
-    return np.array([float(x) for joint in mechanism.leading for x in joint.type.neutral])
+    """The declared start, in floats; of what it does not name, where each joint leaves its body in its own frame."""
+    declared, found = dict(mechanism.start), []
+    for joint in mechanism.leading:
+        own = np.array([float(x) for x in declared.get(joint.name, joint.type.neutral)])
+        if (first := joint.type.quaternion) is not None:
+            own[first:first + 4] /= np.linalg.norm(own[first:first + 4])
+        found.append(own)
+    return np.concatenate(found)
 
 
 def _near(mechanism: Mechanism, begun: Array, attempt: int) -> Array:
