@@ -11,8 +11,8 @@ both frames, each in its own axes, and their rates while no joint accelerates,
 all in the first's axes. A row is t · u or t · ω, with a direction t that the two frames have as T1 and T2, each in its own axes.
 
 A and γ are those of a closed loop: R, d, ω and u are nothing but what the closure leaves free. So no pose is computed for a weld,
-and one direction for a hinge. What is to be differentiated asks for them anywhere: the same formulas with all of R, d, ω and u, by
-which A is the slope of C, and A a + γ its second derivative, at any positions. C is taken anywhere.
+and one direction for a hinge. What is to be differentiated asks for them anywhere: the same formulas with all of R, d, ω and u,
+by which A is the slope of C, and A a + γ its second derivative, at any positions. C is taken anywhere.
 """
 
 from __future__ import annotations
