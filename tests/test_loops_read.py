@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import symgen
@@ -12,8 +13,11 @@ from symgen.closures import closure, closures
 from symgen.description.canonical import to_toml
 from symgen.errors import SymgenError
 from symgen.loops import End
-from symgen.mechanism import Mechanism
-from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn
+from symgen.mechanism import Frame, Mechanism
+from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, pose
+from symgen.reference.mechanics import Reference
+from tests import sdf_texts as sdf
+from tests.descriptions import placed
 
 F = Fraction
 LINKS = """name = "fork"
@@ -115,3 +119,75 @@ def refused(text: str, says: str) -> None:
         symgen.load(text)
     assert says in str(error.value), str(error.value)
     assert "\n" not in str(error.value)
+
+
+# -- SDF: a link with two parents --------------------------------------------------------------------------------------------
+
+X_Y = "<axis><xyz>0.6 0.8 0</xyz><limit><lower>-1</lower></limit><dynamics><damping>2</damping></dynamics></axis>"
+CROSS = "<axis><xyz>1 1 0</xyz></axis><axis2><xyz>-1 1 0</xyz></axis2>"
+SDF_KINDS = {"revolute": ("revolute", X_Y), "continuous": ("revolute", X_Y), "prismatic": ("prismatic", X_Y),
+             "ball": ("spherical", ""), "fixed": ("weld", ""), "universal": ("universal", CROSS)}
+
+
+def closed_sdf(kind: str, inside: str, *more: str, last: bool = True) -> str:
+    """Two links on a base, a third on the first of them, and the joint `l` from the second to the third."""
+    links = [sdf.link(name, f"<pose>{place}</pose>") for name, place in (
+        ("a", "0 0 0 0 0 0"), ("b", "1 0 0 0.1 0.2 0.3"), ("c", "0 1 0 0.3 0 0.1"), ("d", "1 1 0.5 0 0.7 0"))]
+    closing = sdf.joint("l", "c", "d", "<pose>0.1 0.2 0.3 0.4 0.5 0.6</pose>" + inside, kind)
+    carries = sdf.joint("k", "b", "d")
+    order = (carries, closing) if last else (closing, carries)
+    return sdf.model(*links, sdf.joint("i", "a", "b"), sdf.joint("j", "a", "c"), *order, *more)
+
+
+def ends(m: Mechanism, k: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(R, p) in the base of both ends of a loop, with all coordinates at zero."""
+    found = []
+    for end in (m.loops[k].first, m.loops[k].second):
+        framed = replace(m, frames=(*m.frames, Frame("end of a loop", end.body, end.pose)))
+        R, p = Reference(framed, frame="end of a loop").forward_kinematics(np.zeros(m.nq))
+        found.append((np.array(R, dtype=float), np.array(p, dtype=float)))
+    return found
+
+
+@pytest.mark.parametrize("kind", SDF_KINDS)
+def test_a_second_parent_of_an_sdf_link_closes_a_loop_where_it_is_drawn(kind: str) -> None:
+    ours, inside = SDF_KINDS[kind]
+    m = symgen.load(closed_sdf(kind, inside))
+    assert [joint.name for joint in m.joints] == ["i", "j", "k"]
+    assert [(loop.name, loop.kind) for loop in m.loops] == [("l", ours)]
+    (R, p), (S, r) = ends(m)
+    assert np.abs(p - r).max() < 1e-15
+    drawn = placed(pose((F(1), F(1), F("0.5")), (Angle(), Angle(F("0.7")), Angle())))
+    drawn = drawn @ placed(pose((F("0.1"), F("0.2"), F("0.3")), (Angle(F("0.4")), Angle(F("0.5")), Angle(F("0.6")))))
+    assert np.abs(p - drawn[:3, 3]).max() < 1e-15
+    along = drawn[:3, :3]
+    if ours == "universal":
+        assert np.abs(R[:, 0] - along @ [0.5**0.5, 0.5**0.5, 0]).max() < 1e-15
+        assert np.abs(S[:, 1] - along @ [-0.5**0.5, 0.5**0.5, 0]).max() < 1e-15
+    else:
+        assert np.abs(R - S).max() < 1e-15
+        assert np.abs(R[:, 2] - along @ ([0.6, 0.8, 0] if inside else [0, 0, 1])).max() < 1e-15
+    assert symgen.load(to_toml(m)).loops == m.loops
+
+
+def test_the_joint_that_stands_later_is_cut() -> None:
+    m = symgen.load(closed_sdf("fixed", "", last=False))
+    assert ([loop.name for loop in m.loops], [frame.body for frame in m.frames if frame.name == "d"]) == (["k"], [1])
+
+
+def test_what_a_cut_joint_of_an_sdf_declares_is_told_lost() -> None:
+    def said(kind: str, inside: str, *more: str) -> list[str]:
+        return [text for text in notes(symgen.load(closed_sdf(kind, inside, *more), mimic="couple")) if "loop" in text]
+
+    assert said("revolute", X_Y) == [
+        "joint l closes a loop and has no coordinate, since link d hangs on joint k already; left out of it: damping, limits"]
+    mimic = '<axis><xyz>0 0 1</xyz><mimic joint="{}"><multiplier>2</multiplier></mimic></axis>'
+    assert said("revolute", mimic.format("i")) == ["that joint l follows joint i is left out, since l closes a loop"]
+    led = sdf.link("e"), sdf.joint("m", "d", "e", mimic.format("l"))
+    assert said("revolute", "", *led) == ["that joint m follows joint l is left out, since l closes a loop"]
+
+
+def test_a_loop_of_an_sdf_may_be_closed_by_the_world() -> None:
+    m = symgen.load(closed_sdf("ball", "", sdf.joint("w", "world", "a", kind="fixed"), sdf.joint("x", "world", "d", kind="ball")))
+    assert [(loop.name, loop.first.body) for loop in m.loops] == [("l", 1), ("x", -1)]
+    assert all(np.abs(ends(m, k)[0][1] - ends(m, k)[1][1]).max() < 1e-15 for k in range(2))
