@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import symgen
 from symgen.closures import closure, closures
+from symgen.description.adjustable import adjusted
 from symgen.description.canonical import to_toml
 from symgen.errors import SymgenError
 from symgen.loops import End
 from symgen.mechanism import Frame, Mechanism
 from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, pose
 from symgen.reference.mechanics import Reference
+from symgen.report.show import facts, show
+from symgen.report.tree import draw
 from tests import sdf_texts as sdf
 from tests.descriptions import placed
 
@@ -191,3 +197,99 @@ def test_a_loop_of_an_sdf_may_be_closed_by_the_world() -> None:
     m = symgen.load(closed_sdf("ball", "", sdf.joint("w", "world", "a", kind="fixed"), sdf.joint("x", "world", "d", kind="ball")))
     assert [(loop.name, loop.first.body) for loop in m.loops] == [("l", 1), ("x", -1)]
     assert all(np.abs(ends(m, k)[0][1] - ends(m, k)[1][1]).max() < 1e-15 for k in range(2))
+
+
+# -- declared in Python, shown, converted ------------------------------------------------------------------------------------
+
+
+def scissors() -> symgen.Robot:
+    one = symgen.Robot("scissors").body("a", parent="base", type="revolute", axis=(0, 0, 1), mass=1)
+    both = one.body("b", parent="base", type="revolute", axis=(0, 0, 1), xyz=(1, 0, 0), mass=1)
+    return both.frame("eye", "b", xyz=(0, 1, 0))
+
+
+def test_a_loop_declared_in_python_is_that_of_toml() -> None:
+    text = symgen.load('name = "scissors"\nstart = { a_joint = "pi/3" }\n' + body("a", "base").replace(", xyz = [1, 0, 0]", "")
+                       + body("b", "base") + '[[frame]]\nname = "eye"\nbody = "b"\nxyz = [0, 1, 0]\n'
+                       '[[loop]]\nname = "rod"\ntype = "distance"\ndistance = 0.5\nfirst = { link = "a", xyz = [0.5, 0, 0] }\n'
+                       'second = { link = "eye", steps = [{ shift = [0, 0, 1] }, { quaternion = [1, 2, 0, 0] }] }\n'
+                       '[[loop]]\nname = "w"\ntype = "weld"\nfirst = { link = "b" }\n'
+                       'second = { link = "base", xyz = [1, 2, 3], rpy = ["pi/2", 0, 0] }\n')
+    made = scissors().loop("rod", "distance", first=("a", (0.5, 0, 0)), distance=0.5,
+                           second={"link": "eye", "xyz": (0, 0, 1), "quaternion": (1, 2, 0, 0)})
+    made = made.loop("w", "weld", first="b", second=("base", np.array([1, 2, 3]), ("pi/2", 0, 0))).start({"a_joint": "pi/3"})
+    assert made.build().content == text.content
+
+
+@pytest.mark.parametrize(("loop", "says"), [
+    ({"type": "hinge", "first": "a", "second": "b"}, "robot 'scissors': loop 'x': type: 'hinge' is no joint that closes a loop"),
+    ({"type": "weld", "first": None, "second": "b"}, "loop 'x': the key 'first' is missing"),
+    ({"type": "weld", "first": ("a", 0, 0, 0), "second": "b"}, "has 4 entries; give link, xyz, rpy"),
+    ({"type": "weld", "first": "a", "second": {"link": "b", "rpy": (0, 0, 0), "quaternion": (1, 0, 0, 0)}}, "rpy stands beside"),
+    ({"type": "weld", "first": "a", "second": "b", "distance": 1}, "the key 'distance' is not known here"),
+])
+def test_a_fault_is_said_by_the_call_that_makes_it(loop: dict[str, Any], says: str) -> None:
+    with pytest.raises(SymgenError) as error:
+        scissors().loop("x", **loop)
+    assert says in str(error.value)
+
+
+def test_a_start_that_is_none_changes_nothing() -> None:
+    robot = scissors().loop("w", "weld", first="a", second="eye").start(a_joint=1)
+    with pytest.raises(SymgenError, match="start: a_joint: 'x' is not an angle"):
+        robot.start(a_joint="x")
+    assert robot.build().start == (("a_joint", (F(1),)),)
+
+
+def closed() -> Mechanism:
+    robot = scissors().loop("rod", "distance", first="a", second="b", distance=0.5)
+    return robot.loop("pin", "spherical", first=("a", (1, 0, 0)), second="base").loop("w", "weld", first=(
+        "a", (0, 1, 0), (0.1, 0.2, 0.3)), second=("b", (2, 0, 0), (0.3, 0, 0))).start(b_joint=0.25).build()
+
+
+def test_loops_are_shown() -> None:
+    lines = ["loop rod: distance from a to b, distance 0.5", "loop pin: spherical from a to base", "loop w: weld from a to b"]
+    m = closed()
+    assert "2 joints, 3 loops, 2 kg moving" in repr(m)
+    assert all(f"<p>{line}</p>" in m._repr_html_() for line in lines)
+    assert "\n".join([*lines, "closing starts at b_joint 0.25"]) in show(m)
+    assert draw(m).loops == tuple(lines)
+    assert facts(m)["loops"][0] == {"name": "rod", "type": "distance", "first": "a", "second": "b",
+                                    "parameters": {"distance": 0.5}}
+    assert "loop" not in repr(scissors().build()) + show(scissors().build()) + "".join(facts(scissors().build()))
+
+
+def test_the_manifest_has_loops_where_there_are_some(tmp_path: Path) -> None:
+    for name, m in (("closed", closed()), ("open", scissors().build())):
+        symgen.generate(m, tmp_path / name, ["gravity_force"])
+        manifest = json.loads((tmp_path / name / "manifest.json").read_text())
+        assert manifest.get("loops") == facts(m).get("loops")
+        assert symgen.load(tmp_path / name).content == m.content
+
+
+def test_a_converted_robot_keeps_the_loops_that_its_format_has(tmp_path: Path) -> None:
+    m = closed()
+    assert symgen.convert(m, tmp_path / "r.toml") == ()
+    assert symgen.load(tmp_path / "r.toml").content == m.content
+    assert "loops left out, for which URDF has no word: rod, pin, w" in symgen.convert(m, tmp_path / "r.urdf")
+    said = symgen.convert(m, tmp_path / "r.xml")
+    assert said[-2:] == ("loops left out, since MuJoCo connects points and welds bodies alone: rod",
+                         "loops that MuJoCo's solver holds softly there: pin, w")
+    back = symgen.load(tmp_path / "r.xml")
+    assert (back.start, [(loop.name, loop.kind) for loop in back.loops]) == (m.start, [("pin", "point"), ("w", "weld")])
+    assert [frame.name for frame in back.frames if "pin" in frame.name] == []   # sites, no bodies
+    for k in range(2):
+        for (R, p), (S, r) in zip(ends(m, k + 1), ends(back, k), strict=True):
+            assert max(np.abs(R - S).max(), np.abs(p - r).max()) < 1e-15
+
+
+def test_adjusted_uncoupled_and_freed_mechanisms_keep_their_loops() -> None:
+    m = closed()
+    assert adjusted(m, {"a.mass": [F(7)]}).loops == m.loops
+    free = symgen.load(to_toml(m), base="free")
+    assert [(loop.first.body, loop.second.body) for loop in free.loops] == [(1, 2), (1, 0), (1, 2)]   # the base floats as body 0
+    assert free.start == m.start
+    follow = to_toml(m).replace('name = "b_joint"', 'name = "b_joint"\nmimic = { joint = "a_joint" }')
+    coupled = symgen.load(follow, mimic="couple")
+    assert (coupled.nq, coupled.loops, coupled.uncoupled.loops) == (1, m.loops, m.loops)
+    assert coupled.start_position == (0,)
