@@ -273,7 +273,7 @@ def test_bad_manifests(manifest: str, says: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "says"), [
-    ("pandas", "did you mean 'panda'?"), ("nothing-like-it", "there are: four_bar, free_body, "), ("", "is no robot"),
+    ("pandas", "did you mean 'panda'?"), ("nothing-like-it", "there are: bennett, four_bar, "), ("", "is no robot"),
     ("a\0b", "is no robot"), ("x" * 5000, ""),
     ("panda.urdf", "there is no file 'panda.urdf' in this folder; did you mean the built-in robot 'panda'?"),
     ("PANDA", "there is no file or built-in robot 'PANDA'; did you mean 'panda'?"), ("panda:x:3", "number of links; leave out"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,9 +14,11 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.closures import closure, closures
+from symgen.closures import Across, Along, Apart, Unspun, closure, closures
+from symgen.description import assembly, tree
 from symgen.description.adjustable import adjusted
 from symgen.description.canonical import to_toml
+from symgen.description.loading import builtin_robots
 from symgen.errors import SymgenError
 from symgen.loops import End
 from symgen.mechanism import Frame, Mechanism
@@ -24,6 +28,7 @@ from symgen.report.show import facts, show
 from symgen.report.tree import draw
 from tests import sdf_texts as sdf
 from tests.descriptions import placed
+from tests.robots_for_tests import OPEN
 
 F = Fraction
 LINKS = """name = "fork"
@@ -120,6 +125,14 @@ def test_two_loops_of_one_name_are_refused() -> None:
     refused(FORK + named + named, "loop 'x': this name is already a loop; give each loop its own name")
 
 
+def test_there_is_a_most_of_loops_and_of_their_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(tree, "MOST_LINKS", 6)
+        refused(FORK + LOOP * 7, "loop[6]: there are more than 6 loops, and symgen reads no more; give a smaller robot")
+    monkeypatch.setattr(assembly, "MOST_STEPS", 30)
+    refused(FORK + LOOP * 40, "up to here the poses of links have more than 30 steps")
+
+
 def refused(text: str, says: str) -> None:
     with pytest.raises(SymgenError) as error:
         symgen.load(text)
@@ -145,12 +158,12 @@ def closed_sdf(kind: str, inside: str, *more: str, last: bool = True) -> str:
     return sdf.model(*links, sdf.joint("i", "a", "b"), sdf.joint("j", "a", "c"), *order, *more)
 
 
-def ends(m: Mechanism, k: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(R, p) in the base of both ends of a loop, with all coordinates at zero."""
+def ends(m: Mechanism, k: int = 0, q: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(R, p) in the base of both ends of a loop, with all coordinates at zero unless they are given."""
     found = []
     for end in (m.loops[k].first, m.loops[k].second):
         framed = replace(m, frames=(*m.frames, Frame("end of a loop", end.body, end.pose)))
-        R, p = Reference(framed, frame="end of a loop").forward_kinematics(np.zeros(m.nq))
+        R, p = Reference(framed, frame="end of a loop").forward_kinematics(np.zeros(m.nq) if q is None else q)
         found.append((np.array(R, dtype=float), np.array(p, dtype=float)))
     return found
 
@@ -293,3 +306,46 @@ def test_adjusted_uncoupled_and_freed_mechanisms_keep_their_loops() -> None:
     coupled = symgen.load(follow, mimic="couple")
     assert (coupled.nq, coupled.loops, coupled.uncoupled.loops) == (1, m.loops, m.loops)
     assert coupled.start_position == (0,)
+
+
+# -- the built-in closed chains ----------------------------------------------------------------------------------------------
+
+CLOSED = tuple(name for name in builtin_robots() if name not in OPEN)
+
+
+def off(m: Mechanism, k: int) -> float:
+    """How far a loop is from closed where closing starts: the largest of its rows that speak of positions (m, 1)."""
+    q = np.array([float(x) for x in m.start_position])
+    (R, p), (S, r) = ends(m, k, q)
+    way, turn = R.T @ (r - p), R.T @ S
+    of: dict[type, Callable[[Any], float]] = {
+        Along: lambda row: way[row.axis], Across: lambda row: turn[row.first, row.second], Unspun: lambda row: 0.0,
+        Apart: lambda row: (way @ way - float(dict(m.loops[k].parameters)["distance"])**2) / 2}
+    return max(abs(of[type(row)](row)) for row in m.loops[k].type.rows)
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_every_built_in_closed_chain_nearly_closes_where_it_starts(name: str) -> None:
+    m = symgen.load(name)
+    assert max(off(m, k) for k in range(len(m.loops))) < (1e-15 if name == "bennett" else 1e-4)
+    for joint, values in m.start:
+        limits = m.joints[m.joint_index(joint)].limits
+        assert limits.lower is None or limits.upper is None or limits.lower < values[0] < limits.upper
+    again = symgen.load(to_toml(m))
+    assert (again, again.notes) == (m, m.notes)
+
+
+def test_the_built_in_closed_chains_are_these() -> None:
+    found = {name: (symgen.load(name).nv, [loop.kind for loop in symgen.load(name).loops]) for name in CLOSED}
+    assert found == {"bennett": (3, ["revolute"]), "four_bar": (3, ["revolute"]), "slider_crank": (3, ["revolute"]),
+                     "stewart": (24, ["spherical"] * 6), "two_pandas_bar": (14, ["weld"])}
+
+
+def test_bennett_moves_since_its_links_are_in_proportion() -> None:
+    """tan(θ₁/2) tan(θ₂/2) = sin((β + α)/2) / sin((β − α)/2), and opposite angles are alike but for their signs."""
+    m = symgen.load("bennett")
+    for angle in (0.3, 1.1, 2.5):
+        other = 2 * math.atan(math.sin(math.pi / 3) / math.sin(math.pi / 6) / math.tan(angle / 2))
+        moved = replace(m, start=tuple((f"joint{k}", (F(x),)) for k, x in enumerate((angle, other, -angle), start=1)))
+        assert off(moved, 0) < 1e-15
+        assert off(replace(moved, start=(*moved.start[:2], ("joint3", (F(-angle) + F(1, 100),)))), 0) > 1e-3
