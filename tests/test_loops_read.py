@@ -26,6 +26,7 @@ from symgen.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, pose
 from symgen.reference.mechanics import Reference
 from symgen.report.show import facts, show
 from symgen.report.tree import draw
+from tests import layouts
 from tests import sdf_texts as sdf
 from tests.descriptions import placed
 from tests.robots_for_tests import OPEN
@@ -61,6 +62,14 @@ def test_an_end_may_be_on_a_named_frame_or_the_base() -> None:
     assert m.loops[0].second == End(-1, ())
 
 
+def test_an_end_on_a_row_counts_from_the_frame_at_its_end() -> None:
+    rows = 'name = "r"\nconvention = "dh"\n[[row]]\na = 1\nalpha = "pi/2"\nmass = 1\n[[row]]\nd = 2\nmass = 1\n'
+    m = symgen.load(rows + '[[loop]]\ntype = "weld"\nfirst = { link = "link1", xyz = [0, 3, 0] }\nsecond = { link = "base" }\n')
+    a, turned, b = Shift((F(1), F(0), F(0))), Turn(X_AXIS, Angle(pi=F(1, 2))), Shift((F(0), F(3), F(0)))
+    assert m.loops[0].first == End(0, (a, turned, b))
+    assert symgen.load(to_toml(m)).loops == m.loops
+
+
 @pytest.mark.parametrize("kind", closures())
 def test_every_type_is_written_back_without_loss(kind: str) -> None:
     numbers = "".join(f'{one.name} = "1/3"\n' for one in closure(kind).parameters)
@@ -77,6 +86,7 @@ def test_what_has_no_loops_is_called_what_it_was() -> None:
     plain = symgen.load(FORK)
     assert plain.content != symgen.load(FORK + LOOP).content
     assert "loop" not in to_toml(plain)
+    assert symgen.load("panda").content in json.loads(layouts.COMMITTED.read_text())
 
 
 def notes(m: Mechanism) -> list[str]:
@@ -153,9 +163,10 @@ def closed_sdf(kind: str, inside: str, *more: str, last: bool = True) -> str:
     links = [sdf.link(name, f"<pose>{place}</pose>") for name, place in (
         ("a", "0 0 0 0 0 0"), ("b", "1 0 0 0.1 0.2 0.3"), ("c", "0 1 0 0.3 0 0.1"), ("d", "1 1 0.5 0 0.7 0"))]
     closing = sdf.joint("l", "c", "d", "<pose>0.1 0.2 0.3 0.4 0.5 0.6</pose>" + inside, kind)
-    carries = sdf.joint("k", "b", "d")
+    seat = "<pose>0.3 0 0.1 0.2 0 0.4</pose><axis><xyz>0 0 1</xyz></axis>"
+    carries = sdf.joint("k", "b", "d", seat)
     order = (carries, closing) if last else (closing, carries)
-    return sdf.model(*links, sdf.joint("i", "a", "b"), sdf.joint("j", "a", "c"), *order, *more)
+    return sdf.model(*links, sdf.joint("i", "a", "b", seat), sdf.joint("j", "a", "c", seat), *order, *more)
 
 
 def ends(m: Mechanism, k: int = 0, q: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
