@@ -43,7 +43,7 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     lines = [*_wrapped(head, whole), *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []), ""]
     names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
     room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
-    table = (*_tree(mechanism, whole), *_loops(mechanism), "", *_inertias(mechanism, room), "", *_drives(mechanism),
+    table = (*_tree(mechanism, whole), *_loops(mechanism, whole), "", *_inertias(mechanism, room), "", *_drives(mechanism),
              *_frames(mechanism, whole))
     lines += table if whole else [_cut(line, WIDTH) for line in table]
     for kind, title in _TITLES.items():
@@ -83,11 +83,12 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
     return of(found.general), {function: of(where) for function, where in found.own}
 
 
-def _loops(mechanism: Mechanism) -> Iterator[str]:
+def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     """A line a loop, below the tree; and where closing them starts."""
     yield from (f"loop {loop.told(mechanism.carriers)}" for loop in mechanism.loops)
     if mechanism.start:
-        yield "closing starts at " + ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
+        places = ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
+        yield from _wrapped(f"closing starts at {places}", whole)
 
 
 def _drives(mechanism: Mechanism) -> Iterator[str]:
