@@ -251,7 +251,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             if what.of_loops:
                 closed = closing.assembly(mechanism)
-                linkage.loops, linkage.solves = closings(model, mechanism, closed.kept), closed.solves
+                linkage.loops, linkage.solves = closings(model, mechanism, closed.kept), closing.solves(mechanism)
                 linkage.anywhere = options.anywhere
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
