@@ -36,7 +36,8 @@ ROOMS: dict[str, str] = {
     "joints": "errors",
     "coupling": "errors",
     "drives": "errors",
-    "mechanism": "coupling drives errors functions joints names poses tables",
+    "content": "",
+    "mechanism": "content coupling drives errors functions joints names poses tables",
     "shelf": "version",
     # a file → Mechanism
     "description": "coupling drives errors joints mechanism names poses",

@@ -87,6 +87,12 @@ MODELS = {
                                           '<option><flag spring="disable"/></option>'),
     "dampers that are switched off": mjcf(several('<joint stiffness="2" damping="0.3"/>'),
                                           '<option><flag damper="disable"/></option>'),
+    "weight that is borne": mjcf(arm(ROD, attributes='gravcomp="0.7"') + f"""<body name="c" gravcomp="-1.5"><freejoint/>{ROD}{ROD}
+<body name="d" gravcomp="1" euler="1 2 3" pos="0 0 1">{ROD}
+<body name="e"><joint type="ball" pos="0.1 0 0"/>{ROD}</body></body></body>""", '<option gravity="1 2 -3"/>'),
+    "all the weight that is borne": mjcf(arm(SHAPES, attributes='gravcomp="1"')),
+    "weight that is borne by no spring and damper": mjcf(arm(ROD, attributes='gravcomp="1"'),
+                                                         '<option><flag spring="disable" damper="disable"/></option>'),
     "gravity": mjcf(arm(ROD), '<option gravity="1 2 -3"/><option timestep="0.1"/>'),
     "no gravity": mjcf(arm(ROD), '<option gravity="1 2 -3"><flag gravity="disable"/></option>'),
     "Euler angles that ride": mjcf(arm(ROD), compiler(eulerseq="zyx")),

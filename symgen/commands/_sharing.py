@@ -51,7 +51,7 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
                          help="what the root link stands on: fixed to the world, or floating by a free joint (default fixed)")
     reading.add_argument("--drives", metavar="on|off|LIST",
                          help="what is applied of the drives that the description declares: all, nothing, or some of armature, "
-                              "damping, friction, stiffness, with commas (default: on for all but URDF)")
+                              "damping, friction, stiffness, gravcomp, with commas (default: on for all but URDF)")
     reading.add_argument("--friction-speed", metavar="SPEED",
                          help="friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default 0.001)")
     reading.add_argument("--from", dest="distribution", metavar="PACKAGE",

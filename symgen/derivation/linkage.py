@@ -9,68 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 from symgen.derivation import adjusted
 from symgen.derivation import constants as k
 from symgen.derivation.base_parameters import BaseParameters
+from symgen.derivation.borne import Held, bears, held, spared
 from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.coupling import APART, Coupling
 from symgen.derivation.drives import driven, forces
+from symgen.derivation.geometry import Dof as Dof
+from symgen.derivation.geometry import LinkGeometry as LinkGeometry
 from symgen.derivation.loads import carried, exerted
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.spin import STILL, Spin
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
 from symgen.poses import Angle
-
-
-@dataclass(frozen=True)
-class Dof:
-    """A degree of freedom: entry `index` of v, the link that it moves, its column of the motion subspace in the link's axes."""
-
-    index: int
-    link: int
-    column: int
-    H_angular: Vector
-    H_linear: Vector
-
-    def project(self, n: Vector, f: Vector) -> Scalar:
-        """Hᵀ · wrench: the generalized force at this degree of freedom."""
-        return self.H_angular.dot(n) + self.H_linear.dot(f)
-
-
-@dataclass(frozen=True)
-class LinkGeometry:
-    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's; `dofs` are its joint's.
-
-    `arm` is the shift as one vector where the link is a limb of a trunk, else as it is. It is for twists and wrenches: limbs are
-    alike, and what is common to them is taken out of their sum. An inertia keeps the shift that may be in two.
-    """
-
-    parent: int
-    children: tuple[int, ...]
-    rotation: Rotation
-    shift: Vector
-    arm: Vector
-    dofs: tuple[Dof, ...]
-    label: str
-
-    @property
-    def dof(self) -> Dof:
-        """That of a joint which has one, for papers of joints of one degree."""
-        (only,) = self.dofs
-        return only
-
-    def turning(self, v: Sequence[Scalar]) -> Vector:
-        """Angular part of H v: of the link against its parent, in the link's axes."""
-        return _sum([dof.H_angular * v[dof.index] for dof in self.dofs])
-
-    def sliding(self, v: Sequence[Scalar]) -> Vector:
-        """Linear part of H v."""
-        return _sum([dof.H_linear * v[dof.index] for dof in self.dofs])
 
 
 class Linkage:
@@ -109,13 +66,16 @@ class Linkage:
         self.own = coupling.leading(self.dofs)
         self.inertia = [self._inertia(i) for i in range(len(model.links))]
         self.base_gravity, self.gravity = self._gravity()
+        if "tau" in home.inputs and bears(model):
+            added = coupling.felt(spared(self.links, self.held))
+            self.inputs["tau"] = [tau + own for tau, own in zip(self.inputs["tau"], added, strict=True)]
         if payload is not None and payload.link >= 0:
             own = carried(home, payload, self.mounted(payload), home.inputs["payload"])
             self.inertia[payload.link] = self.inertia[payload.link] + own
         self.loads = [(self.zeros, self.zeros) for _ in model.links]
         for place, on in enumerate(wrenches):
             if on.link >= 0:
-                n, f = self._exerted(on, home.inputs["wrench"][6 * place:6 * place + 6])
+                n, f = exerted(home, on, self.mounted(on), home.inputs["wrench"][6 * place:6 * place + 6])
                 self.loads[on.link] = self.loads[on.link][0] + n, self.loads[on.link][1] + f
         for i in dict.fromkeys(on.link for on in wrenches if on.link >= 0):
             self.name("wrench", i, Vector([entry for part in self.loads[i] for entry in part]))
@@ -192,22 +152,33 @@ class Linkage:
         row = [entry.as_coeff_Add() for entry in form.rotation[along[0], :]]
         return Vector(g * int(constant) + lower(rest, bindings, self.home) for constant, rest in row)
 
+    @cached_property
+    def held(self) -> list[Held]:
+        """Of every link with all that it carries, the mass that is held up against gravity (`symgen.derivation.borne`)."""
+        own = [(self.scalar(link.borne.m), self.slack(i).outward(self.vector(link.borne.h)))
+               for i, link in enumerate(self.model.links)]
+        upward: list[Vector] = []
+        for i, link in enumerate(self.links):
+            self.step(i, "gravity in its axes")
+            upward.append(self.against_gravity(i) if link.parent < 0 else link.rotation.inward(upward[link.parent]))
+        return held(self.links, own, upward)
+
     def center(self, i: int) -> Vector:
         """The mass centre of link i in its frame."""
-        return self._slack(i).outward(self.vector(self.model.links[i].center))
+        return self.slack(i).outward(self.vector(self.model.links[i].center))
 
     def _offset(self, i: int) -> Vector:
         """Where joint i's frame stands in its parent's, before the joint slides."""
         link = self.model.links[i]
-        return self._slack(link.parent).outward(self.vector(link.shift))
+        return self.slack(link.parent).outward(self.vector(link.shift))
 
     def _inertia(self, i: int) -> RigidInertia:
         if self.at_run_time is not None and self.at_run_time.inertia:
             ten = self.at_run_time.inertia[i]
-            return adjusted.inertia(self.home, ten, self.inputs["prepared"]).outward(self._slack(i), self.zeros)
+            return adjusted.inertia(self.home, ten, self.inputs["prepared"]).outward(self.slack(i), self.zeros)
         inertia = self.model.links[i].inertia
         own = RigidInertia.of(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
-        return own.outward(self._slack(i), self.zeros)
+        return own.outward(self.slack(i), self.zeros)
 
     def _gravity(self) -> tuple[Vector, list[Vector]]:
         """In the axes of the base, and of root i in its base frame."""
@@ -218,14 +189,14 @@ class Linkage:
         return gravity, [self.constant_rotation(link.base_rotation).inward(gravity) if link.parent < 0 else self.zeros
                          for link in self.model.links]
 
-    def _slack(self, i: int) -> Rotation:
+    def slack(self, i: int) -> Rotation:
         """From the axes of link i, in which it is constant, to those that its vectors are written in; of the base none."""
         slack = STILL if i < 0 else self.model.links[i].slack
         return Rotation([] if slack.is_still else [self._spun(slack)])
 
     def mounted(self, frame: Frame) -> tuple[Rotation, Vector]:
         """Where a frame sits on its link: its axes and its origin, as the vectors of the link are written."""
-        slack, own = self._slack(frame.link), self.constant_rotation(frame.rotation)
+        slack, own = self.slack(frame.link), self.constant_rotation(frame.rotation)
         return Rotation([*slack.factors, *own.factors]), slack.outward(self.vector(frame.shift))
 
     def declared_frame(self, i: int) -> tuple[Rotation, Vector]:
@@ -323,7 +294,7 @@ class Linkage:
         axis = k.transpose(link.rotation)[2]
         along = k.settle(k.dot(axis, link.shift))
         outer = self.vector([k.settle(x) for x in k.sub(link.shift, k.scale(along, axis))])
-        outer = self._slack(link.parent).outward(outer)
+        outer = self.slack(link.parent).outward(outer)
         inner = slide + self.vector((k.ZERO, k.ZERO, along))
         beside = not (slide[0].is_zero and slide[1].is_zero)
         parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
@@ -370,22 +341,12 @@ class Linkage:
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
         return {sp.cos(q): c, sp.sin(q): s}
 
-    def _exerted(self, frame: Frame, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
-        return exerted(self.home, frame, self.mounted(frame), wrench)
-
     def constant_rotation(self, rotation: Mat3) -> Rotation:
         """A constant rotation as its cheapest factors."""
         if all(k.is_zero(x) or abs(x) == 1 for row in rotation for x in row):
             return Rotation([self.matrix(rotation)])
         gamma, alpha, beta = k.zxz(rotation)
         return Rotation([self.matrix(m) for m in (_about(2, gamma), _about(0, alpha), _about(2, beta))])
-
-
-def _sum(vectors: Sequence[Vector]) -> Vector:
-    total = vectors[0]
-    for one in vectors[1:]:
-        total = total + one
-    return total
 
 
 def _lowered(m: object, bindings: dict[object, Scalar], home: Derivation) -> Matrix:

@@ -1,7 +1,7 @@
 """MuJoCo's word on an MJCF that it compiled itself, in symgen's numbers and order.
 
 Both sides have bodies, armature, damping and springs. What symgen says it leaves out is taken from MuJoCo's model as well:
-contacts and constraints, actuators, tendons' forces, fluids, gravcomp, the springs of balls and free joints, terms of higher
+contacts and constraints, actuators, tendons' forces, fluids, the springs of balls and free joints, terms of higher
 order, springdamper. A free body whose frame MuJoCo would align with its mass keeps the frame that is declared. The armature of a
 free joint is felt along its own axes here: what it takes there is put beside by hand.
 """
@@ -23,7 +23,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from tests.judges.pinocchio_answers import ERRORS, Results, Word, _most, _part
 
-DRIVES = ("armature", "damping", "stiffness")
+DRIVES = ("armature", "damping", "stiffness", "gravcomp")
 """What both have: MuJoCo's friction sticks."""
 JUDGED = ("inverse_dynamics", "mass_matrix", "bias_force", "forward_dynamics", "link_poses", "kinetic_energy", "potential_energy")
 
@@ -41,7 +41,7 @@ def compiled(source: Path | str) -> Any:
     for flag in ("CONTACT", "CONSTRAINT", "ACTUATION"):
         model.opt.disableflags |= int(getattr(mj.mjtDisableBit, f"mjDSBL_{flag}"))
     model.opt.density = model.opt.viscosity = 0
-    for name in ("body_gravcomp", "tendon_stiffness", "tendon_damping", "tendon_armature", "dof_dampingpoly", "jnt_stiffnesspoly",
+    for name in ("tendon_stiffness", "tendon_damping", "tendon_armature", "dof_dampingpoly", "jnt_stiffnesspoly",
                  "tendon_stiffnesspoly", "tendon_dampingpoly", "actuator_armature", "actuator_damping", "jnt_springyield"):
         if hasattr(model, name):
             getattr(model, name)[...] = 0

@@ -28,7 +28,8 @@ def slide(model: Model, i: int, way: Constant) -> Model:
     axes, origin = link.placement
     links[i] = replace(
         link, shift=k.add(link.shift, k.apply(link.rotation, step)), placement=(axes, k.add(origin, k.apply(axes, step))),
-        inertia=link.inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, step)), center=k.sub(link.center, step))
+        inertia=link.inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, step)), center=k.sub(link.center, step),
+        borne=link.borne.seen_from(k.IDENTITY, k.scale(-k.ONE, step)))
     for c in model.children(i):
         links[c] = replace(links[c], shift=k.sub(links[c].shift, step))
     return model.with_links(links, "slide")

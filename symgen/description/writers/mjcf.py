@@ -78,6 +78,7 @@ def _is_world(root: Link) -> bool:
 
 def _body(link: Link, joints: Seated, inside: Iterable[Sequence[str]], words: dict[str, Words], near: list[str]) -> list[str]:
     given = {"name": link.name, **_place(link.pose, link.name, near)}
+    given |= {"gravcomp": decimal(link.part.gravcomp)} if link.part is not None and link.part.gravcomp else {}
     moved = [_joint(joint, back, *one) for joint, back in joints for one in words[joint.name]]
     inertial = [] if link.part is None or not (link.part.mass or any(link.part.moments)) else [_inertial(link.part, near)]
     return element("body", given, [*moved, *inertial, *inside])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symgen.description.quantities import Place, shown
@@ -63,6 +63,7 @@ class _Body:
     link: Link
     weighing: Weighing
     moves: bool
+    gravcomp: Fraction
 
 
 @dataclass
@@ -78,7 +79,7 @@ class Bodies:
     """Joint -> the coordinate at which its body stands as declared (rad or m)."""
     _links: list[Link | _Body] = field(default_factory=lambda: [Link(WORLD)])
     _count: int = 0
-    _buoyant: list[str] = field(default_factory=list)
+    _by_actuators: list[str] = field(default_factory=list)
     _placed: list[str] = field(default_factory=list)
 
     def read_world(self, section: Element) -> None:
@@ -95,7 +96,8 @@ class Bodies:
         found = [self._inertials(one) for one in bodies]
         if self.settings.total is not None:
             found = scaled(found, self.settings.total)
-        of = {one.link.name: at(one.link.frame, masses) for one, masses in zip(bodies, found, strict=True)}
+        of = {one.link.name: tuple(replace(mass, gravcomp=one.gravcomp) for mass in at(one.link.frame, masses))
+              for one, masses in zip(bodies, found, strict=True)}
         return tuple(self._settled(one, of) for one in self._links)
 
     def _inertials(self, one: _Body) -> tuple[Inertial, ...]:
@@ -114,11 +116,11 @@ class Bodies:
         return Link(one.link.name, of.get(one.link.name, ()), one.link.place, one.link.frame)
 
     def remarks(self) -> list[Note]:
-        """On bodies that MuJoCo moves or carries in a way that is not modelled."""
+        """On bodies that MuJoCo moves or carries in a way of its own."""
         found = []
-        if self._buoyant:
-            found.append(Note("warning", f"gravcomp is left out, by which MuJoCo carries part of the weight of "
-                                         f"{listed(self._buoyant)}"))
+        if self._by_actuators and any(one.gravcomp and one.moves for one in self._links if isinstance(one, _Body)):
+            found.append(Note("info", f"at {listed(self._by_actuators)} MuJoCo has actuators bear the weight by gravcomp, which "
+                                      "here is no part of tau"))
         if self._placed:
             found.append(Note("info", f"{listed(self._placed)} stand still where they are declared; in MuJoCo a program moves "
                                       "such mocap bodies"))
@@ -154,9 +156,11 @@ class Bodies:
         contents = list(self._contents(inside.element, self._childclass(said, inside.childclass)))
         pose = compose(around.back, inside.frame, placed(said, self.settings))
         here = self._moved(name, said, contents, pose, around)
-        self._links.append(_Body(Link(name, place=said.place, frame=here.back), self._weighing(contents, said), here.moves))
-        if said.number("gravcomp", ZERO) and here.moves:
-            self._buoyant.append(name)
+        borne = said.number("gravcomp", ZERO)
+        if self.settings.switched_off >= {"spring", "damper"}:   # MuJoCo has no passive forces then
+            borne = ZERO
+        link = Link(name, place=said.place, frame=here.back)
+        self._links.append(_Body(link, self._weighing(contents, said), here.moves, borne))
         if said.flag("mocap"):
             self._placed.append(name)
         for one in contents:
@@ -195,7 +199,10 @@ class Bodies:
                 self.notes.append(Note("info", f"{said.place.short}: its numbers are those of the body's frame as declared; "
                                                "MuJoCo may align that with the body's mass"))
             return moved(Attributes(said.place, {"type": ("free", said.place)}), (), self.settings, self.notes.append)
-        return moved(self.classes.of(inside.element, inside.childclass), inside.frame, self.settings, self.notes.append)
+        said = self.classes.of(inside.element, inside.childclass)
+        if said.flag("actuatorgravcomp"):
+            self._by_actuators.append(said.text("name") or said.place.short)
+        return moved(said, inside.frame, self.settings, self.notes.append)
 
     def _weighing(self, contents: list[_Inside], said: Attributes) -> Weighing:
         declared = [one for one in contents if one.element.name == "inertial"]
