@@ -86,7 +86,6 @@ SAID = {
     "damping of a higher order": (rod('<joint name="j" damping="1 2"/>'), "line 4, joint 'j': its damping has terms of"),
     "a spring of a ball": (rod('<joint name="j" type="ball" stiffness="1"/>'), "line 4, joint 'j': the spring of a ball joint"),
     "a spring that yields": (rod('<joint name="j" stiffness="1" springyield="1"/>'), "joint 'j': its spring yields"),
-    "a spring that MuJoCo finds": (rod('<joint name="j" springdamper="1 1"/>'), "joint 'j': its spring and damping are those"),
     "the armature of a free joint": (rod('<joint name="j" type="free" armature="1"/>'), "joint 'j': its armature is felt along"),
     "tendons": (rod('<joint name="j"/>', after='<tendon><fixed name="t" stiffness="1"/></tendon>'),
                 "the stiffness of tendons is left out: t"),
@@ -123,6 +122,16 @@ def test_what_stands_still_weighs_nothing_where_its_mass_cannot_be_read() -> Non
     assert [part.mass for part in found.base_parts] == [2]
     with pytest.raises(SymgenError, match="those of a mesh"):   # a total is that of all
         load(still.replace("<mujoco model=\"m\">", "<mujoco>" + compiler(settotalmass="3")))
+
+
+def test_a_spring_that_hangs_on_no_inertia_is_left_out() -> None:
+    light = f'<body name="a"><joint name="j" springdamper="1 1"/></body><body name="b">{HINGE}{ROD}</body>'
+    long = f'<body name="c">{ROD}' + '<joint springdamper="1 1"/>' * 145 + "</body>"
+    for text in (light, long):
+        found = load(mjcf(text))
+        assert not any(joint.drive for joint in found.joints)
+        assert any("its springdamper is left out, since M is singular as the model stands, or very large" in one
+                   for one in warnings(mjcf(text)))
 
 
 def test_a_scene_of_many_bodies_says_little() -> None:

@@ -2,7 +2,7 @@
 
 Both sides have bodies, armature, damping and springs. What symgen says it leaves out is taken from MuJoCo's model as well:
 contacts and constraints, actuators, tendons' forces, fluids, the springs of balls and free joints, terms of higher
-order, springdamper. A free body whose frame MuJoCo would align with its mass keeps the frame that is declared. The armature of a
+order. A free body whose frame MuJoCo would align with its mass keeps the frame that is declared. The armature of a
 free joint is felt along its own axes here: what it takes there is put beside by hand.
 """
 
@@ -34,7 +34,6 @@ def compiled(source: Path | str) -> Any:
 
     spec: Any = mj.MjSpec.from_string(source) if isinstance(source, str) else mj.MjSpec.from_file(str(source))
     spec.compiler.alignfree = False
-    found = [bool(min(joint.springdamper) > 0) for joint in spec.joints]
     for joint in spec.joints:
         joint.align = mj.mjtAlignFree.mjALIGNFREE_FALSE
     model = spec.compile()
@@ -45,11 +44,8 @@ def compiled(source: Path | str) -> Any:
                  "tendon_stiffnesspoly", "tendon_dampingpoly", "actuator_armature", "actuator_damping", "jnt_springyield"):
         if hasattr(model, name):
             getattr(model, name)[...] = 0
-    for i, sprung in enumerate(found):
-        if sprung or model.jnt_type[i] in (mj.mjtJoint.mjJNT_FREE, mj.mjtJoint.mjJNT_BALL):
-            model.jnt_stiffness[i] = 0
-        if sprung:
-            model.dof_damping[model.dof_jntid == i] = 0
+    unsprung = [int(mj.mjtJoint.mjJNT_FREE), int(mj.mjtJoint.mjJNT_BALL)]
+    model.jnt_stiffness[np.isin(model.jnt_type, unsprung)] = 0
     return model
 
 

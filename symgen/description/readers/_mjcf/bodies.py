@@ -10,12 +10,13 @@ from symgen.description.quantities import Place, shown
 from symgen.description.readers._mjcf.attributes import Attributes, own
 from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Element
-from symgen.description.readers._mjcf.joints import Moved, moved, refuse_crowded
+from symgen.description.readers._mjcf.joints import Moved, moved, refuse_crowded, sprung
 from symgen.description.readers._mjcf.masses import Weighing, at, inertials, scaled
 from symgen.description.readers._mjcf.names import WORLD, Names
 from symgen.description.readers._mjcf.orientations import placed
 from symgen.description.readers._mjcf.remarks import listed
 from symgen.description.readers._mjcf.settings import Settings
+from symgen.description.readers._mjcf.springs import Sprung
 from symgen.description.tree import Connection, Inertial, Link
 from symgen.errors import DescriptionError
 from symgen.mechanism import Note
@@ -77,6 +78,8 @@ class Bodies:
     connections: list[Connection] = field(default_factory=list)
     rests: dict[str, Fraction] = field(default_factory=dict)
     """Joint -> the coordinate at which its body stands as declared (rad or m)."""
+    sprung: dict[str, Sprung] = field(default_factory=dict)
+    """Joint -> what it says of a spring and a damper that hang on its inertia."""
     _links: list[Link | _Body] = field(default_factory=lambda: [Link(WORLD)])
     _count: int = 0
     _by_actuators: list[str] = field(default_factory=list)
@@ -188,6 +191,7 @@ class Bodies:
             self.connections.append(Connection(joint, one.kind, parent, child, start, one.axis, one.limits, place=place,
                                                drive=one.drive))
             self.rests[joint] = one.ref
+            self.sprung |= {} if one.sprung is None else {joint: one.sprung}
             parent, behind = child, one.back
         return _Around(name, behind, True)
 
@@ -202,7 +206,8 @@ class Bodies:
         said = self.classes.of(inside.element, inside.childclass)
         if said.flag("actuatorgravcomp"):
             self._by_actuators.append(said.text("name") or said.place.short)
-        return moved(said, inside.frame, self.settings, self.notes.append)
+        found = moved(said, inside.frame, self.settings, self.notes.append)
+        return replace(found, sprung=sprung(said, found.kind, self.settings))
 
     def _weighing(self, contents: list[_Inside], said: Attributes) -> Weighing:
         declared = [one for one in contents if one.element.name == "inertial"]
