@@ -48,7 +48,7 @@ def write(mechanism: Mechanism) -> Written:
         said.append(f"at {listed(near)} something is turned by almost a right angle and not by one; read it with --snap off")
     parts = [element("compiler", {"angle": "radian", "autolimits": "true"}),
              element("option", {"gravity": decimals(mechanism.gravity)}), element("worldbody", {}, world)]
-    equal = [_equality(joint) for joint in mechanism.joints if joint.mimic is not None]
+    equal = [_equality(joint) for joint in mechanism.joints if joint.mimic is not None and joint.mimic.joint in words]
     root = element("mujoco", {"model": mechanism.name}, parts + ([element("equality", {}, equal)] if equal else []))
     return Written(document(title(mechanism), said, root), tuple(said))
 
@@ -173,7 +173,8 @@ def _on_joints(mechanism: Mechanism, words: dict[str, Words]) -> list[str]:
     ends = [one.name for one in joints if (one.limits.lower, one.limits.upper) != (None, None) and not _range(one)]
     away = [one.name for one in joints if _flies(one) and one.pose]
     weak = [one.name for one in joints if one.limits.effort is not None and one.limits.effort <= 0]
-    mimics = [one.name for one in joints if one.mimic is not None]
+    mimics = [one.name for one in joints if one.mimic is not None and one.mimic.joint in words]
+    lost = [one.name for one in joints if one.mimic is not None and one.mimic.joint not in words]
     said = [
         (split, "in place of {} stand several joints of one body, each named for its coordinate"),
         (across, "the velocities of {} are along the axes of its frame, not along those of the body"),
@@ -181,6 +182,7 @@ def _on_joints(mechanism: Mechanism, words: dict[str, Words]) -> list[str]:
         (rates, "the velocity limit of {} is left out"),
         (ends, "the range of {} is left out, since it means nothing there or does not have two ends in order"),
         (weak, "the effort limit of {} is left out, since MuJoCo takes none that is not above zero"),
+        (lost, "that {} mimics a joint that is not there is left out"),
         (mimics, "that {} mimics another is an equality there, which MuJoCo applies in its solver, and softly"),
     ]
     coupled = ["that joints follow those they mimic is left out; read it with --mimic couple"] if mechanism.coupled else []
