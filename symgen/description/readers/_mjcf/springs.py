@@ -29,8 +29,8 @@ NOTHING = Decimal("1e-40")
 """Part of its diagonal entry below which a pivot is none."""
 DIGITS = 90
 """Of the arithmetic that takes M apart."""
-MOST = 10**6
-"""Steps of that, Σ d² over degrees of freedom that d others carry: some seconds. A chain of 140 joints takes as many."""
+MOST = 3 * 10**5
+"""Steps of that, Σ d² over degrees of freedom that d others carry: a second or two. A chain of 95 joints takes as many."""
 Row = list[Fraction]
 Wide = list[Decimal]
 _ZERO, _ONE = Fraction(0), Decimal(1)
