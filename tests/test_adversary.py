@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 from itertools import islice
@@ -24,7 +25,7 @@ from symgen.poses import Angle, Shift, Turn
 from symgen.programs import making
 from symgen.reference.precision import arb
 from tests import metamorphic
-from tests.adversary import Failure, _newton_euler, _robots, conversions, mechanisms
+from tests.adversary import Failure, _drives, _newton_euler, _robots, conversions, mechanisms
 from tests.adversary import __main__ as runner
 from tests.robots_for_tests import random_mechanism
 
@@ -123,3 +124,16 @@ def test_a_robot_that_is_written_wrong_is_found(monkeypatch: pytest.MonkeyPatch)
     assert found() == []
     monkeypatch.setattr(mjcf, "_DRIVE", mjcf._DRIVE | {"damping": "stiffness"})
     assert any("as mjcf: it is another robot" in sentence for sentence in found())
+
+
+def test_weight_that_is_borne_the_wrong_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = random_mechanism(2, 1, "chain", ("revolute",))
+    bodies = [replace(body, parts=(replace(body.parts[0], gravcomp=Fraction(1 + i, 3)),)) for i, body in enumerate(made.bodies)]
+    made = replace(made, bodies=tuple(bodies))
+    asked = made, "bias_force", None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
+    assert mechanisms.attacked(*asked) is None
+    borne = _drives._borne
+    monkeypatch.setattr(_drives, "_borne", lambda at, q: [-x for x in borne(at, q)])
+    found = mechanisms.attacked(*asked)
+    assert found is not None
+    assert "algebra" in found.sentence

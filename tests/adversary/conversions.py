@@ -14,9 +14,8 @@ from random import Random
 
 from symgen.description.canonical import to_toml
 from symgen.description.writers import writers
-from symgen.drives import NO_DRIVE, Drive
 from symgen.errors import RequestError, SymgenError
-from symgen.mechanism import Joint, Mechanism, Mimic
+from symgen.mechanism import Mechanism, Mimic
 from tests.adversary import Failure, _robots
 from tests.test_convert import SAME, as_told, differ
 
@@ -59,21 +58,10 @@ def drawn(random: Random) -> Mechanism:
     plain = [i for i, joint in enumerate(joints) if joint.type.nq == joint.type.nv == 1]
     if len(plain) > 1 and random.random() < 0.4:
         i, lead = random.sample(plain, 2)
-        followed = Mimic(joints[lead].name, _robots.decimal(random, 2) or Fraction(1), _robots.decimal(random, 0.5))
-        joints[i] = replace(joints[i], mimic=followed)
-    joints = [replace(joint, drive=_drive(random, joint)) for joint in joints]
-    bodies = tuple(replace(body, parts=tuple(replace(part, gravcomp=_robots.decimal(random, 1.5) if random.random() < 0.3 else
-                                                     Fraction(0)) for part in body.parts)) for body in made.bodies)
-    return replace(made, joints=tuple(joints), bodies=bodies, coupled=any(one.mimic for one in joints) and random.random() < 0.5)
-
-
-def _drive(random: Random, joint: Joint) -> Drive:
-    if random.random() < 0.5:
-        return NO_DRIVE
-    found = Drive(*(abs(_robots.decimal(random, size)) if random.random() < 0.6 else Fraction(0) for size in (0.1, 2, 3, 50)))
-    if (joint.type.nq, joint.type.nv) != (1, 1):
-        return replace(found, stiffness=Fraction(0))
-    return replace(found, rest=_robots.decimal(random, 1)) if found.stiffness else found
+        mimic = Mimic(joints[lead].name, _robots.decimal(random, 2) or Fraction(1), _robots.decimal(random, 0.5))
+        joints[i] = replace(joints[i], mimic=mimic)
+    followed = any(joint.mimic for joint in joints)
+    return replace(_robots.driven(random, replace(made, joints=tuple(joints))), coupled=followed and random.random() < 0.5)
 
 
 def _sayable(made: Mechanism, format_: str) -> Mechanism:
