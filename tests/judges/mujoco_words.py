@@ -160,5 +160,5 @@ def error(name: str, found: Results, word: FileWord) -> float:
 
 
 def loaded(source: Path | str, **options: Any) -> Mechanism:
-    """symgen's mechanism of a file or a text, as written and without friction."""
-    return symgen.load(source, snap="off", drives=DRIVES, **options)
+    """symgen's mechanism of a file or a text, as written unless `snap` is said, and without friction."""
+    return symgen.load(source, drives=DRIVES, **{"snap": "off", **options})
