@@ -16,6 +16,7 @@ from symgen import methods
 from symgen.cli import main
 from symgen.description.canonical import to_toml
 from symgen.errors import SymgenError
+from symgen.measuring import peers
 from symgen.mechanism import Mechanism
 from symgen.programs.layout import layouts
 from symgen.reference.mechanics import Reference
@@ -24,6 +25,8 @@ from symgen.reference.states import draw_states
 from tests.mjcf_texts import HINGE, ROD, arm, mjcf
 from tests.robots_for_tests import BALLS, PROVIDED, largest, of_kind, random_mechanism, run
 from tests.test_drives import UNFELT, answers, differing, driven, given
+from tests.test_judges_of_drives import answers as answers_of
+from tests.test_judges_of_drives import drawn, error
 
 EXACT = 1e-40
 FELT = ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "link_accelerations", "interbody_forces",
@@ -244,3 +247,20 @@ def test_what_actuators_bear_is_said() -> None:
     made = symgen.from_mujoco(mujoco.MjModel.from_xml_string(text))
     assert any("actuators bear the weight" in note.text for note in made.notes)
     assert not symgen.load(text.replace('gravcomp="1"', "")).notes
+
+
+def test_mujoco_built_of_it_says_the_same() -> None:
+    """Where a body has one fraction; else, and for Pinocchio, it is refused."""
+    pytest.importorskip("mujoco")
+    made = borne(symgen.load("panda"))
+    states = drawn(made)
+    for function in ("inverse_dynamics", "forward_dynamics"):
+        assert error(made, function, states, answers_of("mujoco", made, function, states)) < 1e-11
+        assert error(made, function, states, answers_of("mujoco", made.unborne, function, states)) > 1e-3
+    first, *others = made.bodies
+    another = replace(first.parts[0], gravcomp=Fraction(2))
+    several = replace(made, bodies=(replace(first, parts=(*first.parts, another)), *others))
+    for judge, one in (("mujoco", several), ("pinocchio", made)):
+        pytest.importorskip(judge)
+        with pytest.raises(SymgenError, match="has no such gravcomp as link 'panda_link1' has; leave it out with --drives"):
+            peers.PEERS[judge](one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
-from tests.judges import mujoco_words
+from tests.judges import mujoco_files, mujoco_words
 from tests.mjcf_texts import FULL, HINGE, MASS, ROD, arm, compiler, mjcf, several
 
 BOUND = 1e-11
@@ -308,3 +309,14 @@ def test_an_include_that_cannot_be_read_is_refused(tmp_path: Path, said: str, se
 def test_a_text_has_no_folder() -> None:
     with pytest.raises(SymgenError, match=r"<text>:4: include 'x.xml': a text has no folder"):
         load(mjcf('<include file="x.xml"/>'))
+
+
+def test_the_judge_of_files_allows_what_tokens_were_turned_by(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    path = tmp_path / "r.xml"
+    path.write_text(mjcf(arm(ROD).replace("1 2 3 4", "0.7071 0.7071068 0 0")))
+    verdict = mujoco_files.judge("r.xml", path)
+    assert verdict.snapped is not None
+    assert (verdict.another, verdict.passed) == (True, True)
+    assert mujoco_files.BOUND < verdict.snapped < mujoco_files.LEVERS * verdict.turned < 1e-4
+    assert not replace(verdict, turned=verdict.turned / 100).passed

@@ -75,7 +75,7 @@ class Linkage:
         self.loads = [(self.zeros, self.zeros) for _ in model.links]
         for place, on in enumerate(wrenches):
             if on.link >= 0:
-                n, f = exerted(home, on, self.mounted(on), home.inputs["wrench"][6 * place:6 * place + 6])
+                n, f = self._exerted(on, home.inputs["wrench"][6 * place:6 * place + 6])
                 self.loads[on.link] = self.loads[on.link][0] + n, self.loads[on.link][1] + f
         for i in dict.fromkeys(on.link for on in wrenches if on.link >= 0):
             self.name("wrench", i, Vector([entry for part in self.loads[i] for entry in part]))
@@ -155,7 +155,7 @@ class Linkage:
     @cached_property
     def held(self) -> list[Held]:
         """Of every link with all that it carries, the mass that is held up against gravity (`symgen.derivation.borne`)."""
-        own = [(self.scalar(link.borne.m), self.slack(i).outward(self.vector(link.borne.h)))
+        own = [(self.scalar(link.borne.m), self._slack(i).outward(self.vector(link.borne.h)))
                for i, link in enumerate(self.model.links)]
         upward: list[Vector] = []
         for i, link in enumerate(self.links):
@@ -165,20 +165,20 @@ class Linkage:
 
     def center(self, i: int) -> Vector:
         """The mass centre of link i in its frame."""
-        return self.slack(i).outward(self.vector(self.model.links[i].center))
+        return self._slack(i).outward(self.vector(self.model.links[i].center))
 
     def _offset(self, i: int) -> Vector:
         """Where joint i's frame stands in its parent's, before the joint slides."""
         link = self.model.links[i]
-        return self.slack(link.parent).outward(self.vector(link.shift))
+        return self._slack(link.parent).outward(self.vector(link.shift))
 
     def _inertia(self, i: int) -> RigidInertia:
         if self.at_run_time is not None and self.at_run_time.inertia:
             ten = self.at_run_time.inertia[i]
-            return adjusted.inertia(self.home, ten, self.inputs["prepared"]).outward(self.slack(i), self.zeros)
+            return adjusted.inertia(self.home, ten, self.inputs["prepared"]).outward(self._slack(i), self.zeros)
         inertia = self.model.links[i].inertia
         own = RigidInertia.of(self.scalar(inertia.m), self.vector(inertia.h), Symmetric(*(self.scalar(x) for x in inertia.S)))
-        return own.outward(self.slack(i), self.zeros)
+        return own.outward(self._slack(i), self.zeros)
 
     def _gravity(self) -> tuple[Vector, list[Vector]]:
         """In the axes of the base, and of root i in its base frame."""
@@ -189,14 +189,14 @@ class Linkage:
         return gravity, [self.constant_rotation(link.base_rotation).inward(gravity) if link.parent < 0 else self.zeros
                          for link in self.model.links]
 
-    def slack(self, i: int) -> Rotation:
+    def _slack(self, i: int) -> Rotation:
         """From the axes of link i, in which it is constant, to those that its vectors are written in; of the base none."""
         slack = STILL if i < 0 else self.model.links[i].slack
         return Rotation([] if slack.is_still else [self._spun(slack)])
 
     def mounted(self, frame: Frame) -> tuple[Rotation, Vector]:
         """Where a frame sits on its link: its axes and its origin, as the vectors of the link are written."""
-        slack, own = self.slack(frame.link), self.constant_rotation(frame.rotation)
+        slack, own = self._slack(frame.link), self.constant_rotation(frame.rotation)
         return Rotation([*slack.factors, *own.factors]), slack.outward(self.vector(frame.shift))
 
     def declared_frame(self, i: int) -> tuple[Rotation, Vector]:
@@ -294,7 +294,7 @@ class Linkage:
         axis = k.transpose(link.rotation)[2]
         along = k.settle(k.dot(axis, link.shift))
         outer = self.vector([k.settle(x) for x in k.sub(link.shift, k.scale(along, axis))])
-        outer = self.slack(link.parent).outward(outer)
+        outer = self._slack(link.parent).outward(outer)
         inner = slide + self.vector((k.ZERO, k.ZERO, along))
         beside = not (slide[0].is_zero and slide[1].is_zero)
         parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
@@ -340,6 +340,9 @@ class Linkage:
         self.home.name(f"s_{name}", s)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
         return {sp.cos(q): c, sp.sin(q): s}
+
+    def _exerted(self, frame: Frame, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
+        return exerted(self.home, frame, self.mounted(frame), wrench)
 
     def constant_rotation(self, rotation: Mat3) -> Rotation:
         """A constant rotation as its cheapest factors."""

@@ -44,7 +44,7 @@ CHOSEN_TO = 12
 METHODS = QUICK | {"link_poses": "kinematics"}
 HEADINGS = dict(zip(mujoco_words.JUDGED, ("ID", "M", "bias", "FD", "poses", "T", "U"), strict=True))
 SECONDS = 900
-LEVERS = 2.0
+LEVERS = 10.0
 """How far an answer may be from another, as a part of it, where things are turned by 1 rad: levers beyond a joint are as much
 longer than what it is measured by.
 """

@@ -239,5 +239,6 @@ def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], b
         placement=placements[i], inertia=inertia, center=center,
         gravity=k.apply(back, gravity) if joint.parent < 0 else k.ORIGIN,
         base_rotation=outer[0] if joint.parent < 0 else k.IDENTITY, base_shift=outer[1] if joint.parent < 0 else k.ORIGIN,
-        drive=joint.drive, borne=inertia_of(borne_of(body), placements[i]),
+        drive=joint.drive,
+        borne=inertia_of(borne_of(body), placements[i]) if any(part.gravcomp for part in body.parts) else NOTHING,
     )
