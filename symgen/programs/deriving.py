@@ -32,6 +32,9 @@ CLOSE = 1.05
 """Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
 LONG = 30_000
 """Operations after the first passes, beyond which those behind take minutes: they are not run to compare layouts."""
+FEEL_WEIGHT = ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "mass_matrix_coriolis_and_bias",
+               "link_accelerations", "inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+"""Functions that feel weight in the forces of joints alone, so that what is borne of it may be taken off gravity."""
 ROW_BUDGET = 100_000
 """Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
 four times as many, which is a gigabyte of memory.
@@ -223,6 +226,8 @@ def _derivation(mechanism: Mechanism, function: str, method: str, options: Progr
 
 def _recorded(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout, longest: int) -> Program:
     what = FUNCTIONS[function]
+    if function in FEEL_WEIGHT and not options.parameters and options.payload is None:   # those have weight of their own
+        mechanism = lightened(mechanism)
     build = methods.derivation(method, function)
     regroups = methods.find(method).regroups and not what.own_inertia
     adjusting = adjusting_of(mechanism, options.parameters) if options.parameters else None
@@ -266,6 +271,16 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
                                 f"{', '.join(options.parameters[:3])} are; take another method, such as riccati") from None
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
+
+
+def lightened(mechanism: Mechanism) -> Mechanism:
+    """The same, where gravity is less by what is borne, if that is the same fraction of all that moves; else itself."""
+    fractions = {part.gravcomp for body in mechanism.bodies for part in body.parts if part.mass}
+    if len(fractions) != 1 or not any(fractions):
+        return mechanism
+    left = 1 - fractions.pop()
+    x, y, z = mechanism.gravity
+    return replace(mechanism.unborne, gravity=(left * x, left * y, left * z))
 
 
 def _suited(mechanism: Mechanism, what: Function, regroups: bool, where: Layout) -> Model:
