@@ -243,7 +243,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         base = base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism) if what.counts("NR") else None
         sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
                                          NK=len(options.rows), NS=adjusting.prepared.size if adjusting else 0,
-                                         NL=closing.rows(mechanism) if what.of_loops else 0)
+                                         NL=closing.rows(mechanism) if what.of_loops else 0,
+                                         NI=mechanism.nv - closing.assembly(mechanism).rank if what.of_loops else 0)
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL
@@ -257,7 +258,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             if what.of_loops:
                 closed = closing.assembly(mechanism)
                 linkage.loops, linkage.solves = closings(model, mechanism, closed.kept), closing.solves(mechanism)
-                linkage.anywhere = options.anywhere
+                linkage.anywhere, linkage.dependent = options.anywhere, closed.given
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]

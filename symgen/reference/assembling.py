@@ -63,6 +63,9 @@ class Assembly:
     rank: int
     dependent: tuple[int, ...]
     """Entries of v that the others give, `rank` of them."""
+    given: tuple[int, ...]
+    """Likewise, but the last of v as far as they can be, so that what drives a mechanism stays independent: those that functions
+    in independent coordinates are without."""
     start: float
     """The largest entry of C at the declared start (m, rad)."""
 
@@ -115,7 +118,7 @@ def _guessed(mechanism: Mechanism, q: Array, start: float) -> Assembly:
         raise OpenLoops(f"the loops of '{mechanism.name}' leave nothing that moves: {mechanism.nv} velocities, and rows of rank "
                         f"{rank}; take a loop away, or let it keep less from moving")
     every = tuple(tuple(range(len(one.type.rows))) for one in mechanism.loops)
-    return Assembly(tuple(map(float, q)), every, rank, _dependent(A, rank), start)
+    return Assembly(tuple(map(float, q)), every, rank, _dependent(A, rank), _given(A, rank), start)
 
 
 def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
@@ -351,6 +354,20 @@ def _gauss_newton(floats: Motion, q: Array) -> Array:
         step = -A.T @ np.linalg.solve(S + mu * np.eye(len(S)), C)
         q = integrate(floats, q, step * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300)), np.array(1.0))
     return q
+
+
+def _given(A: Array, rank: int) -> tuple[int, ...]:
+    """`rank` columns that span the others, from the last on, each with a good part of its length across those behind it."""
+    found: list[int] = []
+    for part in (0.2, 0.02, 1e-6):
+        for k in reversed(range(A.shape[1])):
+            if len(found) == rank or k in found:
+                continue
+            others = A[:, found]
+            left = A[:, k] - others @ np.linalg.lstsq(others, A[:, k], rcond=None)[0] if found else A[:, k]
+            if np.linalg.norm(left) > part * np.linalg.norm(A, axis=0).max():
+                found.append(k)
+    return tuple(sorted(found))
 
 
 def _dependent(A: Array, rank: int) -> tuple[int, ...]:

@@ -91,6 +91,36 @@ def constraint_impulse(reference: Any, q: Array, v: Array, restitution: Array, p
     return {"v_next": v + times(Y, found), "impulse": found}
 
 
+def _split(reference: Any, q: Array) -> tuple[list[int], list[int], Array, Array]:
+    """The velocities that loops give and the others, A (..., NL, NV), and G⁻¹ A_dᵀ (..., rank, NL)."""
+    at = assembled(reference)
+    given = list(at.given)
+    free = [k for k in range(reference.mechanism.nv) if k not in given]
+    A = closing.jacobian(reference, at.kept, q)
+    columns = A[..., given]
+    return given, free, A, reference.scalars.solve(transposed(columns) @ columns, transposed(columns))
+
+
+@at_precision
+def reduced_mass_matrix(reference: Any, q: Array, payload: Array | None = None) -> dict[str, Array]:
+    """Nᵀ M N."""
+    given, free, A, back = _split(reference, q)
+    N = reference.scalars.array(np.zeros((*q.shape[:-1], reference.mechanism.nv, len(free))))
+    N[..., free, :] = reference.scalars.array(np.eye(len(free), dtype=int))
+    N[..., given, :] = -(back @ A[..., free])
+    return {"M_reduced": transposed(N) @ reference.mass_matrix(q, payload) @ N}
+
+
+@at_precision
+def constrained_inverse_dynamics(reference: Any, q: Array, v: Array, a: Array, payload: Array | None = None,
+                                 wrench: Array | None = None) -> dict[str, Array]:
+    """tau of the independent coordinates, and the least λ that leaves the others nothing to bear."""
+    given, free, A, back = _split(reference, q)
+    f = reference.inverse_dynamics(q, v, a, payload, wrench)
+    held = times(transposed(back), f[..., given])
+    return {"tau_independent": f[..., free] - times(transposed(A[..., free]), held), "lambda": held}
+
+
 def _of(name: str, oracle: Callable[..., Array]) -> Callable[..., dict[str, Array]]:
     return lambda reference, **given: {name: oracle(reference, assembled(reference).kept, **given)}
 
@@ -98,6 +128,8 @@ def _of(name: str, oracle: Callable[..., Array]) -> Callable[..., dict[str, Arra
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "constrained_forward_dynamics": constrained_forward_dynamics,
     "constraint_impulse": constraint_impulse,
+    "constrained_inverse_dynamics": constrained_inverse_dynamics,
+    "reduced_mass_matrix": reduced_mass_matrix,
     "constraint_residual": _of("C", closing.residual),
     "constraint_jacobian": _of("A", closing.jacobian),
     "constraint_bias": _of("gamma", closing.bias),
