@@ -10,13 +10,13 @@ from typing import Literal, NamedTuple
 from symgen import derivatives
 from symgen.derivatives import Derivative
 
-Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC"] | int
+Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NT"] | int
 
 
 class Sizes(NamedTuple):
     """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
-    wrenches that are felt, inertial parameters, base parameters, rows of the task, numbers that may change at run time, and
-    those that are made of them.
+    wrenches that are felt, inertial parameters, base parameters, rows of the task, numbers that may change at run time, those
+    that are made of them, what is judged and carried of them, and contacts.
     """
 
     NQ: int
@@ -31,6 +31,7 @@ class Sizes(NamedTuple):
     NS: int = 0
     NJ: int = 0
     NC: int = 0
+    NT: int = 0
 
     def of(self, size: Size) -> int:
         return size if isinstance(size, int) else int(getattr(self, size))
@@ -65,7 +66,7 @@ class Array:
 
     `each` says what it is there once for: every frame that is named (NF), or every link that feels a wrench (NW). Of one it has
     this shape, of several they are stacked behind that size. What is a `twist` is stated by the Convention that is chosen, and
-    `what` says it by the usual one.
+    `what` says it by the usual one. A `switch` is 0 or 1 in each entry, so that nothing is differentiated by it.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Array:
     what: str
     each: Literal["NF", "NW"] | None = None
     twist: bool = False
+    switch: bool = False
     drawn: str = ""
     """What its sample values are drawn as, where it is not its own name: a step of dynamics is shorter than one of positions."""
 
@@ -141,6 +143,11 @@ class Function:
         return next((array.drawn for array in self.arguments if array.name == name and array.drawn), name)
 
     @property
+    def own(self) -> tuple[str, ...]:
+        """The arguments of its own that it can be differentiated by."""
+        return tuple(array.name for array in self.arguments if not array.switch)
+
+    @property
     def follows(self) -> bool:
         """Whether it is stated by the Convention that is chosen."""
         return any(array.twist for array in (*self.results, *self.arguments))
@@ -178,6 +185,9 @@ Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, 
 V_NEXT = Array("v_next", ("NV",), "joint velocities at the end of the step (rad/s, m/s)")
 DT = Array("dt", (), "time step (s)")
 INSTANT = replace(DT, drawn="instant")
+ACTIVE = Array("active", ("NT",), "1 where a contact holds and 0 where it does not, in the order of --contact", switch=True)
+FORCES = Array("forces", ("NT", 3), "on the robot at each contact, axes of the base (N): whatever holds the point still, pulling "
+                                    "as well as pushing, and in any direction; 0 where a contact does not hold")
 
 
 REGROUP, JUDGE = PREPARING = ("regroup_parameters", "judge_parameters")
@@ -226,7 +236,7 @@ class Functions(UserDict[str, Function]):
 
 def differentiable(function: Function) -> dict[str, Array]:
     """The arguments that a function can be differentiated by: its own, and those at run time."""
-    return {array.name: array for array in (*function.arguments, *function.feels)}
+    return {array.name: array for array in (*function.arguments, *function.feels) if not array.switch}
 
 
 def derived(function: Function, wanted: Derivative) -> Function | None:
@@ -234,11 +244,11 @@ def derived(function: Function, wanted: Derivative) -> Function | None:
 
     Positions change by as many numbers as there are velocities: q ⊕ dq.
     """
-    known, own = differentiable(function), [array.name for array in function.arguments]
+    known, own = differentiable(function), function.own
     if not set(wanted.by) <= set(known):
         return None
     by = tuple(name for name in known if name in (wanted.by or own))
-    by = () if by == tuple(own) else by
+    by = () if by == own else by
     arguments = [known[name] for name in by or own]
     changes = [_change(array) for array in arguments]
     weights = [_weight(array) for array in function.results]
@@ -376,6 +386,14 @@ FUNCTIONS = Functions({
                  (Array("Jbar", ("NV", "NK"), "a column for every row of the task (wx wy wz x y z unless others are chosen)"),),
                  "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else", needs_frame=True,
                  needs_inverse=True, on_request=True),
+        Function("contact_forward_dynamics", (Q, V, TAU, ACTIVE), (A, FORCES),
+                 "a and forces with M a + c = tau + J^T forces where the points of active contacts do not accelerate; cones of "
+                 "friction and lifting off are a controller's", needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("contact_impulse", (Q, V, ACTIVE),
+                 (Array("v_after", ("NV",), "joint velocities after the impact (rad/s, m/s)"),
+                  replace(FORCES, name="impulses", what=FORCES.what.replace("(N)", "(N·s)"))),
+                 "v_after and impulses with M (v_after - v) = J^T impulses where the points of active contacts stand still: an "
+                 "impact without bouncing", needs_inverse=True, feels=(PAYLOAD, PREPARED), on_request=True),
     )
 })
 BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)

@@ -203,6 +203,7 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     chosen |= {key: value for key, value in asked.items() if value}
     chosen |= stated if options.convention != USUAL else {}
     chosen |= {"task_rows": ",".join(TASK_ROWS[row] for row in options.rows)} if options.rows != ALL_ROWS else {}
+    chosen |= {"contact": list(options.contacts)} if options.contacts else {}
     chosen |= {"effort": options.effort} if options.effort != NORMAL else {}
     chosen |= {"parameter": list(options.parameters)} if options.parameters else {}
     return {key: chosen[key] for key in sorted(chosen)}

@@ -88,6 +88,8 @@ class Linkage:
     jacobian_frame = "aligned"
     task_rows: tuple[int, ...] = ()
     """The rows of the Jacobian that a task is about."""
+    contacts: tuple[Frame, ...] = ()   # points that may touch something
+    redundant = False   # whether forces on all of them can do nothing
     base: BaseParameters | None = None
     """The base parameters, for what is about them."""
 

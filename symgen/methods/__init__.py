@@ -17,6 +17,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
+from symgen.methods._contacts import of_contacts
 from symgen.methods._coupled import of_own, suiting
 from symgen.methods._drives import with_drives
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
@@ -44,7 +45,8 @@ def find(name: str) -> Method:
     found = replace(declared, functions={function: of_own(function, derive) for function, derive in declared.functions.items()},
                     refusal=suiting(name, declared))
     follows = {} if found.factor is None else {
-        **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian)}
+        **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian),
+        **of_contacts(found.factor, _bias_force)}
     if "mass_matrix" in found.functions:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
     every = {**follows, **found.functions}

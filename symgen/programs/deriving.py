@@ -25,6 +25,7 @@ from symgen.options import ProgramOptions
 from symgen.programs.adjusting import adjusting as adjusting_of
 from symgen.programs.base import base_parameters
 from symgen.programs.layout import PLAIN, Layout, choices
+from symgen.programs.touching import redundant
 
 CLOSE = 1.05
 """Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
@@ -184,7 +185,8 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
-                          task_rows=rows, parameters=parameters, floors=options.floors and function in PREPARING, **links)
+                          task_rows=rows, contact=options.contact if what.counts("NT") else None, parameters=parameters,
+                          floors=options.floors and function in PREPARING, **links)
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
@@ -234,7 +236,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         arguments += [] if Q in arguments else [Q]   # what a linkage is laid out by, idle in the end
         base = base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism) if what.counts("NR") else None
         sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
-                                         NK=len(options.rows), NS=adjusting.prepared.size if adjusting else 0)
+                                         NK=len(options.rows), NT=len(options.contacts),
+                                         NS=adjusting.prepared.size if adjusting else 0)
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL
@@ -245,6 +248,10 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             linkage = Linkage(model, home, meant[0] if meant else None, carried, at.get(WRENCH, ()), at_run_time,
                               Coupling.of(mechanism))
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
+            if what.counts("NT"):
+                points = [mechanism.contact(one) for one in options.contacts]
+                linkage.contacts = tuple(model.placed(one.name, one.body, one.pose) for one in points)
+                linkage.redundant = redundant(mechanism, options.contacts)
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]

@@ -38,7 +38,8 @@ def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: s
     if derivatives.told(program.function) is not None:
         raise ArgumentError(f"{program.function} is a derivative already; differentiate {derivatives.of(program.function)}, of "
                             "which hvp is the second derivative along a direction")
-    known = [port.name for port in program.inputs]
+    switches = [a.name for f in FUNCTIONS.values() for a in f.arguments if a.switch]
+    known = [port.name for port in program.inputs if port.name not in switches]
     own = [name for name in known if name not in [array.name for array in AT_RUN_TIME]]
     words = own if wrt is None else wrt.split(",") if isinstance(wrt, str) else wrt
     named = [nearest(word.strip(), known, f"argument of {program.function}") for word in words]
@@ -62,7 +63,7 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
 
 def arguments_of(program: Program, wanted: Derivative) -> tuple[str, ...]:
     """The arguments that `wanted` is by; ArgumentError for one that the function's Program has not."""
-    by = wanted.by or tuple(a.name for a in FUNCTIONS[wanted.of].arguments)
+    by = wanted.by or FUNCTIONS[wanted.of].own
     for name in by:
         if name not in [port.name for port in program.inputs]:
             raise ArgumentError(f"{wanted.name} is by the {name}, which {wanted.of} has no argument for here; name a link that "

@@ -24,7 +24,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
 from symgen.options import HIGH, HOST, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
-from symgen.programs import adjusting, chaining, choosing, composing, deriving, differentiating, searching, task
+from symgen.programs import adjusting, chaining, choosing, composing, deriving, differentiating, searching, task, touching
 from symgen.programs.deriving import before_the_last, felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
@@ -64,7 +64,7 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
             frame: Links = None, payload: str | None = None, trig: str = HOST, wrench: Links = None,
             jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order, task_rows: Rows = None,
-            effort: str = NORMAL, parameters: Names = ()) -> Program:
+            contact: Links = None, effort: str = NORMAL, parameters: Names = ()) -> Program:
     """One function of one robot as a Program.
 
     `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant, or several
@@ -73,6 +73,8 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     axes of the base at the frame's origin, in the frame's own axes there, or at the base's origin (`jacobian_frame` 'aligned',
     'local', 'world'), with the angular or the linear part first (`jacobian_order`). `task_rows` are the rows that
     operational_inertia and dynamically_consistent_inverse are about, 'wx,wy,wz,x,y,z' or numbers from 0; None for all six.
+    `contact` names points that may touch something, 'LINK' or 'LINK:x,y,z' in m, or several in a list: those that
+    contact_forward_dynamics and contact_impulse are about.
     `parameters` are names of numbers that may change at run time ("LINK.mass", "gravity", "*.inertia"; `symgen.compile`), one
     more argument `prepared`. `effort` "high" takes minutes to find fewer operations for the same method; Ctrl-C ends that with
     what has been found.
@@ -82,7 +84,7 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
     return made(mechanism, named(function), method, ProgramOptions(
         real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order,
-        task_rows=task_rows, effort=effort, parameters=names_of(parameters)))
+        task_rows=task_rows, contact=contact, effort=effort, parameters=names_of(parameters)))
 
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
@@ -90,6 +92,7 @@ def made(mechanism: Mechanism, function: str, method: str | None, options: Progr
     for links in (options.frames, *options.at_run_time.values()):
         for link in links if links is not options.parameters else ():
             mechanism.frame(link)
+    touching.settled(mechanism, options.contacts)
     if options.parameters:
         options = replace(options, parameters=adjusting.named(mechanism, options.parameters))
     found = _asked(mechanism, function, method, replace(

@@ -17,6 +17,7 @@ from symgen.derivation.model.spin import STILL, Spin
 from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive
 from symgen.joints import Sliding, joint_type
 from symgen.mechanism import Body, Mechanism, Part
+from symgen.poses import Pose
 
 Sym3 = tuple[Constant, Constant, Constant, Constant, Constant, Constant]
 """A symmetric 3x3 as (xx, xy, xz, yy, yz, zz)."""
@@ -153,12 +154,16 @@ class Model:
     def frame(self, mechanism: Mechanism, name: str) -> Frame:
         """A declared frame in the axes of this model's links."""
         frame = mechanism.frame(name)
-        rotation, shift = k.displacement(frame.pose)
-        if frame.body < 0:
+        return self.placed(name, frame.body, frame.pose)
+
+    def placed(self, name: str, body: int, pose: Pose) -> Frame:
+        """The frame at a declared `pose` in that of a body (-1: the base), likewise."""
+        rotation, shift = k.displacement(pose)
+        if body < 0:
             return Frame(name, -1, rotation, shift)
-        axes, origin = self.links[frame.body].placement
+        axes, origin = self.links[body].placement
         back = k.transpose(axes)
-        return Frame(name, frame.body, k.product(back, rotation), k.apply(back, k.sub(shift, origin)))
+        return Frame(name, body, k.product(back, rotation), k.apply(back, k.sub(shift, origin)))
 
 
 def _part_inertia(part: Part) -> Inertia:
