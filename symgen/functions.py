@@ -5,99 +5,18 @@ from __future__ import annotations
 from collections import UserDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
 
 from symgen import derivatives
+from symgen.arrays import ALL_ROWS as ALL_ROWS
+from symgen.arrays import JACOBIAN_FRAMES as JACOBIAN_FRAMES
+from symgen.arrays import JACOBIAN_ORDERS as JACOBIAN_ORDERS
+from symgen.arrays import TASK_ROWS as TASK_ROWS
+from symgen.arrays import USUAL as USUAL
+from symgen.arrays import Array as Array
+from symgen.arrays import Convention as Convention
+from symgen.arrays import Size as Size
+from symgen.arrays import Sizes as Sizes
 from symgen.derivatives import Derivative
-
-Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NT"] | int
-
-
-class Sizes(NamedTuple):
-    """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
-    wrenches that are felt, inertial parameters, base parameters, rows of the task, numbers that may change at run time, those
-    that are made of them, what is judged and carried of them, and contacts.
-    """
-
-    NQ: int
-    NV: int
-    NB: int
-    NF: int = 1
-    NW: int = 1
-    NP: int = 0
-    NR: int = 0
-    NK: int = 6
-    NG: int = 0
-    NS: int = 0
-    NJ: int = 0
-    NC: int = 0
-    NT: int = 0
-
-    def of(self, size: Size) -> int:
-        return size if isinstance(size, int) else int(getattr(self, size))
-
-
-JACOBIAN_FRAMES = {"aligned": "axes of the base, at the frame's origin", "local": "axes of the frame, at its origin",
-                   "world": "axes of the base, at the base's origin"}
-"""In which axes, and at which point of the moving space, the twist of a frame is stated."""
-JACOBIAN_ORDERS = ("angular", "linear")
-"""Which part of it stands first."""
-
-
-TASK_ROWS = ("wx", "wy", "wz", "x", "y", "z")
-"""The rows of a frame's twist that a task may be about: turning about the axes of the base, and moving along them."""
-ALL_ROWS = tuple(range(len(TASK_ROWS)))
-
-
-class Convention(NamedTuple):
-    """How J and J̇ v are stated: a name of JACOBIAN_FRAMES and one of JACOBIAN_ORDERS."""
-
-    frame: str = "aligned"
-    order: str = "angular"
-
-
-USUAL = Convention()
-"""Unless told; and always, of what is made of six numbers and does not follow a choice."""
-
-
-@dataclass(frozen=True)
-class Array:
-    """One argument or result; `shape` in names of `Sizes` and plain numbers, () for a scalar; stored row-major and full.
-
-    `each` says what it is there once for: every frame that is named (NF), or every link that feels a wrench (NW). Of one it has
-    this shape, of several they are stacked behind that size. What is a `twist` is stated by the Convention that is chosen, and
-    `what` says it by the usual one. A `switch` is 0 or 1 in each entry, so that nothing is differentiated by it.
-    """
-
-    name: str
-    shape: tuple[Size, ...]
-    what: str
-    each: Literal["NF", "NW"] | None = None
-    twist: bool = False
-    switch: bool = False
-    drawn: str = ""
-    """What its sample values are drawn as, where it is not its own name: a step of dynamics is shorter than one of positions."""
-
-    def sizes(self, known: Sizes) -> tuple[int, ...]:
-        return tuple(known.of(size) for size in self.shape)
-
-    def of_each(self, count: int) -> Array:
-        """The same where `count` frames, or links that feel a wrench, are named."""
-        if self.each is None or count < 2:
-            return self
-        return replace(self, shape=(self.each, *self.shape), what=f"{_IN_TURN[self.each]}: {self.what}")
-
-    def laid_out(self, shape: tuple[int, ...], convention: Convention = USUAL) -> Array:
-        """The same as a Program has it, in this `shape` and by this convention: of several, where the shape is longer."""
-        stated = self
-        if self.twist and convention != USUAL:
-            place = JACOBIAN_FRAMES[convention.frame]
-            what = self.what.replace(JACOBIAN_FRAMES[USUAL.frame], place).replace(USUAL.order, convention.order)
-            stated = replace(self, what=what)
-        return stated.of_each(shape[0]) if len(shape) > len(self.shape) else stated
-
-
-_IN_TURN = {"NF": "of each frame in turn", "NW": "for each link in turn"}
 
 PAYLOAD = Array("payload", (10,), "mass, centre (3) and moments xx xy xz yy yz zz about the link's frame")
 WRENCH = Array("wrench", (6,), "moment (3, N·m), then force (3, N), on the link from outside, at its frame's origin, in its "
@@ -188,6 +107,10 @@ INSTANT = replace(DT, drawn="instant")
 ACTIVE = Array("active", ("NT",), "1 where a contact holds and 0 where it does not, in the order of --contact", switch=True)
 FORCES = Array("forces", ("NT", 3), "on the robot at each contact, axes of the base (N): whatever holds the point still, pulling "
                                     "as well as pushing, and in any direction; 0 where a contact does not hold")
+V_AFTER = Array("v_after", ("NV",), "joint velocities after the impact (rad/s, m/s)")
+IMPULSES = replace(FORCES, name="impulses", what=FORCES.what.replace("(N)", "(N·s)"))
+DRIFT = Array("drift", ("NT", 3), "what active contacts are to accelerate by, or to move with, in the axes they are solved in")
+PUSH = Array("push", ("NV",), "joint impulses (N·m·s, N·s)")
 
 
 REGROUP, JUDGE = PREPARING = ("regroup_parameters", "judge_parameters")
@@ -201,19 +124,34 @@ _PREPARING = {
                     "whether bodies can have such parameters", feels=(), on_request=True),
 }
 
+EQUATIONS = {
+    one.name: one for one in (
+        Function("contact_equation", (Q, V, A, FORCES), (TAU, DRIFT), "M a + c - J^T forces, and how contacts accelerate",
+                 feels=AT_RUN_TIME, on_request=True),
+        Function("contact_solution", (Q, V, TAU, DRIFT, ACTIVE), (A, FORCES), "what solves contact_equation",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("impact_equation", (Q, V, V_AFTER, IMPULSES), (PUSH, DRIFT),
+                 "M (v_after - v) - J^T impulses, and how contacts move then", feels=(PAYLOAD, PREPARED), on_request=True),
+        Function("impact_solution", (Q, V, PUSH, DRIFT, ACTIVE), (V_AFTER, IMPULSES), "what solves impact_equation",
+                 needs_inverse=True, feels=(PAYLOAD, PREPARED), on_request=True),
+    )
+}
+"""What functions solve, and what solves it whatever the right side is: derivatives are made of them, and nobody asks for them."""
+
 
 class Functions(UserDict[str, Function]):
-    """The functions by name. Derivatives, and what prepares parameters, are found in it by their names as well; those who go
-    through it meet none."""
+    """The functions by name. Derivatives, EQUATIONS, and what prepares parameters are found in it by their names as well; those
+    who go through it meet none."""
 
     def __missing__(self, name: str) -> Function:
-        found = _PREPARING.get(name) or self._derived(name)
+        found = _PREPARING.get(name) or EQUATIONS.get(name) or self._derived(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self.data or name in _PREPARING or (isinstance(name, str) and self._derived(name) is not None)
+        hidden = name in _PREPARING or name in EQUATIONS
+        return hidden or name in self.data or (isinstance(name, str) and self._derived(name) is not None)
 
     def _derived(self, name: str) -> Function | None:
         wanted = derivatives.told(name)
@@ -389,9 +327,7 @@ FUNCTIONS = Functions({
         Function("contact_forward_dynamics", (Q, V, TAU, ACTIVE), (A, FORCES),
                  "a and forces with M a + c = tau + J^T forces where the points of active contacts do not accelerate; cones of "
                  "friction and lifting off are a controller's", needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
-        Function("contact_impulse", (Q, V, ACTIVE),
-                 (Array("v_after", ("NV",), "joint velocities after the impact (rad/s, m/s)"),
-                  replace(FORCES, name="impulses", what=FORCES.what.replace("(N)", "(N·s)"))),
+        Function("contact_impulse", (Q, V, ACTIVE), (V_AFTER, IMPULSES),
                  "v_after and impulses with M (v_after - v) = J^T impulses where the points of active contacts stand still: an "
                  "impact without bouncing", needs_inverse=True, feels=(PAYLOAD, PREPARED), on_request=True),
     )

@@ -73,13 +73,15 @@ def _columns(linkage: Linkage, contact: Touching) -> dict[int, Vector]:
     return columns
 
 
-def accelerations(linkage: Linkage, motions: Sequence[Motion], contact: Touching) -> Vector:
-    """Of the point where the links move so."""
+def accelerations(linkage: Linkage, motions: Sequence[Motion], contact: Touching, gravity: bool = True) -> Vector:
+    """Of the point where the links move so; `gravity` says whether that is in them."""
     motion, (_, lever) = motions[contact.frame.link], linkage.mounted(contact.frame)
     linkage.step(contact.frame.link, f"acceleration of {contact.frame.name}")
     found = motion.accel + times(motion.U, lever)
     for i in contact.way[:contact.meeting]:
         found = linkage.links[i].rotation.outward(found)
+    if not gravity:
+        return found
     still = linkage.against_gravity(contact.way[-1])
     for i in reversed(contact.way[contact.meeting:-1]):
         still = linkage.links[i].rotation.inward(still)
@@ -116,6 +118,14 @@ def of_contacts(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
         linkage.home.step("forces in the axes of the base")
         return [x for k, one in enumerate(touching(linkage)) for x in in_base_axes(linkage, one, forces[AXES * k:AXES * (k + 1)])]
 
+    def driven(linkage: Linkage, free: Sequence[Scalar], A: Sequence[Sequence[Scalar]],
+               gamma: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+        """What drifts, where that is an argument, and stands still where it is not."""
+        drift = linkage.inputs.get("drift")
+        wanted = gamma if drift is None else [x - d for x, d in zip(gamma, drift, strict=True)]
+        change, found = held(linkage, A).driven(free, wanted)
+        return change, turned(linkage, found)
+
     def contact_forward_dynamics(linkage: Linkage) -> Results:
         """a and forces with M a + c = tau + Aᵀ λ, and A a + γ = 0 where a contact is active."""
         (c,) = bias_force(linkage)
@@ -123,16 +133,16 @@ def of_contacts(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
         contacts = touching(linkage)
         motions = outward_sweep(linkage, linkage.inputs["v"], at_rest(linkage))
         gamma = [x for one in contacts for x in accelerations(linkage, motions, one)]
-        a, found = held(linkage, [row for one in contacts for row in rows(linkage, one)]).driven(free, gamma)
-        return a, turned(linkage, found)
+        return driven(linkage, free, [row for one in contacts for row in rows(linkage, one)], gamma)
 
     def contact_impulse(linkage: Linkage) -> Results:
         """v⁺ and impulses with M (v⁺ − v) = Aᵀ λ, and A v⁺ = 0 where a contact is active."""
         v, A = linkage.home.inputs["v"], [row for one in touching(linkage) for row in rows(linkage, one)]
         linkage.home.step("velocities of the contacts")
         gamma = [linkage.dot(row, v) for row in A]
-        change, found = held(linkage, A).driven([linkage.zero] * len(v), gamma)
+        change, found = driven(linkage, linkage.inputs.get("push", [linkage.zero] * len(v)), A, gamma)
         linkage.home.step("velocities after the impact")
-        return [x + y for x, y in zip(v, change, strict=True)], turned(linkage, found)
+        return [x + y for x, y in zip(v, change, strict=True)], found
 
-    return {derive.__name__: derive for derive in (contact_forward_dynamics, contact_impulse)}
+    own: dict[str, Derive] = {derive.__name__: derive for derive in (contact_forward_dynamics, contact_impulse)}
+    return own | {"contact_solution": contact_forward_dynamics, "impact_solution": contact_impulse}

@@ -19,7 +19,7 @@ from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError
-from symgen.functions import BY_DEFAULT, FUNCTIONS, PREPARING, REGROUP, USUAL
+from symgen.functions import BY_DEFAULT, EQUATIONS, FUNCTIONS, PREPARING, REGROUP, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
@@ -81,10 +81,17 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    _asked_for(function)
     TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
     return made(mechanism, named(function), method, ProgramOptions(
         real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order,
         task_rows=task_rows, contact=contact, effort=effort, parameters=names_of(parameters)))
+
+
+def _asked_for(function: str) -> None:
+    """RequestError for what derivatives alone are made of."""
+    if function in EQUATIONS:
+        raise RequestError(f"{function} is what derivatives are made of, and no function; name the one that is to be called")
 
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
@@ -202,9 +209,11 @@ def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, optio
                              f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time") from None
         shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
         return found
-    solved = differentiating.SOLVES.get(wanted.of)
-    # the same in every real type, as what is kept is
-    equation = None if solved is None else made(mechanism, solved[0], None, replace(options, real=DOUBLE.name))
+    solved, equation = differentiating.SOLVES.get(wanted.of), None
+    if solved is not None and not (FUNCTIONS[wanted.of].counts("NT") and touching.redundant(mechanism, options.contacts)):
+        base = base if solved.solution == wanted.of else made(mechanism, solved.solution, base.method, options)
+        # the same in every real type, as what is kept is
+        equation = made(mechanism, solved.equation, None, replace(options, real=DOUBLE.name))
     found = differentiating.differentiate(base, wanted, equation)
     shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
     return found
@@ -274,6 +283,7 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     for item in functions:
         name, _, method = item.partition("=")
         chosen[named(name)] = method or None
+        _asked_for(name)
     if not chosen:
         raise ArgumentError("no function is named; name one, or give None for every function that the robot has")
     return chosen
