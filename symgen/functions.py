@@ -106,7 +106,7 @@ DT = Array("dt", (), "time step (s)")
 INSTANT = replace(DT, drawn="instant")
 ACTIVE = Array("active", ("NT",), "1 where a contact holds and 0 where it does not, in the order of --contact", switch=True)
 FORCES = Array("forces", ("NT", 3), "on the robot at each contact, axes of the base (N): whatever holds the point still, pulling "
-                                    "as well as pushing, and in any direction; 0 where a contact does not hold")
+                                    "as well as pushing, in any direction; the least, where several do; 0 where none holds")
 V_AFTER = Array("v_after", ("NV",), "joint velocities after the impact (rad/s, m/s)")
 IMPULSES = replace(FORCES, name="impulses", what=FORCES.what.replace("(N)", "(N·s)"))
 DRIFT = Array("drift", ("NT", 3), "what active contacts are to accelerate by, or to move with, in the axes they are solved in")
