@@ -29,6 +29,7 @@ from symgen.verification.floating import check_floating
 from symgen.verification.report import Report
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
+from tests.robots_for_tests import OF_ANY_ROBOT
 
 STATES = 4
 FUNCTIONS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
@@ -40,7 +41,7 @@ def robot() -> Mechanism:
 
 
 def programs(mechanism: Mechanism) -> dict[str, Program]:
-    return {name: making.program(mechanism, name) for name in FUNCTIONS}
+    return {name: making.program(mechanism, name) for name in OF_ANY_ROBOT}
 
 
 def caught_by(report: Report) -> set[str]:
