@@ -110,7 +110,7 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION,
     return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
                    "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH * wrenches,
                    "pi": (_PARAMETER,) * mechanism.sizes.NP, "dt": _STEP, "q_next": tuple(positions),
-                   "active": (_SWITCH,) * contacts},
+                   **({"active": (_SWITCH,) * contacts} if contacts else {})},
                   (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
 
 
