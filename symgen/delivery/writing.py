@@ -33,9 +33,11 @@ def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = No
     """The functions that are not among those `made`, and why, in one sentence each. The reason lies in the robot, not in the
     request.
 
-    `refused`: those that no method makes, with the sentence.
+    `refused`: those that no method makes, with the sentence. What is about contacts, which no robot has by itself, is left out of
+    this as well.
     """
-    why = {name: refusal(mechanism, name, payload) for name in FUNCTIONS if name not in set(made)}
+    there = {name for name, function in FUNCTIONS.items() if not function.counts("NT")} - set(made)
+    why = {name: refusal(mechanism, name, payload) for name in FUNCTIONS if name in there}
     long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
     found = refused or {}
     return {name: text or found.get(name) or (f"{mechanism.nv} joints make it long; ask for it with -f {name}" if name in long
