@@ -18,7 +18,6 @@ import pytest
 
 import symgen
 from symgen import load
-from tests.robots_for_tests import OF_ANY_ROBOT
 from tests.test_clean_c import REQUIRED, ROBOTS, built, tool
 from tests.test_folder import run
 
@@ -112,7 +111,7 @@ def harness(folder: Path) -> str:
 
 
 def generated(robot: str, real: str, place: Path) -> Path:
-    symgen.generate(robot, place / robot, real=real, functions=OF_ANY_ROBOT)
+    symgen.generate(robot, place / robot, real=real, functions=FUNCTIONS)
     (place / robot / f"{robot}_selftest.c").unlink()
     return place / robot
 

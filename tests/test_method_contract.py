@@ -16,7 +16,7 @@ from symgen.derivation import constants
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.errors import ArgumentError, UnknownName
-from symgen.functions import FUNCTIONS
+from symgen.functions import EQUATIONS, FUNCTIONS
 from symgen.mechanism import Mechanism
 from symgen.methods._factor import Half, TakeApart
 from symgen.methods._method import Method, Variant
@@ -41,7 +41,7 @@ def faults(name: str, method: Method, made: Iterable[Mechanism]) -> list[str]:
     found = []
     if not re.search(r"\b(19|20)\d\d\b.*\(\d+(\.\d+)?\)", method.source):
         found.append("its source names no year or no equation")
-    if set(method.functions) - set(FUNCTIONS):
+    if set(method.functions) - set(FUNCTIONS) - set(EQUATIONS):
         found.append("it computes what is no function")
     if any(f in method.functions for f in FOLLOWS[:4]) and not set(FOLLOWS) <= set(method.functions):
         found.append("it solves with M and is not completed")

@@ -29,7 +29,6 @@ from symgen.verification.floating import check_floating
 from symgen.verification.report import Report
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
-from tests.robots_for_tests import OF_ANY_ROBOT
 
 STATES = 4
 FUNCTIONS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
@@ -41,7 +40,7 @@ def robot() -> Mechanism:
 
 
 def programs(mechanism: Mechanism) -> dict[str, Program]:
-    return {name: making.program(mechanism, name) for name in OF_ANY_ROBOT}
+    return {name: making.program(mechanism, name) for name in FUNCTIONS}
 
 
 def caught_by(report: Report) -> set[str]:
