@@ -17,6 +17,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
+from symgen.methods._contacts import of_contacts
 from symgen.methods._coupled import of_own, suiting
 from symgen.methods._drives import with_drives
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
@@ -47,7 +48,7 @@ def find(name: str) -> Method:
                     refusal=suiting(name, declared))
     follows = {} if found.factor is None else {
         **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian),
-        **of_loops(found.factor, _bias_force)}
+        **of_loops(found.factor, _bias_force), **of_contacts(found.factor, _bias_force)}
     if "mass_matrix" in found.functions:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
         follows["reduced_mass_matrix"] = reduced_by(found.functions["mass_matrix"])
