@@ -134,8 +134,13 @@ _PREPARING = {
                     "whether bodies can have such parameters", feels=(), on_request=True),
 }
 
+LOOSE = Array("drift", ("NL",), "what the rows of the loops are to accelerate by")
 EQUATIONS = {
     one.name: one for one in (
+        Function("loop_equation", (Q_CLOSED, V_CLOSED, A, LAMBDA), (TAU, LOOSE), "M a + c - A^T lambda, and A a + gamma",
+                 feels=AT_RUN_TIME, on_request=True),
+        Function("loop_solution", (Q_CLOSED, V_CLOSED, TAU, LOOSE), (A, LAMBDA), "what solves loop_equation",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
         Function("contact_equation", (Q, V, A, FORCES), (TAU, DRIFT), "M a + c - J^T forces, and how contacts accelerate",
                  feels=AT_RUN_TIME, on_request=True),
         Function("contact_solution", (Q, V, TAU, DRIFT, ACTIVE), (A, FORCES), "what solves contact_equation",

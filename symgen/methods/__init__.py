@@ -22,7 +22,7 @@ from symgen.methods._coupled import of_own, suiting
 from symgen.methods._drives import with_drives
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
 from symgen.methods._frames import of_each as of_each
-from symgen.methods._loops import of_loops
+from symgen.methods._loops import equation_of, of_loops
 from symgen.methods._method import Method
 from symgen.methods._reduced import held_by, reduced_by
 from symgen.methods._task import of_task
@@ -53,7 +53,8 @@ def find(name: str) -> Method:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
         follows["reduced_mass_matrix"] = reduced_by(found.functions["mass_matrix"])
     if "inverse_dynamics" in found.functions:
-        follows["constrained_inverse_dynamics"] = held_by(with_drives("inverse_dynamics", found.functions["inverse_dynamics"]))
+        whole = with_drives("inverse_dynamics", found.functions["inverse_dynamics"])
+        follows |= {"constrained_inverse_dynamics": held_by(whole), "loop_equation": equation_of(whole)}
     every = {**follows, **found.functions}
     return replace(found, functions={function: with_drives(function, derive) for function, derive in every.items()})
 

@@ -31,6 +31,8 @@ class Solves(NamedTuple):
 
 SOLVES = {
     "forward_dynamics": Solves("inverse_dynamics", {"a": "a"}, {"tau": "tau"}, "forward_dynamics"),
+    "constrained_forward_dynamics": Solves("loop_equation", {"a": "a", "lambda": "lambda"}, {"tau": "tau", "drift": "drift"},
+                                           "loop_solution"),
     "contact_forward_dynamics": Solves("contact_equation", {"a": "a", "forces": "forces"}, {"tau": "tau", "drift": "drift"},
                                        "contact_solution"),
     "contact_impulse": Solves("impact_equation", {"v_after": "v_after", "impulses": "impulses"},

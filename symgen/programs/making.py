@@ -223,13 +223,20 @@ def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, optio
         shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
         return found
     solved, equation = differentiating.SOLVES.get(wanted.of), None
-    if solved is not None and not (FUNCTIONS[wanted.of].counts("NT") and touching.redundant(mechanism, options.contacts)):
+    if solved is not None and not _redundant(mechanism, wanted.of, options):
         base = base if solved.solution == wanted.of else made(mechanism, solved.solution, base.method, options)
         # the same in every real type, as what is kept is
         equation = made(mechanism, solved.equation, None, replace(options, real=DOUBLE.name))
     found = differentiating.differentiate(base, wanted, equation)
     shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
     return found
+
+
+def _redundant(mechanism: Mechanism, function: str, options: ProgramOptions) -> bool:
+    """Whether forces that do nothing are among its answers: these solve no equation."""
+    what = FUNCTIONS[function]
+    return (what.counts("NT") and touching.redundant(mechanism, options.contacts)) or (
+        what.of_loops and closing.assembly(mechanism).redundant > 0)
 
 
 def _searched(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
