@@ -29,6 +29,7 @@ from symgen.reference.steps import integrate
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import in_machine_reals, over
 from symgen.verification.truth import Truth
+from tests.inspected import numbers
 from tests.looped import arms, bennett, doubled
 
 KINDS = closures()
@@ -185,6 +186,21 @@ def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
     flipped = replace(loop, second=End(2, (*loop.second.pose, Turn(X_AXIS, Angle(pi=Fraction(1))))))
     with pytest.raises(OutOfReach, match="close with one frame turned half round"):
         assembly(replace(robot, loops=(flipped,)))
+
+
+@pytest.mark.parametrize("kind", ["four_bar", "universal"])
+def test_what_loops_ask_is_read_in_letters(kind: str) -> None:
+    robot = arms(kind) if kind in KINDS else symgen.load(kind)
+    reference, q, v = at_closed(robot, 1)
+    kept = assemble(robot).kept
+    with reference.scalars.working():
+        A = closing.jacobian(reference, kept, q)
+        expected = {"A_loops": A[0], "gamma": closing.bias(reference, kept, q, v)[0][:, None], "C_loops": 0 * A[0][:, :1],
+                    "S_loops": A[0] @ reference.scalars.solve(reference.mass_matrix(q), np.swapaxes(A, -1, -2))[0]}
+        for letter, exact in expected.items():
+            given = {"q": q[0], "v": v[0]} if letter == "gamma" else {"q": q[0]}
+            found = numbers(robot, letter, "composite_body" if letter == "S_loops" else "kinematics", given)
+            assert np.abs(found - exact).max() < 1e-40, letter
 
 
 # -- what is redundant -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,18 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
 from symgen.programs import choosing, deriving, making
-from tests.robots_for_tests import FEW, ROBOTS, TELLING, flat_chain, planar_rods, point_mass_arm, program, robot, rows_of
+from tests.robots_for_tests import (
+    FEW,
+    OF_ANY_ROBOT,
+    ROBOTS,
+    TELLING,
+    flat_chain,
+    planar_rods,
+    point_mass_arm,
+    program,
+    robot,
+    rows_of,
+)
 
 STANDING = [m for m in methods.names() if methods.find(m).stands_for is not None]
 """Methods that are one variant on some robots and another on others."""
@@ -34,7 +45,7 @@ def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(name: s
     if methods.find(method).refusal(robot(name)) is not None:
         pytest.skip("the method refuses this robot by name")
     variant = standing(method, robot(name))
-    for function in FUNCTIONS:
+    for function in OF_ANY_ROBOT:
         if {method, variant} <= set(choosing.methods_for(robot(name), function)):
             assert methods.alike(method, function, robot(name)) == methods.alike(variant, function, robot(name))
             if function in DERIVED_AGAIN:
@@ -63,7 +74,7 @@ def test_the_search_for_the_cheapest_derives_nothing_twice(made: str, monkeypatc
 
     monkeypatch.setattr(deriving, "_derivation", watched)
     deriving._attempt.cache_clear()
-    for function in FUNCTIONS:
+    for function in OF_ANY_ROBOT:
         if making.refusal(mechanism, function, None) is None and not methods.composers(function):
             found.clear()
             choosing.best(mechanism, function, ProgramOptions(task_rows=rows_of(mechanism, function)))
@@ -97,7 +108,7 @@ def test_whether_the_answer_is_a_difference_of_larger_terms_is_asked_of_the_vari
 
 @pytest.mark.parametrize("method", ["fixman", "fixman:planar", "fixman:spatial"])
 def test_every_form_verifies_in_a_plane(method: str) -> None:
-    asked = [f"{function}={method}" for function in FUNCTIONS if method in methods.providers(function)]
+    asked = [f"{function}={method}" for function in OF_ANY_ROBOT if method in methods.providers(function)]
     assert len(asked) >= 5
     flat = flat_chain(3)
     report = symgen.verify(flat, asked, states=2, compiled=False, task_rows=rows_of(flat, "operational_inertia"))

@@ -30,6 +30,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.methods._quantities import Block, Quantity
 from symgen.options import Links, ProgramOptions, Rows
+from symgen.programs import closing
 from symgen.programs.making import program
 
 FRAMES = "as declared (its named equations: turned so that z is the joint's axis)"
@@ -190,6 +191,8 @@ def derived_layout(mechanism: Mechanism, method: str, letter: str, model: Model,
     home = Derivation({name: shape[0] for name, shape in shapes.items()})
     coupling = Coupling.of(mechanism)
     linkage = SymbolicLinkage(model, home, kept, coupling=coupling) if kept else Linkage(model, home, coupling=coupling)
+    if mechanism.loops and quantity.of_loops:
+        closing.lay(linkage, mechanism)
     try:
         blocks = {index: shown(linkage, block) for index, block in sorted(quantity.derive(linkage).items())}
     except DivisionByZero:
@@ -228,6 +231,8 @@ def _turned(linkage: Linkage, link: int | None, rows: list[list[Scalar]]) -> lis
 def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: Layout) -> Answer:
     """The whole, a block, or an entry of a quantity."""
     words = choice.words
+    if quantity.of_loops and words.indices is not None and words.place is None:   # one block, and a place in it
+        words = replace(words, indices=(), place=words.indices)
     name = heading(words.letter, quantity.indices)
     if words.indices is None and quantity.indices and not quantity.whole:
         raise ArgumentError(f"'{words.what}' needs an index: {name}, counted from 0 to {len(mechanism.joints) - 1}")

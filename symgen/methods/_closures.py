@@ -29,6 +29,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import SplitShift, Vector, twist_inward
+from symgen.mechanism import Mechanism
 from symgen.methods._factor import Results
 
 
@@ -280,3 +281,9 @@ def constraint_bias(linkage: Linkage) -> Results:
 def constraint_residual(linkage: Linkage) -> Results:
     """C(q)."""
     return ([entry for loop in loops(linkage) for entry in loop.residual()],)
+
+
+def no_loops(mechanism: Mechanism) -> str | None:
+    """That there is nothing of the kind on a robot without loops."""
+    said = "declare joints that close some, as [[loop]] does in TOML"
+    return None if mechanism.loops else f"'{mechanism.name}' has no loops; {said}"

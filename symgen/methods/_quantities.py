@@ -42,6 +42,7 @@ class Quantity:
     `inputs` are the arguments that `derive` reads; `nonzero` says which blocks are not zero, where not all are; `whole` is
     False where the blocks make no matrix together (E_2 … E_n are factors). `point` is where twists and wrenches are taken.
     `variant`: which reading of the method has it, "" for all; `refusal`: which robots have not, where the method's is not enough.
+    `of_loops`: whether it is about joints that close some, in rows of theirs.
     """
 
     indices: tuple[str, ...]
@@ -54,6 +55,7 @@ class Quantity:
     point: str = "at the origin of its declared frame"
     variant: str = ""
     refusal: Callable[[Mechanism], str | None] | None = None
+    of_loops: bool = False
 
 
 def scalar(x: Scalar) -> Block:

@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from symgen import shelf
+from symgen.derivation.closing import closings
+from symgen.derivation.linkage import Linkage
 from symgen.errors import OutOfReach
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
@@ -52,6 +54,13 @@ def solves(mechanism: Mechanism) -> int:
 def rows(mechanism: Mechanism) -> int:
     """NL: the rows of all loops that are not zero for ever; 0 where there is none."""
     return assembly(mechanism).rows if mechanism.loops else 0
+
+
+def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
+    """Let a linkage know of the loops; with `anywhere`, as they are beside closed positions too."""
+    closed = assembly(mechanism)
+    linkage.loops, linkage.solves = closings(linkage.model, mechanism, closed.kept), solves(mechanism)
+    linkage.anywhere, linkage.dependent = anywhere, closed.given
 
 
 def refusal(mechanism: Mechanism, function: str) -> str | None:

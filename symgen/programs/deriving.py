@@ -11,7 +11,6 @@ from functools import lru_cache
 
 from symgen import methods, passes
 from symgen.derivation import constants
-from symgen.derivation.closing import closings
 from symgen.derivation.constants import LostDigits
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
@@ -257,9 +256,7 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
                               Coupling.of(mechanism))
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             if what.of_loops:
-                closed = closing.assembly(mechanism)
-                linkage.loops, linkage.solves = closings(model, mechanism, closed.kept), closing.solves(mechanism)
-                linkage.anywhere, linkage.dependent = options.anywhere, closed.given
+                closing.lay(linkage, mechanism, options.anywhere)
             if what.counts("NT"):
                 points = [mechanism.contact(one) for one in options.contacts]
                 linkage.contacts = tuple(model.placed(one.name, one.body, one.pose) for one in points)

@@ -15,6 +15,7 @@ from symgen.methods.composite_body.centroid import (
 )
 from symgen.methods.composite_body.coriolis import coriolis_matrix, mass_matrix_coriolis_and_bias
 from symgen.methods.composite_body.coupled import interbody_forces, link_accelerations
+from symgen.methods.composite_body.held import QUANTITIES as OF_LOOPS
 from symgen.methods.composite_body.mass_matrix import Elimination, gravity_force, mass_matrix
 
 METHOD = Method(
@@ -41,6 +42,6 @@ METHOD = Method(
         }, followers=True),
     },
     factor=Elimination,                                                                     # (17)-(30)
-    quantities=QUANTITIES,
+    quantities={**QUANTITIES, **OF_LOOPS},
     couples=True,
 )

@@ -4,6 +4,7 @@ from symgen.methods._closures import constraint_bias, constraint_jacobian, const
 from symgen.methods._method import Method
 from symgen.methods.kinematics.frames import forward_kinematics, jacobian
 from symgen.methods.kinematics.poses import link_poses
+from symgen.methods.kinematics.quantities import QUANTITIES
 from symgen.methods.kinematics.steps import difference, integrate
 
 METHOD = Method(
@@ -19,4 +20,5 @@ METHOD = Method(
         "constraint_bias": constraint_bias,
     },
     couples=True,
+    quantities=QUANTITIES,
 )
