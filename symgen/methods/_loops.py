@@ -19,7 +19,7 @@ def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
         """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""
         (c,) = bias_force(linkage)
         free = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
-        return held(linkage).driven(free, bias_entries(linkage))
+        return held(linkage).driven(free, bias_entries(linkage, beside=True))
 
     def constraint_impulse(linkage: Linkage) -> Results:
         """v⁺ and λ with M (v⁺ − v) = Aᵀ λ and A v⁺ = −e A v, Newton's restitution e."""

@@ -34,6 +34,14 @@ def assembly(mechanism: Mechanism) -> Assembly:
                                found["start"])
 
 
+@lru_cache(maxsize=64)
+def moves(mechanism: Mechanism) -> tuple[tuple[int, int], ...]:
+    """Of each loop, along how many of its rows the links on the way to its first and its second end move it by themselves."""
+    from symgen.reference import assembling
+
+    return assembling.moves(mechanism, assembly(mechanism))
+
+
 def rows(mechanism: Mechanism) -> int:
     """NL: the rows of all loops that are not zero for ever; 0 where there is none."""
     return assembly(mechanism).rows if mechanism.loops else 0

@@ -250,7 +250,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             if what.of_loops:
                 closed = closing.assembly(mechanism)
-                linkage.loops, linkage.redundant = closings(model, mechanism, closed.kept), closed.redundant > 0
+                linkage.loops, linkage.redundant = closings(
+                    model, mechanism, closed.kept, closing.moves(mechanism)), closed.redundant > 0
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]

@@ -82,14 +82,19 @@ def assemble(mechanism: Mechanism) -> Assembly:
     """Close the loops of a mechanism from its declared start. OpenLoops says why they cannot be."""
     floats = Motion(mechanism, FLOAT)
     begun = _start(mechanism)
-    found, tries = None, []
+    found, over, tries = None, [""], []
     for attempt in range(STARTS):
         q = _gauss_newton(floats, _near(mechanism, begun, attempt))
         size = float(np.abs(closing.residual(floats, None, q)).max())
         tries.append(size)
         if size <= CLOSED:
-            found = q
-            break
+            over = closing.turned_over(floats, q)
+            if not over:
+                found = q
+                break
+    if found is None and min(tries) <= CLOSED:
+        raise OpenLoops(f"the loops of '{mechanism.name}' close with the frames of '{over[0]}' half a turn off, and no other "
+                        "way was found; declare a start near a closed pose, or turn one of the frames")
     if found is None:
         raise OpenLoops(f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the best is off "
                         f"by {min(tries):.2g} m or rad; look for a wrong length or frame, or declare a start near a closed pose")
@@ -129,6 +134,29 @@ def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
         kept.append(tuple(k for k in own_rows if large[first + k]))
         first += len(own_rows)
     return Assembly(guess.q, tuple(kept), guess.rank, guess.dependent, guess.start)
+
+
+def moves(mechanism: Mechanism, at: Assembly) -> tuple[tuple[int, int], ...]:
+    """Of each loop the rank of its kept rows at the assembled pose, by the joints on the way to its first end and to its second
+    alone."""
+    A, found, first = closing.jacobian(Motion(mechanism, FLOAT), at.kept, np.array(at.q)), [], 0
+    for loop, own in zip(mechanism.loops, at.kept, strict=True):
+        ways = [{body for body in range(len(mechanism.bodies)) if _carries(mechanism, body, end.body)}
+                for end in (loop.first, loop.second)]
+        ranks = []
+        for way in (ways[0] - ways[1], ways[1] - ways[0]):
+            part = A[first:first + len(own), [k for k, (joint, _) in enumerate(mechanism.dofs) if joint in way]]
+            values = np.linalg.svd(part, compute_uv=False)
+            ranks.append(int((values > RANK * max(np.abs(A).max(), 1e-300)).sum()))
+        found.append((ranks[0], ranks[1]))
+        first += len(own)
+    return tuple(found)
+
+
+def _carries(mechanism: Mechanism, body: int, other: int) -> bool:
+    while other >= 0 and other != body:
+        other = mechanism.joints[other].parent
+    return other == body
 
 
 def _rank(A: Array, nothing: Any) -> int:
@@ -199,6 +227,8 @@ def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: fl
         if size < 1e-12:
             break
     if not np.abs(closing.residual(floats, at.kept, moved(delta))).max() < CLOSED or np.abs(delta).max() > 3:
+        return None
+    if closing.turned_over(floats, moved(delta)):
         return None
     values = np.linalg.svd(closing.jacobian(floats, at.kept, moved(delta))[:, list(at.dependent)], compute_uv=False)
     if values[-1] < steep * values[0]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from symgen.closures import Across, Along, Apart, Row
+from symgen.closures._closure import EVERY
 from symgen.loops import End, Loop
 from symgen.mechanism import BASE
 from symgen.reference.arrays import stacked, times, transposed
@@ -100,6 +101,17 @@ def rows(motion: Motion, kept: Kept | None, q: Array, v: Array | None = None, a:
         own = range(len(loop.type.rows)) if kept is None else kept[number]
         found += [_row(loop.type.rows[k], loop, at, motion.scalars.constant) for k in own]
     return [np.stack(np.broadcast_arrays(*power), axis=-1) for power in zip(*found, strict=True)]
+
+
+def turned_over(motion: Motion, q: Array) -> list[str]:
+    """Loops whose rows are zero at a position (NQ,), and whose frames are half a turn from what their closure means."""
+    placed, found = motion.placements(q, None, None), []
+    for loop in motion.mechanism.loops:
+        at, turned = relative(motion, loop, placed, ()), loop.type.turned
+        alike = () if len(turned) == len(EVERY) else turned or EVERY
+        if any(_times(at.first[k], at.second[k])[0] < 0 for k in alike):
+            found.append(loop.name)
+    return found
 
 
 def residual(motion: Motion, kept: Kept | None, q: Array) -> Array:
