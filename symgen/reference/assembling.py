@@ -82,19 +82,19 @@ def assemble(mechanism: Mechanism) -> Assembly:
     """Close the loops of a mechanism from its declared start. OpenLoops says why they cannot be."""
     floats = Motion(mechanism, FLOAT)
     begun = _start(mechanism)
-    found, over, tries = None, [""], []
+    found, away, tries = None, [""], []
     for attempt in range(STARTS):
         q = _gauss_newton(floats, _near(mechanism, begun, attempt))
         size = float(np.abs(closing.residual(floats, None, q)).max())
         tries.append(size)
         if size <= CLOSED:
-            over = closing.turned_over(floats, q)
-            if not over:
+            away = closing.turned_away(floats, q)
+            if not away:
                 found = q
                 break
     if found is None and min(tries) <= CLOSED:
-        raise OpenLoops(f"the loops of '{mechanism.name}' close with the frames of '{over[0]}' half a turn off, and no other "
-                        "way was found; declare a start near a closed pose, or turn one of the frames")
+        raise OpenLoops(f"the loops of '{mechanism.name}' were closed with the frames of '{away[0]}' turned away from "
+                        "each other alone; declare a start near a closed pose, or turn one of the frames")
     if found is None:
         raise OpenLoops(f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the best is off "
                         f"by {min(tries):.2g} m or rad; look for a wrong length or frame, or declare a start near a closed pose")
@@ -228,7 +228,7 @@ def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: fl
             break
     if not np.abs(closing.residual(floats, at.kept, moved(delta))).max() < CLOSED or np.abs(delta).max() > 3:
         return None
-    if closing.turned_over(floats, moved(delta)):
+    if closing.turned_away(floats, moved(delta)):
         return None
     values = np.linalg.svd(closing.jacobian(floats, at.kept, moved(delta))[:, list(at.dependent)], compute_uv=False)
     if values[-1] < steep * values[0]:

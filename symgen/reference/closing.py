@@ -23,6 +23,8 @@ from symgen.reference.precision import Array
 
 Series = Sequence[Array]
 """Of a number (...) or a vector (..., 3): its coefficients, one a power of t."""
+ALIKE = 0.9
+"""At least, the cosine between axes that are the same up to what closing leaves."""
 Kept = Sequence[Sequence[int]]
 """Of each loop the rows that count."""
 
@@ -103,13 +105,14 @@ def rows(motion: Motion, kept: Kept | None, q: Array, v: Array | None = None, a:
     return [np.stack(np.broadcast_arrays(*power), axis=-1) for power in zip(*found, strict=True)]
 
 
-def turned_over(motion: Motion, q: Array) -> list[str]:
-    """Loops whose rows are zero at a position (NQ,), and whose frames are half a turn from what their closure means."""
+def turned_away(motion: Motion, q: Array) -> list[str]:
+    """Loops whose rows may be zero at a position (NQ,), while their frames are not turned as their closure means: half a turn
+    away, or with axes that have changed places."""
     placed, found = motion.placements(q, None, None), []
     for loop in motion.mechanism.loops:
         at, turned = relative(motion, loop, placed, ()), loop.type.turned
         alike = () if len(turned) == len(EVERY) else turned or EVERY
-        if any(_times(at.first[k], at.second[k])[0] < 0 for k in alike):
+        if any(_times(at.first[k], at.second[k])[0] < ALIKE for k in alike):
             found.append(loop.name)
     return found
 
