@@ -85,10 +85,12 @@ class Kernel:
         It is written out for its arguments, as a dataclass writes its __init__: loops and *arguments would double what a call
         costs. `templates/solver/call.py.j2` has the text.
         """
-        names, results = [port.name for port in self.inputs], [port.name for port in self.outputs]
+        # lambda is a word of Python's own
+        names, results = ([f"{port.name}_" if iskeyword(port.name) else port.name for port in ports]
+                          for ports in (self.inputs, self.outputs))
         own = derivatives.symbol(self.function)
         for name in (own, *names, *results):
-            if not name.isidentifier() or iskeyword(name) or name.startswith("_") or name in _OPTIONS:
+            if not name.isidentifier() or name.startswith("_") or name in _OPTIONS:
                 raise ArgumentError(f"'{name}' cannot be the name of a function or an argument; use a plain identifier")
         single = len(results) == 1
         index = "[()]" if single and not self.outputs[0].shape else ""

@@ -11,7 +11,8 @@ both frames, each in its own axes, and their rates while no joint accelerates,
 all in the first's axes. A row is t · u or t · ω, with a direction t that the two frames have as T1 and T2, each in its own axes.
 
 A and γ are those of a closed loop: R, d, ω and u are nothing but what the closure leaves free. So no pose is computed for a weld,
-and one direction for a hinge. C is taken anywhere.
+and one direction for a hinge. What is to be differentiated asks for them anywhere: the same formulas with all of R, d, ω and u,
+by which A is the slope of C, and A a + γ its second derivative, at any positions. C is taken anywhere.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from symgen.closures import Across, Along, Apart, Row
+from symgen.closures import EVERY, Across, Along, Apart, Row
 from symgen.derivation.closing import Closing
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
@@ -128,6 +129,15 @@ class Loop:
         shared = set(ends[0]) & set(ends[1])
         return [i for i in ends[0] if i not in shared], [i for i in ends[1] if i not in shared]
 
+    def _free(self, where_closed: tuple[int, ...]) -> tuple[int, ...]:
+        """The axes along or about which something is not zero."""
+        return EVERY if self.linkage.anywhere else where_closed
+
+    @property
+    def slides(self) -> tuple[int, ...]:
+        """The axes of the first along which the second's origin moves."""
+        return self._free(self.closing.type.off)
+
     @cached_property
     def units(self) -> list[Vector]:
         """The axes of a frame in its own."""
@@ -148,7 +158,7 @@ class Loop:
     @cached_property
     def axes(self) -> list[Vector]:
         """The same where the loop is closed."""
-        turned = self.closing.type.turned
+        turned = self._free(self.closing.type.turned)
         if not turned:
             return self.units
         if len(turned) == 3:
@@ -168,7 +178,7 @@ class Loop:
     @cached_property
     def off(self) -> Vector:
         """d where the loop is closed."""
-        allowed = self.closing.type.off
+        allowed = self.slides
         if not allowed:
             return self.linkage.zeros
         d = self.apart()
@@ -221,7 +231,7 @@ class Loop:
         whole = beside and not all(linkage.links[i].rotation.keeps_z and turns_about_z(linkage.links[i]) for i in own)
         still = () if whole else [i for i in range(len(linkage)) if i not in own]
         motions = outward_sweep(linkage, rates, at_rest(linkage), whole, still)
-        moved = velocities(linkage, still) if self.closing.type.off else [linkage.zeros] * len(linkage)
+        moved = velocities(linkage, still) if self.slides else [linkage.zeros] * len(linkage)
         zeros, up = linkage.zeros, linkage.zeros - linkage.base_gravity if whole else linkage.zeros
         ends = []
         for frame in (self.closing.first, self.closing.second):
@@ -237,9 +247,9 @@ class Loop:
         linkage, closing = self.linkage, self.closing
         linkage.home.step(f"loop {closing.name}: how its rows change")
         zero, d = linkage.zero, self.off
-        moved = a.w.cross(d)
-        spin = Vector([axis.dot(b.w) - a.w[k] if k in closing.type.spinning else zero for k, axis in enumerate(self.axes)])
-        slide = Vector([axis.dot(b.v) - a.v[k] - moved[k] if k in closing.type.off else zero for k, axis in enumerate(self.axes)])
+        moved, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self.slides
+        spin = Vector([axis.dot(b.w) - a.w[k] if k in spins else zero for k, axis in enumerate(self.axes)])
+        slide = Vector([axis.dot(b.v) - a.v[k] - moved[k] if k in slides else zero for k, axis in enumerate(self.axes)])
         turning = spin.cross(a.w) - a.dw                                    # ω̇ without R ω̇_b
         sliding = -a.dv - a.dw.cross(d) - a.w.cross(moved + slide + slide)  # u̇ without R v̇_b
         found = []

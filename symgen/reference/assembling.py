@@ -11,7 +11,7 @@ exact, and the closed state is one and the same on every machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from random import Random
@@ -33,9 +33,9 @@ DIGITS = 120
 GUARD = 30
 CLOSED = 1e-11
 """m and rad: of floats, what is closed."""
-TURNS = 300
-"""Steps at most."""
-STARTS = 24
+TURNS, PATIENCE = 200, 15
+"""Steps at most, and those that may gain nothing."""
+STARTS = 16
 """Poses from which it is tried to close the loops."""
 LONGEST = 0.5
 """rad and m that one step may move a joint by."""
@@ -44,6 +44,9 @@ RANK = 1e-7
 NOTHING = Fraction(1, 10**40)
 """Of a row of A and of what elimination leaves of it, beside the largest entry."""
 SHARPENED = 40
+DAMPING = Fraction(1, 10**6)
+"""Of redundant rows: μ, as a part of the mean of the diagonal of S."""
+LEAST_SOLVES, MOST_SOLVES, MARGIN, LEFT = 3, 8, 10, 1e-16
 REACH = Fraction(3, 5)
 """rad and m within which states are drawn round the assembled pose."""
 STEEP = 1e-2
@@ -65,6 +68,8 @@ class Assembly:
     """Entries of v that the others give, `rank` of them."""
     start: float
     """The largest entry of C at the declared start (m, rad)."""
+    solves: int = 1
+    """How many damped solves leave nothing of redundant rows that a double holds."""
 
     @property
     def rows(self) -> int:
@@ -79,35 +84,43 @@ class Assembly:
 
 @lru_cache(maxsize=64)
 def assemble(mechanism: Mechanism) -> Assembly:
-    """Close the loops of a mechanism from its declared start. OpenLoops says why they cannot be."""
-    floats = Motion(mechanism, FLOAT)
-    begun = _start(mechanism)
-    found, away, tries = None, [""], []
+    """Close the loops of a mechanism from its declared start, or else from poses round it. OpenLoops says why they cannot be."""
+    floats, begun = Motion(mechanism, FLOAT), _start(mechanism)
+    start = float(np.abs(closing.residual(floats, None, begun)).max())
+    tries, turned, singular = [], False, None
     for attempt in range(STARTS):
         q = _gauss_newton(floats, _near(mechanism, begun, attempt))
-        size = float(np.abs(closing.residual(floats, None, q)).max())
-        tries.append(size)
-        if size <= CLOSED:
-            away = closing.turned_away(floats, q)
-            if not away:
-                found = q
+        tries.append(float(np.abs(closing.residual(floats, None, q)).max()))
+        if tries[-1] > CLOSED:
+            continue
+        if closing.astray(floats, q):
+            turned = True
+            continue
+        try:
+            return _judged(mechanism, _guessed(mechanism, q, start))
+        except OpenLoops as error:
+            singular = singular or error
+            if start <= CLOSED:   # what is declared closed is meant so
                 break
-    if found is None and min(tries) <= CLOSED:
-        raise OpenLoops(f"the loops of '{mechanism.name}' were closed with the frames of '{away[0]}' turned away from "
-                        "each other alone; declare a start near a closed pose, or turn one of the frames")
-    if found is None:
-        raise OpenLoops(f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the best is off "
-                        f"by {min(tries):.2g} m or rad; look for a wrong length or frame, or declare a start near a closed pose")
-    A = closing.jacobian(floats, None, found)
+    if singular is not None:
+        raise singular
+    if turned:
+        raise OpenLoops(f"the loops of '{mechanism.name}' close with one frame turned half round against the other alone; turn "
+                        "that frame, or declare a start near a closed pose")
+    raise OpenLoops(f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the best is off by "
+                    f"{min(tries):.2g} m or rad; look for a wrong length or frame, or declare a start near a closed pose")
+
+
+def _guessed(mechanism: Mechanism, q: Array, start: float) -> Assembly:
+    """By the floats of one closed pose."""
+    A = closing.jacobian(Motion(mechanism, FLOAT), None, q)
     values = np.linalg.svd(A, compute_uv=False)
     rank = int((values > RANK * values[0]).sum())
-    dependent = _dependent(A, rank)
-    start = float(np.abs(closing.residual(floats, None, begun)).max())
     if rank >= mechanism.nv:
         raise OpenLoops(f"the loops of '{mechanism.name}' leave nothing that moves: {mechanism.nv} velocities, and rows of rank "
                         f"{rank}; take a loop away, or let it keep less from moving")
     every = tuple(tuple(range(len(one.type.rows))) for one in mechanism.loops)
-    return _judged(mechanism, Assembly(tuple(map(float, found)), every, rank, dependent, start))
+    return Assembly(tuple(map(float, q)), every, rank, _dependent(A, rank), start)
 
 
 def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
@@ -133,7 +146,25 @@ def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
     for own_rows in guess.kept:
         kept.append(tuple(k for k in own_rows if large[first + k]))
         first += len(own_rows)
-    return Assembly(guess.q, tuple(kept), guess.rank, guess.dependent, guess.start)
+    found = replace(guess, kept=tuple(kept))
+    return replace(found, solves=_solves(mechanism, found, q)) if found.redundant else found
+
+
+def _solves(mechanism: Mechanism, at: Assembly, q: Array) -> int:
+    """Each leaves μ/(σ + μ) of what a row of S is off by, σ being S's least singular value that is not zero."""
+    from symgen.reference.mechanics import Reference  # which takes its oracles of loops from what is above this
+
+    floats = Reference(mechanism, FLOAT)
+    places = q.astype(float)
+    A = closing.jacobian(floats, at.kept, places)
+    try:
+        S = A @ np.linalg.solve(floats.mass_matrix(places), np.swapaxes(A, -1, -2))
+    except np.linalg.LinAlgError:
+        return LEAST_SOLVES
+    mean = np.trace(S, axis1=-2, axis2=-1) / at.rows
+    least = np.linalg.svd(S, compute_uv=False)[:, at.rank - 1]
+    left = float((float(DAMPING) * mean / least).max()) * MARGIN
+    return min(MOST_SOLVES, max(LEAST_SOLVES, int(np.ceil(np.log(LEFT) / np.log(min(left, 0.1))))))
 
 
 def moves(mechanism: Mechanism, at: Assembly) -> tuple[tuple[int, int], ...]:
@@ -228,7 +259,7 @@ def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: fl
             break
     if not np.abs(closing.residual(floats, at.kept, moved(delta))).max() < CLOSED or np.abs(delta).max() > 3:
         return None
-    if closing.turned_away(floats, moved(delta)):
+    if closing.astray(floats, moved(delta)):
         return None
     values = np.linalg.svd(closing.jacobian(floats, at.kept, moved(delta))[:, list(at.dependent)], compute_uv=False)
     if values[-1] < steep * values[0]:
@@ -353,10 +384,12 @@ def _places(mechanism: Mechanism) -> list[slice]:
 
 def _gauss_newton(floats: Motion, q: Array) -> Array:
     """Damped: the damping falls with what is left, so that the last steps are Gauss and Newton's own."""
+    best, since = np.inf, 0
     for _ in range(TURNS):
         C = closing.residual(floats, None, q)
         size = float(np.abs(C).max())
-        if size < CLOSED / 100 or not np.isfinite(size):
+        best, since = (size, 0) if size < 0.9 * best else (best, since + 1)
+        if size < CLOSED / 100 or not np.isfinite(size) or since > PATIENCE:
             break
         A = closing.jacobian(floats, None, q)
         S = A @ A.T

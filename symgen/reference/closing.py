@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from symgen.closures import Across, Along, Apart, Row
-from symgen.closures._closure import EVERY
 from symgen.loops import End, Loop
 from symgen.mechanism import BASE
 from symgen.reference.arrays import stacked, times, transposed
@@ -23,8 +22,8 @@ from symgen.reference.precision import Array
 
 Series = Sequence[Array]
 """Of a number (...) or a vector (..., 3): its coefficients, one a power of t."""
-ALIKE = 0.9
-"""At least, the cosine between axes that are the same up to what closing leaves."""
+ALIKE = 0.5
+"""The cosine of axes that are the same is one where a loop is closed; of those that are astray it is none, or minus one."""
 Kept = Sequence[Sequence[int]]
 """Of each loop the rows that count."""
 
@@ -105,16 +104,15 @@ def rows(motion: Motion, kept: Kept | None, q: Array, v: Array | None = None, a:
     return [np.stack(np.broadcast_arrays(*power), axis=-1) for power in zip(*found, strict=True)]
 
 
-def turned_away(motion: Motion, q: Array) -> list[str]:
-    """Loops whose rows may be zero at a position (NQ,), while their frames are not turned as their closure means: half a turn
-    away, or with axes that have changed places."""
-    placed, found = motion.placements(q, None, None), []
-    for loop in motion.mechanism.loops:
-        at, turned = relative(motion, loop, placed, ()), loop.type.turned
-        alike = () if len(turned) == len(EVERY) else turned or EVERY
-        if any(_times(at.first[k], at.second[k])[0] < ALIKE for k in alike):
-            found.append(loop.name)
-    return found
+def astray(motion: Motion, q: Array) -> Array:
+    """Whether some loop has its rows at zero with one frame turned half round, or with its axes in each other's places, (...)."""
+    with motion.scalars.working():
+        placed, found = motion.placements(q), np.zeros(q.shape[:-1], dtype=bool)
+        for loop in motion.mechanism.loops:
+            at = relative(motion, loop, placed, q.shape[:-1])
+            for k in loop.type.aligned:
+                found = found | np.asarray(_times(at.first[k], at.second[k])[0] < ALIKE, dtype=bool)
+        return found
 
 
 def residual(motion: Motion, kept: Kept | None, q: Array) -> Array:
