@@ -37,9 +37,9 @@ def assembly(mechanism: Mechanism) -> Assembly:
 @lru_cache(maxsize=64)
 def moves(mechanism: Mechanism) -> tuple[tuple[int, int], ...]:
     """Of each loop, along how many of its rows the links on the way to its first and its second end move it by themselves."""
-    from symgen.reference import assembling
+    from symgen.reference import giving_way
 
-    return assembling.moves(mechanism, assembly(mechanism))
+    return giving_way.moves(mechanism, assembly(mechanism))
 
 
 def rows(mechanism: Mechanism) -> int:

@@ -167,29 +167,6 @@ def _solves(mechanism: Mechanism, at: Assembly, q: Array) -> int:
     return min(MOST_SOLVES, max(LEAST_SOLVES, int(np.ceil(np.log(LEFT) / np.log(min(left, 0.1))))))
 
 
-def moves(mechanism: Mechanism, at: Assembly) -> tuple[tuple[int, int], ...]:
-    """Of each loop the rank of its kept rows at the assembled pose, by the joints on the way to its first end and to its second
-    alone."""
-    A, found, first = closing.jacobian(Motion(mechanism, FLOAT), at.kept, np.array(at.q)), [], 0
-    for loop, own in zip(mechanism.loops, at.kept, strict=True):
-        ways = [{body for body in range(len(mechanism.bodies)) if _carries(mechanism, body, end.body)}
-                for end in (loop.first, loop.second)]
-        ranks = []
-        for way in (ways[0] - ways[1], ways[1] - ways[0]):
-            part = A[first:first + len(own), [k for k, (joint, _) in enumerate(mechanism.dofs) if joint in way]]
-            values = np.linalg.svd(part, compute_uv=False)
-            ranks.append(int((values > RANK * max(np.abs(A).max(), 1e-300)).sum()))
-        found.append((ranks[0], ranks[1]))
-        first += len(own)
-    return tuple(found)
-
-
-def _carries(mechanism: Mechanism, body: int, other: int) -> bool:
-    while other >= 0 and other != body:
-        other = mechanism.joints[other].parent
-    return other == body
-
-
 def _rank(A: Array, nothing: Any) -> int:
     """By elimination with the largest entry left as the pivot."""
     rows, found = [list(row) for row in A], 0

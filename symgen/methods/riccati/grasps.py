@@ -1,10 +1,9 @@
 """Arms that hold one object, after Rodriguez and Kreutz, Part II: each arm by its own recursion, and one body between them.
 
-Of that part our copy has the contents alone, so that its equations have no numbers here; `docs/mathematics.md` derives them. Of
-arm i the filter and the smoother give how its tip would accelerate, were nothing held, and the recursion base → tip gives Ω_i =
-Λ_i⁻¹, how it gives way to a wrench. B_i are the directions that its grasp transmits, as wrenches on the tip, and A_i the same
-directions as the object's velocities feel them; e_i is how fast the kept rows of the grasp would open. All of them meet at the
-object, M_o its inertia at its own joint and b_o its bias force:
+Of that part our copy has the contents alone; (G1)-(G6) are derived in `docs/mathematics.md`. Of arm i the filter and the smoother
+give how it would accelerate, were nothing held, and the recursion base → tip gives Ω_i = Λ_i⁻¹, how its tip gives way to a
+wrench. B_i are the directions that its grasp transmits, as wrenches on the tip, A_i are the same as the object's joint feels
+them, and e_i is how fast the rows of the grasp would open. All arms meet at the object, of inertia M_o and bias force b_o:
 
     K_i = B_iᵀ Ω_i B_i,    (M_o + Σ A_iᵀ K_i⁻¹ A_i) ẍ = τ_o − b_o − Σ A_iᵀ K_i⁻¹ e_i,    λ_i = −K_i⁻¹ (e_i + A_i ẍ),
 
@@ -87,16 +86,16 @@ def constrained_forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     filters = riccati_sweep(linkage)
     free, motion, b = three_sweeps(linkage)                                                 # of each arm, nothing held
     motion[body] = _at_rest(linkage, body)
-    yielding = [_yields(linkage, filters, one) for one in grasps]                           # K_i
-    opening = [_opening(linkage, one, motion) for one in grasps]                            # e_i
-    felt = [_felt(linkage, one) for one in grasps]                                          # A_i
+    yielding = [_yields(linkage, filters, one) for one in grasps]                           # K_i of (G4)
+    opening = [_opening(linkage, one, motion) for one in grasps]                            # e_i of (G4)
+    felt = [_felt(linkage, one) for one in grasps]                                          # A_i of (G1)
     bias = plus(linkage.inertia[body].momentum(*motion[body]), b[body])
-    found, forces = _balanced(linkage, body, bias, yielding, felt, opening)
+    found, forces = _balanced(linkage, body, bias, yielding, felt, opening)                 # (G4), (G5)
     loads = [(linkage.zeros, linkage.zeros)] * len(linkage)
     for one, own in zip(grasps, forces, strict=True):
         loads[one.arm.link] = _load(linkage, one, own)
     _, nu = filtered(linkage, filters, [linkage.zero] * len(linkage.dofs), loads)
-    change, _ = smoothed(linkage, filters, nu)
+    change, _ = smoothed(linkage, filters, nu)                                              # (G6), (4.20), (4.22)
     a = [x + d for x, d in zip(free, change, strict=True)]
     for dof, x in zip(linkage.links[body].dofs, found, strict=True):
         a[dof.index] = x
@@ -192,7 +191,7 @@ def _balanced(linkage: Linkage, body: int, bias: Spatial, yielding: Sequence[Sym
     halves = []
     for K, A, e in zip(yielding, felt, opening, strict=True):
         linkage.step(body, "what an arm adds to its inertia and its forces")
-        columns = [K.reduced([row[k] for row in A], f"A_{k + 1}") for k in range(len(own))]
+        columns = [K.reduced([row[k] for row in A], f"A_{k + 1}") for k in range(len(own))]        # (G5)
         _, weighed = K.reduced(e, "e")
         halves.append((columns, weighed))
         for i, (one, _) in enumerate(columns):
@@ -204,5 +203,5 @@ def _balanced(linkage: Linkage, body: int, bias: Spatial, yielding: Sequence[Sym
     forces = []
     for K, (columns, weighed) in zip(yielding, halves, strict=True):
         rest = [-(x + linkage.dot([column[r] for _, column in columns], found)) for r, x in enumerate(weighed)]
-        forces.append(K.back(rest, "lambda"))
+        forces.append(K.back(rest, "lambda"))                                               # (G4)
     return found, forces
