@@ -70,7 +70,7 @@ def carried(kind: str) -> Mechanism:
                                        ("revolute", X))):
         parts += body(names[k + 1], names[k], joint, f", axis = {list(axis)}")
     ends = 'link = "box", xyz = [0.1, 0.2, -0.1], rpy = ["pi/2", 0, 0]', 'link = "hand", xyz = [0.2, 0, 0.1]'
-    return robot("carried", parts, BOX, loop(kind, *ends), start="z_joint = 0.1")
+    return robot("carried", parts, BOX, loop(kind, *ends), start="z_joint = 0.1, box_joint = [0.1, 0.1, 0.4, -1, 0, 0, 1]")
 
 
 @cache
