@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -209,6 +210,14 @@ def test_the_elimination_says_the_same() -> None:
     other = run(symgen.program(hand(), FUNCTION, "riccati"), at)
     for found, wanted in ((a, other["a"]), (forces, other["lambda"])):
         assert np.abs(found - wanted).max() < 1e-9 * np.abs(wanted).max()
+
+
+def test_drives_and_loads_are_felt() -> None:
+    """On the arms, and on the box as well."""
+    drive = replace(planar().joints[0].drive, armature=Fraction(1, 10), damping=Fraction(1, 5))
+    driven = replace(planar(), joints=tuple(replace(joint, drive=drive) for joint in planar().joints))
+    asked = [f"{FUNCTION}={GRASPS}"]
+    assert symgen.verify(driven, asked, 1, payload="box", wrench=["box", "left0"], compiled=False).passed
 
 
 PLANTED: dict[str, Callable[[Any], Any]] = {
