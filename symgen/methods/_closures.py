@@ -1,12 +1,12 @@
 """What joints that close loops ask of velocities and accelerations: A v = 0 and A a + γ = 0, and C(q) = 0 of positions.
 
 A loop joins a first and a second frame (`symgen.closures`). Only the joints between them count: both ways inward end at the link
-that carries them both, which is held still here, since nothing that it does moves one frame against the other. R turns vectors
-from the second's axes to the first's, d leads from the first origin to the second. Of the twists (ω_a, v_a) and (ω_b, v_b) of
-both frames, each in its own axes, and their rates while no joint accelerates,
+that carries them both, which may be held still, since nothing that it does moves one frame against the other. R turns vectors
+from the second's axes to the first's, d leads from the first origin to the second. Of the angular velocities ω_a and ω_b of both
+frames, the velocities v_a and v_b of their origins, and the accelerations α_a, α_b and a_a, a_b, each in the frame's own axes,
 
     ω = R ω_b − ω_a,                        u = ḋ = R v_b − v_a − ω_a × d,
-    ω̇ = R ω̇_b − ω̇_a + ω × ω_a,             u̇ = R v̇_b − v̇_a − ω̇_a × d + ω × (v_a + ω_a × d + u) − ω_a × u,
+    ω̇ = R α_b − α_a + ω × ω_a,             u̇ = R a_b − a_a − α_a × d − ω_a × (ω_a × d + 2 u),
 
 all in the first's axes. A row is t · u or t · ω, with a direction t that the two frames have as T1 and T2, each in its own axes.
 
@@ -250,8 +250,8 @@ class Loop:
         moved, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self.slides
         spin = Vector([axis.dot(b.w) - a.w[k] if k in spins else zero for k, axis in enumerate(self.axes)])
         slide = Vector([axis.dot(b.v) - a.v[k] - moved[k] if k in slides else zero for k, axis in enumerate(self.axes)])
-        turning = spin.cross(a.w) - a.dw                                    # ω̇ without R ω̇_b
-        sliding = -a.dv - a.dw.cross(d) - a.w.cross(moved + slide + slide)  # u̇ without R v̇_b
+        turning = spin.cross(a.w) - a.dw                                    # ω̇ without R α_b
+        sliding = -a.dv - a.dw.cross(d) - a.w.cross(moved + slide + slide)  # u̇ without R a_b
         found = []
         for row, one in zip(closing.rows, self.directed, strict=True):
             rate = one.second.dot(b.dw) + one.first.dot(turning) if one.turns else one.second.dot(b.dv) + one.first.dot(sliding)
