@@ -31,8 +31,8 @@ METHOD = Method(
         "fd2": Variant(functions={"forward_dynamics": fd1, "link_accelerations": link_accelerations}),     # (5.5)-(5.7)
         "fd3": Variant(functions={"forward_dynamics": fd3}),                                # (5.8)-(5.10)
         "fd4": Variant(functions={"forward_dynamics": fd4, "interbody_forces": interbody_forces}),         # (5.13)-(5.17)
-        "grasps": Variant(functions={"constrained_forward_dynamics": constrained_forward_dynamics},             # (G1)-(G6)
-                          refusal=none_held, asked=True),
+        "grasps": Variant(functions={"constrained_forward_dynamics": constrained_forward_dynamics,             # (G1)-(G6)
+                                     "loop_solution": constrained_forward_dynamics}, refusal=none_held, asked=True),
     },
     outward=frozenset({"operational_inertia_inverse"}),
     sweeps=True,

@@ -87,7 +87,7 @@ def constrained_forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     free, motion, b = three_sweeps(linkage)                                                 # of each arm, nothing held
     motion[body] = _at_rest(linkage, body)
     yielding = [_yields(linkage, filters, one) for one in grasps]                           # K_i of (G4)
-    opening = [_opening(linkage, one, motion) for one in grasps]                            # e_i of (G4)
+    opening = _drifting(linkage, [_opening(linkage, one, motion) for one in grasps])        # e_i of (G4)
     felt = [_felt(linkage, one) for one in grasps]                                          # A_i of (G1)
     bias = plus(linkage.inertia[body].momentum(*motion[body]), b[body])
     found, forces = _balanced(linkage, body, bias, yielding, felt, opening)                 # (G4), (G5)
@@ -157,6 +157,12 @@ def _opening(linkage: Linkage, grasp: Grasp, motion: Sequence[Spatial]) -> list[
     moved = velocities(linkage, ()) if grasp.loop.slides else [linkage.zeros] * len(linkage)
     return grasp.loop.rates(*(at_frame(linkage, frame, omega[frame.link], moved[frame.link], *motion[frame.link])
                               for frame in (closing.first, closing.second)))
+
+
+def _drifting(linkage: Linkage, opening: Sequence[list[Scalar]]) -> list[list[Scalar]]:
+    """e less what the rows are to accelerate by, where that is an argument."""
+    wanted = iter(linkage.inputs.get("drift", [linkage.zero] * sum(map(len, opening))))
+    return [[x - next(wanted) for x in own] for own in opening]
 
 
 def _felt(linkage: Linkage, grasp: Grasp) -> list[list[Scalar]]:
