@@ -30,7 +30,8 @@ from tests.robots_for_tests import LONG, PROVIDED, random_mechanism
 
 SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nv > 1)
 ALONG = tuple(name for name in methods.names()   # but "fixman", which is fixman:spatial on these; of steps see tests/test_step.py
-              if methods.find(name).functions and name not in ("fixman:planar", "fixman") and not methods.find(name).followers)
+              if methods.find(name).functions and name not in ("fixman:planar", "fixman")
+              and not (methods.find(name).followers or methods.find(name).asked))
 ROBOTS = (("free", "spherical"), ("cylindrical", "planar", "revolute"))
 
 
@@ -161,7 +162,8 @@ def test_a_quaternion_and_its_negative_are_one_state() -> None:
 
 def test_what_is_of_the_plane_alone_names_the_joint_that_is_not() -> None:
     made = tree(["cylindrical", "revolute"], "two")
-    refusing = [name for name in methods.names() if methods.find(name).refusal(made) and not methods.find(name).followers]
+    refusing = [name for name in methods.names() if methods.find(name).refusal(made)
+                and not (methods.find(name).followers or methods.find(name).asked)]
     assert refusing == ["fixman:planar"]
     assert methods.find("fixman:planar").refusal(made) == (
         "fixman:planar takes serial chains that turn about parallel axes, and of 'two' joint 'joint0' is cylindrical; take "

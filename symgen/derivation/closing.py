@@ -14,7 +14,8 @@ from symgen.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class Closing:
-    """One loop. `kept` are the numbers of its rows that are not zero for ever."""
+    """One loop. `kept` are the numbers of its rows that are not zero for ever, `moves` along how many of them the links on the
+    way to each end move it by themselves, where the loops are assembled."""
 
     name: str
     type: ClosureType
@@ -22,6 +23,7 @@ class Closing:
     second: Frame
     parameters: dict[str, Fraction]
     kept: tuple[int, ...]
+    moves: tuple[int, int]
 
     @property
     def rows(self) -> list[Row]:
@@ -29,10 +31,12 @@ class Closing:
         return [self.type.rows[k] for k in self.kept]
 
 
-def closings(model: Model, mechanism: Mechanism, kept: Sequence[tuple[int, ...]]) -> tuple[Closing, ...]:
-    """All loops of a mechanism, `kept` rows of each."""
+def closings(model: Model, mechanism: Mechanism, kept: Sequence[tuple[int, ...]],
+             moves: Sequence[tuple[int, int]]) -> tuple[Closing, ...]:
+    """All loops of a mechanism, in their order; of each its rows that are kept, and along how many either end moves."""
     def placed(loop: Loop, which: str, end: End) -> Frame:
         return model.placed(f"{loop.name}, {which}", end.body, end.pose)
 
     return tuple(Closing(loop.name, loop.type, placed(loop, "first", loop.first), placed(loop, "second", loop.second),
-                         dict(loop.parameters), own) for loop, own in zip(mechanism.loops, kept, strict=True))
+                         dict(loop.parameters), own, either)
+                 for loop, own, either in zip(mechanism.loops, kept, moves, strict=True))

@@ -330,6 +330,10 @@ class Mobility:
             return self.A.rows[i][j]
         return self.C.rows[i - 3][j - 3] if i >= 3 else self.B[i][j - 3]
 
+    def apply(self, n: Vector, f: Vector) -> tuple[Vector, Vector]:
+        """The twist (w, v) that a wrench (n, f) gives."""
+        return self.A.apply(n) + times(self.B, f), times(transposed(self.B), n) + self.C.apply(f)
+
     def shifted(self, shift: Vector) -> Mobility:
         """φᵀ Ω φ: taken at the point `shift`, B' = B + A ℓ̃, C' = C − ℓ̃ B + B'ᵀ ℓ̃ (φ as in RK 2.16)."""
         B = transposed(self.B)

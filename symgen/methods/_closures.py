@@ -1,12 +1,12 @@
 """What joints that close loops ask of velocities and accelerations: A v = 0 and A a + γ = 0, and C(q) = 0 of positions.
 
 A loop joins a first and a second frame (`symgen.closures`). Only the joints between them count: both ways inward end at the link
-that carries them both, which is held still here, since nothing that it does moves one frame against the other. R turns vectors
-from the second's axes to the first's, d leads from the first origin to the second. Of the twists (ω_a, v_a) and (ω_b, v_b) of
-both frames, each in its own axes, and their rates while no joint accelerates,
+that carries them both, which may be held still, since nothing that it does moves one frame against the other. R turns vectors
+from the second's axes to the first's, d leads from the first origin to the second. Of the angular velocities ω_a and ω_b of both
+frames, the velocities v_a and v_b of their origins, and the accelerations α_a, α_b and a_a, a_b, each in the frame's own axes,
 
     ω = R ω_b − ω_a,                        u = ḋ = R v_b − v_a − ω_a × d,
-    ω̇ = R ω̇_b − ω̇_a + ω × ω_a,             u̇ = R v̇_b − v̇_a − ω̇_a × d + ω × (v_a + ω_a × d + u) − ω_a × u,
+    ω̇ = R α_b − α_a + ω × ω_a,             u̇ = R a_b − a_a − α_a × d − ω_a × (ω_a × d + 2 u),
 
 all in the first's axes. A row is t · u or t · ω, with a direction t that the two frames have as T1 and T2, each in its own axes.
 
@@ -17,7 +17,7 @@ by which A is the slope of C, and A a + γ its second derivative, at any positio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -31,6 +31,7 @@ from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import SplitShift, Vector, twist_inward
 from symgen.mechanism import Mechanism
 from symgen.methods._factor import Results
+from symgen.methods._outward import at_rest, outward_sweep, turns_about_z
 
 
 class Inward(NamedTuple):
@@ -42,8 +43,9 @@ class Inward(NamedTuple):
     lever: Vector
 
 
-class Twist(NamedTuple):
-    """Angular and linear velocity of a frame in its own axes, and their rates while no joint accelerates."""
+class Moving(NamedTuple):
+    """How a frame moves, in its own axes: ω and ω̇, velocity and acceleration of its origin. What both ends of a loop have in
+    common may be left out, as gravity is, or be in all four of both."""
 
     w: Vector
     v: Vector
@@ -93,19 +95,24 @@ def outward(linkage: Linkage, frame: Frame, way: Sequence[int], directions: Sequ
     return [own.inward(one) for one in directions]
 
 
-def twist(linkage: Linkage, frame: Frame, way: Sequence[int]) -> Twist:
-    """Of a frame against the link behind the way: V of link i is what comes from its parent and (T, S), as is its rate, and
-    V × (T, S)."""
-    rates, (w, v, dw, dv) = linkage.inputs["v"], [linkage.zeros] * 4
-    for i in reversed(way):
-        link = linkage.links[i]
-        linkage.step(i, f"its twist on the way to {frame.name}, and how that changes, RK (2.2)-(2.7)")
-        turn, slide = link.turning(rates), link.sliding(rates)
-        (w, v), (dw, dv) = (twist_inward(link.rotation, link.shift, *one) for one in ((w, v), (dw, dv)))
-        dw, dv = dw + w.cross(turn), dv + w.cross(slide) + v.cross(turn)
-        w, v = w + turn, v + slide
+def at_frame(linkage: Linkage, frame: Frame, w: Vector, v: Vector, dw: Vector, dv: Vector) -> Moving:
+    """Of a frame, what its link does: RK (2.3), (2.7)."""
     own, origin = linkage.mounted(frame)
-    return Twist(*twist_inward(own, origin, w, v), *twist_inward(own, origin, dw, dv))
+    v, dv = v + w.cross(origin), dv + dw.cross(origin) + w.cross(w.cross(origin))
+    return Moving(*(own.inward(one) for one in (w, v, dw, dv)))
+
+
+def velocities(linkage: Linkage, still: Collection[int]) -> list[Vector]:
+    """Of the origin of each link, where those that are `still` are taken to be at rest; RK (2.2), (2.3)."""
+    rates = linkage.inputs["v"]
+    found: list[tuple[Vector, Vector]] = []
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "velocity, RK (2.2), (2.3)")
+        w, v = found[link.parent] if link.parent >= 0 else (linkage.zeros, linkage.zeros)
+        w, v = twist_inward(link.rotation, link.shift, w, v)
+        w, v = w + link.turning(rates), v + link.sliding(rates)
+        found.append((linkage.zeros, linkage.zeros) if i in still else (w, v))
+    return [v for _, v in found]
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,11 @@ class Loop:
     def _free(self, where_closed: tuple[int, ...]) -> tuple[int, ...]:
         """The axes along or about which something is not zero."""
         return EVERY if self.linkage.anywhere else where_closed
+
+    @property
+    def slides(self) -> tuple[int, ...]:
+        """The axes of the first along which the second's origin moves."""
+        return self._free(self.closing.type.off)
 
     @cached_property
     def units(self) -> list[Vector]:
@@ -167,7 +179,7 @@ class Loop:
     @cached_property
     def off(self) -> Vector:
         """d where the loop is closed."""
-        allowed = self._free(self.closing.type.off)
+        allowed = self.slides
         if not allowed:
             return self.linkage.zeros
         d = self.apart()
@@ -210,17 +222,37 @@ class Loop:
                     row[k] = (turn if one.turns else slide) * sign
         return rows
 
-    def bias(self) -> list[Scalar]:
-        """The kept entries of γ."""
+    def bias(self, beside: bool = False) -> list[Scalar]:
+        """The kept entries of γ. `beside`: there is a bias force, whose motion of all links serves, with gravity in it.
+
+        Not in a plane, where gravity alone would be turned from link to link.
+        """
+        linkage, rates = self.linkage, self.linkage.inputs["v"]
+        own = [i for way in self.ways for i in way]
+        whole = beside and not all(linkage.links[i].rotation.keeps_z and turns_about_z(linkage.links[i]) for i in own)
+        still = () if whole else [i for i in range(len(linkage)) if i not in own]
+        motions = outward_sweep(linkage, rates, at_rest(linkage), whole, still)
+        moved = velocities(linkage, still) if self.slides else [linkage.zeros] * len(linkage)
+        zeros, up = linkage.zeros, linkage.zeros - linkage.base_gravity if whole else linkage.zeros
+        ends = []
+        for frame in (self.closing.first, self.closing.second):
+            w, v, dw, dv = zeros, zeros, zeros, up
+            if frame.link >= 0:
+                link = motions[frame.link]
+                w, v, dw, dv = link.omega, moved[frame.link], link.alpha, link.accel
+            ends.append(at_frame(linkage, frame, w, v, dw, dv))
+        return self.rates(*ends)
+
+    def rates(self, a: Moving, b: Moving) -> list[Scalar]:
+        """How fast the kept rows of A v change while the first and the second frame move so."""
         linkage, closing = self.linkage, self.closing
-        a, b = (twist(linkage, frame, way) for frame, way in zip((closing.first, closing.second), self.ways, strict=True))
         linkage.home.step(f"loop {closing.name}: how its rows change")
         zero, d = linkage.zero, self.off
-        moved, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self._free(closing.type.off)
+        moved, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self.slides
         spin = Vector([axis.dot(b.w) - a.w[k] if k in spins else zero for k, axis in enumerate(self.axes)])
         slide = Vector([axis.dot(b.v) - a.v[k] - moved[k] if k in slides else zero for k, axis in enumerate(self.axes)])
-        turning = spin.cross(a.w) - a.dw                                    # ω̇ without R ω̇_b
-        sliding = spin.cross(a.v + moved + slide) - a.w.cross(slide) - a.dw.cross(d) - a.dv     # u̇ without R v̇_b
+        turning = spin.cross(a.w) - a.dw                                    # ω̇ without R α_b
+        sliding = -a.dv - a.dw.cross(d) - a.w.cross(moved + slide + slide)  # u̇ without R a_b
         found = []
         for row, one in zip(closing.rows, self.directed, strict=True):
             rate = one.second.dot(b.dw) + one.first.dot(turning) if one.turns else one.second.dot(b.dv) + one.first.dot(sliding)
@@ -263,9 +295,9 @@ def jacobian_rows(linkage: Linkage) -> list[list[Scalar]]:
     return [row for loop in loops(linkage) for row in loop.jacobian()]
 
 
-def bias_entries(linkage: Linkage) -> list[Scalar]:
-    """γ likewise."""
-    return [entry for loop in loops(linkage) for entry in loop.bias()]
+def bias_entries(linkage: Linkage, beside: bool = False) -> list[Scalar]:
+    """γ likewise; `beside` as in `Loop.bias`."""
+    return [entry for loop in loops(linkage) for entry in loop.bias(beside)]
 
 
 def constraint_jacobian(linkage: Linkage) -> Results:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from symgen.derivation.linkage import Linkage, LinkGeometry
 from symgen.derivation.scalars import Scalar
@@ -10,12 +10,17 @@ from symgen.derivation.spatial import Vector
 from symgen.methods._motion import Motion, acceleration_field, origins_acceleration
 
 
-def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gravity: bool = True) -> list[Motion]:
-    """Base → tip: (2.1)-(2.5)."""
+def outward_sweep(linkage: Linkage, v: Sequence[Scalar], a: Sequence[Scalar], gravity: bool = True,
+                  still: Collection[int] = ()) -> list[Motion]:
+    """Base → tip: (2.1)-(2.5). Links that are `still` are taken to be at rest, and so are those that carry them."""
     motions: list[Motion] = []
     parallel: list[tuple[Vector, Scalar] | None] = []
     base = Motion.rest(linkage)                                                                     # (2.1) without gravity
     for i, link in enumerate(linkage.links):
+        if i in still:
+            motions.append(base)
+            parallel.append(None)
+            continue
         parent = base if link.parent < 0 else motions[link.parent]
         linkage.step(i, "velocity and acceleration, RK (2.2)-(2.5)")
         carried = link.rotation.inward(parent.omega)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.methods._factor import Derive, Results, TakeApart
+from symgen.methods._factor import Derive, Half, Results, TakeApart
 
 
 class Symmetric(NamedTuple):
@@ -41,12 +41,20 @@ class Symmetric(NamedTuple):
 
         What is had on the way is called `name` and its number.
         """
-        x, n = list(b), len(self.L)
-        for i in range(first, n):
+        return self.back(self.reduced(b, name, first)[1], name, first)
+
+    def reduced(self, b: Sequence[Scalar], name: str, first: int = 0) -> Half:
+        """(L⁻¹ b, D⁻¹ L⁻¹ b)."""
+        x = list(b)
+        for i in range(first, len(self.L)):
             for p in range(first, i):
                 x[i] = x[i] - self.L[i][p] * x[p]
             self.linkage.home.name(f"{name}_{i + 1}", x[i])
-        x = [entry * inverse for entry, inverse in zip(x, self.inverses, strict=True)]
+        return x, [entry * inverse for entry, inverse in zip(x, self.inverses, strict=True)]
+
+    def back(self, half: Sequence[Scalar], name: str, first: int = 0) -> list[Scalar]:
+        """L⁻ᵀ of D⁻¹ L⁻¹ b."""
+        x, n = list(half), len(self.L)
         for i in reversed(range(first, n)):
             for p in range(i + 1, n):
                 x[i] = x[i] - self.L[p][i] * x[p]

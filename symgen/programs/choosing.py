@@ -66,7 +66,7 @@ def best(mechanism: Mechanism, function: str, options: ProgramOptions,
     def order(name: str) -> tuple[bool, bool, str]:
         return methods.find(name).differs(mechanism), long and not methods.find(name).sweeps, name
 
-    for method in sorted(methods_for(mechanism, function), key=order):
+    for method in sorted((m for m in methods_for(mechanism, function) if not methods.find(m).asked), key=order):
         reading = methods.reading(method, function, mechanism)
         if reading in seen:   # a variant that shares another's derivation
             continue

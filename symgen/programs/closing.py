@@ -51,6 +51,14 @@ def solves(mechanism: Mechanism) -> int:
     return int(known)
 
 
+@lru_cache(maxsize=64)
+def moves(mechanism: Mechanism) -> tuple[tuple[int, int], ...]:
+    """Of each loop, along how many of its rows the links on the way to its first and its second end move it by themselves."""
+    from symgen.reference import giving_way
+
+    return giving_way.moves(mechanism, assembly(mechanism))
+
+
 def rows(mechanism: Mechanism) -> int:
     """NL: the rows of all loops that are not zero for ever; 0 where there is none."""
     return assembly(mechanism).rows if mechanism.loops else 0
@@ -59,7 +67,8 @@ def rows(mechanism: Mechanism) -> int:
 def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
     """Let a linkage know of the loops; with `anywhere`, as they are beside closed positions too."""
     closed = assembly(mechanism)
-    linkage.loops, linkage.solves = closings(linkage.model, mechanism, closed.kept), solves(mechanism)
+    linkage.loops = closings(linkage.model, mechanism, closed.kept, moves(mechanism))
+    linkage.solves = solves(mechanism)
     linkage.anywhere, linkage.dependent = anywhere, closed.given
 
 

@@ -35,6 +35,7 @@ RELATED = {
     "bias_force": ("inverse_dynamics",),
     "mass_matrix_and_bias": ("inverse_dynamics", "mass_matrix"),
     "forward_dynamics": ("inverse_dynamics", "mass_matrix"),
+    "constrained_forward_dynamics": ("inverse_dynamics", "mass_matrix"),
     "mass_matrix_solve": ("mass_matrix",),
     "inverse_mass_matrix": ("mass_matrix",),
     "inverse_dynamics_derivatives": ("inverse_dynamics", "mass_matrix"),

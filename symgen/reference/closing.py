@@ -22,6 +22,8 @@ from symgen.reference.precision import Array
 
 Series = Sequence[Array]
 """Of a number (...) or a vector (..., 3): its coefficients, one a power of t."""
+ALIKE = 0.5
+"""The cosine of axes that are the same is one where a loop is closed; of those that are astray it is none, or minus one."""
 Kept = Sequence[Sequence[int]]
 """Of each loop the rows that count."""
 
@@ -103,13 +105,13 @@ def rows(motion: Motion, kept: Kept | None, q: Array, v: Array | None = None, a:
 
 
 def astray(motion: Motion, q: Array) -> Array:
-    """Whether some loop has its rows at zero with one frame turned half round, (...)."""
+    """Whether some loop has its rows at zero with one frame turned half round, or with its axes in each other's places, (...)."""
     with motion.scalars.working():
         placed, found = motion.placements(q), np.zeros(q.shape[:-1], dtype=bool)
         for loop in motion.mechanism.loops:
             at = relative(motion, loop, placed, q.shape[:-1])
             for k in loop.type.aligned:
-                found = found | np.asarray(_times(at.first[k], at.second[k])[0] < 0, dtype=bool)
+                found = found | np.asarray(_times(at.first[k], at.second[k])[0] < ALIKE, dtype=bool)
         return found
 
 

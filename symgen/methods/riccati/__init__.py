@@ -1,7 +1,7 @@
 """The Riccati recursion: RK (4.4)-(4.7) for the operator, (4.16) for M⁻¹, and the four algorithms FD1 … FD4.
 
 M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11) and M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16): a filter tip → base, a smoother base → tip.
-`riccati` alone is FD4.
+`riccati` alone is FD4. `riccati:grasps` is Part II: arms that hold one object, (G1)-(G6) of `docs/mathematics.md`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from symgen.methods.riccati.dynamics import fd1, fd3, fd4
 from symgen.methods.riccati.filter import Filtered
 from symgen.methods.riccati.forces import interbody_forces
 from symgen.methods.riccati.gradient import mass_matrix_log_determinant_gradient
+from symgen.methods.riccati.grasps import constrained_forward_dynamics, none_held
 from symgen.methods.riccati.operational import operational_inertia_inverse
 from symgen.methods.riccati.quantities import QUANTITIES
 
@@ -30,6 +31,8 @@ METHOD = Method(
         "fd2": Variant(functions={"forward_dynamics": fd1, "link_accelerations": link_accelerations}),     # (5.5)-(5.7)
         "fd3": Variant(functions={"forward_dynamics": fd3}),                                # (5.8)-(5.10)
         "fd4": Variant(functions={"forward_dynamics": fd4, "interbody_forces": interbody_forces}),         # (5.13)-(5.17)
+        "grasps": Variant(functions={"constrained_forward_dynamics": constrained_forward_dynamics,             # (G1)-(G6)
+                                     "loop_solution": constrained_forward_dynamics}, refusal=none_held, asked=True),
     },
     outward=frozenset({"operational_inertia_inverse"}),
     sweeps=True,
