@@ -19,7 +19,7 @@ from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError
-from symgen.functions import BY_DEFAULT, FUNCTIONS, OF_LOOPS, PREPARING, REGROUP, USUAL
+from symgen.functions import ASSEMBLE, ASSEMBLING, BY_DEFAULT, FUNCTIONS, OF_LOOPS, PREPARING, REGROUP, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
@@ -259,7 +259,7 @@ def _key(mechanism: Mechanism, function: str, method: str | None, options: Progr
 
 
 def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:
-    """{function: method or None} from names like "mass_matrix" or "forward_dynamics=riccati".
+    """{function: method or None} from names like "mass_matrix" or "forward_dynamics=riccati"; "assemble" is those it calls.
 
     None means every function that this robot can have: without those that are made on request, those that divide by a singular
     M, and the inverse above INVERSE_ON_REQUEST_ABOVE joints.
@@ -273,7 +273,10 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     chosen = {}
     for item in functions:
         name, _, method = item.partition("=")
-        chosen[named(name)] = method or None
+        if item == ASSEMBLE:
+            chosen = dict.fromkeys(ASSEMBLING) | chosen
+        else:
+            chosen[named(name)] = method or None
     if not chosen:
         raise ArgumentError("no function is named; name one, or give None for every function that the robot has")
     return chosen

@@ -176,6 +176,12 @@ def closed_states(mechanism: Mechanism, at: Assembly, count: int, seed: int = 0)
     raise OpenLoops(f"of the poses drawn round the assembled one of '{mechanism.name}' too few close; declare another start")
 
 
+def open_states(mechanism: Mechanism, at: Assembly, count: int, seed: int, apart: Fraction) -> list[Array]:
+    """Positions (NQ) on the grid that states are drawn on, off the closed states of the same seed by at most `apart`."""
+    random = Random(f"open/{seed}/{mechanism.nv}/{count}")
+    return [_drawn(mechanism, _rational(mechanism, q), apart, random) for q in closed_states(mechanism, at, count, seed)["q"]]
+
+
 def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: float) -> Array | None:
     """A drawn pose, closed by one step δ of the dependent velocities; None where it does not close, or is nearly singular."""
     spread = np.eye(floats.mechanism.nv)[list(at.dependent)]
