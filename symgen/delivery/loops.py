@@ -28,7 +28,7 @@ def of_header(mechanism: Mechanism) -> list[str]:
 
 
 def of_manifest(mechanism: Mechanism, programs: Mapping[str, Program], target: Target) -> dict[str, Any]:
-    """Under `loops` what closing them showed, and the driver that closes them."""
+    """Under `closing` what closing them showed, and the driver that closes them."""
     if not mechanism.loops:
         return {}
     found = assembled.facts(mechanism)
@@ -39,12 +39,12 @@ def of_manifest(mechanism: Mechanism, programs: Mapping[str, Program], target: T
                              "arguments": [{"name": "q", "shape": [mechanism.nq]}],
                              "result": {"name": "q_out", "shape": [mechanism.nq]},
                              **printer().assembly(programs)}
-    return {"loops": found}
+    return {"closing": found}
 
 
 def of_readme(mechanism: Mechanism, programs: Mapping[str, Program]) -> dict[str, Any]:
     """`loops`, sentences; and `assembly`, what is said of the driver, where there is one."""
-    said = [prose(_sentence(one)) for one in assembled.sentences(mechanism)]
+    said = [prose(_sentence(one)) for one in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops]
     return {"loops": said, "assembly": printer().assembly(programs)}
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from symgen.errors import OutOfReach
-from symgen.mechanism import Mechanism
+from symgen.description.loading import load
+from symgen.errors import ArgumentError, OutOfReach
+from symgen.functions import ASSEMBLING
+from symgen.mechanism import Joint, Mechanism
 from symgen.programs import closing
 
 if TYPE_CHECKING:
@@ -16,6 +21,27 @@ PLACES = 6
 AS_IF_OPEN = ("constrained_ and constraint_ functions alone know of the loops: forward_dynamics, mass_matrix and all others are "
               "those of the tree, as if no loop were closed")
 LEAST = "forces of the loops are the least ones that keep them closed, since others would as well"
+
+
+def assemble(robot: Mechanism | str | PathLike[str], q: Sequence[float] | None = None) -> dict[str, tuple[Fraction, ...]]:
+    """Positions at which the loops of a robot are closed: of each joint its coordinates (rad, m), decimals of 120 places.
+
+    They are where damped Gauss-Newton steps lead from `q` (NQ numbers; None: the declared start), C(q) = 0 to all places.
+    Raises ArgumentError for another number of numbers, and OutOfReach where there is no loop or the steps close none.
+    """
+    from symgen.reference import assembling
+
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    if (why := closing.refusal(mechanism, ASSEMBLING[0])) is not None:
+        raise OutOfReach(why)
+    if q is not None and len(q) != mechanism.nq:
+        raise ArgumentError(f"q has {len(q)} numbers, and '{mechanism.name}' has {mechanism.nq} coordinates; give one for each")
+    closing.assembly(mechanism)
+    try:
+        found = assembling.closed_near(mechanism, q)
+    except assembling.OpenLoops as error:
+        raise OutOfReach(str(error)) from None
+    return {joint.name: tuple(found[own]) for joint, own in _leading(mechanism)}
 
 
 def facts(mechanism: Mechanism) -> dict[str, Any]:
@@ -46,14 +72,18 @@ def sentences(mechanism: Mechanism) -> list[str]:
             f"A has {known['rows']} rows" + (f", {known['redundant']} of them redundant: {LEAST}" if known["redundant"] else "")]
     said += [f"loop {name}: no motion asks for its {_listed(rows)}, which are left out of A"
              for name, rows in known["idle"].items()]
-    return [*said, AS_IF_OPEN]
+    return said
 
 
 def _pose(mechanism: Mechanism, found: Assembly) -> dict[str, list[float]]:
     """By joint; one that follows another has no coordinates of its own."""
-    return {joint.name: [round(x, PLACES) + 0.0 for x in found.q[own]]
-            for joint, own, follows in zip(mechanism.joints, mechanism.q_slices, mechanism.follows, strict=True)
-            if follows is None}
+    return {joint.name: [round(x, PLACES) + 0.0 for x in found.q[own]] for joint, own in _leading(mechanism)}
+
+
+def _leading(mechanism: Mechanism) -> Iterator[tuple[Joint, slice]]:
+    """The joints that have coordinates, and where."""
+    each = zip(mechanism.joints, mechanism.q_slices, mechanism.follows, strict=True)
+    return ((joint, own) for joint, own, follows in each if follows is None)
 
 
 def _idle(mechanism: Mechanism, found: Assembly) -> dict[str, list[str]]:

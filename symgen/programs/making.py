@@ -262,9 +262,11 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     """{function: method or None} from names like "mass_matrix" or "forward_dynamics=riccati"; "assemble" is those it calls.
 
     None means every function that this robot can have: without those that are made on request, those that divide by a singular
-    M, and the inverse above INVERSE_ON_REQUEST_ABOVE joints.
+    M, and the inverse above INVERSE_ON_REQUEST_ABOVE joints. OutOfReach where the robot's loops cannot be closed.
     """
     if functions is None:
+        if mechanism.loops:
+            closing.assembly(mechanism)   # a robot whose loops do not close is not what it was meant to be
         usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
         chosen: dict[str, str | None] = {name: None for name in usual if refusal(mechanism, name, payload) is None}
         if mechanism.nv > INVERSE_ON_REQUEST_ABOVE:

@@ -11,7 +11,7 @@ exact, and the closed state is one and the same on every machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from random import Random
@@ -46,6 +46,8 @@ NOTHING = Fraction(1, 10**40)
 SHARPENED = 40
 REACH = Fraction(3, 5)
 """rad and m within which states are drawn round the assembled pose."""
+FINE = 2**40
+"""Parts of a rad or m by which a position is told that somebody asks for."""
 STEEP = 1e-2
 """The least of the dependent velocities' singular values, beside the largest, at a state that is drawn."""
 
@@ -176,6 +178,23 @@ def closed_states(mechanism: Mechanism, at: Assembly, count: int, seed: int = 0)
     raise OpenLoops(f"of the poses drawn round the assembled one of '{mechanism.name}' too few close; declare another start")
 
 
+def closed_near(mechanism: Mechanism, q: Sequence[float] | None) -> Array:
+    """A closed pose (NQ) in Fractions of DIGITS places: where damped steps lead from q, None being the declared start.
+
+    OpenLoops where they lead to none, or to a singular one.
+    """
+    at, floats = assemble(mechanism), Motion(mechanism, FLOAT)
+    if q is None:
+        found = np.array(at.q)
+    else:
+        found = _gauss_newton(floats, np.array(q, dtype=float))
+        if not (size := float(np.abs(closing.residual(floats, None, found)).max())) <= CLOSED:
+            raise OpenLoops(f"from that position the loops of '{mechanism.name}' do not close: {size:.2g} m or rad are left; "
+                            "start nearer to a closed one")
+        at = replace(at, dependent=_dependent(closing.jacobian(floats, None, found), at.rank))
+    return _sharpened(Motion(mechanism, arb(DIGITS + GUARD)), mechanism, at, _rational(mechanism, found, FINE))
+
+
 def open_states(mechanism: Mechanism, at: Assembly, count: int, seed: int, apart: Fraction) -> list[Array]:
     """Positions (NQ) on the grid that states are drawn on, off the closed states of the same seed by at most `apart`."""
     random = Random(f"open/{seed}/{mechanism.nv}/{count}")
@@ -290,13 +309,13 @@ def _near(mechanism: Mechanism, begun: Array, attempt: int) -> Array:
     return _drawn(mechanism, _rational(mechanism, begun), Fraction(attempt, 8), random).astype(float)
 
 
-def _rational(mechanism: Mechanism, q: Sequence[float] | Array) -> Array:
+def _rational(mechanism: Mechanism, q: Sequence[float] | Array, grid: int = GRID) -> Array:
     """A pose on the grid that states are drawn on: quaternions by the point of the sphere that is seen from its pole."""
     found: list[Fraction] = []
     for joint, own in zip(mechanism.leading, _places(mechanism), strict=True):
-        entries = [Fraction(round(float(x) * GRID), GRID) for x in q[own]]
+        entries = [Fraction(round(float(x) * grid), grid) for x in q[own]]
         if (first := joint.type.quaternion) is not None:
-            entries[first:first + 4] = _unit([float(x) for x in q[own][first:first + 4]], [Fraction(0)] * 3)
+            entries[first:first + 4] = _unit([float(x) for x in q[own][first:first + 4]], [Fraction(0)] * 3, grid)
         found += entries
     return np.array(found, dtype=object)
 
@@ -314,11 +333,11 @@ def _drawn(mechanism: Mechanism, centre: Array, reach: Fraction, random: Random)
     return np.array(found, dtype=object)
 
 
-def _unit(quaternion: Sequence[float], push: Sequence[Fraction]) -> list[Fraction]:
+def _unit(quaternion: Sequence[float], push: Sequence[Fraction], grid: int = GRID) -> list[Fraction]:
     """A rational unit quaternion near one that is given, its place on the sphere as seen from the pole −1 moved by `push`."""
     x, y, z, w = quaternion
     sign = -1 if w < 0 else 1
-    u = [Fraction(round(sign * one / (1 + abs(w)) * GRID), GRID) + p for one, p in zip((x, y, z), push, strict=True)]
+    u = [Fraction(round(sign * one / (1 + abs(w)) * grid), grid) + p for one, p in zip((x, y, z), push, strict=True)]
     square = sum((one * one for one in u), Fraction(0))
     return [*(sign * 2 * one / (1 + square) for one in u), sign * (1 - square) / (1 + square)]
 
