@@ -35,6 +35,8 @@ CLOSED = 1e-11
 """m and rad: of floats, what is closed."""
 TURNS = 300
 """Steps at most."""
+PATIENCE = 30
+"""Steps in which what is left is halved at least, where it goes on."""
 STARTS = 24
 """Poses from which it is tried to close the loops."""
 LONGEST = 0.5
@@ -348,11 +350,16 @@ def _places(mechanism: Mechanism) -> list[slice]:
 
 def _gauss_newton(floats: Motion, q: Array) -> Array:
     """Damped: the damping falls with what is left, so that the last steps are Gauss and Newton's own."""
-    for _ in range(TURNS):
+    before = np.inf
+    for turn in range(TURNS):
         C = closing.residual(floats, None, q)
         size = float(np.abs(C).max())
         if size < CLOSED / 100 or not np.isfinite(size):
             break
+        if turn % PATIENCE == 0:
+            if size > before / 2:
+                break
+            before = size
         A = closing.jacobian(floats, None, q)
         S = A @ A.T
         mu = 1e-3 * min(1.0, size) * np.trace(S) / len(S) + 1e-14 * np.trace(S)
