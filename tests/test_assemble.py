@@ -87,7 +87,8 @@ def test_where_nothing_closes_the_position_stays_and_the_status_tells() -> None:
     solver = symgen.compile("four_bar", CLOSING)
     bad, out, status = np.array([[np.nan, 0, 0], [1.5, -0.9, 2.2]]), np.full((2, 3), 7.0), np.zeros(2, np.intc)
     solver.assemble(bad, out=out, status=status)
-    assert status.tolist() == [5, 0] and (out[0] == 7).all() and (out[1] != 7).all()
+    assert status.tolist() == [5, 0]
+    assert (out == 7).all(axis=-1).tolist() == [True, False]
     with pytest.raises(StateError, match="the steps from there do not close the loops; start nearer to a closed position"):
         solver.assemble(bad[0])
     checked = symgen.compile("four_bar", CLOSING, checked=True)
@@ -106,10 +107,10 @@ def test_python_closes_to_all_places() -> None:
             C = closing.residual(exact, None, exact.scalars.array(flat))
             assert all(abs(x) < exact.scalars.constant(Fraction(1, 10**115)) for x in C)
         assert q is None or max(abs(float(x) - y) for x, y in zip(flat, q, strict=True)) < 0.3
-    for wrong, sentence, arguments in ((OutOfReach, "'scara' has none; declare joints that close some", ("scara",)),
-                                       (ArgumentError, "q has 2 numbers, and 'four_bar' has 3 coordinates", ("four_bar", [1, 2]))):
-        with pytest.raises(wrong, match=sentence):
-            symgen.assemble(*arguments)
+    with pytest.raises(OutOfReach, match="'scara' has none; declare joints that close some"):
+        symgen.assemble("scara")
+    with pytest.raises(ArgumentError, match="q has 2 numbers, and 'four_bar' has 3 coordinates"):
+        symgen.assemble("four_bar", [1, 2])
 
 
 def step_without(planted: str) -> Callable[[Any], Any]:
@@ -144,10 +145,10 @@ def test_a_wrong_step_is_caught(planted: str) -> None:
 def built(folder: Path) -> tuple[int, str]:
     """The exit code of the self-test, and what it says."""
     sources = [str(path) for path in sorted(folder.glob("*.c"))]
-    name = json.loads((folder / "manifest.json").read_text())["robot"]
+    name, program = json.loads((folder / "manifest.json").read_text())["robot"], folder.parent / "selftest"
     subprocess.run([*find_compiler(), "-std=c99", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-pedantic", "-Werror", "-O1",
-                    "-ffp-contract=off", f"-D{name}_SELFTEST", *sources, "-lm", "-o", str(folder.parent / "selftest")], check=True)
-    done = subprocess.run([str(folder.parent / "selftest")], capture_output=True, text=True, check=False)
+                    "-ffp-contract=off", f"-D{name}_SELFTEST", *sources, "-lm", "-o", str(program)], check=True)
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
 
@@ -159,7 +160,8 @@ def test_a_folder_judges_its_driver(edit: tuple[str, str], fails: str, tmp_path:
     out = tmp_path / "folder"
     manifest = symgen.generate("four_bar", out, ["assemble"])
     known = manifest["closing"]
-    assert known["assemble"]["calls"] == list(ASSEMBLING) and known["mobility"] == 1 and known["idle"]["closing"]
+    assert (known["assemble"]["calls"], known["mobility"]) == (list(ASSEMBLING), 1)
+    assert known["idle"]["closing"]
     assert {"four_bar_assemble.c", "four_bar_assemble.h"} <= set(manifest["files"])
     driver = out / "four_bar_assemble.c"
     text = driver.read_text()
@@ -207,4 +209,5 @@ def test_what_cannot_be_closed_is_refused_in_one_sentence(old: str, new: str, se
     for words in ([], ["-f", "assemble"]):
         assert main(["generate", str(path), "-o", str(tmp_path / "out"), *words]) != 0
         told = capsys.readouterr().err
-        assert sentence in told and told.count("\n") == 1 and "Traceback" not in told and not (tmp_path / "out").exists()
+        assert sentence in told
+        assert (told.count("\n"), (tmp_path / "out").exists()) == (1, False)
