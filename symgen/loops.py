@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from symgen.closures import ClosureType, closure, closures
 from symgen.poses import Pose
@@ -35,6 +36,21 @@ class Loop:
     @property
     def type(self) -> ClosureType:
         return closure(self.kind)
+
+    def told(self, links: Sequence[str]) -> str:
+        """In a line; `links` are the names of the bodies and then of the base."""
+        numbers = "".join(f", {name} {float(value):g}" for name, value in self.parameters)
+        return f"{self.name}: {self.kind} from {links[self.first.body]} to {links[self.second.body]}{numbers}"
+
+    def facts(self, links: Sequence[str]) -> dict[str, Any]:
+        """The same for programs."""
+        return {"name": self.name, "type": self.kind, "first": links[self.first.body], "second": links[self.second.body],
+                **({"parameters": {name: float(value) for name, value in self.parameters}} if self.parameters else {})}
+
+
+def counted(loops: Sequence[Loop]) -> str:
+    """Behind the number of joints; empty where there are none."""
+    return f", {len(loops)} loop{'s' * (len(loops) != 1)}" if loops else ""
 
 
 Start = tuple[tuple[str, tuple[Fraction, ...]], ...]

@@ -28,7 +28,7 @@ from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
 from symgen.errors import MechanismError
 from symgen.functions import Sizes
 from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
-from symgen.loops import Loop, Start, start_fault
+from symgen.loops import Loop, Start, counted, start_fault
 from symgen.loops import fault as loops_fault
 from symgen.names import nearest
 from symgen.poses import Z_AXIS, Pose, Vector3
@@ -290,6 +290,11 @@ class Mechanism:
                      if joint.type.quaternion is not None)
 
     @cached_property
+    def carriers(self) -> tuple[str, ...]:
+        """Names of the bodies and then of the base, which is the last one as body -1."""
+        return (*(body.name for body in self.bodies), self.base)
+
+    @cached_property
     def start_position(self) -> tuple[Fraction, ...]:
         """The q from which closing the loops starts (NQ,); its quaternions may have any length but zero."""
         declared = dict(self.start)
@@ -361,17 +366,17 @@ class Mechanism:
             above = indents[joint.parent] if joint.parent >= 0 else 0
             indents.append(above + (len(self.children(joint.parent)) > 1))
             name = "\u2003" * min(indents[i], 12) + joint.name
-            on = self.bodies[joint.parent].name if joint.parent >= 0 else self.base
             links = ", ".join(part.link for part in self.bodies[i].parts) or self.bodies[i].name
             follows = self.follows[i]
             span = self.ranges[i].text if follows is None else f"= {follows.of(self.joints[follows.leader].name)}"
-            rows.append((i, name, joint.described, on, links, f"{float(self.bodies[i].mass):g}", span))
+            rows.append((i, name, joint.described, self.carriers[joint.parent], links, f"{float(self.bodies[i].mass):g}", span))
         warnings = [f"{note.kind}: {note.text}" for note in self.notes if note.kind == "warning"]
-        return html_table(self._summary, rows, texts=(1, 2, 3, 4, 6), below=warnings)
+        loops = [f"loop {loop.told(self.carriers)}" for loop in self.loops]
+        return html_table(self._summary, rows, texts=(1, 2, 3, 4, 6), below=[*loops, *warnings])
 
     @property
     def _summary(self) -> str:
-        count = f"{len(self.joints)} joint{'s' * (len(self.joints) != 1)}"
+        count = f"{len(self.joints)} joint{'s' * (len(self.joints) != 1)}{counted(self.loops)}"
         return f"{self.name}: {count}, {float(self.mass):g} kg moving, gravity {_numbers(self.gravity)} m/s²"
 
 

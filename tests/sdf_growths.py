@@ -36,6 +36,11 @@ SDF: dict[str, Callable[[int], str]] = {
     "fixed links in a star": lambda n: chain(n, "fixed", star=True),
     "axes in the model": lambda n: chain(n, axis='<axis><xyz expressed_in="__model__">0 0 1</xyz></axis>'),
     "universal joints": lambda n: chain(n, "universal", "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>"),
+    "loops": lambda n: inside("".join(f'<joint name="x{i}" type="revolute"><pose>1 0 {i} 0 0 0</pose><parent>l0</parent>'
+                                      f'<child>l2</child>{ALONG_Z}</joint>' for i in range(n))),
+    "loops that mimic": lambda n: inside("".join(
+        f'<joint name="x{i}" type="revolute"><parent>l0</parent><child>l2</child><axis><xyz>1 2 3</xyz><limit><lower>0</lower>'
+        f'</limit><mimic joint="j0"/></axis></joint>' for i in range(n))),
     "links without inertia": lambda n: chain(n, inertial=""),
     "joints that follow one": lambda n: chain(n, axis='<axis><xyz>0 0 1</xyz><mimic joint="j0"/></axis>', version="1.11"),
     "frames in a row": lambda n: inside("".join(

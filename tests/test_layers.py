@@ -70,7 +70,7 @@ ROOMS: dict[str, str] = {
     "measuring": "backends derivatives description errors functions ir joints machine mechanism methods names options programs "
                  "reals reference tables verification version",
     "pictures": "disk errors inspection measuring",
-    "report": "backends derivation disk drives errors functions joints mechanism methods poses programs reference tables "
+    "report": "backends derivation disk drives errors functions joints loops mechanism methods poses programs reference tables "
               "verification version",
     "dask": "errors functions ir machine",
     "delivery": "backends certificate derivatives description disk errors functions ir machine mechanism names options programs "

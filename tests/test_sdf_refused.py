@@ -58,10 +58,16 @@ REFUSED: dict[str, tuple[str, str]] = {
         model(A, B, joint("j", "a", "bb")), "joint 'j': child: 'bb' is no link, joint, frame or model here; "),
     "the world as a child": (
         model(A, B, joint("j", "a", "f"), '<frame name="f" attached_to="world"/>'), "'world' is no link, joint, frame"),
-    "a loop": (
-        model(A, B, THIRD, J, joint("k", "a", "c"), joint("l", "b", "c")),
-        "r.sdf:7: joint 'l': link 'c' already has a parent through joint 'k'; closed loops are not supported: cut the "
-        "loop"),
+    "a loop of a screw": (
+        model(A, B, THIRD, J, joint("k", "a", "c"), joint("l", "b", "c", kind="screw")),
+        "r.sdf:7: joint 'l': it closes a loop, since link 'c' has a parent through joint 'k' already, and no loop is closed by a "
+        "helical joint; put it before that one, which then closes the loop"),
+    "a loop without a root": (
+        model(A, B, J, joint("l", "b", "a")), "joint 'j': no root link reaches it, because of a cycle of joints; remove one of"),
+    "a loop of skew axes": (
+        model(A, B, THIRD, J, joint("k", "a", "c"), joint(
+            "l", "b", "c", "<axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 1 1</xyz></axis2>", "universal")),
+        "joint 'l': it closes a loop, and its two axes are not at right angles; put it before joint 'k', which then closes"),
     "links of one name": (model(A, B, B, J), "this name is already a link at line 3; give each"),
     "a pose in a circle": (
         model(A, link("b", '<pose relative_to="j"/>'), J), "its pose is relative to itself, through others; place it"),

@@ -21,8 +21,8 @@ from symgen.poses import Angle, Turn
 from symgen.report.show import facts, show
 from tests.descriptions import frame_at, placed, public_urdf, public_urdfs
 
-BUILTIN = ["four_bar", "free_body", "panda", "planar_arm", "planar_point_mass", "puma560", "quadruped", "scara",
-           "spherical_pendulum", "ur5"]
+BUILTIN = ["bennett", "four_bar", "free_body", "panda", "planar_arm", "planar_point_mass", "puma560", "quadruped", "scara",
+           "slider_crank", "spherical_pendulum", "stewart", "two_pandas_bar", "ur5"]
 
 
 def bare(m: Mechanism) -> Mechanism:
@@ -39,7 +39,7 @@ def test_the_built_in_robots_are_listed_and_load() -> None:
     assert sorted(builtin_robots()) == BUILTIN
     assert all(builtin_robots().values())
     sizes = [load(name).nq for name in BUILTIN]
-    assert sizes == [3, 7, 7, 2, 6, 6, 19, 4, 4, 6]
+    assert sizes == [3, 3, 7, 7, 2, 6, 6, 19, 4, 3, 4, 25, 14, 6]
     assert load("planar_point_mass:12").nq == 12
     assert [w for name in BUILTIN for w in load(name).notes if w.kind == "warning" and name != "puma560"] == []
 

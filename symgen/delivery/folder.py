@@ -190,6 +190,7 @@ def _manifest(
              **followed(mechanism, i), **drives.of_joint(joint)}
             for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
         ],
+        **({"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]} if mechanism.loops else {}),
         **loops.of_manifest(mechanism, programs, target),
         "functions": functions,
         "options": {"name": mechanism.name} | _recorded(options, target.text),

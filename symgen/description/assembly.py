@@ -199,7 +199,7 @@ def _ordered(tree: Tree) -> tuple[list[Connection], str]:
         if connection.child in above:
             raise connection.place.error(
                 f"link {shown(connection.child)} already has a parent through joint {shown(above[connection.child].name)}",
-                "closed loops are not supported: cut the loop by removing one of the two joints")
+                "remove one of the two joints, or write TOML, where a [[loop]] closes it")
         above[connection.child] = connection
     roots = [name for name in links if name not in above]
     if not links:

@@ -24,6 +24,7 @@ from typing import Any, Self, Unpack
 from symgen.description.loading import Options, load
 from symgen.description.quantities import Place, fraction_text, shown
 from symgen.description.readers._declared import declared, refuse_wrong_body, refuse_wrong_frame
+from symgen.description.readers._loops import refuse_wrong_loop
 from symgen.description.readers._tables import Table
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
@@ -99,6 +100,25 @@ class Robot:
         refuse_wrong_frame(self._table(frame, Snapper(), f"frame {shown(name)}"))
         return self._added("frame", frame)
 
+    def loop(self, name: str, type: str, *, first: Any, second: Any, **numbers: Number) -> Self:
+        """Add a joint that closes a loop between two links, which may be further frames or the base.
+
+        `type`: a file of `symgen/closures/` (revolute, prismatic, spherical, universal, weld, point, distance …). `first` and
+        `second`: a link, (link, xyz), (link, xyz, rpy), or a table of link and xyz, rpy, quaternion or steps. `numbers`: what the
+        type asks for, as `distance` (m).
+        """
+        told = {"name": name, "type": type, "first": self._end(first, name), "second": self._end(second, name), **numbers}
+        loop = _plain(told)
+        refuse_wrong_loop(self._table(loop, Snapper(), f"loop {shown(name)}"))
+        return self._added("loop", loop)
+
+    def start(self, positions: Mapping[str, Number | Vector] | None = None, /, **more: Number | Vector) -> Self:
+        """Say where closing the loops starts: by joint, its coordinate or all of them (rad, m, a quaternion x y z w)."""
+        told = {**self._content.get("start", {}), **_plain({**(positions or {}), **more})}
+        declared(self._table({**self._content, "start": told}, Snapper()))
+        self._content["start"] = told
+        return self
+
     @property
     def label(self) -> str:
         """What sentences call it."""
@@ -120,6 +140,13 @@ class Robot:
     def _added(self, key: str, table: dict[str, Any]) -> Self:
         self._content.setdefault(key, []).append(table)
         return self
+
+    def _end(self, end: Any, name: str) -> Any:
+        """A table of what is given in an order; the pose of a table is told in one way."""
+        if isinstance(end, Mapping) and "quaternion" in end:
+            posed = _posed(end.get("xyz"), end.get("rpy"), end["quaternion"], end.get("steps"), self._at(name))
+            return {**{key: one for key, one in end.items() if key not in ("xyz", "quaternion")}, **posed}
+        return _named(end, ("link", "xyz", "rpy"))
 
     def _at(self, name: str) -> Place:
         return self._place.at(f"{shown(name)}")

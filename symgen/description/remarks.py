@@ -102,8 +102,8 @@ def on_the_base(base: str, masses: Mapping[str, Fraction], joints: Iterable[tupl
 def on_loops(names: Sequence[str]) -> list[Note]:
     """What feels the loops, where there are any."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    felt = "are felt by functions of constraints alone; all others are those of the tree, cut open"
-    return [Note("info", f"the loops {', '.join(names[:SHOWN])}{more} {felt}")] if names else []
+    felt = "felt by functions of constraints alone, while all others are those of the tree cut open"
+    return [Note("info", f"{felt}: loop{'s' * (len(names) > 1)} {', '.join(names[:SHOWN])}{more}")] if names else []
 
 
 def on_a_locked_value(joint: str, value: float, limits: Limits, unit: str) -> list[Note]:

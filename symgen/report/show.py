@@ -11,6 +11,7 @@ from symgen.derivation.constants import sharpened
 from symgen.derivation.model import record
 from symgen.drives import NUMBERS
 from symgen.errors import MechanismError
+from symgen.loops import counted as loops_counted
 from symgen.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Rotate, Shift, Slide, Vector3
 from symgen.programs import assembled, deriving
@@ -42,7 +43,8 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     lines = [*_wrapped(head, whole), *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []), ""]
     names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
     room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
-    table = (*_tree(mechanism, whole), "", *_inertias(mechanism, room), "", *_drives(mechanism), *_frames(mechanism, whole))
+    table = (*_tree(mechanism, whole), *_loops(mechanism, whole), "", *_inertias(mechanism, room), "", *_drives(mechanism),
+             *_frames(mechanism, whole))
     lines += table if whole else [_cut(line, WIDTH) for line in table]
     for kind, title in _TITLES.items():
         texts = [note.text for note in mechanism.notes if note.kind == kind]
@@ -67,7 +69,7 @@ def counted(mechanism: Mechanism) -> str:
     n = len(mechanism.joints)
     others = (("coordinate", mechanism.nq), ("velocit", mechanism.nv)) if {mechanism.nq, mechanism.nv} != {n} else ()
     words = {"velocit": ("velocity", "velocities")}
-    return ", ".join([f"{n} joint{'s' * (n != 1)}",
+    return ", ".join([f"{n} joint{'s' * (n != 1)}{loops_counted(mechanism.loops)}",
                       *(f"{count} {words.get(what, (what, what + 's'))[count != 1]}" for what, count in others)])
 
 
@@ -87,6 +89,14 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
         return sharpened(lambda: record(deriving.laid(mechanism, where), deriving.regrouped(mechanism, where), dict(where.axes)))
 
     return of(found.general), {function: of(where) for function, where in found.own}
+
+
+def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+    """A line a loop, below the tree; and where closing them starts."""
+    yield from (f"loop {loop.told(mechanism.carriers)}" for loop in mechanism.loops)
+    if mechanism.start:
+        places = ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
+        yield from _wrapped(f"closing starts at {places}", whole)
 
 
 def _drives(mechanism: Mechanism) -> Iterator[str]:
@@ -174,6 +184,7 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
             {"name": f.name, "body": mechanism.base if f.body == BASE else mechanism.bodies[f.body].name, "body_index": f.body}
             for f in mechanism.frames
         ],
+        **({"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]} if mechanism.loops else {}),
         "computed_in": general,
         "computed_in_by_function": own,
         "notes": [{"kind": note.kind, "text": note.text} for note in mechanism.notes],

@@ -25,7 +25,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Everything of one tree: `lines` are SVG paths from dot to dot, `width` and `height` those of the gutter."""
+    """Everything of one tree: `lines` are SVG paths from dot to dot, `width` and `height` those of the gutter. `loops` stand
+    below.
+    """
 
     width: float
     height: float
@@ -33,6 +35,7 @@ class Drawing:
     dot: int
     rows: tuple[Row, ...]
     lines: tuple[str, ...]
+    loops: tuple[str, ...] = ()
 
 
 def draw(mechanism: Mechanism) -> Drawing:
@@ -52,7 +55,8 @@ def draw(mechanism: Mechanism) -> Drawing:
         rows.append(row)
         further = level + (len(children[i]) > 1)
         todo += [(child, further, row) for child in reversed(children[i])]
-    return Drawing(max(row.x for row in rows) + STEP / 2, ROW * len(rows), ROW, DOT, tuple(rows), tuple(lines))
+    return Drawing(max(row.x for row in rows) + STEP / 2, ROW * len(rows), ROW, DOT, tuple(rows), tuple(lines),
+                   tuple(f"loop {loop.told(mechanism.carriers)}" for loop in mechanism.loops))
 
 
 def _words(mechanism: Mechanism, i: int) -> tuple[str, str]:

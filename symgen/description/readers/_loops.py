@@ -7,7 +7,7 @@ from fractions import Fraction
 from symgen.closures import closure, closures
 from symgen.description.quantities import shown
 from symgen.description.readers._tables import Table
-from symgen.description.tree import Closing, Grip
+from symgen.description.tree import Closing, Grip, refuse_many
 from symgen.poses import Angle, Pose, compose
 
 _POSE = ("xyz", "rpy", "steps")
@@ -15,6 +15,8 @@ _POSE = ("xyz", "rpy", "steps")
 
 def loops(tables: list[Table], ends: dict[str, Pose]) -> tuple[Closing, ...]:
     """What the tables [[loop]] declare; `ends` leads from the joint frames of rows to the frames that are named for them."""
+    if tables:
+        refuse_many(len(tables), "loops", tables[-1].place)
     return tuple(_loop(table, f"loop{k}", ends) for k, table in enumerate(tables, start=1))
 
 

@@ -19,7 +19,7 @@ from symgen.description.snapping import HALF_PI
 from symgen.description.tree import Connection, Link
 from symgen.description.universal import two_hinges
 from symgen.errors import DescriptionError
-from symgen.mechanism import Mimic
+from symgen.mechanism import Mimic, Note
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS
 
 OURS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "screw": "helical", "ball": "spherical",
@@ -62,12 +62,17 @@ class Joints:
 
     def __init__(self, scopes: list[Scope], models: Models, ways: Ways) -> None:
         self.ways = ways
+        self.notes: list[Note] = []
         found = [self._joint(scope, frame, element, models) for scope in scopes for frame, element in scope.joints]
-        self.joints = [one for one in found if one.kind != "gearbox"]
+        self.all = [one for one in found if one.kind != "gearbox"]
         self.gears = [one for one in found if one.kind == "gearbox"]
-        self.seats: dict[Frame, Frame] = {}
-        for one in self.joints:
-            self.seats.setdefault(one.child, one.moved)
+        self.above: dict[Frame, Joint] = {}
+        """Link -> the first joint whose child it is. The others close loops."""
+        for one in self.all:
+            self.above.setdefault(one.child, one)
+        self.joints = [one for one in self.all if self.above[one.child] is one]
+        self.cut = [one for one in self.all if self.above[one.child] is not one]
+        self.seats = {link: one.moved for link, one in self.above.items()}
 
     def _joint(self, scope: Scope, frame: Frame, element: Any, models: Models) -> Joint:
         said = scope.text.attribute(element, "type", frame.place)
@@ -146,7 +151,7 @@ class Joints:
     def _coupled(self, made: list[Connection]) -> list[Connection]:
         """The same with what follows others: by `mimic`, and by gearboxes."""
         follows: dict[str, Mimic] = {}
-        for one in self.joints:
+        for one in self.all:
             for name, own in zip(one.names, one.axes, strict=False):
                 if own.follows is not None:
                     follows[name] = self._mimic(one, own.follows)
@@ -155,7 +160,18 @@ class Joints:
             if name in follows:
                 raise gear.frame.place.error(f"joint {shown(name)} follows another joint already", "keep one of the two")
             follows[name] = mimic
+        self._tell_lost(follows)
         return [replace(one, mimic=follows[one.name]) if one.name in follows else one for one in made]
+
+    def _tell_lost(self, follows: dict[str, Mimic]) -> None:
+        """Take out, and say, what hangs on a joint that closes a loop, which has no coordinate."""
+        closing = {name for one in self.cut for name in one.names}
+        for name, mimic in list(follows.items()):
+            if mimic.joint in closing or name in closing:
+                del follows[name]
+                which = name if name in closing else mimic.joint
+                what = f"that joint {name} follows joint {mimic.joint} is left out, since {which} closes a loop"
+                self.notes.append(Note("warning", what))
 
     def _mimic(self, one: Joint, said: Follower) -> Mimic:
         leader = one.scope.find(said.leader, said.place)
@@ -166,7 +182,7 @@ class Joints:
 
     @cached_property
     def _by_frame(self) -> dict[Frame, Joint]:
-        return {one.frame: one for one in self.joints}
+        return {one.frame: one for one in self.all}
 
     def _geared(self, gear: Joint) -> tuple[str, Mimic]:
         """(the joint that follows, whom and how): θ₂ = −ratio·θ₁, angles from the reference body to parent and child."""
@@ -195,7 +211,7 @@ class Joints:
     @cached_property
     def _between(self) -> dict[tuple[Frame, Frame], list[Joint]]:
         found: dict[tuple[Frame, Frame], list[Joint]] = {}
-        for one in self.joints:
+        for one in self.all:
             found.setdefault((one.parent, one.child), []).append(one)
             found.setdefault((one.child, one.parent), []).append(one)
         return found

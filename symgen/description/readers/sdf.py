@@ -23,6 +23,7 @@ from symgen.description.readers._sdf_files import Files
 from symgen.description.readers._sdf_frames import WORLD, Frame, Scope, Ways
 from symgen.description.readers._sdf_joints import Joints
 from symgen.description.readers._sdf_links import is_model, link, weightless
+from symgen.description.readers._sdf_loops import loops
 from symgen.description.readers._sdf_models import Models
 from symgen.description.readers._sdf_text import Text
 from symgen.description.readers._xml import tag
@@ -84,18 +85,20 @@ def _tree(scope: Scope, joints: Joints, ways: Ways, ground: Frame, gravity: Vect
     scopes = scope.all_scopes
     frames = [(inner, frame, element) for inner in scopes for frame, element in inner.links]
     base, placed = [Link(WORLD, place=scope.frame.place)], list[Connection]()
-    if not any(one.parent is ground for one in joints.joints):
+    if not any(one.parent is ground for one in joints.all):
         base, placed = _placed(scope, [frame for _, frame, _ in frames if frame not in joints.seats], ways, ground, notes)
         notes.append(Note("info", "no joint leads to 'world': in Gazebo the model moves freely, which --base free is for"))
     links = [link(inner, frame, element, joints.seat(frame), ways, frame in joints.standing) for inner, frame, element in frames]
     crosses, connections = joints.connections()
+    closings, said = loops(joints, ways)
+    notes += [*joints.notes, *said]
     extra = []
     for inner in scopes:
         for frame, _ in inner.extra:
             on = ways.carrier(frame)
             extra.append(ExtraFrame(frame.name, on.name, ways.between(joints.seat(on), frame, frame.place), frame.place))
     return Tree(scope.frame.name, (*base, *links, *crosses), (*placed, *connections), tuple(extra), gravity, notes=tuple(notes),
-                place=Place(scope.text.file))
+                place=Place(scope.text.file), loops=closings)
 
 
 def _placed(scope: Scope, roots: list[Frame], ways: Ways, ground: Frame,

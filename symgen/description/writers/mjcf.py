@@ -6,7 +6,7 @@ is refused. Velocity limits, the speed of friction and numbers that were read an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 
 from symgen.description.quantities import NOWHERE
@@ -15,6 +15,7 @@ from symgen.description.writers._decimals import decimal, decimals
 from symgen.description.writers._drives import on_friction_speed, on_numbers
 from symgen.description.writers._links import Link, fresh, links
 from symgen.description.writers._mujoco import Bodies, Seated, bodies
+from symgen.description.writers._mujoco_loops import sited
 from symgen.description.writers._places import at_length_one, directed, is_turned, placed, turned_moments
 from symgen.description.writers._written import Written, listed, title
 from symgen.description.writers._xml import document, element
@@ -37,23 +38,32 @@ Words = list[tuple[str, str, Vector3 | None]]
 
 def write(mechanism: Mechanism) -> Written:
     """The robot as MJCF; RequestError names a joint that MuJoCo has no word for."""
+    sites = sited(mechanism)
+    mechanism = sites.mechanism
     every, said = links(mechanism, reserved=(WORLD,))
     taken = dict.fromkeys((joint.name for joint in mechanism.joints), 1)
     words = {joint.name: _words(mechanism, joint, taken) for joint in mechanism.joints}
     found = bodies(every, {name for name, own in words.items() if all(axis is not None for _, _, axis in own)})
     near = list[str]()
-    world = _world(mechanism, found, words, near)
-    said += found.said + _on_joints(mechanism, words) + _on_order(mechanism, found.links[0]) + _on_drives(mechanism)
+    world = _world(mechanism, found, words, near, sites.names)
+    order = _order(mechanism, found.links[0])
+    said += found.said + _on_joints(mechanism, words) + _on_order(mechanism, order) + _on_drives(mechanism)
+    written = {link.name for link in found.links}
+    plain = {joint.name for joint in mechanism.joints if len(words[joint.name]) == 1 and not (_flies(joint) and joint.pose)}
+    said += sites.said(written, plain)
     if near:
         said.append(f"at {listed(near)} something is turned by almost a right angle and not by one; read it with --snap off")
     parts = [element("compiler", {"angle": "radian", "autolimits": "true"}),
              element("option", {"gravity": decimals(mechanism.gravity)}), element("worldbody", {}, world)]
-    equal = [_equality(joint) for joint in mechanism.joints if joint.mimic is not None]
-    root = element("mujoco", {"model": mechanism.name}, parts + ([element("equality", {}, equal)] if equal else []))
+    equal = [_equality(joint) for joint in mechanism.joints if joint.mimic is not None] + sites.equalities(written)
+    home = sites.keyframe(order, written, plain)
+    parts += ([element("equality", {}, equal)] if equal else []) + ([home] if home else [])
+    root = element("mujoco", {"model": mechanism.name}, parts)
     return Written(document(title(mechanism), said, root), tuple(said))
 
 
-def _world(mechanism: Mechanism, found: Bodies, words: dict[str, Words], near: list[str]) -> list[list[str]]:
+def _world(mechanism: Mechanism, found: Bodies, words: dict[str, Words], near: list[str],
+           sites: Container[str]) -> list[list[str]]:
     """What stands in the world: the base and all on it; a free joint must stand there itself."""
     depth: dict[str | None, int] = {None: 0}
     for link in found.links:
@@ -65,6 +75,9 @@ def _world(mechanism: Mechanism, found: Bodies, words: dict[str, Words], near: l
     outside = [link.name for link in found.below.get(root.name, []) if link.joint is not None and _flies(link.joint)]
     for link in reversed(found.links):   # children before parents
         own = [one.name for one in found.below.get(link.name, []) if link is not root or one.name not in outside]
+        if link.name in sites:
+            done[link.name] = element("site", {"name": link.name, **_place(link.pose, link.name, near)})
+            continue
         done[link.name] = _body(link, found.joints.get(link.name, []), [done[name] for name in own], words, near)
     if _is_world(root):
         return [done[link.name] for link in found.below.get(root.name, [])]
@@ -186,7 +199,7 @@ def _on_joints(mechanism: Mechanism, words: dict[str, Words]) -> list[str]:
     return [text.format(listed(names)) for names, text in said if names] + coupled
 
 
-def _on_order(mechanism: Mechanism, root: Link) -> list[str]:
+def _order(mechanism: Mechanism, root: Link) -> list[int]:
     """MuJoCo counts each branch to its end before the next; free joints stand behind a base that is a body."""
     order: list[int] = []
     waiting = list(reversed(mechanism.children(BASE)))
@@ -194,6 +207,10 @@ def _on_order(mechanism: Mechanism, root: Link) -> list[str]:
     while waiting:
         order.append(waiting.pop())
         waiting += reversed(mechanism.children(order[-1]))
+    return order
+
+
+def _on_order(mechanism: Mechanism, order: list[int]) -> list[str]:
     if order == sorted(order):
         return []
     return [f"the order of joints is {', '.join(mechanism.joints[i].name for i in order)} there, each branch to its end"]

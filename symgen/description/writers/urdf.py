@@ -162,6 +162,8 @@ def _unsaid(mechanism: Mechanism) -> list[str]:
     if any(name in _DYNAMICS for joint in driven for name, _ in joint.drive.declared):
         said.append(f"that drives are applied is left out; read it with --drives {applied(mechanism.joints)}")
     said += on_friction_speed(mechanism) + on_numbers(mechanism, _DYNAMICS, _spare(mechanism))
+    if mechanism.loops:
+        said.append(f"loops left out, for which URDF has no word: {listed(loop.name for loop in mechanism.loops)}")
     said += _on_types(mechanism.joints)
     return said
 
