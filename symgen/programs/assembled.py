@@ -70,7 +70,7 @@ def sentences(mechanism: Mechanism) -> list[str]:
     said = [f"the loops close at {pose} (rad, m); the declared start is open by {known['open_by']:.2g} m or rad",
             f"{mechanism.nv} velocities less {mechanism.nv - free} that the loops take leave {free} free; "
             f"A has {known['rows']} rows" + (f", {known['redundant']} of them redundant: {LEAST}" if known["redundant"] else "")]
-    said += [f"loop {name}: no motion asks for its {_listed(rows)}, which are left out of A"
+    said += [f"loop {name}: no motion asks for its {_listed(rows)}, and A leaves that out"
              for name, rows in known["idle"].items()]
     return said
 
