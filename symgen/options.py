@@ -41,7 +41,8 @@ class ProgramOptions:
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
     (`symgen.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
     of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
-    run time (`symgen.description.adjustable`), and with `floors` what is made of them holds the least that divisors may be.
+    run time (`symgen.description.adjustable`), and with `floors` what is made of them holds the least that divisors may be. What
+    is about loops holds where they are closed; with `anywhere` beside the loops too, as it must to be differentiated.
     """
 
     real: str = "double"
@@ -56,6 +57,7 @@ class ProgramOptions:
     rounds: int | None = None
     parameters: tuple[str, ...] = ()
     floors: bool = False
+    anywhere: bool = False
 
     def __post_init__(self) -> None:
         nearest(self.real, REALS, "real type")

@@ -13,7 +13,7 @@ from symgen import generate
 from symgen.cli import main
 from symgen.options import HOST, ProgramOptions, TextOptions
 from symgen.programs.making import programs, refusal
-from symgen.proof import FUNCTIONS, divisor_floors, prove, prove_programs
+from symgen.proof import BY_DEFAULT, divisor_floors, prove, prove_programs
 from tests.robots_for_tests import robot
 
 FEW_STATES = ("--states", "300")
@@ -48,7 +48,7 @@ def test_facts_are_what_the_library_gives(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize("name", ["planar_arm", "planar_point_mass", "chain3", "square_tree6"])
 def test_every_robot_is_answered_for(name: str) -> None:
-    wanted = [function for function in FUNCTIONS if refusal(robot(name), function, None) is None]
+    wanted = [function for function in BY_DEFAULT if refusal(robot(name), function, None) is None]
     proof = prove(robot(name), wanted, ProgramOptions("float"), states=100)
     assert proof.holds
     assert str(proof)

@@ -105,7 +105,8 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION,
     n = mechanism.nv
     return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
                    "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH * wrenches,
-                   "pi": (_PARAMETER,) * mechanism.sizes.NP, "dt": _STEP, "q_next": tuple(positions)},
+                   "pi": (_PARAMETER,) * mechanism.sizes.NP, "dt": _STEP, "q_next": tuple(positions),
+                   "restitution": ((Fraction(0), Fraction(1)),)},
                   (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
 
 

@@ -6,10 +6,10 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 
-from symgen.closures._closure import Across, Along, Apart, ClosureType, Row, Unspun
+from symgen.closures._closure import EVERY, Across, Along, Apart, ClosureType, Row, Unspun
 from symgen.errors import MechanismError
 
-__all__ = ["Across", "Along", "Apart", "ClosureType", "Row", "Unspun", "closure", "closures"]
+__all__ = ["EVERY", "Across", "Along", "Apart", "ClosureType", "Row", "Unspun", "closure", "closures"]
 
 
 @cache

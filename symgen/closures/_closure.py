@@ -65,6 +65,12 @@ class ClosureType:
     parameters: tuple[Parameter, ...] = ()
 
     @property
+    def aligned(self) -> tuple[int, ...]:
+        """The axes that both frames have alike. Rows are zero as well where one is turned half round, and it is not closed there.
+        """
+        return tuple(k for k in EVERY if self.turned in ((), (k,)))
+
+    @property
     def units(self) -> tuple[str, ...]:
         """Of the force of each row."""
         return tuple({Along: "N", Apart: "N/m"}.get(type(row), "N m") for row in self.rows)

@@ -89,8 +89,8 @@ class Linkage:
     task_rows: tuple[int, ...] = ()
     """The rows of the Jacobian that a task is about."""
     loops: tuple[Closing, ...] = ()
-    redundant = False
-    """The joints that close loops, and whether some of their rows say what others do."""
+    solves, anywhere = 1, False
+    """The joints that close loops, how often their forces are solved for, and whether they need not be closed."""
     base: BaseParameters | None = None
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,

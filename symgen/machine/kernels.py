@@ -86,10 +86,12 @@ class Kernel:
         It is written out for its arguments, as a dataclass writes its __init__: loops and *arguments would double what a call
         costs. `templates/solver/call.py.j2` has the text.
         """
-        names, results = [port.name for port in self.inputs], [port.name for port in self.outputs]
+        # lambda is a word of Python's own
+        names, results = ([f"{port.name}_" if iskeyword(port.name) else port.name for port in ports]
+                          for ports in (self.inputs, self.outputs))
         own = derivatives.symbol(self.function)
         for name in (own, *names, *results):
-            if not name.isidentifier() or iskeyword(name) or name.startswith("_") or name in _OPTIONS:
+            if not name.isidentifier() or name.startswith("_") or name in _OPTIONS:
                 raise ArgumentError(f"'{name}' cannot be the name of a function or an argument; use a plain identifier")
         single = len(results) == 1
         index = "[()]" if single and not self.outputs[0].shape else ""
@@ -101,7 +103,8 @@ class Kernel:
         known: dict[str, Any] = {"_ndarray": self.np.ndarray, "_empty": self.np.empty, "_real": self.real}
         known |= {"_one": self.aligned, "_from_buffer": self.ffi.from_buffer, "_chars": self.ffi.typeof("char[]")}
         known |= {"_long_road": self.long_road}
-        known |= {f"_shape_{p.name}": p.shape for p in self.inputs} | {f"_shape_out_{p.name}": p.shape for p in self.outputs}
+        known |= {f"_shape_{name}": port.shape for name, port in zip(names, self.inputs, strict=True)}
+        known |= {f"_shape_out_{name}": port.shape for name, port in zip(results, self.outputs, strict=True)}
         exec(text, known)
         call: Call = known[own]
         call.__qualname__, call.__module__, call.__doc__ = f"Solver.{own}", __name__, self._doc()

@@ -11,7 +11,8 @@ both frames, each in its own axes, and their rates while no joint accelerates,
 all in the first's axes. A row is t · u or t · ω, with a direction t that the two frames have as T1 and T2, each in its own axes.
 
 A and γ are those of a closed loop: R, d, ω and u are nothing but what the closure leaves free. So no pose is computed for a weld,
-and one direction for a hinge. C is taken anywhere.
+and one direction for a hinge. What is to be differentiated asks for them anywhere: the same formulas with all of R, d, ω and u,
+by which A is the slope of C, and A a + γ its second derivative, at any positions. C is taken anywhere.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from symgen.closures import Across, Along, Apart, Row
+from symgen.closures import EVERY, Across, Along, Apart, Row
 from symgen.derivation.closing import Closing
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
@@ -121,6 +122,10 @@ class Loop:
         shared = set(ends[0]) & set(ends[1])
         return [i for i in ends[0] if i not in shared], [i for i in ends[1] if i not in shared]
 
+    def _free(self, where_closed: tuple[int, ...]) -> tuple[int, ...]:
+        """The axes along or about which something is not zero."""
+        return EVERY if self.linkage.anywhere else where_closed
+
     @cached_property
     def units(self) -> list[Vector]:
         """The axes of a frame in its own."""
@@ -141,7 +146,7 @@ class Loop:
     @cached_property
     def axes(self) -> list[Vector]:
         """The same where the loop is closed."""
-        turned = self.closing.type.turned
+        turned = self._free(self.closing.type.turned)
         if not turned:
             return self.units
         if len(turned) == 3:
@@ -161,7 +166,7 @@ class Loop:
     @cached_property
     def off(self) -> Vector:
         """d where the loop is closed."""
-        allowed = self.closing.type.off
+        allowed = self._free(self.closing.type.off)
         if not allowed:
             return self.linkage.zeros
         d = self.apart()
@@ -210,9 +215,9 @@ class Loop:
         a, b = (twist(linkage, frame, way) for frame, way in zip((closing.first, closing.second), self.ways, strict=True))
         linkage.home.step(f"loop {closing.name}: how its rows change")
         zero, d = linkage.zero, self.off
-        moved = a.w.cross(d)
-        spin = Vector([axis.dot(b.w) - a.w[k] if k in closing.type.spinning else zero for k, axis in enumerate(self.axes)])
-        slide = Vector([axis.dot(b.v) - a.v[k] - moved[k] if k in closing.type.off else zero for k, axis in enumerate(self.axes)])
+        moved, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self._free(closing.type.off)
+        spin = Vector([axis.dot(b.w) - a.w[k] if k in spins else zero for k, axis in enumerate(self.axes)])
+        slide = Vector([axis.dot(b.v) - a.v[k] - moved[k] if k in slides else zero for k, axis in enumerate(self.axes)])
         turning = spin.cross(a.w) - a.dw                                    # ω̇ without R ω̇_b
         sliding = spin.cross(a.v + moved + slide) - a.w.cross(slide) - a.dw.cross(d) - a.dv     # u̇ without R v̇_b
         found = []

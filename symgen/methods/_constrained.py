@@ -16,8 +16,6 @@ from symgen.derivation.scalars import Scalar
 from symgen.methods._factor import Factor
 from symgen.methods._task import Symmetric
 
-SOLVES = 3
-"""Solves with one elimination after which redundant rows share their force: what is left is μ³ of what it was."""
 DAMPING = Fraction(1, 10**6)
 """μ, as a part of the mean of the diagonal of S."""
 
@@ -26,11 +24,12 @@ class Held:
     """M taken apart and bordered by the rows A, each as long as v.
 
     A row may be idle: `active` has 1 or 0 for each, or None where all hold. An idle row is zero and its equation λ = 0.
-    `redundant` rows keep S from being inverted: (S + μ 1) λ = μ λ + r is then solved over and over, which leaves the least λ.
+    Where rows are redundant S has no inverse: (S + μ 1) λ = μ λ + r is then solved `solves` times with one elimination, which
+    leaves the least λ.
     """
 
     def __init__(self, factor: Factor, rows: Sequence[Sequence[Scalar]], active: Sequence[Scalar] | None = None,
-                 redundant: bool = False) -> None:
+                 solves: int = 1) -> None:
         self.factor, self.linkage, self.active = factor, factor.linkage, active
         self.rows = [list(row) for row in rows]
         if active is not None:
@@ -41,7 +40,8 @@ class Held:
         lower = [[linkage.dot(self.pairs[i][0], self.pairs[j][1]) for j in range(i + 1)] for i in range(len(rows))]
         for row, holds in zip(lower, active or (), strict=active is not None):
             row[-1] = row[-1] + (linkage.one - holds)
-        self.mu = self._damping(lower) if redundant else None
+        self.solves = solves
+        self.mu = self._damping(lower) if solves > 1 else None
         if self.mu is not None:
             for row in lower:
                 row[-1] = row[-1] + self.mu
@@ -56,7 +56,7 @@ class Held:
     def forces(self, right: Sequence[Scalar]) -> list[Scalar]:
         """λ with S λ = right."""
         found = self.S.solve(right, "lambda")
-        for turn in range(1, SOLVES if self.mu is not None else 1):
+        for turn in range(1, self.solves):
             assert self.mu is not None
             found = self.S.solve([r + self.mu * x for r, x in zip(right, found, strict=True)], f"lambda_{turn}")
         return found

@@ -13,7 +13,7 @@ def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
 
     def held(linkage: Linkage) -> Held:
         rows = [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
-        return Held(factor(linkage), rows, redundant=linkage.redundant)
+        return Held(factor(linkage), rows, solves=linkage.solves)
 
     def constrained_forward_dynamics(linkage: Linkage) -> Results:
         """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""

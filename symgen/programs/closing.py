@@ -31,7 +31,7 @@ def assembly(mechanism: Mechanism) -> Assembly:
         raise OutOfReach(known["refused"])
     found = known["found"]
     return assembling.Assembly(tuple(found["q"]), tuple(map(tuple, found["kept"])), found["rank"], tuple(found["dependent"]),
-                               found["start"])
+                               found["start"], found["solves"])
 
 
 def rows(mechanism: Mechanism) -> int:

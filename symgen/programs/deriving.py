@@ -186,7 +186,8 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
-                          task_rows=rows, parameters=parameters, floors=options.floors and function in PREPARING, **links)
+                          task_rows=rows, parameters=parameters, floors=options.floors and function in PREPARING,
+                          anywhere=options.anywhere and what.of_loops, **links)
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
@@ -250,7 +251,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             if what.of_loops:
                 closed = closing.assembly(mechanism)
-                linkage.loops, linkage.redundant = closings(model, mechanism, closed.kept), closed.redundant > 0
+                linkage.loops, linkage.solves = closings(model, mechanism, closed.kept), closed.solves
+                linkage.anywhere = options.anywhere
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]

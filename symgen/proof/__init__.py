@@ -26,6 +26,7 @@ from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, sta
 from symgen.certificate.rounding import Arithmetic
 from symgen.description.tip import tip
 from symgen.errors import ArgumentError, RequestError
+from symgen.functions import CLOSED, FUNCTIONS
 from symgen.ir import Port, Program
 from symgen.machine.solver import Solver
 from symgen.mechanism import Mechanism
@@ -38,7 +39,7 @@ from symgen.reference.precision import Array
 from symgen.verification.evaluating import in_machine_reals
 from symgen.verification.folder import read_folder
 
-FUNCTIONS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+BY_DEFAULT = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 """The functions that are proved by default."""
 STATES = 10_000
 
@@ -54,7 +55,7 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
     """Prove bounds for functions of a mechanism, or for the C in a folder that `symgen generate` wrote (`options` and `text` are
     then the folder's).
 
-    `functions` as for `symgen.generate`; None: those of FUNCTIONS that the robot can have, or all in the folder. `trig_ulps` is
+    `functions` as for `symgen.generate`; None: those of BY_DEFAULT that the robot can have, or all in the folder. `trig_ulps` is
     the assumed error of sines and cosines (None: `Printer.ulps`). `with_eva` also runs Frama-C (`finite`). Raises RequestError
     for what cannot be asked for. Raises BuildError with `with_eva` where there is no Frama-C, and without a C compiler unless
     `compiled` is False.
@@ -62,14 +63,18 @@ def prove(robot: Mechanism | Path, functions: Iterable[str] | None = None, optio
     if not isinstance(robot, Mechanism):
         folder = read_folder(robot, functions)
         _refuse_parameters(folder.options)
-        made = {name: making.made(folder.mechanism, name, method, folder.options) for name, method in folder.methods.items()}
-        return prove_programs(folder.mechanism, made, folder.options, folder.text, states=states, acceleration=acceleration,
-                              trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, name=folder.name, sources=folder.sources,
-                              progress=progress)
+        closed = [name for name in folder.methods if functions is None and _where_closed(name)]
+        made = {name: making.made(folder.mechanism, name, method, folder.options) for name, method in folder.methods.items()
+                if name not in closed}
+        found = prove_programs(folder.mechanism, made, folder.options, folder.text, states=states, acceleration=acceleration,
+                               trig_ulps=trig_ulps, compiled=compiled, with_eva=with_eva, name=folder.name,
+                               sources={name: folder.sources[name] for name in made}, progress=progress)
+        left = [f"{', '.join(closed)} left out: {_CLOSED}"] if closed else []
+        return replace(found, assumptions=(*found.assumptions, *left))
     options = options or ProgramOptions()
     _refuse_parameters(options)
     if functions is None:
-        functions = [name for name in FUNCTIONS if making.refusal(robot, name, options.payload) is None]
+        functions = [name for name in BY_DEFAULT if making.refusal(robot, name, options.payload) is None]
     _tell(progress, "deriving", 0, 1)
     options = replace(options, frame=options.frame or (tip(robot) if robot.frames else None))
     return prove_programs(robot, making.programs(robot, functions, options), options, text, states=states,
@@ -83,6 +88,14 @@ def _refuse_parameters(options: ProgramOptions) -> None:
                            "run time; prove the robot without --parameter, described with the numbers that are meant")
 
 
+_CLOSED = "these hold where loops are closed, which is no range of positions; 'symgen verify' judges them at closed states"
+
+
+def _where_closed(function: str) -> bool:
+    """Whether a function is about positions on loops, and not about any in their ranges."""
+    return any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments)
+
+
 def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions, text: TextOptions = PLAIN, *,
                    states: int = STATES,
                    acceleration: Fraction = ACCELERATION, trig_ulps: float | None = None, compiled: bool = True,
@@ -93,6 +106,8 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
         if derivatives.told(function) is not None:
             raise ArgumentError(f"{function} is a derivative, of which nothing is proved over the ranges; prove "
                                 f"{derivatives.of(function)}, and let 'symgen verify' bound the round-off state by state")
+        if _where_closed(function):
+            raise ArgumentError(f"{function} is not proved over ranges: {_CLOSED}")
     if states < 1:
         raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")
     ranges = declared_ranges(mechanism, acceleration, wrenches=len(options.wrenches) or 1)

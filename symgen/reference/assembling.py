@@ -22,7 +22,7 @@ import numpy as np
 
 from symgen.errors import RequestError
 from symgen.mechanism import Mechanism
-from symgen.reference import closing
+from symgen.reference import closing, starts
 from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import GRID
@@ -33,11 +33,9 @@ DIGITS = 120
 GUARD = 30
 CLOSED = 1e-11
 """m and rad: of floats, what is closed."""
-TURNS = 300
-"""Steps at most."""
-PATIENCE = 30
-"""Steps in which what is left is halved at least, where it goes on."""
-STARTS = 24
+TURNS, PATIENCE = 200, 15
+"""Steps at most, and those that may gain nothing."""
+STARTS = 16
 """Poses from which it is tried to close the loops."""
 LONGEST = 0.5
 """rad and m that one step may move a joint by."""
@@ -46,6 +44,9 @@ RANK = 1e-7
 NOTHING = Fraction(1, 10**40)
 """Of a row of A and of what elimination leaves of it, beside the largest entry."""
 SHARPENED = 40
+DAMPING = Fraction(1, 10**6)
+"""Of redundant rows: μ, as a part of the mean of the diagonal of S."""
+LEAST_SOLVES, MOST_SOLVES, MARGIN, LEFT = 3, 8, 10, 1e-16
 REACH = Fraction(3, 5)
 """rad and m within which states are drawn round the assembled pose."""
 FINE = 2**40
@@ -69,6 +70,8 @@ class Assembly:
     """Entries of v that the others give, `rank` of them."""
     start: float
     """The largest entry of C at the declared start (m, rad)."""
+    solves: int = 1
+    """How many damped solves leave nothing of redundant rows that a double holds."""
 
     @property
     def rows(self) -> int:
@@ -83,30 +86,43 @@ class Assembly:
 
 @lru_cache(maxsize=64)
 def assemble(mechanism: Mechanism) -> Assembly:
-    """Close the loops of a mechanism from its declared start. OpenLoops says why they cannot be."""
-    floats = Motion(mechanism, FLOAT)
-    begun = _start(mechanism)
-    found, tries = None, []
+    """Close the loops of a mechanism from its declared start, or else from poses round it. OpenLoops says why they cannot be."""
+    floats, begun = Motion(mechanism, FLOAT), starts.start(mechanism)
+    start = float(np.abs(closing.residual(floats, None, begun)).max())
+    tries, turned, singular = [], False, None
     for attempt in range(STARTS):
-        q = _gauss_newton(floats, _near(mechanism, begun, attempt))
-        size = float(np.abs(closing.residual(floats, None, q)).max())
-        tries.append(size)
-        if size <= CLOSED:
-            found = q
-            break
-    if found is None:
-        raise OpenLoops(f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the best is off "
-                        f"by {min(tries):.2g} m or rad; look for a wrong length or frame, or declare a start near a closed pose")
-    A = closing.jacobian(floats, None, found)
+        q = _gauss_newton(floats, starts.near(mechanism, begun, attempt))
+        tries.append(float(np.abs(closing.residual(floats, None, q)).max()))
+        if tries[-1] > CLOSED:
+            continue
+        if closing.astray(floats, q):
+            turned = True
+            continue
+        try:
+            return _judged(mechanism, _guessed(mechanism, q, start))
+        except OpenLoops as error:
+            singular = singular or error
+            if start <= CLOSED:   # what is declared closed is meant so
+                break
+    if singular is not None:
+        raise singular
+    if turned:
+        raise OpenLoops(f"the loops of '{mechanism.name}' close with one frame turned half round against the other alone; turn "
+                        "that frame, or declare a start near a closed pose")
+    raise OpenLoops(f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the best is off by "
+                    f"{min(tries):.2g} m or rad; look for a wrong length or frame, or declare a start near a closed pose")
+
+
+def _guessed(mechanism: Mechanism, q: Array, start: float) -> Assembly:
+    """By the floats of one closed pose."""
+    A = closing.jacobian(Motion(mechanism, FLOAT), None, q)
     values = np.linalg.svd(A, compute_uv=False)
     rank = int((values > RANK * values[0]).sum())
-    dependent = _dependent(A, rank)
-    start = float(np.abs(closing.residual(floats, None, begun)).max())
     if rank >= mechanism.nv:
         raise OpenLoops(f"the loops of '{mechanism.name}' leave nothing that moves: {mechanism.nv} velocities, and rows of rank "
                         f"{rank}; take a loop away, or let it keep less from moving")
     every = tuple(tuple(range(len(one.type.rows))) for one in mechanism.loops)
-    return _judged(mechanism, Assembly(tuple(map(float, found)), every, rank, dependent, start))
+    return Assembly(tuple(map(float, q)), every, rank, _dependent(A, rank), start)
 
 
 def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
@@ -115,7 +131,7 @@ def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
     scalars = arb(DIGITS + GUARD)
     reference = Motion(mechanism, scalars)
     # the first one is the assembled pose itself, sharpened
-    own = _sharpened(reference, mechanism, guess, _rational(mechanism, guess.q))
+    own = _sharpened(reference, mechanism, guess, starts.rational(mechanism, guess.q))
     q = scalars.array(np.array([list(own), *states["q"]], dtype=object))
     with scalars.working():
         A = closing.jacobian(reference, None, q)
@@ -132,7 +148,25 @@ def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
     for own_rows in guess.kept:
         kept.append(tuple(k for k in own_rows if large[first + k]))
         first += len(own_rows)
-    return Assembly(guess.q, tuple(kept), guess.rank, guess.dependent, guess.start)
+    found = replace(guess, kept=tuple(kept))
+    return replace(found, solves=_solves(mechanism, found, q)) if found.redundant else found
+
+
+def _solves(mechanism: Mechanism, at: Assembly, q: Array) -> int:
+    """Each leaves μ/(σ + μ) of what a row of S is off by, σ being S's least singular value that is not zero."""
+    from symgen.reference.mechanics import Reference  # which takes its oracles of loops from what is above this
+
+    floats = Reference(mechanism, FLOAT)
+    places = q.astype(float)
+    A = closing.jacobian(floats, at.kept, places)
+    try:
+        S = A @ np.linalg.solve(floats.mass_matrix(places), np.swapaxes(A, -1, -2))
+    except np.linalg.LinAlgError:
+        return LEAST_SOLVES
+    mean = np.trace(S, axis1=-2, axis2=-1) / at.rows
+    least = np.linalg.svd(S, compute_uv=False)[:, at.rank - 1]
+    left = float((float(DAMPING) * mean / least).max()) * MARGIN
+    return min(MOST_SOLVES, max(LEAST_SOLVES, int(np.ceil(np.log(LEFT) / np.log(min(left, 0.1))))))
 
 
 def _rank(A: Array, nothing: Any) -> int:
@@ -159,13 +193,13 @@ def closed_states(mechanism: Mechanism, at: Assembly, count: int, seed: int = 0)
     """
     random = Random(f"loops/{seed}/{mechanism.nv}/{count}")
     floats, sharp = Motion(mechanism, FLOAT), Motion(mechanism, arb(DIGITS + GUARD))
-    centre = _rational(mechanism, at.q)
+    centre = starts.rational(mechanism, at.q)
     states: dict[str, list[Array]] = {"q": [], "v": []}
     steep, reach = STEEP, REACH
     for tried in range(1, 200 * count):
         if tried % (8 * count) == 0:
             steep, reach = steep / 4, reach / 2
-        drawn = _drawn(mechanism, centre, reach, random)
+        drawn = starts.drawn(mechanism, centre, reach, random)
         rates = [Fraction(random.randint(-2 * GRID, 2 * GRID), GRID) for _ in range(mechanism.nv)]
         q = _closed(floats, sharp, at, drawn, steep)
         if q is None:
@@ -194,13 +228,14 @@ def closed_near(mechanism: Mechanism, q: Sequence[float] | None) -> Array:
             raise OpenLoops(f"from that position the loops of '{mechanism.name}' do not close: {size:.2g} m or rad are left; "
                             "start nearer to a closed one")
         at = replace(at, dependent=_dependent(closing.jacobian(floats, None, found), at.rank))
-    return _sharpened(Motion(mechanism, arb(DIGITS + GUARD)), mechanism, at, _rational(mechanism, found, FINE))
+    return _sharpened(Motion(mechanism, arb(DIGITS + GUARD)), mechanism, at, starts.rational(mechanism, found, FINE))
 
 
 def open_states(mechanism: Mechanism, at: Assembly, count: int, seed: int, apart: Fraction) -> list[Array]:
     """Positions (NQ) on the grid that states are drawn on, off the closed states of the same seed by at most `apart`."""
     random = Random(f"open/{seed}/{mechanism.nv}/{count}")
-    return [_drawn(mechanism, _rational(mechanism, q), apart, random) for q in closed_states(mechanism, at, count, seed)["q"]]
+    closed = closed_states(mechanism, at, count, seed)["q"]
+    return [starts.drawn(mechanism, starts.rational(mechanism, q), apart, random) for q in closed]
 
 
 def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: float) -> Array | None:
@@ -226,6 +261,8 @@ def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: fl
         if size < 1e-12:
             break
     if not np.abs(closing.residual(floats, at.kept, moved(delta))).max() < CLOSED or np.abs(delta).max() > 3:
+        return None
+    if closing.astray(floats, moved(delta)):
         return None
     values = np.linalg.svd(closing.jacobian(floats, at.kept, moved(delta))[:, list(at.dependent)], compute_uv=False)
     if values[-1] < steep * values[0]:
@@ -290,76 +327,15 @@ def _decimal(balls: Array) -> Array:
     return np.asarray(np.frompyfunc(rounded, 1, 1)(balls), dtype=object)
 
 
-# -- starts ----------------------------------------------------------------------------------------------------------------
-
-def _start(mechanism: Mechanism) -> Array:
-    """The declared start, in floats; of what it does not name, where each joint leaves its body in its own frame."""
-    declared, found = dict(mechanism.start), []
-    for joint in mechanism.leading:
-        own = np.array([float(x) for x in declared.get(joint.name, joint.type.neutral)])
-        if (first := joint.type.quaternion) is not None:
-            own[first:first + 4] /= np.linalg.norm(own[first:first + 4])
-        found.append(own)
-    return np.concatenate(found)
-
-
-def _near(mechanism: Mechanism, begun: Array, attempt: int) -> Array:
-    """The start itself, then poses round it, farther and farther."""
-    if not attempt:
-        return begun.copy()
-    random = Random(f"start/{mechanism.nv}/{attempt}")
-    return _drawn(mechanism, _rational(mechanism, begun), Fraction(attempt, 8), random).astype(float)
-
-
-def _rational(mechanism: Mechanism, q: Sequence[float] | Array, grid: int = GRID) -> Array:
-    """A pose on the grid that states are drawn on: quaternions by the point of the sphere that is seen from its pole."""
-    found: list[Fraction] = []
-    for joint, own in zip(mechanism.leading, _places(mechanism), strict=True):
-        entries = [Fraction(round(float(x) * grid), grid) for x in q[own]]
-        if (first := joint.type.quaternion) is not None:
-            entries[first:first + 4] = _unit([float(x) for x in q[own][first:first + 4]], [Fraction(0)] * 3, grid)
-        found += entries
-    return np.array(found, dtype=object)
-
-
-def _drawn(mechanism: Mechanism, centre: Array, reach: Fraction, random: Random) -> Array:
-    """Round a pose on the grid, within `reach` of it in every coordinate."""
-    found: list[Fraction] = []
-    span = int(reach * GRID)
-    for joint, own in zip(mechanism.leading, _places(mechanism), strict=True):
-        entries = [x + Fraction(random.randint(-span, span), GRID) for x in centre[own]]
-        if (first := joint.type.quaternion) is not None:
-            push = [Fraction(random.randint(-span, span), 2 * GRID) for _ in range(3)]
-            entries[first:first + 4] = _unit([float(x) for x in centre[own][first:first + 4]], push)
-        found += entries
-    return np.array(found, dtype=object)
-
-
-def _unit(quaternion: Sequence[float], push: Sequence[Fraction], grid: int = GRID) -> list[Fraction]:
-    """A rational unit quaternion near one that is given, its place on the sphere as seen from the pole −1 moved by `push`."""
-    x, y, z, w = quaternion
-    sign = -1 if w < 0 else 1
-    u = [Fraction(round(sign * one / (1 + abs(w)) * grid), grid) + p for one, p in zip((x, y, z), push, strict=True)]
-    square = sum((one * one for one in u), Fraction(0))
-    return [*(sign * 2 * one / (1 + square) for one in u), sign * (1 - square) / (1 + square)]
-
-
-def _places(mechanism: Mechanism) -> list[slice]:
-    return [own for own, follows in zip(mechanism.q_slices, mechanism.follows, strict=True) if follows is None]
-
-
 def _gauss_newton(floats: Motion, q: Array) -> Array:
     """Damped: the damping falls with what is left, so that the last steps are Gauss and Newton's own."""
-    before = np.inf
-    for turn in range(TURNS):
+    best, since = np.inf, 0
+    for _ in range(TURNS):
         C = closing.residual(floats, None, q)
         size = float(np.abs(C).max())
-        if size < CLOSED / 100 or not np.isfinite(size):
+        best, since = (size, 0) if size < 0.9 * best else (best, since + 1)
+        if size < CLOSED / 100 or not np.isfinite(size) or since > PATIENCE:
             break
-        if turn % PATIENCE == 0:
-            if size > before / 2:
-                break
-            before = size
         A = closing.jacobian(floats, None, q)
         S = A @ A.T
         mu = 1e-3 * min(1.0, size) * np.trace(S) / len(S) + 1e-14 * np.trace(S)

@@ -102,6 +102,17 @@ def rows(motion: Motion, kept: Kept | None, q: Array, v: Array | None = None, a:
     return [np.stack(np.broadcast_arrays(*power), axis=-1) for power in zip(*found, strict=True)]
 
 
+def astray(motion: Motion, q: Array) -> Array:
+    """Whether some loop has its rows at zero with one frame turned half round, (...)."""
+    with motion.scalars.working():
+        placed, found = motion.placements(q), np.zeros(q.shape[:-1], dtype=bool)
+        for loop in motion.mechanism.loops:
+            at = relative(motion, loop, placed, q.shape[:-1])
+            for k in loop.type.aligned:
+                found = found | np.asarray(_times(at.first[k], at.second[k])[0] < 0, dtype=bool)
+        return found
+
+
 def residual(motion: Motion, kept: Kept | None, q: Array) -> Array:
     """C (..., NL)."""
     return rows(motion, kept, q)[0]

@@ -1,13 +1,12 @@
 """What joints that close loops do, over any scalars: M and c of the tree, bordered by A and γ from power series of the poses.
 
-Where rows say what others do, no force is the only one. The C takes what is left of a damped solve behind SOLVES turns of it, and
+Where rows say what others do, no force is the only one. The C takes what is left of a damped solve behind some turns of it, and
 so does this: of the dense S, by a general linear solve.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,9 @@ import numpy as np
 from symgen.closures import Unspun
 from symgen.reference import closing
 from symgen.reference.arrays import times, transposed
-from symgen.reference.assembling import Assembly, assemble
+from symgen.reference.assembling import DAMPING, Assembly, assemble
 from symgen.reference.motion import at_precision
 from symgen.reference.precision import Array
-
-SOLVES, DAMPING = 3, Fraction(1, 10**6)
 
 
 def bordered(reference: Any, q: Array, payload: Array | None = None) -> tuple[Array, Array, Array]:
@@ -45,7 +42,7 @@ def forces(reference: Any, S: Array, right: Array) -> Array:
     unit = reference.scalars.array(np.eye(count, dtype=int))
     damped = S + mu[..., None, None] * unit
     found = 0 * right
-    for _ in range(SOLVES):
+    for _ in range(assembled(reference).solves):
         found = solve(damped, (right + mu[..., None] * found)[..., None])[..., 0]
     return np.asarray(found)
 

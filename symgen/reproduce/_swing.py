@@ -6,7 +6,7 @@ On joints of several degrees it is Munthe-Kaas's step, as in `symgen.methods.rk4
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +16,16 @@ from symgen.mechanism import Mechanism
 
 Array = np.ndarray[Any, np.dtype[Any]]
 NEEDED = ("constrained_forward_dynamics", "constraint_residual", "constraint_jacobian", "kinetic_energy", "potential_energy",
-          "assemble", "mass_matrix")
+          "assemble")
 
 
 class Motion(NamedTuple):
-    """At the times t: positions, and by how much the energy has changed and C is off (J; the largest entry, m or rad)."""
+    """At the times t (s): positions, the kinetic energy, by how much the whole energy has changed (J), and the largest entry of C
+    (m or rad)."""
 
     t: Array
     q: Array
+    kinetic: Array
     gained: Array
     apart: Array
 
@@ -75,8 +77,9 @@ def swing(solver: Solver, q: Array, v: Array, tau: Array, h: float, steps: int) 
         rows.append(rk4(solver, *before, tau, h))
         worked.append(worked[-1] + float(tau @ travelled(solver, before[0], rows[-1][0])))
     qs, vs = (np.array(x) for x in zip(*rows, strict=True))
-    energy = np.asarray(solver.kinetic_energy(qs, vs)) + np.asarray(solver.potential_energy(qs)) - np.array(worked)
-    return Motion(h * np.arange(steps + 1), qs, energy - energy[0], np.abs(solver.constraint_residual(qs)).max(axis=-1))
+    kinetic = np.asarray(solver.kinetic_energy(qs, vs))
+    energy = kinetic + np.asarray(solver.potential_energy(qs)) - np.array(worked)
+    return Motion(h * np.arange(steps + 1), qs, kinetic, energy - energy[0], np.abs(solver.constraint_residual(qs)).max(axis=-1))
 
 
 def travelled(solver: Solver, q: Array, after: Array) -> Array:
@@ -102,7 +105,14 @@ def balancing(solver: Solver, q: Array, joints: Sequence[str]) -> Array:
     return tau
 
 
-def allowed(solver: Solver, q: Array, wanted: Array) -> Array:
-    """The velocities nearest to what is wanted that the loops allow."""
+def pushed(solver: Solver, q: Array, rates: Mapping[str, Sequence[float]]) -> Array:
+    """Velocities of which those of some joints are given and the others follow by A v = 0."""
+    assert solver.mechanism is not None
+    robot, v = solver.mechanism, np.zeros(solver.nv)
+    own = np.zeros(solver.nv, bool)
+    for name, values in rates.items():
+        of_v = robot.v_slices[robot.joint_index(name)]
+        v[of_v], own[of_v] = values, True
     A = np.asarray(solver.constraint_jacobian(q))
-    return np.asarray(wanted - np.linalg.pinv(A, rcond=1e-7) @ (A @ wanted))
+    v[~own] = -np.linalg.pinv(A[:, ~own], rcond=1e-7) @ (A[:, own] @ v[own])
+    return v

@@ -44,8 +44,10 @@ def _of(wanted: Derivative) -> list[Identity]:
         return wanted._replace(mode=mode).name
 
     name, moves = wanted.name, any(array.name in POSITIONS for array in FUNCTIONS[wanted.of].results)
+    # what is about loops is shorter than what is differentiated of it, and holds where they are closed alone
+    moved = not FUNCTIONS[wanted.of].of_loops
     return {
-        "jvp": [made(f"{name} = d/dt {wanted.of}", wanted.of, distance=_slope)],
+        "jvp": [made(f"{name} = d/dt {wanted.of}", wanted.of, distance=_slope)] if moved else [],
         "vjp": [made(f"x_bar · dx of {name} = y_bar · dy", like("jvp"), distance=_transpose)],
         "jacobian": [made(f"{name} · dx = dy", like("jvp"), distance=_product)],
         "hvp": [made(f"{name} = d/dt {like('vjp')}", like("vjp"), distance=_slope_of_the_weights),
@@ -132,7 +134,7 @@ def _symmetric(wanted: Derivative, f: Functions) -> Distance:
         bar = derivatives.change(derivatives.weight(x))
         terms += [_flat(other[x]) * _flat(there[bar]), -_flat(one[x]) * _flat(back[bar])]
         if x in POSITIONS:
-            terms.append(-_bracket(f, f.states[x], one[x], other[x]) * weights[derivatives.weight(x)])
+            terms.append(-_bracket(f, f.given(wanted.name, x), one[x], other[x]) * weights[derivatives.weight(x)])
     for y in (name for name in _results(wanted) if name in POSITIONS):
         steps = [f(wanted._replace(mode="jvp").name, **{derivatives.change(x): step for x, step in way.items()})
                  for way in (one, other)]

@@ -101,7 +101,8 @@ class ExactAnswers:
         """Draw what a derivative takes besides: changes and weights, each as often as there are states."""
         count = {"NF": len(self.rough.frames), "NW": len(self.rough.wrenches)}
         sizes = self.mechanism.sizes._replace(**count, NK=len(self.rough.task_rows),
-                                              NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0)
+                                              NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0,
+                                              NL=assemble(self.mechanism).rows if FUNCTIONS[function].of_loops else 0)
         if any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments) and CLOSED[0] not in self.states:
             closed = closed_states(self.mechanism, assemble(self.mechanism), self.count, self.seed)
             self._take(dict(zip(CLOSED, (closed["q"], closed["v"]), strict=True)))

@@ -1,0 +1,252 @@
+"""Joints that close loops: A, γ, C and the forces, for every kind of joint, against the reference at closed states."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen import methods
+from symgen.closures import Unspun, closure, closures
+from symgen.errors import OutOfReach, RequestError
+from symgen.functions import CLOSED, FUNCTIONS, OF_LOOPS
+from symgen.ir import Program
+from symgen.loops import End, Loop
+from symgen.mechanism import Mechanism
+from symgen.methods import _constrained
+from symgen.poses import X_AXIS, Angle, Shift, Turn
+from symgen.programs.closing import assembly
+from symgen.programs.making import program
+from symgen.reference import assembling, closing
+from symgen.reference.assembling import assemble, closed_states
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array, arb
+from symgen.reference.steps import integrate
+from symgen.verification.algebra import check_algebra
+from symgen.verification.evaluating import in_machine_reals, over
+from symgen.verification.truth import Truth
+from tests.looped import arms, bennett, doubled
+
+KINDS = closures()
+FACTORED = [name for name in methods.names() if methods.find(name).factor is not None]
+ALL = tuple(OF_LOOPS)
+
+
+def errors(robot: Mechanism, functions: tuple[str, ...] = ALL, method: str = "riccati", count: int = 2) -> dict[str, float]:
+    """How far each function is from the reference, relative to its answer; what divides by M is that of one method."""
+    truth = Truth(robot, count, 5)
+    by = {name: method if FUNCTIONS[name].needs_inverse else None for name in functions}
+    return {name: check_algebra(program(robot, name, by[name]), truth, name).error for name in functions}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_joint_is_the_reference_to_forty_digits(kind: str) -> None:
+    assert max(errors(arms(kind)).values()) < 1e-40
+
+
+@pytest.mark.parametrize(("kind", "trunk"), [("revolute", False), ("universal", True)])
+def test_joints_of_several_degrees_and_free_bases_close_too(kind: str, trunk: bool) -> None:
+    joints = ("spherical", "revolute")
+    robot = arms(kind, joints, trunk, "free" if trunk else "fixed")
+    assert max(errors(robot, ("constraint_jacobian", "constraint_bias", "constraint_residual")).values()) < 1e-40
+
+
+def test_an_end_may_be_the_base() -> None:
+    robot = arms("distance")
+    (loop,) = robot.loops
+    place = End(-1, (Shift((Fraction(1, 10), Fraction(1, 10), Fraction(1, 2))),))
+    for on_base in (replace(loop, first=place), replace(loop, second=place)):
+        assert max(errors(replace(robot, loops=(on_base,))).values()) < 1e-40
+
+
+@pytest.mark.parametrize("method", FACTORED)
+def test_whoever_takes_m_apart_holds_loops(method: str) -> None:
+    robot = symgen.load("four_bar")
+    if methods.find(method).refusal(robot) is None:
+        assert max(errors(robot, ("constrained_forward_dynamics", "constraint_impulse"), method).values()) < 1e-40
+
+
+def test_joints_that_follow_others_are_held_with_their_leaders() -> None:
+    text = """
+        name = "tongs"
+        mimic = "couple"
+        [[body]]
+        name = "a"
+        parent = "base"
+        joint = { name = "ja", type = "revolute", axis = [0, 0, 1] }
+        mass = 1
+        inertia = [0.1, 0, 0, 0.2, 0, 0.3]
+        [[body]]
+        name = "b"
+        parent = "a"
+        mass = 2
+        centre = [0.1, 0.2, 0]
+        inertia = [0.1, 0, 0, 0.2, 0, 0.3]
+        [body.joint]
+        name = "jb"
+        type = "revolute"
+        axis = [0, 0, 1]
+        xyz = [0.5, 0, 0]
+        mimic = { joint = "ja", multiplier = -0.5 }
+        [[body]]
+        name = "c"
+        parent = "b"
+        joint = { name = "jc", type = "revolute", axis = [0, 0, 1], xyz = [0.5, 0.1, 0] }
+        mass = 1
+        inertia = [0.1, 0, 0, 0.1, 0, 0.1]
+        [[loop]]
+        type = "distance"
+        first = { link = "base", xyz = [0.2, 0.9, 0] }
+        second = { link = "c", xyz = [0.3, 0, 0] }
+        distance = 0.7
+    """
+    assert max(errors(symgen.load(text), method="composite_body").values()) < 1e-40
+
+
+# -- the reference itself ----------------------------------------------------------------------------------------------------
+
+def at_closed(robot: Mechanism, count: int = 2) -> tuple[Reference, Array, Array]:
+    scalars = arb(100)
+    reference, found = Reference(robot, scalars), closed_states(robot, assemble(robot), count, 3)
+    return reference, scalars.array(found["q"]), scalars.array(found["v"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_closed_states_are_closed(kind: str) -> None:
+    reference, q, v = at_closed(arms(kind))
+    kept = assemble(reference.mechanism).kept
+    with reference.scalars.working():
+        assert np.abs(closing.residual(reference, None, q)).max() < 1e-90
+        assert np.abs(closing.rows(reference, kept, q, v, 0 * v)[1]).max() < 1e-90
+    assert len({tuple(row) for row in q.astype(float)}) == len(q)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_series_are_what_differences_say(kind: str) -> None:
+    """A is the slope of C, and γ that of A v, where positions answer for a row; no formula of the derivation takes part."""
+    reference, q, v = at_closed(arms(kind), 1)
+    rows = closure(kind).rows
+    held = [k for k, row in enumerate(rows) if not isinstance(row, Unspun)]
+    with reference.scalars.working():
+        h, still = reference.scalars.constant(Fraction(1, 10**25)), reference.scalars.array([0])
+        up, down = (closing.residual(reference, None, integrate(reference, q, v, still + s)) for s in (h, -h))
+        first, middle, second = closing.rows(reference, None, q, v, 0 * v)
+        assert np.abs((up - down) / (2 * h) - middle)[:, held].max() < 1e-45
+        assert np.abs((up - 2 * first + down) / (h * h) - 2 * second)[:, held].max() < 1e-20
+        assert np.abs((closing.jacobian(reference, None, q) @ v[..., None])[..., 0] - middle).max() < 1e-80
+
+
+def test_a_soft_finger_does_not_spin() -> None:
+    """e · ω from the angular velocities of both frames, by the Jacobians of the two links."""
+    robot = arms("soft_finger")
+    reference, q, v = at_closed(robot, 1)
+    loop = robot.loops[0]
+    with reference.scalars.working():
+        placed = reference.placements(q)
+        spins = []
+        for end in (loop.first, loop.second):
+            angular, _ = reference.columns(end.body, placed[end.body].shift[0], placed)
+            spins.append((angular @ v[:, reference.supports[end.body]][..., None])[..., 0])
+        axis = (placed[loop.first.body].turn[0] @ reference.pose(loop.first.pose)[0])[..., 2]
+        assert abs((axis * (spins[1] - spins[0])).sum()) < 1e-80
+
+
+def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
+    """All rows of a weld are zero there as well."""
+    robot = symgen.load("four_bar")
+    (loop,) = robot.loops
+    flipped = replace(loop, second=End(2, (*loop.second.pose, Turn(X_AXIS, Angle(pi=Fraction(1))))))
+    with pytest.raises(OutOfReach, match="close with one frame turned half round"):
+        assembly(replace(robot, loops=(flipped,)))
+
+
+# -- what is redundant -------------------------------------------------------------------------------------------------------
+
+def test_rows_that_are_zero_for_ever_go() -> None:
+    found = assembly(symgen.load("four_bar"))
+    assert (found.kept, found.rank, found.redundant) == (((0, 1),), 2, 0)
+
+
+def test_redundant_rows_share_the_least_force() -> None:
+    """A loop that is closed twice: each joint bears half, and the accelerations are those of one."""
+    robot, single = doubled(symgen.load("four_bar")), symgen.load("four_bar")
+    assert assembly(robot).redundant == 2
+    assert max(errors(robot, ("constrained_forward_dynamics", "constraint_impulse")).values()) < 1e-40
+    reference, q, v = at_closed(single)
+    given = {"q": q, "v": v, "tau": v}
+    both, alone = (over(reference.scalars, program(one, "constrained_forward_dynamics"))(given) for one in (robot, single))
+    with reference.scalars.working():
+        assert np.abs(both["a"] - alone["a"]).max() < 1e-15
+        assert np.abs(2 * both["lambda"] - np.concatenate([alone["lambda"], alone["lambda"]], axis=-1)).max() < 1e-14
+
+
+def test_redundant_rows_leave_the_accelerations_their_digits() -> None:
+    """Bennett's linkage, of five rows that say what two do. How its rows share a force is known to fewer digits."""
+    robot = bennett()
+    assert (assembly(robot).rank, assembly(robot).rows) == (2, 5)
+    made = program(robot, "constrained_forward_dynamics")
+    found = closed_states(robot, assemble(robot), 4, 1)
+    given = {"q": found["q"].astype(float), "v": found["v"].astype(float), "tau": np.array([[1.0, -2.0, 3.0]] * 4)}
+    scalars = arb(80)
+    exact = over(scalars, made)({name: scalars.array(values) for name, values in given.items()})
+    close = in_machine_reals(made)(given)
+    np.testing.assert_allclose(close["a"], exact["a"].astype(float), rtol=1e-13)
+    np.testing.assert_allclose(close["lambda"], exact["lambda"].astype(float), rtol=1e-7)
+
+
+# -- what cannot be ----------------------------------------------------------------------------------------------------------
+
+def with_rocker(length: str) -> Mechanism:
+    robot = symgen.load("four_bar")
+    (loop,) = robot.loops
+    return replace(robot, loops=(replace(loop, second=End(2, (Shift((Fraction(length), Fraction(0), Fraction(0))),))),))
+
+
+@pytest.mark.parametrize(("robot", "said"), [
+    (lambda: with_rocker("0.02"), "cannot be closed: from 16 poses round its start the best is off by"),
+    (lambda: replace(symgen.load("four_bar"), loops=(*symgen.load("four_bar").loops, Loop("stop", "weld", End(0), End(-1)))),
+     "cannot be closed|leave nothing that moves"),
+    (lambda: replace(symgen.load("four_bar"), loops=(Loop("stop", "revolute", End(2), End(0)),), start=()),
+     "cannot be closed|leave nothing that moves|singular|sharpened|digits"),
+])
+def test_what_cannot_be_closed_is_one_sentence(robot: object, said: str) -> None:
+    with pytest.raises(OutOfReach, match=said) as error:
+        program(robot(), "constrained_forward_dynamics")  # type: ignore[operator]
+    assert "\n" not in str(error.value)
+    assert ";" in str(error.value)
+
+
+def test_without_loops_there_is_nothing_about_them() -> None:
+    for name in OF_LOOPS:
+        with pytest.raises(RequestError, match=f"{name} is about loops, and 'scara' has none; declare"):
+            program("scara", name)
+    assert not set(OF_LOOPS) & set(symgen.compile("scara", ["mass_matrix"]).programs)
+    assert set(OF_LOOPS).isdisjoint(list(FUNCTIONS))
+    assert all(name in FUNCTIONS for name in OF_LOOPS)
+    assert all(any(array.drawn in CLOSED for array in one.arguments) for name, one in OF_LOOPS.items()
+               if name != "constraint_residual")
+
+
+# -- planted errors ----------------------------------------------------------------------------------------------------------
+
+def bent(made: Program, row: int) -> Program:
+    """The same with a sum for a difference, or the other way round."""
+    rows = list(made.rows)
+    rows[row] = rows[row]._replace(op={"add": "sub", "sub": "add"}[rows[row].op])
+    return replace(made, rows=tuple(rows))
+
+
+@pytest.mark.parametrize("function", ALL)
+def test_a_sign_that_is_wrong_is_seen_wherever_it_stands(function: str) -> None:
+    robot = symgen.load("four_bar")
+    made, truth = program(robot, function), Truth(robot, 2, 5)
+    places = [i for i, row in enumerate(made.rows) if row.op in ("add", "sub")]
+    assert places
+    assert all(not check_algebra(bent(made, i), truth, function).passed for i in places)
+
+
+def test_damping_of_the_oracle_is_the_programs() -> None:
+    assert assembling.DAMPING == _constrained.DAMPING
