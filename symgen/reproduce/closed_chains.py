@@ -26,8 +26,7 @@ from symgen.version import __version__
 TITLE = "Closed chains that swing for a second"
 STEPS = 400
 """Of the second; the second run has twice as many."""
-SHOWN = 9
-"""Poses of a picture."""
+FIRST, LAST = "#1f5a94", "#c8641e"
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,8 @@ class Act:
     """What is drawn to the right and upwards."""
     rates: Mapping[str, Sequence[float]]
     held: tuple[str, ...] = ()
+    shown: int = 9
+    """Poses of the picture."""
 
 
 FLAT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
@@ -47,8 +48,8 @@ ACTS = {
     "four_bar": Act("falls from rest", FLAT, {}),
     "slider_crank": Act("turned on at 6 rad/s", FLAT, {"crank_joint": (6.0,)}),
     "bennett": Act("falls from rest", OBLIQUE, {}),
-    "stewart": Act("pushed, its weight held", OBLIQUE, {"plate": (0.15, 0.0, 0.1, 0.0, 0.3, 1.0)},
-                   tuple(f"slide{k}" for k in range(1, 7))),
+    "stewart": Act("pushed, its weight held", OBLIQUE, {"plate": (0.05, 0.0, 0.05, 0.0, 0.0, 0.8)},
+                   tuple(f"slide{k}" for k in range(1, 7)), 3),
 }
 
 
@@ -154,12 +155,12 @@ def _draw(figure: Any, runs: Sequence[Run]) -> None:
 def _poses(chart: Any, one: Run) -> None:
     right, up = (np.array(way) for way in ACTS[one.name].across)
     last = len(one.fine.t) - 1
-    for k in range(SHOWN):
-        at = round(k * last / (SHOWN - 1))
-        for line in bars(one.robot, one.fine.q[at]):
-            chart.plot(line @ right, line @ up, color="#1f5a94", alpha=0.12 + 0.1 * k, linewidth=1.6 if k + 1 < SHOWN else 2.2,
-                       solid_capstyle="round")
+    shown = ACTS[one.name].shown
+    for k in range(shown):
+        for line in bars(one.robot, one.fine.q[round(k * last / (shown - 1))]):
+            chart.plot(line @ right, line @ up, color=LAST if k + 1 == shown else FIRST, alpha=0.2 + 0.8 * k / (shown - 1),
+                       linewidth=1.8, solid_capstyle="round")
     chart.set_aspect("equal")
-    chart.set_title(f"{one.name}: {ACTS[one.name].said}", loc="left", fontsize=13)
+    chart.set_title(f"{one.name} (m)\n{ACTS[one.name].said}", loc="left", fontsize=13)
     chart.tick_params(labelsize=10)
     chart.grid(visible=False)
