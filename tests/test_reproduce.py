@@ -20,7 +20,15 @@ from symgen.errors import RequestError
 from symgen.measuring import bench
 from symgen.measuring.bench import STATES
 from symgen.reference.mechanics import Reference
-from symgen.reproduce import _swing, closed_chains, fijany_depth, fixman_determinant, lee_chirikjian_fig2, rodriguez_filter, saha_counts
+from symgen.reproduce import (
+    _swing,
+    closed_chains,
+    fijany_depth,
+    fixman_determinant,
+    lee_chirikjian_fig2,
+    rodriguez_filter,
+    saha_counts,
+)
 from symgen.reproduce._page import slope
 from symgen.reproduce._planar import mass
 
