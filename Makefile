@@ -27,7 +27,7 @@ help:
 	@echo "make reproduce  prove the papers' identities, then rewrite docs/reproduce/, their results measured here (six minutes)"
 	@echo "make judge   rewrite the tables of Pinocchio's verdicts on what generate gives by default for example-robot-data,"
 	@echo "             and of MuJoCo's on the MJCFs of five wheels (fetched the first time, 330 MB)"
-	@echo "             (an hour and more; JOBS=N processes; goes on where it was stopped)"
+	@echo "             (57 minutes on two cores that others use as well; JOBS=N processes; goes on where it was stopped)"
 	@echo "make adversary  try to make each of symgen's words false, for an hour (MINUTES=N); rewrite the table in docs/trust.md"
 	@echo "make adversary-slice  the same for two minutes by a seed that is known, nothing rewritten"
 	@echo "make fuzz    damaged descriptions at the readers, led by coverage, for an hour (DURATION=seconds, SEED=N)"

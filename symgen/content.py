@@ -1,14 +1,24 @@
-"""What a declared value says, as plain JSON: what two mechanisms differ in, this differs in."""
+"""What tells two declared things apart: a hash of all their numbers and names."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
+LATER = ("drive", "friction_speed", "gravcomp", "loops", "start")
+"""Fields that declarations have not always had."""
 
-def told(value: Any) -> Any:
-    """A declared value, every number whole.
+
+def content_of(value: Any, silent: tuple[str, ...] = ()) -> str:
+    """A hash of all that a dataclass declares, but for its `silent` fields."""
+    return hashlib.sha256(json.dumps(_told_fields(value, silent)).encode()).hexdigest()
+
+
+def _told(value: Any) -> Any:
+    """A declared value as plain JSON, every number whole: what two mechanisms differ in, this differs in.
 
     No repr is asked, since that is made for people and leaves things out.
     """
@@ -17,14 +27,11 @@ def told(value: Any) -> Any:
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, tuple):
-        return [told(one) for one in value]
-    return [type(value).__name__, *told_fields(value)]
+        return [_told(one) for one in value]
+    return [type(value).__name__, *_told_fields(value)]
 
 
-def told_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
+def _told_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
     """What later fields say is told where it is not their default, so that a mechanism without them is called what it was."""
     own = ((one, getattr(value, one.name)) for one in fields(value) if one.name not in silent)
-    return [told(given) for one, given in own if one.name not in _LATER or given != one.default]
-
-
-_LATER = ("drive", "friction_speed", "loops", "start")
+    return [_told(given) for one, given in own if one.name not in LATER or given != one.default]

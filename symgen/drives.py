@@ -6,6 +6,9 @@ A drive is felt at the joint alone. With v a velocity of the joint and q its coo
 
 of the force of the joint. The armature stands on the diagonal of the mass matrix; the rest is part of the bias force. Coulomb's
 friction is made smooth: ε, one number of the mechanism, is the speed below which it fades, and at rest there is none.
+
+Beside them stands what bears part of a link's weight, MuJoCo's gravcomp: a fraction of the link's mass times gravity, upwards at
+its mass centre. It is felt in the forces of the joints as a spring is, and no part of g and U, which are of the whole weight.
 """
 
 from __future__ import annotations
@@ -24,7 +27,11 @@ LEAST_SPEED, MOST_SPEED = Fraction(1, 10**9), Fraction(10**9)
 KINDS = ("armature", "damping", "friction", "stiffness")
 """What can be applied or left out by itself. A rest position goes with the stiffness."""
 NUMBERS = (*KINDS, "rest")
-EVERY = frozenset(KINDS)
+GRAVCOMP = "gravcomp"
+"""What bears part of the weight of links: of links, and not of joints."""
+WORDS = (*KINDS, GRAVCOMP)
+"""All that can be applied or left out."""
+EVERY = frozenset(WORDS)
 NONE: frozenset[str] = frozenset()
 
 
@@ -88,6 +95,6 @@ def selected(words: str | Iterable[str] | None) -> frozenset[str] | None:
         return EVERY if words == "on" else NONE
     listed = [word.strip() for word in (words.split(",") if isinstance(words, str) else words)]
     for word in listed:
-        if word not in KINDS:
-            raise ArgumentError(f"drives has '{printable(word)[:40]}'; give 'on', 'off' or a list of {', '.join(KINDS)}")
+        if word not in WORDS:
+            raise ArgumentError(f"drives has '{printable(word)[:40]}'; give 'on', 'off' or a list of {', '.join(WORDS)}")
     return frozenset(listed)

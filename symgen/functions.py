@@ -64,7 +64,7 @@ class Function:
     @property
     def of_loops(self) -> bool:
         """Whether it is about joints that close loops, at states in which they are closed."""
-        return self.counts("NL")
+        return self.counts("NL") or self.counts("NI")
 
     @property
     def follows(self) -> bool:
@@ -133,6 +133,12 @@ OF_LOOPS = {
         Function("constrained_forward_dynamics", (Q_CLOSED, V_CLOSED, TAU), (A, LAMBDA),
                  "M a + c = tau + A^T lambda with A a + gamma = 0: what joint forces cause while loops stay closed",
                  needs_inverse=True, feels=AT_RUN_TIME),
+        Function("constrained_inverse_dynamics", (Q_CLOSED, V_CLOSED, A),
+                 (Array("tau_independent", ("NI",), "torques and forces of the independent coordinates (N·m, N)"), LAMBDA),
+                 "M a + c = tau + A^T lambda, where only the independent coordinates are driven", feels=AT_RUN_TIME),
+        Function("reduced_mass_matrix", (Q_CLOSED,),
+                 (Array("M_reduced", ("NI", "NI"), "of the independent coordinates: N^T M N with v = N v_independent"),),
+                 "mass matrix in the independent coordinates"),
         Function("constraint_residual", (replace(Q, drawn="q"),), (Array("C", ("NL",), "one entry a row (m, rad)"),),
                  "how far the loops are from being closed, C(q) = 0 where they are", feels=()),
         Function("constraint_jacobian", (Q_CLOSED,), (Array("A", ("NL", "NV"), "a row for each that the loops keep"),),

@@ -11,8 +11,6 @@ motion along `axis` (given in the joint's frame). Lengths in m, masses in kg, an
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
@@ -21,7 +19,9 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from symgen.content import told_fields
+from symgen.bodies import Body as Body
+from symgen.bodies import Part as Part
+from symgen.content import content_of
 from symgen.coupling import Follows, common, resolved, seen
 from symgen.coupling import Mimic as Mimic
 from symgen.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
@@ -35,38 +35,6 @@ from symgen.poses import Z_AXIS, Pose, Vector3
 from symgen.tables import html_table
 
 BASE = -1
-
-
-@dataclass(frozen=True, repr=False)
-class Part:
-    """One declared inertia, carried by a body.
-
-    `pose` leads from the body's frame to the part's centre of mass and axes; `moments` = (Ixx, Ixy, Ixz, Iyy, Iyz,
-    Izz) are about that centre, in those axes (tensor entries: Ixy is −∫xy dm). A point mass has zero moments.
-    """
-
-    link: str
-    pose: Pose
-    mass: Fraction
-    moments: tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction] = (Fraction(0),) * 6
-
-    def __repr__(self) -> str:
-        return f"<Part {self.link}: {float(self.mass):g} kg>"
-
-
-@dataclass(frozen=True, repr=False)
-class Body:
-    """What one joint moves: its own declared inertia and that of every link lumped into it (`parts`)."""
-
-    name: str
-    parts: tuple[Part, ...] = ()
-
-    @property
-    def mass(self) -> Fraction:
-        return sum((part.mass for part in self.parts), Fraction(0))
-
-    def __repr__(self) -> str:
-        return f"<Body {self.name}: {float(self.mass):g} kg, of {', '.join(part.link for part in self.parts) or 'nothing'}>"
 
 
 @dataclass(frozen=True)
@@ -222,8 +190,7 @@ class Mechanism:
     @cached_property
     def content(self) -> str:
         """A hash of all that it declares: names, numbers and frames, but not where it was read and what was noticed there."""
-        unsaid = ("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",)))
-        return hashlib.sha256(json.dumps(told_fields(self, silent=unsaid)).encode()).hexdigest()
+        return content_of(self, silent=("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",))))
 
     def __hash__(self) -> int:
         return hash(self.content)
@@ -264,9 +231,20 @@ class Mechanism:
     @cached_property
     def undriven(self) -> Mechanism:
         """The bodies alone, as they would be without any drive."""
-        if not any(joint.drive for joint in self.joints):
+        if not self.borne and not any(joint.drive for joint in self.joints):
             return self
-        return replace(self, joints=tuple(replace(joint, drive=NO_DRIVE) for joint in self.joints), friction_speed=FRICTION_SPEED)
+        joints = tuple(replace(joint, drive=NO_DRIVE) for joint in self.joints)
+        return replace(self.unborne, joints=joints, friction_speed=FRICTION_SPEED)
+
+    @cached_property
+    def unborne(self) -> Mechanism:
+        """The same, of which no weight is borne."""
+        return replace(self, bodies=tuple(body.unborne for body in self.bodies)) if self.borne else self
+
+    @cached_property
+    def borne(self) -> tuple[Part, ...]:
+        """The parts of which some weight is borne."""
+        return tuple(part for body in self.bodies for part in body.parts if part.gravcomp)
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:

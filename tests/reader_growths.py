@@ -203,6 +203,7 @@ MJCF: dict[str, Callable[[int], str]] = {
     "tendons": lambda n: in_one("", "", "<tendon>" + '<fixed stiffness="1"/>' * n + "</tendon>"),
     "actuators": lambda n: in_one("", "", "<actuator>" + '<motor armature="1"/>' * n + "</actuator>"),
     "gravcomp": lambda n: worldbody(f'<body gravcomp="1">{ROD}</body>' * n),
+    "springs that hang on inertia": lambda n: worldbody(f"<body>{ROD}</body>".replace("<joint", '<joint springdamper="1 1"') * n),
     "includes": lambda n: in_one('<include file="x"/>' * n),
     "sites": lambda n: in_one("<site/>" * n),
     "meshes": lambda n: in_one("", "<asset>" + "<mesh/>" * n + "</asset>"),

@@ -62,6 +62,13 @@ ODD = {name: HEAD + "".join(parts) for name, parts in {
     "mixed": (body("a", "base", f"{HINGE}, damping = 0.3"),
               body("b", "a", f"{SLIDE}, {SLANTED}, unapplied = {{ damping = 0.1 }}"),
               body("c", "b", f"{HINGE}, unapplied = {{ friction = 0.2, armature = 3 }}")),
+    "borne": (body("a", "base", HINGE, f"{SOLID}\ngravcomp = 0.7"), body("b", "a", f"{SLIDE}, {SLANTED}"),
+              body("w", "b", f'type = "fixed", {SLANTED}', f'{SOLID}\ngravcomp = "1/3"'),
+              body("c", "w", HINGE, f"{SOLID}\ngravcomp = -2"),
+              body("d", "base", 'type = "free"', f"{SOLID}\ngravcomp = 1")),
+    "borne_in_parts": (_FLOOR.replace("mass", "gravcomp = 1\nmass"), body("a", "floor", HINGE, _PARTS.format("a", 1, 1, "0.4")
+                       + "gravcomp = 2\n" + _PARTS.format("a", 2, 2, "0.1") + _PARTS.format("b", 3, 1, "pi/3")
+                       + "gravcomp = 1\n" + _PARTS.format("b", 2, 2, "0.1") + "gravcomp = 1\n")),
     "flying": (body("a", "base", 'type = "free", armature = 0.2, damping = 0.3'), body("b", "a", f"{HINGE}, {SLANTED}")),
     "coupled": ('mimic = "couple"\n', body("a", "base", HINGE), body("b", "a", f"{SLIDE}, xyz = [0, 0.3, 0], {_FOLLOWS}"),
                 body("c", "base", HINGE)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 from itertools import islice
@@ -14,6 +15,7 @@ import flint
 import numpy as np
 import pytest
 
+from symgen.description.writers import mjcf
 from symgen.differentiation import _partials
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
@@ -23,12 +25,12 @@ from symgen.poses import Angle, Shift, Turn
 from symgen.programs import making
 from symgen.reference.precision import arb
 from tests import metamorphic
-from tests.adversary import Failure, _newton_euler, _robots, mechanisms
+from tests.adversary import Failure, _drives, _newton_euler, _robots, conversions, mechanisms
 from tests.adversary import __main__ as runner
 from tests.robots_for_tests import random_mechanism
 
-FIRST = {"certificates": 4, "compilers": 2, "crashes": 3, "folders": 4, "mechanisms": 4, "metamorphic": 1, "readers": 1,
-         "selftests": 4, "sines": 4}
+FIRST = {"certificates": 4, "compilers": 2, "conversions": 30, "crashes": 3, "folders": 4, "mechanisms": 4,
+         "metamorphic": 1, "readers": 1, "selftests": 4, "sines": 4}
 """Tries of each, by a seed whose first robots are small."""
 SEED = 1
 
@@ -113,3 +115,25 @@ def test_what_central_differences_leave_is_no_error() -> None:
     assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=True) == (False, "")
     assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-44")]), scalars, cancels=True)[1].startswith("off by")
     assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=False)[1]
+
+
+def test_a_robot_that_is_written_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found() -> list[str]:
+        return [one.sentence for one in islice(conversions.tries(SEED), 60) if one is not None]
+
+    assert found() == []
+    monkeypatch.setattr(mjcf, "_DRIVE", mjcf._DRIVE | {"damping": "stiffness"})
+    assert any("as mjcf: it is another robot" in sentence for sentence in found())
+
+
+def test_weight_that_is_borne_the_wrong_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = random_mechanism(2, 1, "chain", ("revolute",))
+    bodies = [replace(body, parts=(replace(body.parts[0], gravcomp=Fraction(1 + i, 3)),)) for i, body in enumerate(made.bodies)]
+    made = replace(made, bodies=tuple(bodies))
+    asked = made, "bias_force", None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
+    assert mechanisms.attacked(*asked) is None
+    borne = _drives._borne
+    monkeypatch.setattr(_drives, "_borne", lambda at, q: [-x for x in borne(at, q)])
+    found = mechanisms.attacked(*asked)
+    assert found is not None
+    assert "algebra" in found.sentence

@@ -82,7 +82,9 @@ def test_the_urdf_is_the_same_robot(name: str) -> None:
     robot, text = written(name, "urdf")
     back = as_told(text.text, text.left_out)
     held = tuple(replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints)
-    assert differ(replace(robot, joints=held), back) <= SAME   # a spring is left out, and the sentences say so
+    bare = replace(robot.unborne, joints=held)   # springs and gravcomp are left out, and the sentences say so
+    assert differ(bare, back) <= SAME
+    assert any(one.startswith("the gravcomp of ") for one in text.left_out) == bool(robot.borne)
     assert back.name == robot.name
     assert {part.link for one in robot.bodies for part in one.parts} <= {part.link for one in back.bodies for part in one.parts}
     plain = [one for one in robot.joints if one.type.nq == 1]
@@ -243,3 +245,19 @@ def test_urdf_says_no_limit_by_one_that_nothing_reaches() -> None:
     text = writers()["urdf"].write(slide).text
     assert '<limit lower="-1e308" upper="1e308" effort="1e308" velocity="1e308"/>' in text
     assert symgen.load(text).joints[0].limits == slide.joints[0].limits
+
+
+@pytest.mark.parametrize("format_", ["urdf", "mjcf"])
+def test_a_number_with_zeros_behind_its_digits_is_read_back(format_: str) -> None:
+    """Rounded to 60 digits it is a whole number of more."""
+    mass = f"1570796326794896619231321691639751442098584699687552910487530{'12' * 30}"
+    robot = symgen.load(HEAD + body("a", "base", HINGE, f'mass = "{mass}/1"\ninertia = [1, 0, 0, 1, 0, 1]'))
+    back = symgen.load(writers()[format_].write(robot).text)
+    assert abs(back.mass / robot.mass - 1) < 1e-50
+
+
+def test_a_joint_that_mimics_one_that_is_not_there_is_said_in_mjcf() -> None:
+    robot = symgen.load(HEAD + body("a", "base", f'{HINGE}, mimic = {{ joint = "lost" }}'))
+    text = writers()["mjcf"].write(robot)
+    assert "that a_joint mimics a joint that is not there is left out" in text.left_out
+    assert symgen.load(text.text).nv == 1

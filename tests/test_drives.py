@@ -218,10 +218,14 @@ MOTOR = ("<actuator name='m'><mechanicalReduction>-50</mechanicalReduction><moto
 
 def urdf(dynamics: str = "", motor: str = "", kind: str = "revolute", **asked: Any) -> Mechanism:
     """One joint with these <dynamics> and this actuator."""
+    return symgen.load(urdf_text(dynamics, motor, kind), **asked)
+
+
+def urdf_text(dynamics: str = "", motor: str = "", kind: str = "revolute") -> str:
     limit = "<limit effort='1' velocity='1' lower='-1' upper='1'/>"
     joint = f"<joint name='j' type='{kind}'><parent link='a'/><child link='b'/><axis xyz='0 0 1'/>{limit}{dynamics}</joint>"
     drive = f"<transmission name='t'><joint name='j'/>{motor}</transmission>" if motor else ""
-    return symgen.load(f"<robot name='r'><link name='a'/><link name='b'>{HEAVY}</link>{joint}{drive}</robot>", **asked)
+    return f"<robot name='r'><link name='a'/><link name='b'>{HEAVY}</link>{joint}{drive}</robot>"
 
 
 def toml(joint: str, kind: str = "revolute", top: str = "", **asked: Any) -> Mechanism:
@@ -383,3 +387,15 @@ def test_show_lists_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     shown = capsys.readouterr().out
     assert re.search(r"^j +0 +2000 +0 +0 +0$", shown, re.M)
     assert "Read and not applied\n  armature of j; friction of j; stiffness of j; rest of j\n" in shown
+
+
+@pytest.mark.parametrize(("asked", "said"), [((), True), (("--drives", "off"), False), (("--drives", "on"), False)])
+def test_the_console_says_what_drives_would_apply(asked: tuple[str, ...], said: bool, tmp_path: Path,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "r.urdf").write_text(urdf_text('<dynamics damping="1" rotor_inertia="2"/>'), encoding="utf-8")
+    folder, hint = tmp_path / "out", "symgen: note: --drives on applies armature, damping\n"
+    assert main(["generate", str(tmp_path / "r.urdf"), "-o", str(folder), "-f", "mass_matrix", *asked]) == 0
+    assert (hint in capsys.readouterr().err) == said
+    assert main(["verify", str(folder)]) == 0
+    assert main(["convert", str(folder / "r.toml"), "-o", str(tmp_path / "again.toml")]) == 0
+    assert hint not in capsys.readouterr().err

@@ -37,10 +37,11 @@ ROOMS: dict[str, str] = {
     "joints": "errors",
     "coupling": "errors",
     "drives": "errors",
+    "bodies": "poses",
     "content": "",
     "closures": "errors joints",
     "loops": "closures poses",
-    "mechanism": "content coupling drives errors functions joints loops names poses tables",
+    "mechanism": "bodies content coupling drives errors functions joints loops names poses tables",
     "shelf": "version",
     # a file → Mechanism
     "description": "closures coupling drives errors joints loops mechanism names poses",

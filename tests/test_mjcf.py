@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from symgen.functions import FUNCTIONS
 from symgen.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
-from tests.judges import mujoco_words
+from tests.judges import mujoco_files, mujoco_words
 from tests.mjcf_texts import FULL, HINGE, MASS, ROD, arm, compiler, mjcf, several
 
 BOUND = 1e-11
@@ -47,6 +48,14 @@ FRAMES = f"""<frame pos="1 2 3" euler="10 20 30"><frame quat="1 0 2 0"><body nam
 diaginertia="0.1 0.2 0.25"/></frame><body name="b">
 <frame euler="0 50 0" pos="0 0 0.3"><joint type="ball" pos="0.1 0.1 0"/></frame>
 {ROD}</body></body></frame></frame>"""
+SPRUNG = "".join([
+    f'<body euler="1 2 3"><joint axis="0 1 0.3" pos="0.1 0.2 0" ref="30" springdamper="0.3 1.2" springref="20"/>{ROD}{FULL}',
+    f'<body pos="0 0 0.5" euler="10 50 7"><joint type="slide" axis="1 2 3" ref="0.2" springdamper="0.1 2" armature="0.2" '
+    f'damping="3" stiffness="9" springref="0.1"/><joint axis="1 0.2 0" springdamper="0.2 0.5"/>{ROD}',
+    f'<body pos="0.3 0 0"><joint axis="0 0 1" armature="1"/>{ROD}</body></body>',
+    f'<body pos="0 1 0"><joint type="ball" pos="0.1 0 0.2" springdamper="0.4 1"/>{ROD}</body></body>',
+    f'<body pos="4 1 1" euler="4 5 1"><joint type="free" springdamper="0.3 1"/>{ROD}',
+    f'<body><joint springdamper="1 1"/>{ROD}</body></body>'])
 MODELS = {
     "hinges": mjcf(arm(ROD)),
     "masses": mjcf(arm(MASS)),
@@ -87,6 +96,15 @@ MODELS = {
                                           '<option><flag spring="disable"/></option>'),
     "dampers that are switched off": mjcf(several('<joint stiffness="2" damping="0.3"/>'),
                                           '<option><flag damper="disable"/></option>'),
+    "weight that is borne": mjcf(arm(ROD, attributes='gravcomp="0.7"') + f"""<body name="c" gravcomp="-1.5"><freejoint/>{ROD}{ROD}
+<body name="d" gravcomp="1" euler="1 2 3" pos="0 0 1">{ROD}
+<body name="e"><joint type="ball" pos="0.1 0 0"/>{ROD}</body></body></body>""", '<option gravity="1 2 -3"/>'),
+    "all the weight that is borne": mjcf(arm(SHAPES, attributes='gravcomp="1"')),
+    "weight that is borne by no spring and damper": mjcf(arm(ROD, attributes='gravcomp="1"'),
+                                                         '<option><flag spring="disable" damper="disable"/></option>'),
+    "springs that hang on inertia": mjcf(SPRUNG),
+    "springs that hang on inertia, and are off": mjcf(SPRUNG, '<option><flag spring="disable"/></option>'),
+    "dampers that hang on inertia, and are off": mjcf(SPRUNG, '<option><flag damper="disable"/></option>'),
     "gravity": mjcf(arm(ROD), '<option gravity="1 2 -3"/><option timestep="0.1"/>'),
     "no gravity": mjcf(arm(ROD), '<option gravity="1 2 -3"><flag gravity="disable"/></option>'),
     "Euler angles that ride": mjcf(arm(ROD), compiler(eulerseq="zyx")),
@@ -208,6 +226,24 @@ def test_drives_are_meant() -> None:
     assert not load(text, drives="off").joints[0].drive
 
 
+def test_springs_that_hang_on_inertia_are_those_that_mujoco_finds() -> None:
+    """By M as the model stands declared, whatever is locked."""
+    mujoco = pytest.importorskip("mujoco")
+    model, found = mujoco.MjModel.from_xml_string(mjcf(SPRUNG)), load(mjcf(SPRUNG))
+    checked = 0
+    for i, joint in enumerate(found.joints):
+        damping, stiffness = model.dof_damping[model.jnt_dofadr[i]], model.jnt_stiffness[i]
+        assert abs(float(joint.drive.damping) - damping) <= 1e-12 * damping
+        if joint.type.nq == 1:
+            assert abs(float(joint.drive.stiffness) - stiffness) <= 1e-12 * stiffness
+            assert not stiffness or abs(float(joint.drive.rest) - model.qpos_spring[model.jnt_qposadr[i]]) < 1e-15
+            checked += bool(stiffness)
+    assert checked == 4
+    assert sum("springdamper and the inertia" in note.text for note in found.notes if note.kind == "info") == 6
+    held = load(mjcf(SPRUNG), lock={found.joints[3].name: None})
+    assert held.joints[0].drive == found.joints[0].drive
+
+
 COUPLED = mjcf(f'<body name="a"><joint name="x" ref="0.5"/>{ROD}<body name="b"><joint name="y" ref="0.2"/>{ROD}</body></body>',
                compiler(angle="radian"), "<equality><joint joint1='y' joint2='x' polycoef='0.1 2 0 0 0'/></equality>")
 
@@ -273,3 +309,14 @@ def test_an_include_that_cannot_be_read_is_refused(tmp_path: Path, said: str, se
 def test_a_text_has_no_folder() -> None:
     with pytest.raises(SymgenError, match=r"<text>:4: include 'x.xml': a text has no folder"):
         load(mjcf('<include file="x.xml"/>'))
+
+
+def test_the_judge_of_files_allows_what_tokens_were_turned_by(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    path = tmp_path / "r.xml"
+    path.write_text(mjcf(arm(ROD).replace("1 2 3 4", "0.7071 0.7071068 0 0")))
+    verdict = mujoco_files.judge("r.xml", path)
+    assert verdict.snapped is not None
+    assert (verdict.another, verdict.passed) == (True, True)
+    assert mujoco_files.BOUND < verdict.snapped < mujoco_files.LEVERS * verdict.turned < 1e-4
+    assert not replace(verdict, turned=verdict.turned / 100).passed

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WARNED = ("warning", "mimic", "snap", "unapplied")
 """Kinds of notes that a user should see without asking."""
+OFF, DRIVES = (".urdf", ".xacro"), ("armature", "damping", "friction")
+"""Descriptions whose drives are off unless they are asked for, and what these can be."""
 
 _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": None, "base": "fixed", "strict": False, "drives": None,
@@ -51,7 +53,7 @@ def robot_arguments(parser: Parser, what: str = "a built-in name (see 'symgen ro
                          help="what the root link stands on: fixed to the world, or floating by a free joint (default fixed)")
     reading.add_argument("--drives", metavar="on|off|LIST",
                          help="what is applied of the drives that the description declares: all, nothing, or some of armature, "
-                              "damping, friction, stiffness, with commas (default: on for all but URDF)")
+                              "damping, friction, stiffness, gravcomp, with commas (default: on for all but URDF)")
     reading.add_argument("--friction-speed", metavar="SPEED",
                          help="friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default 0.001)")
     reading.add_argument("--from", dest="distribution", metavar="PACKAGE",
@@ -193,8 +195,8 @@ def functions(words: Sequence[str] | None) -> list[str] | None:
     return list(seen.values())
 
 
-def warn(mechanism: Mechanism, robot: str, kinds: Sequence[str] = WARNED) -> None:
-    """The notes of these kinds, a line each, on stderr.
+def warn(mechanism: Mechanism, robot: str, kinds: Sequence[str] = WARNED, drives: str | None = None) -> None:
+    """The notes of these kinds, a line each, on stderr; and what else `--drives` would apply, where it was not given.
 
     In a pipe every warning is printed, and every line whole. On a terminal, notes that are no warnings are shortened between
     words.
@@ -208,6 +210,16 @@ def warn(mechanism: Mechanism, robot: str, kinds: Sequence[str] = WARNED) -> Non
             print(shortened(line) if terminal and kind != "warning" else line, file=sys.stderr)
         if len(texts) > lines:
             print(f"symgen: … and {len(texts) - lines} more of kind {kind}; 'symgen show {robot}' lists them", file=sys.stderr)
+    if drives is None and "unapplied" in kinds and (held := _held_drives(mechanism, robot)):
+        print(f"symgen: note: --drives on applies {held}", file=sys.stderr)
+
+
+def _held_drives(mechanism: Mechanism, robot: str) -> str:
+    """The kinds of drives that a URDF declares and that are off; nothing of a description that means what it leaves out."""
+    if not mechanism.source.endswith(OFF) or robot.endswith(".toml") or Path(robot).is_dir():
+        return ""
+    spare = {"armature" if name.startswith("rotor") else name for joint in mechanism.joints for name, _ in joint.unapplied}
+    return ", ".join(kind for kind in DRIVES if kind in spare)
 
 
 def shortened(line: str, width: int = LINE) -> str:

@@ -33,7 +33,7 @@ def run(options: Namespace) -> int:
     written = of_format.write(mechanism)
     if place is not None:
         put(place, written.text)
-    warn(mechanism, options.robot)
+    warn(mechanism, options.robot, drives=options.drives)
     for sentence in written.left_out:
         line = f"symgen: note: {sentence}"
         print(shortened(line) if sys.stderr.isatty() else line, file=sys.stderr)

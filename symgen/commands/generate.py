@@ -75,7 +75,7 @@ def run(options: Namespace) -> int:
         out = Path(options.output or _folder(options.name or mechanism.name))
         manifest = deliver(mechanism, out, wanted, chosen, text, name=options.name, evidence=not options.no_evidence,
                            functions_only=options.functions_only, progress=progress)
-    warn(mechanism, options.robot)
+    warn(mechanism, options.robot, drives=options.drives)
     for line in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops else ():
         print(f"symgen: note: {line}", file=sys.stderr)
     made, _ = making.programs_and_refusals(mechanism, wanted, chosen)   # made by `generate`, and only looked up

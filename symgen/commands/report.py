@@ -22,7 +22,7 @@ def run(options: Namespace) -> int:
     from symgen.report import report
 
     mechanism = read(options)
-    warn(mechanism, options.robot)
+    warn(mechanism, options.robot, drives=options.drives)
     with Progress() as progress:
         written = report(mechanism, options.output, states=options.states, progress=progress)
     if not options.quiet:

@@ -39,7 +39,7 @@ def run(options: Namespace) -> int:
     robot: Mechanism | Path | None = generated_folder(options, "verified")
     if robot is None:
         robot = read(options)
-    warn(robot if isinstance(robot, Mechanism) else load(robot), options.robot)
+    warn(robot if isinstance(robot, Mechanism) else load(robot), options.robot, drives=options.drives)
     with Progress() as progress:
         report = verify(robot, functions(options.functions), options.states, real=options.real, frame=options.frame,
                         payload=options.payload, wrench=options.wrench, jacobian_frame=options.jacobian_frame,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgen.backends._markdown import cell
 from symgen.mechanism import Joint, Mechanism
 
 FORCE = "damping v + friction v/sqrt(v^2 + e^2) + stiffness (q - rest)"
@@ -14,6 +15,12 @@ def of_joint(joint: Joint) -> dict[str, Any]:
     return {"drive": {name: float(value) for name, value in joint.drive.declared}} if joint.drive else {}
 
 
+def borne(mechanism: Mechanism) -> dict[str, Any]:
+    """For programs: what fraction of the weight of which links is borne; of a link of several inertias, of each."""
+    found = [{"link": part.link, "fraction": float(part.gravcomp)} for part in mechanism.borne]
+    return {"gravcomp": found} if found else {}
+
+
 def friction_speed(mechanism: Mechanism) -> dict[str, float]:
     """For programs: ε where a joint has friction."""
     return {"friction_speed": float(mechanism.friction_speed)} if _rubs(mechanism) else {}
@@ -21,6 +28,17 @@ def friction_speed(mechanism: Mechanism) -> dict[str, float]:
 
 def of_header(mechanism: Mechanism) -> tuple[str, ...]:
     """Lines of the C header, in ASCII."""
+    return (*_of_joints(mechanism), *_of_weight(mechanism))
+
+
+def _of_weight(mechanism: Mechanism) -> tuple[str, ...]:
+    if not mechanism.borne:
+        return ()
+    return ("Part of the weight of links is borne (gravcomp), which tau and c need not give. g, U, Y and forces",
+            "between bodies are of all of the weight.")
+
+
+def _of_joints(mechanism: Mechanism) -> tuple[str, ...]:
     if not any(joint.drive for joint in mechanism.joints):
         return ()
     speed = f"; e = {float(mechanism.friction_speed):.12g}" if _rubs(mechanism) else ""
@@ -29,11 +47,15 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def of_readme(mechanism: Mechanism) -> dict[str, Any]:
-    """`drives`, a row for each joint that has one, and `friction_speed` where one has friction, else nothing."""
+    """`drives`, a row for each joint that has one, and `friction_speed` where one has friction, else nothing; `borne`, a row for
+    each inertia of which some weight is borne.
+    """
     rows = [{"index": i, **{name: f"{float(getattr(joint.drive, name)):.12g}" for name in
                             ("armature", "damping", "friction", "stiffness", "rest")}}
             for i, joint in enumerate(mechanism.joints) if joint.drive]
-    return {"drives": rows, "friction_speed": f"{float(mechanism.friction_speed):.12g}" if _rubs(mechanism) else ""}
+    borne = [{"link": cell(part.link), "gravcomp": f"{float(part.gravcomp):.12g}"} for part in mechanism.borne]
+    speed = f"{float(mechanism.friction_speed):.12g}" if _rubs(mechanism) else ""
+    return {"drives": rows, "friction_speed": speed, "borne": borne}
 
 
 def _rubs(mechanism: Mechanism) -> bool:

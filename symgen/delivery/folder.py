@@ -184,6 +184,7 @@ def _manifest(
         "nv": mechanism.nv,
         "gravity": [float(g) for g in mechanism.gravity],
         **drives.friction_speed(mechanism),
+        **drives.borne(mechanism),
         "joints": [
             {"name": joint.name, "type": joint.kind, "parent": parent, "child": body.name,
              "q": first_and_count(mechanism.q_slices[i]), "v": first_and_count(mechanism.v_slices[i]), **entry_names(joint),

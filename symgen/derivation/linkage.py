@@ -9,69 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 from symgen.derivation import adjusted
 from symgen.derivation import constants as k
 from symgen.derivation.base_parameters import BaseParameters
+from symgen.derivation.borne import Held, bears, held, spared
 from symgen.derivation.closed_forms import JointForm, joint_form
 from symgen.derivation.closing import Closing
 from symgen.derivation.constants import Constant, Mat3
 from symgen.derivation.coupling import APART, Coupling
 from symgen.derivation.drives import driven, forces
+from symgen.derivation.geometry import Dof as Dof
+from symgen.derivation.geometry import LinkGeometry as LinkGeometry
 from symgen.derivation.loads import carried, exerted
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.spin import STILL, Spin
 from symgen.derivation.scalars import Derivation, Scalar, lower
 from symgen.derivation.spatial import Matrix, RigidInertia, Rotation, SplitShift, Symmetric, Vector
 from symgen.poses import Angle
-
-
-@dataclass(frozen=True)
-class Dof:
-    """A degree of freedom: entry `index` of v, the link that it moves, its column of the motion subspace in the link's axes."""
-
-    index: int
-    link: int
-    column: int
-    H_angular: Vector
-    H_linear: Vector
-
-    def project(self, n: Vector, f: Vector) -> Scalar:
-        """Hᵀ · wrench: the generalized force at this degree of freedom."""
-        return self.H_angular.dot(n) + self.H_linear.dot(f)
-
-
-@dataclass(frozen=True)
-class LinkGeometry:
-    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's; `dofs` are its joint's.
-
-    `arm` is the shift as one vector where the link is a limb of a trunk, else as it is. It is for twists and wrenches: limbs are
-    alike, and what is common to them is taken out of their sum. An inertia keeps the shift that may be in two.
-    """
-
-    parent: int
-    children: tuple[int, ...]
-    rotation: Rotation
-    shift: Vector
-    arm: Vector
-    dofs: tuple[Dof, ...]
-    label: str
-
-    @property
-    def dof(self) -> Dof:
-        """That of a joint which has one, for papers of joints of one degree."""
-        (only,) = self.dofs
-        return only
-
-    def turning(self, v: Sequence[Scalar]) -> Vector:
-        """Angular part of H v: of the link against its parent, in the link's axes."""
-        return _sum([dof.H_angular * v[dof.index] for dof in self.dofs])
-
-    def sliding(self, v: Sequence[Scalar]) -> Vector:
-        """Linear part of H v."""
-        return _sum([dof.H_linear * v[dof.index] for dof in self.dofs])
 
 
 class Linkage:
@@ -89,8 +46,10 @@ class Linkage:
     task_rows: tuple[int, ...] = ()
     """The rows of the Jacobian that a task is about."""
     loops: tuple[Closing, ...] = ()
+    dependent: tuple[int, ...] = ()
     solves, anywhere = 1, False
-    """The joints that close loops, how often their forces are solved for, and whether they need not be closed."""
+    """The joints that close loops, the velocities that these give, how often their forces are solved for, and whether they need
+    not be closed."""
     base: BaseParameters | None = None
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,
@@ -111,6 +70,9 @@ class Linkage:
         self.own = coupling.leading(self.dofs)
         self.inertia = [self._inertia(i) for i in range(len(model.links))]
         self.base_gravity, self.gravity = self._gravity()
+        if "tau" in home.inputs and bears(model):
+            added = coupling.felt(spared(self.links, self.held))
+            self.inputs["tau"] = [tau + own for tau, own in zip(self.inputs["tau"], added, strict=True)]
         if payload is not None and payload.link >= 0:
             own = carried(home, payload, self.mounted(payload), home.inputs["payload"])
             self.inertia[payload.link] = self.inertia[payload.link] + own
@@ -193,6 +155,17 @@ class Linkage:
             bindings[symbol] = value * g if symbol in form.single else value
         row = [entry.as_coeff_Add() for entry in form.rotation[along[0], :]]
         return Vector(g * int(constant) + lower(rest, bindings, self.home) for constant, rest in row)
+
+    @cached_property
+    def held(self) -> list[Held]:
+        """Of every link with all that it carries, the mass that is held up against gravity (`symgen.derivation.borne`)."""
+        own = [(self.scalar(link.borne.m), self._slack(i).outward(self.vector(link.borne.h)))
+               for i, link in enumerate(self.model.links)]
+        upward: list[Vector] = []
+        for i, link in enumerate(self.links):
+            self.step(i, "gravity in its axes")
+            upward.append(self.against_gravity(i) if link.parent < 0 else link.rotation.inward(upward[link.parent]))
+        return held(self.links, own, upward)
 
     def center(self, i: int) -> Vector:
         """The mass centre of link i in its frame."""
@@ -381,13 +354,6 @@ class Linkage:
             return Rotation([self.matrix(rotation)])
         gamma, alpha, beta = k.zxz(rotation)
         return Rotation([self.matrix(m) for m in (_about(2, gamma), _about(0, alpha), _about(2, beta))])
-
-
-def _sum(vectors: Sequence[Vector]) -> Vector:
-    total = vectors[0]
-    for one in vectors[1:]:
-        total = total + one
-    return total
 
 
 def _lowered(m: object, bindings: dict[object, Scalar], home: Derivation) -> Matrix:

@@ -67,7 +67,14 @@ def adjustables(mechanism: Mechanism, asked: Iterable[str]) -> tuple[Adjustable,
     wanted: set[str] = set()
     for word in dict.fromkeys(asked):
         wanted.update(_meant(mechanism, word, known))
-    return tuple(one for one in known.values() if one.name in wanted)
+    found = tuple(one for one in known.values() if one.name in wanted)
+    borne = {part.link for part in mechanism.borne}
+    for one in found:
+        if one.link in borne and not one.load:
+            raise ArgumentError(f"parameter '{printable(one.name, SHOWN)}': part of the weight of link "
+                                f"'{printable(one.link, SHOWN)}' is borne by gravcomp, a constant of the C; leave that out by "
+                                "--drives, or leave this parameter out")
+    return found
 
 
 def _known(mechanism: Mechanism) -> dict[str, Adjustable]:

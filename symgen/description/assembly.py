@@ -28,7 +28,7 @@ from symgen.description.quantities import (
 )
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Closing, Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
-from symgen.drives import EVERY, FRICTION_SPEED, NONE, Drive, speed_fault
+from symgen.drives import EVERY, FRICTION_SPEED, GRAVCOMP, NONE, Drive, speed_fault
 from symgen.errors import printable
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import BASE, Body, Frame, Joint, Mechanism, Note, Part
@@ -132,6 +132,7 @@ def assemble(
         leaders |= {j.mimic.joint for j in work.joints if j.mimic is not None}
     coupled = coupled and any(joint.mimic for joint in work.joints)
     notes += remarks.on_mimics(work.joints, leaders, coupled) + remarks.on_what_is_not_applied(work.joints)
+    notes += remarks.on_weight_not_borne(_borne(work, tree.links)) if GRAVCOMP not in work.drives else []
     notes += implausible + remarks.on_massless_ends(work.joints, body_parts)
     notes += remarks.on_free_joints_in_a_row(work.joints, body_parts) + remarks.on_loops([loop.name for loop in loops])
     if not tree.read_before:
@@ -309,10 +310,18 @@ def _parts(work: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]
         for link in links:
             carrier = work.carriers[link.name]
             if (carrier.body != BASE and work.names[carrier.body] == link.name) == own:
+                applied = carrier.body != BASE and GRAVCOMP in work.drives
                 parts[carrier.body] += [
-                    Part(i.link or link.name, work.behind(carrier.pose, i.pose, i.place), i.mass, _six(i.moments))
+                    Part(i.link or link.name, work.behind(carrier.pose, i.pose, i.place), i.mass, _six(i.moments),
+                         i.gravcomp if applied and i.mass else Fraction(0))
                     for i in link.inertials]
     return {i: tuple(p) for i, p in parts.items()}
+
+
+def _borne(work: _Assembly, links: Iterable[Link]) -> list[str]:
+    """The links that move and declare that weight of theirs is borne."""
+    moving = (link for link in links if work.carriers[link.name].body != BASE)
+    return [link.name for link in moving if any(one.gravcomp and one.mass for one in link.inertials)]
 
 
 def _six(m: tuple[Fraction, ...]) -> tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]:

@@ -58,7 +58,8 @@ class Robot:
         axes: Sequence[Vector] | None = None, xyz: Vector | None = None, rpy: Vector | None = None,
         quaternion: Vector | None = None, steps: Sequence[Mapping[str, Any]] | None = None, mass: Number | None = None,
         centre: Vector | None = None, inertia: Any = None, about: str | None = None,
-        parts: Iterable[Mapping[str, Any]] | None = None, limits: Any = None, mimic: Any = None, **numbers: Any,
+        parts: Iterable[Mapping[str, Any]] | None = None, limits: Any = None, mimic: Any = None,
+        gravcomp: Any = None, **numbers: Any,
     ) -> Self:
         """Add a body and the joint that moves it.
 
@@ -70,13 +71,15 @@ class Robot:
 
         `mass`, `centre` and `inertia` in the body's frame: six moments Ixx Ixy Ixz Iyy Iyz Izz, a matrix 3×3 or a table of their
         names, `about` the "centre" or the "frame"; nothing else is a point, or no mass at all. `parts`: several such tables.
+        `gravcomp`: the fraction of its weight that is borne.
         `limits`: (lower, upper) or a table of lower, upper, velocity, effort. `mimic`: a joint, or (joint, multiplier, offset).
         `numbers`: armature, rotor_inertia, gear_ratio, damping, friction, stiffness, rest, of a screw its pitch; `unapplied`.
         """
         joined = {"name": joint, "type": type, "axis": axis, "axes": axes, **_posed(xyz, rpy, quaternion, steps, self._at(name)),
                   "limits": _named(limits, _LIMITS), "mimic": _named(mimic, _MIMIC), **numbers}
         told = {"name": name, "parent": parent, "joint": _plain(joined), "mass": mass, "centre": centre,
-                "inertia": _moments(inertia), "about": about, "part": None if parts is None else [*map(_plain, parts)]}
+                "inertia": _moments(inertia), "about": about, "gravcomp": gravcomp,
+                "part": None if parts is None else [*map(_plain, parts)]}
         body = _plain(told)
         refuse_wrong_body(self._table(body, Snapper(), f"body {shown(name)}"))
         return self._added("body", body)

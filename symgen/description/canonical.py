@@ -123,7 +123,8 @@ def _part(header: str, part: Part, on: str) -> list[str]:
         lines.append(f"steps = {steps(part.pose)}")
     elif centre != ZERO3:
         lines.append(f"centre = {vector(centre)}")
-    return [*lines, f"inertia = {vector(part.moments)}"] if any(part.moments) else lines
+    lines += [f"inertia = {vector(part.moments)}"] if any(part.moments) else []
+    return [*lines, f"gravcomp = {number(part.gravcomp)}"] if part.gravcomp else lines
 
 
 def _end(end: End, mechanism: Mechanism) -> str:

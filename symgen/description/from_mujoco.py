@@ -11,7 +11,7 @@ is moved by as many, with massless links between. Numbers of coordinates, theirs
 
 Joints that an equality couples keep coordinates of their own, as they have in MuJoCo, unless `mimic` is "couple".
 Equalities that connect or weld bodies are loops, closed from the keyframe `home` or from qpos0; MuJoCo holds them softly.
-Armature, damping and springs are applied as they are, friction loss as symgen's friction, which is smooth where MuJoCo's sticks.
+Armature, damping, springs and gravcomp are applied as they are, friction loss as symgen's smooth friction, where MuJoCo's sticks.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ HOME = "home"
 _LEFT_OUT = (
     ("ntendon", "tendons", "their forces, limits and armature are"), ("nflex", "flexible bodies", "they are"),
     ("nplugin", "plugins", "they are"), ("nplastic", "joints that yield", "that is"),
-    ("ngravcomp", "bodies with gravity compensation", "it is"),
 )
 _SWITCHES = {"armature": "", "damping": "DAMPER", "friction": "FRICTIONLOSS", "stiffness": "SPRING"}
 """Of a drive: the bit of `option` that disables it; none does an armature."""
@@ -157,7 +156,12 @@ class _Reading:
             return ()
         (xx, yy, zz), zero = moments, Fraction(0)
         at = pose(model.body_ipos[body], model.body_iquat[body], self.snapper, here)
-        return (Inertial(mass, (xx, zero, zero, yy, zero, zz), compose(within, at), here),)
+        return (Inertial(mass, (xx, zero, zero, yy, zero, zz), compose(within, at), here, gravcomp=self._borne(body, here)),)
+
+    def _borne(self, body: int, place: Place) -> Fraction:
+        """The fraction of its weight that is borne; without springs and dampers MuJoCo has no passive forces at all."""
+        none = self._disabled("SPRING") and self._disabled("DAMPER")
+        return Fraction(0) if none or not hasattr(self.model, "body_gravcomp") else exact(self.model.body_gravcomp[body], place)
 
     def _equalities(self) -> None:
         """Joints that follow others; what neither follows nor closes a loop is said, and left out."""
@@ -226,6 +230,9 @@ class _Reading:
                 self.notes.append(Note("warning", f"the model has {what}; {left} left out"))
         if hasattr(model, "actuator_armature") and model.actuator_armature.any():
             self.notes.append(Note("warning", "actuators have armature of their own; it is left out"))
+        if getattr(model, "ngravcomp", 0) and model.jnt_actgravcomp.any():
+            self.notes.append(Note("info", "at some joints MuJoCo has actuators bear the weight by gravcomp, which is no part of "
+                                           "tau here"))
         if model.opt.density or model.opt.viscosity:
             self.notes.append(Note("warning", "the model is in a fluid; its drag is left out"))
         if any(getattr(model, name).any() for name in _POLYNOMIALS if hasattr(model, name)):

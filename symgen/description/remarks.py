@@ -49,6 +49,14 @@ def on_what_is_not_applied(joints: Iterable[Joint]) -> list[Note]:
     return [Note("unapplied", "read and not applied: " + "; ".join(f"{name} of {', '.join(js)}" for name, js in what.items()))]
 
 
+def on_weight_not_borne(links: Sequence[str]) -> list[Note]:
+    """Links whose whole weight is felt although part of it is declared to be borne."""
+    if not links:
+        return []
+    more = f" and {len(links) - SHOWN} more" if len(links) > SHOWN else ""
+    return [Note("warning", f"gravcomp of {', '.join(links[:SHOWN])}{more} is not applied, so that the whole weight is felt")]
+
+
 def on_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]]) -> list[Note]:
     """Joints beyond which nothing has mass have no finite acceleration. That is a note; reading goes on."""
     felt = [any(part.mass or any(part.moments) for part in parts[body]) for body in range(len(joints))]

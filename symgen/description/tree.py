@@ -44,6 +44,8 @@ class Inertial:
     place: Place = NOWHERE
     link: str = ""
     """The link it was declared for, where that is not the link that carries it (a lumped description)."""
+    gravcomp: Fraction = Fraction(0)
+    """The fraction of its weight that is declared to be borne."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 from symgen import methods, passes
 from symgen.derivation import constants as k
+from symgen.derivation.borne import bears
 from symgen.derivation.constants import Constant
 from symgen.derivation.coupling import APART, Coupling
 from symgen.derivation.linkage import Linkage
@@ -117,6 +118,9 @@ def moments(inertia: Inertia) -> tuple[Constant, ...]:
 def parameters(model: Model, keep: Iterable[str]) -> tuple[Parameter, ...]:
     """Every number of these kinds that is not zero, link by link."""
     wanted = kinds(keep)
+    if bears(model) and {"m", "c"} & {*wanted}:
+        raise RequestError(f"part of the weight of links of '{model.name}' is borne by gravcomp, and that is known in numbers "
+                           "alone; keep l and I as symbols, or leave it out by --drives")
     found: list[Parameter] = []
 
     def add(kind: str, i: int, suffix: str, value: Constant, meaning: str) -> None:

@@ -23,6 +23,7 @@ from symgen.methods._factor import Derive, Results, functions_of, with_bias
 from symgen.methods._frames import of_each as of_each
 from symgen.methods._loops import of_loops
 from symgen.methods._method import Method
+from symgen.methods._reduced import held_by, reduced_by
 from symgen.methods._task import of_task
 from symgen.names import method_named
 
@@ -49,6 +50,9 @@ def find(name: str) -> Method:
         **of_loops(found.factor, _bias_force)}
     if "mass_matrix" in found.functions:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
+        follows["reduced_mass_matrix"] = reduced_by(found.functions["mass_matrix"])
+    if "inverse_dynamics" in found.functions:
+        follows["constrained_inverse_dynamics"] = held_by(with_drives("inverse_dynamics", found.functions["inverse_dynamics"]))
     every = {**follows, **found.functions}
     return replace(found, functions={function: with_drives(function, derive) for function, derive in every.items()})
 

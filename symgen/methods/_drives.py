@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 
 from symgen.derivation import constants as k
+from symgen.derivation.borne import bears, spared
 from symgen.derivation.drives import forces
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.mechanism import Mechanism
@@ -20,11 +21,14 @@ Change = Callable[[Linkage, Results], Results]
 
 def _to_forces(place: int) -> Change:
     def change(linkage: Linkage, results: Results) -> Results:
-        """The forces of the drives, on the result at this place."""
-        if not any(one.resists for one in linkage.drives):
-            return results
-        own = linkage.coupling.felt(forces(linkage.model, linkage.drives, linkage.home, linkage.inputs))
-        return (*results[:place], [x + y for x, y in zip(results[place], own, strict=True)], *results[place + 1:])
+        """The forces of the drives, on the result at this place, and without what bears the weight of links."""
+        found = results[place]
+        if any(one.resists for one in linkage.drives):
+            own = linkage.coupling.felt(forces(linkage.model, linkage.drives, linkage.home, linkage.inputs))
+            found = [x + y for x, y in zip(found, own, strict=True)]
+        if bears(linkage.model):
+            found = [x - y for x, y in zip(found, linkage.coupling.felt(spared(linkage.links, linkage.held)), strict=True)]
+        return (*results[:place], found, *results[place + 1:])
     return change
 
 

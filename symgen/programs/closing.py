@@ -31,7 +31,22 @@ def assembly(mechanism: Mechanism) -> Assembly:
         raise OutOfReach(known["refused"])
     found = known["found"]
     return assembling.Assembly(tuple(found["q"]), tuple(map(tuple, found["kept"])), found["rank"], tuple(found["dependent"]),
-                               found["start"], found["solves"])
+                               tuple(found["given"]), found["start"])
+
+
+@lru_cache(maxsize=64)
+def solves(mechanism: Mechanism) -> int:
+    """How often the forces of redundant rows are solved for; see `symgen.reference.constrained`."""
+    if not assembly(mechanism).redundant:
+        return 1
+    from symgen.reference import constrained
+    from symgen.reference.mechanics import Reference
+
+    known = shelf.find("solves", mechanism.content)
+    if known is None:
+        known = constrained.solves(mechanism, Reference)
+        shelf.keep(known, "solves", mechanism.content)
+    return int(known)
 
 
 def rows(mechanism: Mechanism) -> int:

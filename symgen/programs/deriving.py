@@ -32,6 +32,9 @@ CLOSE = 1.05
 """Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
 LONG = 30_000
 """Operations after the first passes, beyond which those behind take minutes: they are not run to compare layouts."""
+FEEL_WEIGHT = ("inverse_dynamics", "forward_dynamics", "bias_force", "mass_matrix_and_bias", "mass_matrix_coriolis_and_bias",
+               "link_accelerations", "inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+"""Functions that feel weight in the forces of joints alone, so that what is borne of it may be taken off gravity."""
 ROW_BUDGET = 100_000
 """Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
 four times as many, which is a gigabyte of memory.
@@ -223,6 +226,8 @@ def _derivation(mechanism: Mechanism, function: str, method: str, options: Progr
 
 def _recorded(mechanism: Mechanism, function: str, method: str, options: ProgramOptions, where: Layout, longest: int) -> Program:
     what = FUNCTIONS[function]
+    if function in FEEL_WEIGHT and not options.parameters and options.payload is None:   # those have weight of their own
+        mechanism = lightened(mechanism)
     build = methods.derivation(method, function)
     regroups = methods.find(method).regroups and not what.own_inertia
     adjusting = adjusting_of(mechanism, options.parameters) if options.parameters else None
@@ -238,7 +243,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         base = base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism) if what.counts("NR") else None
         sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
                                          NK=len(options.rows), NS=adjusting.prepared.size if adjusting else 0,
-                                         NL=closing.rows(mechanism) if what.of_loops else 0)
+                                         NL=closing.rows(mechanism) if what.of_loops else 0,
+                                         NI=mechanism.nv - closing.assembly(mechanism).rank if what.of_loops else 0)
         shapes = {a.name: a.sizes(sizes) for a in arguments}
         home = Derivation({a.name: _size(shapes[a.name]) for a in arguments}, longest)
         stated = options.convention if what.follows else USUAL
@@ -251,8 +257,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
             linkage.jacobian_frame, linkage.base, linkage.task_rows = stated.frame, base, options.rows
             if what.of_loops:
                 closed = closing.assembly(mechanism)
-                linkage.loops, linkage.solves = closings(model, mechanism, closed.kept), closed.solves
-                linkage.anywhere = options.anywhere
+                linkage.loops, linkage.solves = closings(model, mechanism, closed.kept), closing.solves(mechanism)
+                linkage.anywhere, linkage.dependent = options.anywhere, closed.given
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]
@@ -266,6 +272,16 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
                                 f"{', '.join(options.parameters[:3])} are; take another method, such as riccati") from None
         except LostDigits as lost:
             raise LostDigits(lost.what, lost.place or f"{function} of '{mechanism.name}' by {method}, {home.steps[-1]}") from None
+
+
+def lightened(mechanism: Mechanism) -> Mechanism:
+    """The same, where gravity is less by what is borne, if that is the same fraction of all that moves; else itself."""
+    fractions = {part.gravcomp for body in mechanism.bodies for part in body.parts if part.mass}
+    if len(fractions) != 1 or not any(fractions):
+        return mechanism
+    left = 1 - fractions.pop()
+    x, y, z = mechanism.gravity
+    return replace(mechanism.unborne, gravity=(left * x, left * y, left * z))
 
 
 def _suited(mechanism: Mechanism, what: Function, regroups: bool, where: Layout) -> Model:

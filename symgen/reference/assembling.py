@@ -44,9 +44,6 @@ RANK = 1e-7
 NOTHING = Fraction(1, 10**40)
 """Of a row of A and of what elimination leaves of it, beside the largest entry."""
 SHARPENED = 40
-DAMPING = Fraction(1, 10**6)
-"""Of redundant rows: μ, as a part of the mean of the diagonal of S."""
-LEAST_SOLVES, MOST_SOLVES, MARGIN, LEFT = 3, 8, 10, 1e-16
 REACH = Fraction(3, 5)
 """rad and m within which states are drawn round the assembled pose."""
 FINE = 2**40
@@ -68,10 +65,11 @@ class Assembly:
     rank: int
     dependent: tuple[int, ...]
     """Entries of v that the others give, `rank` of them."""
+    given: tuple[int, ...]
+    """Likewise, but the last of v as far as they can be, so that what drives a mechanism stays independent: those that functions
+    in independent coordinates are without."""
     start: float
     """The largest entry of C at the declared start (m, rad)."""
-    solves: int = 1
-    """How many damped solves leave nothing of redundant rows that a double holds."""
 
     @property
     def rows(self) -> int:
@@ -122,7 +120,7 @@ def _guessed(mechanism: Mechanism, q: Array, start: float) -> Assembly:
         raise OpenLoops(f"the loops of '{mechanism.name}' leave nothing that moves: {mechanism.nv} velocities, and rows of rank "
                         f"{rank}; take a loop away, or let it keep less from moving")
     every = tuple(tuple(range(len(one.type.rows))) for one in mechanism.loops)
-    return Assembly(tuple(map(float, q)), every, rank, _dependent(A, rank), start)
+    return Assembly(tuple(map(float, q)), every, rank, _dependent(A, rank), _given(A, rank), start)
 
 
 def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
@@ -148,25 +146,7 @@ def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
     for own_rows in guess.kept:
         kept.append(tuple(k for k in own_rows if large[first + k]))
         first += len(own_rows)
-    found = replace(guess, kept=tuple(kept))
-    return replace(found, solves=_solves(mechanism, found, q)) if found.redundant else found
-
-
-def _solves(mechanism: Mechanism, at: Assembly, q: Array) -> int:
-    """Each leaves μ/(σ + μ) of what a row of S is off by, σ being S's least singular value that is not zero."""
-    from symgen.reference.mechanics import Reference  # which takes its oracles of loops from what is above this
-
-    floats = Reference(mechanism, FLOAT)
-    places = q.astype(float)
-    A = closing.jacobian(floats, at.kept, places)
-    try:
-        S = A @ np.linalg.solve(floats.mass_matrix(places), np.swapaxes(A, -1, -2))
-    except np.linalg.LinAlgError:
-        return LEAST_SOLVES
-    mean = np.trace(S, axis1=-2, axis2=-1) / at.rows
-    least = np.linalg.svd(S, compute_uv=False)[:, at.rank - 1]
-    left = float((float(DAMPING) * mean / least).max()) * MARGIN
-    return min(MOST_SOLVES, max(LEAST_SOLVES, int(np.ceil(np.log(LEFT) / np.log(min(left, 0.1))))))
+    return replace(guess, kept=tuple(kept))
 
 
 def _rank(A: Array, nothing: Any) -> int:
@@ -342,6 +322,20 @@ def _gauss_newton(floats: Motion, q: Array) -> Array:
         step = -A.T @ np.linalg.solve(S + mu * np.eye(len(S)), C)
         q = integrate(floats, q, step * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300)), np.array(1.0))
     return q
+
+
+def _given(A: Array, rank: int) -> tuple[int, ...]:
+    """`rank` columns that span the others, from the last on, each with a good part of its length across those behind it."""
+    found: list[int] = []
+    for part in (0.2, 0.02, 1e-6):
+        for k in reversed(range(A.shape[1])):
+            if len(found) == rank or k in found:
+                continue
+            others = A[:, found]
+            left = A[:, k] - others @ np.linalg.lstsq(others, A[:, k], rcond=None)[0] if found else A[:, k]
+            if np.linalg.norm(left) > part * np.linalg.norm(A, axis=0).max():
+                found.append(k)
+    return tuple(sorted(found))
 
 
 def _dependent(A: Array, rank: int) -> tuple[int, ...]:

@@ -7,16 +7,43 @@ so does this: of the dense S, by a general linear solve.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from symgen.closures import Unspun
+from symgen.mechanism import Mechanism
 from symgen.reference import closing
 from symgen.reference.arrays import times, transposed
-from symgen.reference.assembling import DAMPING, Assembly, assemble
+from symgen.reference.assembling import Assembly, assemble, closed_states
 from symgen.reference.motion import at_precision
-from symgen.reference.precision import Array
+from symgen.reference.precision import FLOAT, Array
+
+DAMPING = Fraction(1, 10**6)
+"""Of redundant rows: μ, as a part of the mean of the diagonal of S."""
+FEWEST, MOST, MARGIN, LEFT = 3, 8, 10, 1e-16
+
+
+def solves(mechanism: Mechanism, kind: Callable[..., Any]) -> int:
+    """How many damped solves leave nothing of redundant rows that a double holds; one where none is redundant.
+
+    Each leaves μ/(σ + μ) of what a row is off by, σ being the least singular value of S that is not zero. `kind` is
+    the class of the reference, from which M comes.
+    """
+    at = assemble(mechanism)
+    if not at.redundant:
+        return 1
+    floats, q = kind(mechanism, FLOAT), closed_states(mechanism, at, 4, 0)["q"].astype(float)
+    A = closing.jacobian(floats, at.kept, q)
+    try:
+        S = A @ np.linalg.solve(floats.mass_matrix(q), transposed(A))
+    except np.linalg.LinAlgError:   # nobody divides by such an M
+        return FEWEST
+    mean = np.trace(S, axis1=-2, axis2=-1) / at.rows
+    least = np.linalg.svd(S, compute_uv=False)[:, at.rank - 1]
+    left = min(float((float(DAMPING) * mean / least).max()) * MARGIN, 0.1)
+    return min(MOST, max(FEWEST, int(np.ceil(np.log(LEFT) / np.log(left)))))
 
 
 def bordered(reference: Any, q: Array, payload: Array | None = None) -> tuple[Array, Array, Array]:
@@ -41,8 +68,8 @@ def forces(reference: Any, S: Array, right: Array) -> Array:
     mu = np.asarray(mean * reference.scalars.constant(DAMPING))
     unit = reference.scalars.array(np.eye(count, dtype=int))
     damped = S + mu[..., None, None] * unit
-    found = 0 * right
-    for _ in range(assembled(reference).solves):
+    turns, found = solves(reference.mechanism, type(reference)), 0 * right
+    for _ in range(turns):
         found = solve(damped, (right + mu[..., None] * found)[..., None])[..., 0]
     return np.asarray(found)
 
@@ -79,6 +106,36 @@ def assembly_step(reference: Any, q: Array, damping: Array) -> dict[str, Array]:
     return {"delta": -times(transposed(J), reference.scalars.solve(S, left[..., None])[..., 0]), "C": C}
 
 
+def _split(reference: Any, q: Array) -> tuple[list[int], list[int], Array, Array]:
+    """The velocities that loops give and the others, A (..., NL, NV), and G⁻¹ A_dᵀ (..., rank, NL)."""
+    at = assembled(reference)
+    given = list(at.given)
+    free = [k for k in range(reference.mechanism.nv) if k not in given]
+    A = closing.jacobian(reference, at.kept, q)
+    columns = A[..., given]
+    return given, free, A, reference.scalars.solve(transposed(columns) @ columns, transposed(columns))
+
+
+@at_precision
+def reduced_mass_matrix(reference: Any, q: Array, payload: Array | None = None) -> dict[str, Array]:
+    """Nᵀ M N."""
+    given, free, A, back = _split(reference, q)
+    N = reference.scalars.array(np.zeros((*q.shape[:-1], reference.mechanism.nv, len(free))))
+    N[..., free, :] = reference.scalars.array(np.eye(len(free), dtype=int))
+    N[..., given, :] = -(back @ A[..., free])
+    return {"M_reduced": transposed(N) @ reference.mass_matrix(q, payload) @ N}
+
+
+@at_precision
+def constrained_inverse_dynamics(reference: Any, q: Array, v: Array, a: Array, payload: Array | None = None,
+                                 wrench: Array | None = None) -> dict[str, Array]:
+    """tau of the independent coordinates, and the least λ that leaves the others nothing to bear."""
+    given, free, A, back = _split(reference, q)
+    f = reference.inverse_dynamics(q, v, a, payload, wrench)
+    held = times(transposed(back), f[..., given])
+    return {"tau_independent": f[..., free] - times(transposed(A[..., free]), held), "lambda": held}
+
+
 def _of(name: str, oracle: Callable[..., Array]) -> Callable[..., dict[str, Array]]:
     return lambda reference, **given: {name: oracle(reference, assembled(reference).kept, **given)}
 
@@ -87,6 +144,8 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "constrained_forward_dynamics": constrained_forward_dynamics,
     "constraint_impulse": constraint_impulse,
     "assembly_step": assembly_step,
+    "constrained_inverse_dynamics": constrained_inverse_dynamics,
+    "reduced_mass_matrix": reduced_mass_matrix,
     "constraint_residual": _of("C", closing.residual),
     "constraint_jacobian": _of("A", closing.jacobian),
     "constraint_bias": _of("gamma", closing.bias),

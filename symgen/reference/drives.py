@@ -1,7 +1,7 @@
 """What the drives of a mechanism add to the reference: the armature to M, and a force of each joint to the bias.
 
 Read off the declaration joint by joint. What follows another joint brings its own drive, which turns and resists as far as it
-goes. Arrays are as `symgen.reference.mechanics` has them.
+goes. The weight that is borne is a force −κ m g at the centre of each part. Arrays are as `symgen.reference.mechanics` has them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from symgen.drives import Drive
 from symgen.mechanism import Mechanism
+from symgen.reference.arrays import times, transposed
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array
 
@@ -47,7 +48,8 @@ def with_armature(motion: Motion, mass: Array, sign: int = 1) -> Array:
 
 
 def with_forces(motion: Motion, tau: Array, q: Array, v: Array, a: Array) -> Array:
-    """tau (..., NV) of the bodies with armature · a, damping v, friction v/√(v² + ε²) and stiffness (q − rest), all stacked."""
+    """tau (..., NV) of the bodies with armature · a, damping v, friction v/√(v² + ε²) and stiffness (q − rest), all stacked, and
+    without what bears their weight."""
     number: Any = motion.scalars.constant
     found, fading = tau.copy(), motion.mechanism.friction_speed ** 2
     for one in driven(motion.mechanism):
@@ -59,7 +61,19 @@ def with_forces(motion: Motion, tau: Array, q: Array, v: Array, a: Array) -> Arr
         if drive.stiffness:
             force = force + number(drive.stiffness) * (rate * q[..., one.place] + number(one.offset - drive.rest))
         found[..., one.of] += rate * force
-    return found
+    return found - spared(motion, q) if motion.mechanism.borne else found
+
+
+def spared(motion: Motion, q: Array) -> Array:
+    """−Σ Jvᵀ κ m gravity (..., NV): what the joints need not give where a fraction κ of the weight of parts is borne."""
+    placed = motion.placements(q)
+    out = motion.scalars.array(np.zeros((*q.shape[:-1], motion.mechanism.nv)))
+    for part in (one for one in motion.declared if one.borne):
+        at = placed[part.body]
+        _, linear = motion.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
+        mass = part.mass * motion.scalars.constant(part.borne)
+        out[..., motion.supports[part.body]] -= mass * times(transposed(linear), motion.gravity)
+    return np.asarray(out)
 
 
 def with_spin(motion: Motion, energy: Array, v: Array) -> Array:

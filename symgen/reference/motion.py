@@ -28,12 +28,14 @@ _Motion = TypeVar("_Motion", bound="Motion")
 
 
 class Carried(NamedTuple):
-    """One part as a body carries it: `centre` (..., 3) and the tensor `inertia` (..., 3, 3) about it, in the body's axes."""
+    """One part as a body carries it: `centre` (..., 3) and the tensor `inertia` (..., 3, 3) about it, in the body's axes; `borne`
+    is the fraction of its weight that is borne for it."""
 
     body: int
     mass: Array
     centre: Array
     inertia: Array
+    borne: Fraction = Fraction(0)
 
 
 class Placement(NamedTuple):
@@ -151,7 +153,8 @@ class Motion:
         turn, centre = self.pose(part.pose)
         xx, xy, xz, yy, yz, zz = (self.scalars.constant(moment) for moment in part.moments)
         tensor = self.scalars.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return Carried(body, self.scalars.array(self.scalars.constant(part.mass)), centre, turn @ tensor @ turn.T)
+        return Carried(body, self.scalars.array(self.scalars.constant(part.mass)), centre, turn @ tensor @ turn.T,
+                       part.gravcomp)
 
     def parts(self, payload: Array | None = None) -> list[Carried]:
         """Every part that a body carries, the run-time payload included."""

@@ -43,8 +43,8 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     lines = [*_wrapped(head, whole), *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []), ""]
     names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
     room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
-    table = (*_tree(mechanism, whole), *_loops(mechanism, whole), "", *_inertias(mechanism, room), "", *_drives(mechanism),
-             *_frames(mechanism, whole))
+    own = (*_drives(mechanism, whole), *_frames(mechanism, whole))
+    table = (*_tree(mechanism, whole), *_loops(mechanism, whole), "", *_inertias(mechanism, room), "", *own)
     lines += table if whole else [_cut(line, WIDTH) for line in table]
     for kind, title in _TITLES.items():
         texts = [note.text for note in mechanism.notes if note.kind == kind]
@@ -99,8 +99,8 @@ def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
         yield from _wrapped(f"closing starts at {places}", whole)
 
 
-def _drives(mechanism: Mechanism) -> Iterator[str]:
-    """The drives that are applied, a line a joint; nothing where there are none."""
+def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+    """The drives that are applied, a line a joint, and of which links weight is borne; nothing where there are none."""
     rows: list[tuple[object, ...]] = [("drives (SI)", *NUMBERS)]
     for joint in mechanism.joints:
         if joint.drive:
@@ -109,6 +109,10 @@ def _drives(mechanism: Mechanism) -> Iterator[str]:
         yield from table(rows, texts=(0,))
         if any(joint.drive.friction for joint in mechanism.joints):
             yield f"friction is friction·v/√(v² + ε²) with ε = {_figure(float(mechanism.friction_speed))}"
+    if mechanism.borne:
+        yield from _wrapped("part of the weight that is borne (gravcomp): " + ", ".join(
+            f"{_figure(float(part.gravcomp))} of {part.link}" for part in mechanism.borne), whole)
+    if len(rows) > 1 or mechanism.borne:
         yield ""
 
 
@@ -209,7 +213,7 @@ def _entries(joint: Joint) -> dict[str, list[str]]:
 def _part_facts(part: Part) -> dict[str, Any]:
     axes, centre = _placed(part.pose)
     return {"link": part.link, "mass": float(part.mass), "centre": list(centre), "axes": [list(row) for row in axes],
-            "moments": [float(m) for m in part.moments]}
+            "moments": [float(m) for m in part.moments], **({"gravcomp": float(part.gravcomp)} if part.gravcomp else {})}
 
 
 def _limits(joint: Joint) -> list[tuple[str, Any]]:

@@ -101,8 +101,8 @@ def reproduce(tell: Progress, robots: Sequence[str] = tuple(ACTS), steps: int = 
               f"together, the largest error of the energy falls by {fewest:.1f} to {most:.1f}, and is at most {lost:.0e} of the "
               f"largest kinetic energy; the loops come apart by at most {max(row[11] for row in rows):.0e} m or rad.",
         differs="Nothing can be compared with figures of the paper. Motions are those of the compiled "
-                "constrained_forward_dynamics from the assembled pose on; stewart's legs push with the constant forces that hold it at first, whose work is "
-                "taken off.",
+                "constrained_forward_dynamics from the assembled pose on; stewart's legs push with the constant forces that hold "
+                "it at first, whose work is taken off.",
         columns=("robot", "bodies", "nv", "rows", "redundant", "mobility", "kinetic", "drift", "drift_half", "ratio", "apart",
                  "apart_half", "apart_ratio"),
         rows=tuple(rows),

@@ -38,7 +38,7 @@ def along_q(bodies: Bodies, v: Array, a: Array) -> Array:
     for part in bodies.parts:
         (rate, speed), (turning, moving) = part.moving(v), part.moving(a)
         mass = np.abs(np.asarray(part.mass))
-        force, bent = mass * (moving + 2 * rate * speed + bodies.gravity), turning + 2 * rate * rate
+        force, bent = mass * (moving + 2 * rate * speed + (1 + part.borne) * bodies.gravity), turning + 2 * rate * rate
         turns = np.broadcast_to(part.turns, part.levers.shape)
         size = _each(part.levers * force[:, None], turns)
         size = size + np.swapaxes(size, -1, -2) + _each(part.levers * (mass * bent)[:, None], part.levers)

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from symgen.errors import RequestError
-from symgen.functions import ALL_ROWS, CLOSED, FUNCTIONS, USUAL, Convention
+from symgen.functions import ALL_ROWS, CLOSED, FUNCTIONS, USUAL, Convention, Function
 from symgen.mechanism import Mechanism
 from symgen.options import Links
 from symgen.reference.assembling import assemble, closed_states
@@ -102,7 +102,7 @@ class ExactAnswers:
         count = {"NF": len(self.rough.frames), "NW": len(self.rough.wrenches)}
         sizes = self.mechanism.sizes._replace(**count, NK=len(self.rough.task_rows),
                                               NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0,
-                                              NL=assemble(self.mechanism).rows if FUNCTIONS[function].of_loops else 0)
+                                              **self._of_loops(FUNCTIONS[function]))
         if any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments) and CLOSED[0] not in self.states:
             closed = closed_states(self.mechanism, assemble(self.mechanism), self.count, self.seed)
             self._take(dict(zip(CLOSED, (closed["q"], closed["v"]), strict=True)))
@@ -110,6 +110,13 @@ class ExactAnswers:
             if array.name not in self.states:
                 whole = array.of_each(count[array.each]) if array.each else array
                 self._take(draw_besides({array.name: whole.sizes(sizes)}, self.count, self.seed))
+
+    def _of_loops(self, what: Function) -> dict[str, int]:
+        """The sizes of what is about loops."""
+        if not what.of_loops:
+            return {}
+        at = assemble(self.mechanism)
+        return {"NL": at.rows, "NI": self.mechanism.nv - at.rank}
 
     def _take(self, drawn: Mapping[str, Array]) -> None:
         """Add to the states."""

@@ -17,7 +17,7 @@ from symgen.ir import Program
 from symgen.options import PLAIN, TextOptions
 from symgen.reals import REALS, loses
 from symgen.reference.precision import Array
-from symgen.verification import derivative_identities, drive_sizes
+from symgen.verification import derivative_identities
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.calling import Distance, Functions, Identity
 from symgen.verification.coriolis_identities import OF_CORIOLIS
@@ -114,7 +114,7 @@ def _gravity_is_inverse_dynamics_at_rest(f: Functions) -> Distance:
 def _size_at_rest(f: Functions) -> Array:
     """Of gravity, and of the springs."""
     still = 0 * f.truth.floats["v"]
-    return f.truth.sizes.of("gravity_force", "g") + drive_sizes.forces(f.truth.mechanism, f.truth.floats["q"], still, still)
+    return f.truth.sizes.of("gravity_force", "g") + f.truth.sizes.resisting(still, still)
 
 
 def _both_masses(f: Functions) -> Distance:
@@ -172,7 +172,7 @@ def _force_along_the_joints(f: Functions) -> Distance:
     # a residual as `_inverse_of_forward` is, out of wrenches that may be far larger than what they do along the joints
     sizes = f.truth.sizes
     size = sizes.driven(a) + np.stack(crossed, axis=-1)
-    taken_size = drive_sizes.forces(f.truth.mechanism, f.truth.floats["q"], f.truth.floats["v"], np.asarray(a, dtype=float))
+    taken_size = sizes.resisting(f.truth.floats["v"], np.asarray(a, dtype=float))
     return np.stack(found, axis=-1) - (tau - taken(f, a)), size + taken_size
 
 

@@ -18,13 +18,15 @@ STEP = 2.0**-17   # of the central difference that a size is taken from: good to
 
 
 class Resisting(NamedTuple):
-    """A part as the joints that carry it feel it: `turns` is 1 where a joint turns, `levers` is (count, k), `inertia` a norm."""
+    """A part as the joints that carry it feel it: `turns` is 1 where a joint turns, `levers` is (count, k), `inertia` a norm;
+    `borne`, without its sign, is the fraction of its weight that is borne."""
 
     joints: list[int]
     turns: Array
     levers: Array
     mass: Array
     inertia: Array
+    borne: float = 0.0
 
     def moving(self, rates: Array) -> tuple[Array, Array]:
         """Sizes (count,) of how fast it turns and of how fast its centre moves, at rates (count, NV) of the joints."""
@@ -54,7 +56,7 @@ def gradient(truth: ExactAnswers, roots: Array, parts: Iterable[Resisting]) -> A
     """
     inverse = _floats(truth, "inverse_mass_matrix")
     terms = np.zeros(roots.shape)
-    for support, turns, levers, mass, inertia in parts:
+    for support, turns, levers, mass, inertia, _ in parts:
         solved = np.abs(inverse[:, np.array(support)[:, None], support])
         place = np.arange(len(support))
         bent = turns[np.minimum.outer(place, place)] * levers[:, np.maximum.outer(place, place)]

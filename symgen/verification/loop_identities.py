@@ -57,6 +57,26 @@ def _slope(f: Functions) -> Distance:
     return ((moved[0] - moved[1]) / (2 * h) - rate)[:, answered], _sizes(rate, np.abs(A) @ np.abs(v)[..., None])
 
 
+def _driven_again(f: Functions) -> Distance:
+    """The force of the independent coordinates that moves the mechanism so, less the one that did."""
+    at = assembled(f.truth.reference)
+    free = [k for k in range(f.truth.mechanism.nv) if k not in at.given]
+    tau = f.states["tau"].copy()
+    tau[:, list(at.given)] = 0 * tau[:, list(at.given)]
+    a = f("constrained_forward_dynamics", tau=tau)["a"]
+    found = f("constrained_inverse_dynamics", a=a)
+    return found["tau_independent"] - tau[:, free], _left(f, _sizes(tau, found["lambda"]))
+
+
+def _energy(f: Functions) -> Distance:
+    """vᵢᵀ M_r vᵢ − vᵀ M v."""
+    q, v = (f.states[name] for name in CLOSED)
+    free = [k for k in range(f.truth.mechanism.nv) if k not in assembled(f.truth.reference).given]
+    whole, own = (times(M, rates) * rates for M, rates in
+                  ((f("mass_matrix", q=q)["M"], v), (f("reduced_mass_matrix")["M_reduced"], v[:, free])))
+    return (own.sum(axis=-1) - whole.sum(axis=-1))[:, None], _sizes(whole, own)
+
+
 def _sizes(*terms: Array) -> Array:
     """The largest of all terms, per state."""
     flat = [np.abs(np.asarray(term, dtype=float)).reshape(len(term), -1).max(axis=-1) for term in terms]
@@ -73,5 +93,8 @@ OF_LOOPS = (
              exact_only=True),
     Identity("A a + γ = 0", ("constrained_forward_dynamics", "constraint_jacobian", "constraint_bias"), _kept, exact_only=True),
     Identity("A v⁺ = −e A v", ("constraint_impulse", "constraint_jacobian"), _thrown_back, exact_only=True),
+    Identity("constrained ID(constrained FD(tau)) = tau", ("constrained_forward_dynamics", "constrained_inverse_dynamics"),
+             _driven_again, exact_only=True),
+    Identity("vᵢᵀ M_reduced vᵢ = vᵀ M v", ("reduced_mass_matrix", "mass_matrix"), _energy, exact_only=True),
     Identity("dC/dt = A v", ("constraint_residual", "constraint_jacobian"), _slope, exact_only=True),
 )

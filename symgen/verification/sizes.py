@@ -58,7 +58,8 @@ class Sizes:
             # A recursion goes out and back joint by joint: where the arm is folded, that is farther than the way across.
             self.arms.append(np.maximum.accumulate(apart[:, ::-1], axis=-1)[:, ::-1])
             inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
-            self.parts.append(Resisting(support, *leverage.felt(reference, part.body, self.arms[-1]), part.mass, inertia))
+            self.parts.append(Resisting(support, *leverage.felt(reference, part.body, self.arms[-1]), part.mass, inertia,
+                                        abs(float(part.borne))))
 
     def exerted(self) -> Iterator[tuple[int, Array, Array]]:
         """(body, moment, force) of every body that carries a wrench, (count,) each: about its joint, and as it is. What several
@@ -90,9 +91,16 @@ class Sizes:
 
     def forces(self, v: Array, a: Array, wrench: bool = True) -> Array:
         """Size of inverse dynamics at (q, v, a), joint by joint (count, NV); of gravity alone without `wrench`."""
-        total = self.pushed() + drive_sizes.forces(self.truth.mechanism, self.truth.floats["q"], v, a) if wrench else 0 * v
+        total = self.pushed() + self.resisting(v, a) if wrench else 0 * v
         for part, (force, moment) in zip(self.parts, self._resistance(v, a), strict=True):
             total[:, part.joints] += part.levers * force[:, None] + part.turns * moment[:, None]
+        return total
+
+    def resisting(self, v: Array, a: Array) -> Array:
+        """Size of what the drives resist with (count, NV), and of the weight that is borne."""
+        total = drive_sizes.forces(self.truth.mechanism, self.truth.floats["q"], v, a)
+        for part in (one for one in self.parts if one.borne):
+            total[:, part.joints] += part.levers * (part.borne * self.gravity * np.abs(np.asarray(part.mass)))[..., None]
         return total
 
     def wrenches(self, v: Array, a: Array) -> Array:
@@ -118,7 +126,7 @@ class Sizes:
         them.
         """
         total = drive_sizes.armature(self.truth.mechanism) + np.zeros(self.truth.floats["v"].shape)
-        for support, turns, arms, mass, inertia in self.parts:
+        for support, turns, arms, mass, inertia, _ in self.parts:
             total[:, support] += arms * arms * np.asarray(mass)[..., None] + turns * turns * np.asarray(inertia)[..., None]
         return total
 

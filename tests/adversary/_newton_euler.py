@@ -20,7 +20,7 @@ from symgen.functions import ALL_ROWS
 from symgen.mechanism import BASE, Mechanism
 from symgen.poses import Angle, Pose, Shift, Slide
 from symgen.reference.precision import Array
-from tests.adversary import _on_request
+from tests.adversary import _drives, _on_request
 from tests.adversary._steps import euler, parted, runge_kutta, stepped
 
 Ball = Any
@@ -282,8 +282,13 @@ class Recursion:
 
     # -- what functions are made of ------------------------------------------------------------------------------------
 
-    def mass(self, q: Vector) -> Any:
+    def number(self, value: Any) -> Ball:
+        return ball(Fraction(value))
+
+    def mass(self, q: Vector, rotors: bool = True) -> Any:
         rows = [self.forces(q, self.nothing, vector([int(i == k) for i in range(self.n)]), False, False) for k in range(self.n)]
+        for k, own in enumerate(_drives.armature(self) if rotors else []):
+            rows[k][k] += own
         return flint.arb_mat(self.n, self.n, [x for row in rows for x in row])
 
     @cached_property
@@ -296,7 +301,12 @@ class Recursion:
 
     @cached_property
     def bias(self) -> Vector:
-        return self.forces(self.state["q"], self.v, self.nothing, True, True)
+        return self.driven(self.state["q"], self.v, self.nothing)
+
+    def driven(self, q: Vector, v: Vector, a: Vector) -> Vector:
+        """Inverse dynamics, drives at work."""
+        return [f + own * x + more for f, own, x, more in zip(
+            self.forces(q, v, a, True, True), _drives.armature(self), a, _drives.resisting(self, q, v), strict=True)]
 
     def solved(self, right: Vector) -> Vector:
         return [row[0] for row in self.M.solve(flint.arb_mat(self.n, 1, right)).tolist()]
@@ -434,7 +444,7 @@ def _height(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
 
 
 ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
-    "inverse_dynamics": lambda at, q: {"tau": at.forces(q, at.v, at.state["a"], True, True)},
+    "inverse_dynamics": lambda at, q: {"tau": at.driven(q, at.v, at.state["a"])},
     "forward_dynamics": lambda at, _: {"a": at.accelerations},
     "bias_force": lambda at, _: {"c": at.bias},
     "gravity_force": lambda at, q: {"g": at.forces(q, at.nothing, at.nothing, True, False)},
@@ -454,7 +464,8 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
     "link_poses": _poses,
     "center_of_mass": lambda at, _: {"com": at.centre},
     "center_of_mass_jacobian": lambda at, _: {"Jcom": [x / at.total for row in columns(at.momenta())[3:] for x in row]},
-    "kinetic_energy": lambda at, q: {"T": [dot_n(at.v, at.forces(q, at.nothing, at.v, False, False)) / 2]},
+    "kinetic_energy": lambda at, q: {"T": [(dot_n(at.v, at.forces(q, at.nothing, at.v, False, False))
+                                           + sum(own * v * v for own, v in zip(_drives.armature(at), at.v, strict=True))) / 2]},
     "potential_energy": _height,
     "centroidal_momentum": lambda at, _: {"h": at.momentum()},
     "centroidal_momentum_matrix": lambda at, _: {"A_G": [x for row in columns(at.momenta()) for x in row]},

@@ -13,6 +13,7 @@ from typing import Any
 import flint
 
 from symgen.reference.states import draw_states
+from tests.adversary import _drives
 
 Ball = Any
 Vector = list[Ball]
@@ -54,6 +55,11 @@ def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
     q, v, step, one = at.state["q"], at.v, _ball(STEP), _ball(1)
     by_q = [_slope(*(at.forces(at.advanced(q, k, sign * step), v, a, True, True) for sign in (1, -1)), step) for k in range(at.n)]
     by_v = [_slope(*(at.forces(q, _along(v, k, sign * one), a, True, True) for sign in (1, -1)), one) for k in range(at.n)]
+    if at.mechanism.undriven is not at.mechanism:   # friction is no square of rates
+        of_q = [_slope(*(_drives.resisting(at, at.advanced(q, k, s * step), v) for s in (1, -1)), step) for k in range(at.n)]
+        of_v = [_slope(*(_drives.resisting(at, q, _along(v, k, s * step)) for s in (1, -1)), step) for k in range(at.n)]
+        by_q, by_v = ([[x + y for x, y in zip(*both, strict=True)] for both in zip(one, more, strict=True)]
+                      for one, more in ((by_q, of_q), (by_v, of_v)))
     return by_q, by_v
 
 
@@ -74,7 +80,7 @@ def coriolis(at: Any) -> Vector:
     found = []
     for j in range(at.n):
         up, down = (at.forces(q, _along(v, j, sign * one), at.nothing, False, False) for sign in (1, -1))
-        turned = at.M * flint.arb_mat(at.n, 1, _bracket(at, j))
+        turned = at.mass(q, rotors=False) * flint.arb_mat(at.n, 1, _bracket(at, j))
         found.append([half / 2 + x / 2 for half, (x,) in zip(_slope(up, down, one), turned.tolist(), strict=True)])
     return [_settled(x) for x in _rows(found)]
 

@@ -7,9 +7,11 @@ and 1e6 kg, bases a kilometre away, axes along each other, forests, gravity of z
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
+from symgen.drives import NO_DRIVE, Drive
 from symgen.functions import ALL_ROWS, JACOBIAN_FRAMES, JACOBIAN_ORDERS
 from symgen.joints import joint_type, kinds
 from symgen.mechanism import BASE, Body, Frame, Joint, Limits, Mechanism, Part
@@ -122,6 +124,25 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
     elif down < 0.5:
         pull = vector(random, 10)
     return Mechanism("random", tuple(joints), tuple(bodies), tuple(frames), pull)
+
+
+def driven(random: Random, made: Mechanism) -> Mechanism:
+    """The same with drives at some joints, and some weight borne."""
+    joints = tuple(replace(joint, drive=drive(random, joint)) for joint in made.joints)
+    share = [[decimal(random, 1.5) if random.random() < 0.3 else Fraction(0) for _ in body.parts] for body in made.bodies]
+    bodies = [replace(body, parts=tuple(replace(part, gravcomp=one) for part, one in zip(body.parts, own, strict=True)))
+              for body, own in zip(made.bodies, share, strict=True)]
+    return replace(made, joints=joints, bodies=tuple(bodies))
+
+
+def drive(random: Random, joint: Joint) -> Drive:
+    """None in half of the cases."""
+    if random.random() < 0.5:
+        return NO_DRIVE
+    found = Drive(*(abs(decimal(random, size)) if random.random() < 0.6 else Fraction(0) for size in (0.1, 2, 3, 50)))
+    if (joint.type.nq, joint.type.nv) != (1, 1):
+        return replace(found, stiffness=Fraction(0))
+    return replace(found, rest=decimal(random, 1)) if found.stiffness else found
 
 
 def limits(random: Random) -> Limits:

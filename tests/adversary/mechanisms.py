@@ -137,6 +137,8 @@ def tries(seed: int) -> Iterator[Failure | None]:
     for count in itertools.count():
         random = Random(f"mechanisms/{seed}/{count}")
         made = _robots.mechanism(random)
+        drives = Random(f"drives/{seed}/{count}")
+        made = _robots.driven(drives, made) if drives.random() < 0.4 else made
         options, text = _robots.options(random, made)
         if not pairs:
             pairs = _pairs(random)
@@ -191,6 +193,8 @@ def _judged(program: Program, truth: Second, options: ProgramOptions, text: Text
             return _said(check)
     inverted = FUNCTIONS[program.function].needs_inverse or program.function == "mass_matrix_determinant"
     judged = find_spec("pinocchio") is not None and program.function in pinocchio_answers.ERRORS
+    if truth.mechanism.undriven is not truth.mechanism:
+        return None   # Pinocchio knows rotors alone, and those at the joints of a robot that declares nothing else
     if not judged or truth.links["wrench"] is not None or (inverted and min(truth.regularity) < ILL):
         return None
     spec = FUNCTIONS[program.function]

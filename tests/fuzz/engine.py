@@ -18,8 +18,9 @@ from typing import Any
 
 import symgen.description
 from symgen.description.readers import _macros
-from tests.fuzz.judging import JUDGES, Broken, TooLong
+from tests.fuzz.judging import JUDGES, TooLong
 from tests.fuzz.mutating import mutated
+from tests.fuzz.words import Broken
 
 CORPUS = Path(__file__).parent / "corpus"
 ROOM = str(Path(symgen.description.__file__).parent)

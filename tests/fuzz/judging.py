@@ -19,17 +19,14 @@ from symgen.description.snapping import Snapper
 from symgen.errors import ArgumentError, DescriptionError, SymgenError
 from symgen.mechanism import Mechanism
 from symgen.report.show import facts, show
+from tests.fuzz.converting import converted
+from tests.fuzz.words import Broken, refused
 
 READING = 3.0
 """CPU seconds that an input of a few kilobytes may take to be read or refused, on a slow machine."""
 TELLING = 20.0
 """CPU seconds to write, read back and show what was read; SymPy chooses the frames that are shown."""
-LONGEST_SENTENCE = 1000
 LOCKS = ("0", "pi/2", "-1.5708", "0.3", "1e300", "2*pi", "1/3")
-
-
-class Broken(Exception):
-    """A word of the readers' that did not hold."""
 
 
 class TooLong(BaseException):
@@ -50,18 +47,6 @@ def within(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def refused(error: SymgenError, name: str) -> str:
-    """`refused`, where the sentence is one: of one line, not too long, and about the file."""
-    sentence = str(error)
-    if len(sentence) >= LONGEST_SENTENCE:
-        raise Broken(f"a sentence of {len(sentence)} characters: {sentence[:80]!r}")
-    if not sentence.isprintable():
-        raise Broken(f"a sentence with characters that nobody can print: {sentence!r}")
-    if name not in sentence:
-        raise Broken(f"a sentence that does not name the file: {sentence!r}")
-    return "refused"
-
-
 def description(data: bytes, folder: Path, suffix: str) -> str:
     """`read` or `refused`; Broken, TooLong or whatever symgen should not have raised."""
     path = folder / f"r{suffix}"
@@ -78,6 +63,9 @@ def description(data: bytes, folder: Path, suffix: str) -> str:
         _locked(mechanism, path, dice)
     if dice % 5 == 0:
         _as_text(mechanism, data, suffix)
+    if dice % 4 == 1:
+        with within(TELLING):
+            converted(mechanism, folder)
     return "read"
 
 

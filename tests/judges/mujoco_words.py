@@ -1,8 +1,8 @@
 """MuJoCo's word on an MJCF that it compiled itself, in symgen's numbers and order.
 
 Both sides have bodies, armature, damping and springs. What symgen says it leaves out is taken from MuJoCo's model as well:
-contacts and constraints, actuators, tendons' forces, fluids, gravcomp, the springs of balls and free joints, terms of higher
-order, springdamper. A free body whose frame MuJoCo would align with its mass keeps the frame that is declared. The armature of a
+contacts and constraints, actuators, tendons' forces, fluids, the springs of balls and free joints, terms of higher
+order. A free body whose frame MuJoCo would align with its mass keeps the frame that is declared. The armature of a
 free joint is felt along its own axes here: what it takes there is put beside by hand.
 """
 
@@ -23,7 +23,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from tests.judges.pinocchio_answers import ERRORS, Results, Word, _most, _part
 
-DRIVES = ("armature", "damping", "stiffness")
+DRIVES = ("armature", "damping", "stiffness", "gravcomp")
 """What both have: MuJoCo's friction sticks."""
 JUDGED = ("inverse_dynamics", "mass_matrix", "bias_force", "forward_dynamics", "link_poses", "kinetic_energy", "potential_energy")
 
@@ -34,22 +34,18 @@ def compiled(source: Path | str) -> Any:
 
     spec: Any = mj.MjSpec.from_string(source) if isinstance(source, str) else mj.MjSpec.from_file(str(source))
     spec.compiler.alignfree = False
-    found = [bool(min(joint.springdamper) > 0) for joint in spec.joints]
     for joint in spec.joints:
         joint.align = mj.mjtAlignFree.mjALIGNFREE_FALSE
     model = spec.compile()
     for flag in ("CONTACT", "CONSTRAINT", "ACTUATION"):
         model.opt.disableflags |= int(getattr(mj.mjtDisableBit, f"mjDSBL_{flag}"))
     model.opt.density = model.opt.viscosity = 0
-    for name in ("body_gravcomp", "tendon_stiffness", "tendon_damping", "tendon_armature", "dof_dampingpoly", "jnt_stiffnesspoly",
+    for name in ("tendon_stiffness", "tendon_damping", "tendon_armature", "dof_dampingpoly", "jnt_stiffnesspoly",
                  "tendon_stiffnesspoly", "tendon_dampingpoly", "actuator_armature", "actuator_damping", "jnt_springyield"):
         if hasattr(model, name):
             getattr(model, name)[...] = 0
-    for i, sprung in enumerate(found):
-        if sprung or model.jnt_type[i] in (mj.mjtJoint.mjJNT_FREE, mj.mjtJoint.mjJNT_BALL):
-            model.jnt_stiffness[i] = 0
-        if sprung:
-            model.dof_damping[model.dof_jntid == i] = 0
+    unsprung = [int(mj.mjtJoint.mjJNT_FREE), int(mj.mjtJoint.mjJNT_BALL)]
+    model.jnt_stiffness[np.isin(model.jnt_type, unsprung)] = 0
     return model
 
 
@@ -164,5 +160,5 @@ def error(name: str, found: Results, word: FileWord) -> float:
 
 
 def loaded(source: Path | str, **options: Any) -> Mechanism:
-    """symgen's mechanism of a file or a text, as written and without friction."""
-    return symgen.load(source, snap="off", drives=DRIVES, **options)
+    """symgen's mechanism of a file or a text, as written unless `snap` is said, and without friction."""
+    return symgen.load(source, drives=DRIVES, **{"snap": "off", **options})

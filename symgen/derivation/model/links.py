@@ -104,6 +104,8 @@ class Link:
     base_rotation: Mat3 = k.IDENTITY
     base_shift: Vec3 = k.ORIGIN
     drive: Drive = NO_DRIVE
+    borne: Inertia = NOTHING
+    """The mass that is held up against gravity, as points."""
     slack: Spin = STILL
     """How far the link is turned about its z axis against the axes that its vectors are written in (`model.share`)."""
 
@@ -181,6 +183,11 @@ def body_inertia(body: Body) -> Inertia:
     return total
 
 
+def borne_of(body: Body) -> Body:
+    """What of a body is held up against gravity: a point for each part."""
+    return Body(body.name, tuple(Part(part.link, part.pose, part.gravcomp * part.mass) for part in body.parts if part.gravcomp))
+
+
 def inertia_of(body: Body, placement: tuple[Mat3, Vec3]) -> Inertia:
     """Of a body about the origin of a frame that sits there in its declared one, in its axes."""
     axes, origin = placement
@@ -238,4 +245,5 @@ def _placed(mechanism: Mechanism, i: int, placements: list[tuple[Mat3, Vec3]], b
         gravity=k.apply(back, gravity) if joint.parent < 0 else k.ORIGIN,
         base_rotation=outer[0] if joint.parent < 0 else k.IDENTITY, base_shift=outer[1] if joint.parent < 0 else k.ORIGIN,
         drive=joint.drive,
+        borne=inertia_of(borne_of(body), placements[i]) if any(part.gravcomp for part in body.parts) else NOTHING,
     )

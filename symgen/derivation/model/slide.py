@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant
-from symgen.derivation.model.links import Model
+from symgen.derivation.model.links import NOTHING, Model
 
 
 def level(model: Model, i: int, toward: int) -> Constant:
@@ -28,7 +28,8 @@ def slide(model: Model, i: int, way: Constant) -> Model:
     axes, origin = link.placement
     links[i] = replace(
         link, shift=k.add(link.shift, k.apply(link.rotation, step)), placement=(axes, k.add(origin, k.apply(axes, step))),
-        inertia=link.inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, step)), center=k.sub(link.center, step))
+        inertia=link.inertia.seen_from(k.IDENTITY, k.scale(-k.ONE, step)), center=k.sub(link.center, step),
+        borne=link.borne if link.borne is NOTHING else link.borne.seen_from(k.IDENTITY, k.scale(-k.ONE, step)))
     for c in model.children(i):
         links[c] = replace(links[c], shift=k.sub(links[c].shift, step))
     return model.with_links(links, "slide")

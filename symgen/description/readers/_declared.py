@@ -23,7 +23,7 @@ LARGEST_REPEAT = 2000
 MOST_UNAPPLIED = 64
 """Numbers that a joint may declare without any being applied. They are copied with each row that is repeated."""
 NOTE_KINDS = ("snap", "lump", "lock", "mimic", "unapplied", "warning", "info")
-_INERTIA = ("mass", "centre", "inertia", "about", "part")
+_INERTIA = ("mass", "centre", "inertia", "about", "gravcomp", "part")
 _POSE = ("xyz", "rpy", "steps")
 _ROTOR = ("rotor_inertia", "gear_ratio")
 _DRIVE = (*NUMBERS, *_ROTOR)
@@ -95,7 +95,7 @@ def _inertials(table: Table, within: Pose) -> tuple[Inertial, ...]:
     if inline and parts:
         raise table.place.error(f"the key '{inline[0]}' stands beside a list of parts", "give the inertia in one way only")
     for part in parts:
-        part.allow("link", "rpy", "steps", "mass", "centre", "inertia", "about")
+        part.allow("link", "rpy", "steps", "mass", "centre", "inertia", "about", "gravcomp")
     return tuple(_inertial(item, within) for item in (parts or ([table] if inline else [])))
 
 
@@ -111,7 +111,8 @@ def _inertial(table: Table, within: Pose) -> Inertial:
             raise table.at("inertia").error("about the centre it takes numbers beyond a double, or of more than "
                                             f"{CANONICAL_DIGITS} digits", "give it about the centre")
     pose = table.pose("centre") if own_axes else (Shift(centre),)
-    return Inertial(mass, moments, compose(within, pose), table.at("mass"), table.text("link", ""))
+    return Inertial(mass, moments, compose(within, pose), table.at("mass"), table.text("link", ""),
+                    table.number("gravcomp", ZERO))
 
 
 def _body(table: Table) -> Link:

@@ -44,7 +44,7 @@ _MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 # column -> the keys that lead to its value; a number is its place in an array
 _BOTH: dict[str, tuple[str | int, ...]] = {
-    "name": ("name",), "parent": ("parent",), "mass": ("mass",), "about": ("about",),
+    "name": ("name",), "parent": ("parent",), "mass": ("mass",), "about": ("about",), "gravcomp": ("gravcomp",),
     **{f"c{axis}": ("centre", k) for k, axis in enumerate(_XYZ)}, **{f"i{two}": ("inertia", two) for two in _MOMENTS},
 }
 _OF_JOINTS: dict[str, tuple[str | int, ...]] = {

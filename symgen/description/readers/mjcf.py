@@ -19,6 +19,7 @@ from symgen.description.readers._mjcf.equalities import coupled
 from symgen.description.readers._mjcf.loops import Loops
 from symgen.description.readers._mjcf.names import Names
 from symgen.description.readers._mjcf.settings import settings, world
+from symgen.description.readers._mjcf.springs import with_springs
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree, sha256_of
 
@@ -51,9 +52,11 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
     for section in root.all("worldbody"):
         bodies.read_world(section)
     said = remarks.on(root, classes)
-    connections = coupled(bodies.connections, bodies.rests, root.all("equality"), classes, said)
+    links = bodies.weighed()
+    connections = with_springs(bodies.connections, links, bodies.rests, bodies.sprung, how, bodies.notes)
+    connections = coupled(connections, bodies.rests, root.all("equality"), classes, said)
     loops = Loops(bodies)
     said += loops.read(root.all("equality"))
-    return Tree(root.attributes.get("model", "").strip(), bodies.weighed(), tuple(connections), gravity=gravity,
+    return Tree(root.attributes.get("model", "").strip(), links, tuple(connections), gravity=gravity,
                 notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said), place=Place(file),
                 read_sha256=sha256_of(data, document.included), loops=tuple(loops.found), start=loops.start(root))

@@ -28,9 +28,10 @@ By frames. A body's frame is the joint's frame moved by the joint; the joint's f
     centre = [0.0, 0.0, -0.05]        # default 0, 0, 0
     inertia = [0.7, 0, 0, 0.7, 0, 0.009]   # Ixx Ixy Ixz Iyy Iyz Izz, or {xx, yy, zz, xy, xz, yz}; absent: a point mass
     about = "centre"                  # or "frame": the moments are about the frame's origin
+    gravcomp = 0                      # the fraction of its weight that is borne for it, at its mass centre
     [[body.part]]                     # instead: several inertias, each with its own axes
     link = "flange"                   # the link it came from; default the body's name
-    mass = 0.1                        # with centre, rpy, inertia, about as above; or steps to the centre and the axes
+    mass = 0.1                        # with centre, rpy, inertia, about, gravcomp as above; or steps to the centre and the axes
 
 By rows. `convention = "dh"` (standard: Rz(theta) Tz(d) Tx(a) Rx(alpha)) or `"mdh"` (modified, Craig: Rx(alpha) Tx(a)
 Rz(theta) Tz(d)); the coordinate adds to theta (revolute, the default) or to d (prismatic). Inertia, centre and the

@@ -18,7 +18,7 @@ from symgen.poses import Shift
 def combined(parts: Sequence[Part]) -> Part:
     """Mass, centre of mass and moments about it of all together, in the axes of the frame that their poses start at.
 
-    Exact where the poses are rational, else to 60 digits.
+    Exact where the poses are rational, else to 60 digits. The same fraction of all their weights is borne.
     """
     if len(parts) == 1:
         return parts[0]
@@ -34,7 +34,7 @@ def combined(parts: Sequence[Part]) -> Part:
         moments = [total + one + rational(part.mass) * aside for total, one, aside in zip(moments, own, about, strict=True)]
     a, b, c = map(_fraction, centre)
     xx, xy, xz, yy, yz, zz = map(_fraction, moments)
-    return Part(parts[0].link, (Shift((a, b, c)),) if a or b or c else (), mass, (xx, xy, xz, yy, yz, zz))
+    return Part(parts[0].link, (Shift((a, b, c)),) if a or b or c else (), mass, (xx, xy, xz, yy, yz, zz), parts[0].gravcomp)
 
 
 def _fraction(value: Any) -> Fraction:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from symgen.description.assembly import LONGEST_NAME
 from symgen.description.writers._inertias import combined
@@ -100,11 +101,11 @@ def _weld(work: _Work, name: str, body: int, pose: Pose) -> None:
 
 
 def _by_link(work: _Work, parts: Iterable[Part]) -> list[Part]:
-    """The inertia of each link that a body carries."""
-    found: dict[str, list[Part]] = {}
+    """The inertia of each link that a body carries; several where not the same fraction of their weights is borne."""
+    found: dict[tuple[str, Fraction], list[Part]] = {}
     for part in parts:
-        found.setdefault(part.link, []).append(part)
-    work.joined += [name for name, own in found.items() if len(own) > 1]
+        found.setdefault((part.link, part.gravcomp), []).append(part)
+    work.joined += dict.fromkeys(name for (name, _), own in found.items() if len(own) > 1)
     return [combined(own) for own in found.values()]
 
 

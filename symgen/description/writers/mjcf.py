@@ -55,7 +55,8 @@ def write(mechanism: Mechanism) -> Written:
         said.append(f"at {listed(near)} something is turned by almost a right angle and not by one; read it with --snap off")
     parts = [element("compiler", {"angle": "radian", "autolimits": "true"}),
              element("option", {"gravity": decimals(mechanism.gravity)}), element("worldbody", {}, world)]
-    equal = [_equality(joint) for joint in mechanism.joints if joint.mimic is not None] + sites.equalities(written)
+    equal = [_equality(joint) for joint in mechanism.joints if joint.mimic is not None and joint.mimic.joint in words]
+    equal += sites.equalities(written)
     home = sites.keyframe(order, written, plain)
     parts += ([element("equality", {}, equal)] if equal else []) + ([home] if home else [])
     root = element("mujoco", {"model": mechanism.name}, parts)
@@ -91,6 +92,7 @@ def _is_world(root: Link) -> bool:
 
 def _body(link: Link, joints: Seated, inside: Iterable[Sequence[str]], words: dict[str, Words], near: list[str]) -> list[str]:
     given = {"name": link.name, **_place(link.pose, link.name, near)}
+    given |= {"gravcomp": decimal(link.part.gravcomp)} if link.part is not None and link.part.gravcomp else {}
     moved = [_joint(joint, back, *one) for joint, back in joints for one in words[joint.name]]
     inertial = [] if link.part is None or not (link.part.mass or any(link.part.moments)) else [_inertial(link.part, near)]
     return element("body", given, [*moved, *inertial, *inside])
@@ -185,7 +187,8 @@ def _on_joints(mechanism: Mechanism, words: dict[str, Words]) -> list[str]:
     ends = [one.name for one in joints if (one.limits.lower, one.limits.upper) != (None, None) and not _range(one)]
     away = [one.name for one in joints if _flies(one) and one.pose]
     weak = [one.name for one in joints if one.limits.effort is not None and one.limits.effort <= 0]
-    mimics = [one.name for one in joints if one.mimic is not None]
+    mimics = [one.name for one in joints if one.mimic is not None and one.mimic.joint in words]
+    lost = [one.name for one in joints if one.mimic is not None and one.mimic.joint not in words]
     said = [
         (split, "in place of {} stand several joints of one body, each named for its coordinate"),
         (across, "the velocities of {} are along the axes of its frame, not along those of the body"),
@@ -193,6 +196,7 @@ def _on_joints(mechanism: Mechanism, words: dict[str, Words]) -> list[str]:
         (rates, "the velocity limit of {} is left out"),
         (ends, "the range of {} is left out, since it means nothing there or does not have two ends in order"),
         (weak, "the effort limit of {} is left out, since MuJoCo takes none that is not above zero"),
+        (lost, "that {} mimics a joint that is not there is left out"),
         (mimics, "that {} mimics another is an equality there, which MuJoCo applies in its solver, and softly"),
     ]
     coupled = ["that joints follow those they mimic is left out; read it with --mimic couple"] if mechanism.coupled else []

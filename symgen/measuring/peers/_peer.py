@@ -85,11 +85,13 @@ class Peer:
 
 
 def refuse_drives(mechanism: Mechanism, peer: str, kinds: Sequence[str]) -> None:
-    """RequestError where a joint's drive has one of these kinds, which the peer has not, or has otherwise."""
+    """RequestError where a drive, or a link, has one of these kinds, which the peer has not, or has otherwise."""
     for joint in mechanism.joints:
         for kind in kinds:
-            if getattr(joint.drive, kind):
+            if getattr(joint.drive, kind, 0):
                 raise RequestError(f"{peer} has no such {kind} as joint '{joint.name}' has; leave it out with --drives")
+    if "gravcomp" in kinds and mechanism.borne:
+        raise RequestError(f"{peer} has no such gravcomp as link '{mechanism.borne[0].link}' has; leave it out with --drives")
 
 
 def unit(joint: Joint) -> Any:

@@ -140,7 +140,8 @@ def built(mechanism: Mechanism) -> Any:
     """MuJoCo's model of a mechanism, without contacts and constraints. RequestError for what it does not hold."""
     import mujoco as mj
 
-    refuse_drives(mechanism, "MuJoCo", ("friction",))   # its own sticks
+    mixed = any(len({part.gravcomp for part in body.parts if part.mass}) > 1 for body in mechanism.bodies)
+    refuse_drives(mechanism, "MuJoCo", ("friction", *(["gravcomp"] if mixed else [])))   # its friction sticks
     reference, spec = Reference(mechanism), mj.MjSpec()
     spec.compiler.degree = False   # of a spring's rest
     spec.option.gravity = [float(g) for g in mechanism.gravity]
@@ -165,6 +166,7 @@ def built(mechanism: Mechanism) -> Any:
             d = np.asarray(p.centre) - centre
             tensor += np.asarray(p.inertia) + float(p.mass) * (d @ d * np.eye(3) - np.outer(d, d))
         body.mass, body.ipos, body.explicitinertial = mass, centre, True
+        body.gravcomp = max((float(part.borne) for part in parts if part.borne), default=0.0)
         body.fullinertia = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
     try:
         return spec.compile()

@@ -67,7 +67,7 @@ def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
     """
     import pinocchio as pin
 
-    refuse_drives(mechanism, "Pinocchio", ("damping", "friction", "stiffness"))
+    refuse_drives(mechanism, "Pinocchio", ("damping", "friction", "stiffness", "gravcomp"))
 
     reference, model = Reference(mechanism), pin.Model()
     model.gravity.linear = np.array([float(g) for g in mechanism.gravity])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from symgen.derivation.borne import bears, slopes
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, wrench_outward
@@ -125,7 +126,11 @@ class Recursion:
                         at, (angular, linear) = self._carried[k, j], bent[outer.index]
                         found[k][outer.index] = at.t4.dot(self.displaced[outer.index][0]) + (
                             at.t1[0].dot(angular) + at.t1[1].dot(linear))                                   # (12)
-        return _added(found, [one.stiffness for one in linkage.drives])
+        found = _added(found, [one.stiffness for one in linkage.drives])
+        if not bears(linkage.model):
+            return found
+        borne = slopes(linkage.links, linkage.held)
+        return [[x - y for x, y in zip(*rows, strict=True)] for rows in zip(found, borne, strict=True)]
 
     @property
     def by_rates(self) -> Square:

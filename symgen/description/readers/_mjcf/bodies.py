@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symgen.description.quantities import Place, shown
 from symgen.description.readers._mjcf.attributes import Attributes, own
 from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Element
-from symgen.description.readers._mjcf.joints import Moved, moved, refuse_crowded
+from symgen.description.readers._mjcf.joints import Moved, moved, refuse_crowded, sprung
 from symgen.description.readers._mjcf.masses import Weighing, at, inertials, scaled
 from symgen.description.readers._mjcf.names import WORLD, Names
 from symgen.description.readers._mjcf.orientations import placed
 from symgen.description.readers._mjcf.remarks import listed
 from symgen.description.readers._mjcf.settings import Settings
+from symgen.description.readers._mjcf.springs import Sprung
 from symgen.description.tree import Connection, Inertial, Link
 from symgen.errors import DescriptionError
 from symgen.mechanism import Note
@@ -82,6 +83,7 @@ class _Body:
     link: Link
     weighing: Weighing
     moves: bool
+    gravcomp: Fraction
 
 
 @dataclass
@@ -98,9 +100,11 @@ class Bodies:
     stands: dict[str, Stand] = field(default_factory=lambda: {WORLD: Stand("", (), ())})
     """Body -> where it is declared; the world among them."""
     sites: dict[str, Site] = field(default_factory=dict)
+    sprung: dict[str, Sprung] = field(default_factory=dict)
+    """Joint -> what it says of a spring and a damper that hang on its inertia."""
     _links: list[Link | _Body] = field(default_factory=lambda: [Link(WORLD)])
     _count: int = 0
-    _buoyant: list[str] = field(default_factory=list)
+    _by_actuators: list[str] = field(default_factory=list)
     _placed: list[str] = field(default_factory=list)
 
     def read_world(self, section: Element) -> None:
@@ -118,7 +122,8 @@ class Bodies:
         found = [self._inertials(one) for one in bodies]
         if self.settings.total is not None:
             found = scaled(found, self.settings.total)
-        of = {one.link.name: at(one.link.frame, masses) for one, masses in zip(bodies, found, strict=True)}
+        of = {one.link.name: tuple(replace(mass, gravcomp=one.gravcomp) for mass in at(one.link.frame, masses))
+              for one, masses in zip(bodies, found, strict=True)}
         return tuple(self._settled(one, of) for one in self._links)
 
     def _inertials(self, one: _Body) -> tuple[Inertial, ...]:
@@ -137,11 +142,11 @@ class Bodies:
         return Link(one.link.name, of.get(one.link.name, ()), one.link.place, one.link.frame)
 
     def remarks(self) -> list[Note]:
-        """On bodies that MuJoCo moves or carries in a way that is not modelled."""
+        """On bodies that MuJoCo moves or carries in a way of its own."""
         found = []
-        if self._buoyant:
-            found.append(Note("warning", f"gravcomp is left out, by which MuJoCo carries part of the weight of "
-                                         f"{listed(self._buoyant)}"))
+        if self._by_actuators and any(one.gravcomp and one.moves for one in self._links if isinstance(one, _Body)):
+            found.append(Note("info", f"at {listed(self._by_actuators)} MuJoCo has actuators bear the weight by gravcomp, which "
+                                      "here is no part of tau"))
         if self._placed:
             found.append(Note("info", f"{listed(self._placed)} stand still where they are declared; in MuJoCo a program moves "
                                       "such mocap bodies"))
@@ -178,9 +183,11 @@ class Bodies:
         own_pose = compose(inside.frame, placed(said, self.settings))
         pose = compose(around.back, own_pose)
         here = self._moved(name, said, contents, pose, around)
-        self._links.append(_Body(Link(name, place=said.place, frame=here.back), self._weighing(contents, said), here.moves))
-        if said.number("gravcomp", ZERO) and here.moves:
-            self._buoyant.append(name)
+        borne = said.number("gravcomp", ZERO)
+        if self.settings.switched_off >= {"spring", "damper"}:   # MuJoCo has no passive forces then
+            borne = ZERO
+        link = Link(name, place=said.place, frame=here.back)
+        self._links.append(_Body(link, self._weighing(contents, said), here.moves, borne))
         if said.flag("mocap"):
             self._placed.append(name)
         self.stands[name] = Stand(around.link, own_pose, here.back)
@@ -215,6 +222,7 @@ class Bodies:
             self.connections.append(Connection(joint, one.kind, parent, child, start, one.axis, one.limits, place=place,
                                                drive=one.drive))
             self.rests[joint] = one.ref
+            self.sprung |= {} if one.sprung is None else {joint: one.sprung}
             parent, behind = child, one.back
         return _Around(name, behind, True)
 
@@ -226,7 +234,11 @@ class Bodies:
                 self.notes.append(Note("info", f"{said.place.short}: its numbers are those of the body's frame as declared; "
                                                "MuJoCo may align that with the body's mass"))
             return moved(Attributes(said.place, {"type": ("free", said.place)}), (), self.settings, self.notes.append)
-        return moved(self.classes.of(inside.element, inside.childclass), inside.frame, self.settings, self.notes.append)
+        said = self.classes.of(inside.element, inside.childclass)
+        if said.flag("actuatorgravcomp"):
+            self._by_actuators.append(said.text("name") or said.place.short)
+        found = moved(said, inside.frame, self.settings, self.notes.append)
+        return replace(found, sprung=sprung(said, found.kind, self.settings))
 
     def _weighing(self, contents: list[_Inside], said: Attributes) -> Weighing:
         declared = [one for one in contents if one.element.name == "inertial"]

@@ -14,6 +14,7 @@ from symgen.description.quantities import shown
 from symgen.description.readers._mjcf.attributes import Attributes
 from symgen.description.readers._mjcf.roots import in_radians
 from symgen.description.readers._mjcf.settings import Settings
+from symgen.description.readers._mjcf.springs import Sprung
 from symgen.drives import Drive
 from symgen.mechanism import Limits, Note
 from symgen.poses import Z_AXIS, ZERO3, Pose, Shift, Slide, Turn, Vector3, compose, inverse, turns
@@ -38,6 +39,8 @@ class Moved:
     drive: Drive
     ref: Fraction
     """The coordinate at which the body stands as it is declared, rad or m."""
+    sprung: Sprung | None = None
+    """The spring and the damper that hang on its inertia."""
 
 
 def moved(said: Attributes, within: Pose, settings: Settings, note: Callable[[Note], None]) -> Moved:
@@ -92,23 +95,40 @@ def _drive(said: Attributes, kind: str, settings: Settings, note: Callable[[Note
         return found[0]
 
     damping, stiffness = first("damping"), first("stiffness")
-    if "springdamper" in said and all(one > 0 for one in said.numbers("springdamper", 2)):
-        left_out("its spring and damping are those that MuJoCo finds from springdamper and its inertia; they are left out")
-        damping = stiffness = ZERO
-    if stiffness and kind in ("ball", "free"):
+    sprung = _is_sprung(said)
+    if (stiffness or sprung) and kind in ("ball", "free"):
         left_out(f"the spring of a {kind} joint is left out")
         stiffness = ZERO
-    if stiffness and said.number("springyield", ZERO):
+    if (stiffness or sprung) and said.number("springyield", ZERO):
         left_out("its spring yields, which is left out")
     armature, friction = said.number("armature", ZERO), said.number("frictionloss", ZERO)
     if armature and kind == "free":
         left_out("its armature is felt along the axes of the body here, and along those of the world in MuJoCo")
-    rest = ZERO
-    if stiffness and "springref" in said:
-        token = said.text("springref").strip()
-        rest = in_radians(settings.angle(token, said, "springref")) if kind == "hinge" else said.number("springref")
+    if sprung:   # they come when the masses of all are known
+        damping = stiffness = ZERO
+    rest = _rest(said, kind, settings) if stiffness else ZERO
     off = {kind: ZERO for kind, flag in _SWITCHES.items() if flag in settings.switched_off}
     return replace(Drive(armature, damping, friction, stiffness, rest), **off, **({"rest": ZERO} if "stiffness" in off else {}))
+
+
+def sprung(said: Attributes, kind: str, settings: Settings) -> Sprung | None:
+    """The spring and the damper that MuJoCo makes of springdamper, of a joint of ours."""
+    if not _is_sprung(said):
+        return None
+    time, ratio = said.numbers("springdamper", 2)
+    rest = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide"}.get(kind)
+    return Sprung(time, ratio, ZERO if rest is None else _rest(said, rest, settings))
+
+
+def _is_sprung(said: Attributes) -> bool:
+    return "springdamper" in said and all(one > 0 for one in said.numbers("springdamper", 2))
+
+
+def _rest(said: Attributes, kind: str, settings: Settings) -> Fraction:
+    if "springref" not in said:
+        return ZERO
+    token = said.text("springref").strip()
+    return in_radians(settings.angle(token, said, "springref")) if kind == "hinge" else said.number("springref")
 
 
 def refuse_crowded(kinds: list[str], said: Attributes, on_world: bool) -> None:

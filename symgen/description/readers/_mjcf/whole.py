@@ -1,6 +1,6 @@
 """Several inertias as one, and its principal moments, which the compiler's bounds are about: to 60 digits.
 
-Nothing else needs them: what no bound touches stays in its own axes, exact.
+Nothing else needs them: what no bound touches stays in its own axes, exact. Springs that hang on inertia need the matrices.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def gathered(parts: Sequence[Inertial]) -> Inertial:
     first, tensor = [_ZERO] * 3, _zeros()
     for one in parts:
         turn, centre = displacement(one.pose)
-        own = _product(_product(turn, _matrix(one.moments)), _transposed(turn))
+        own = product(product(turn, matrix(one.moments)), transposed(turn))
         far = sum((c * c for c in centre), _ZERO)
         first = [rounded(so_far + one.mass * c) for so_far, c in zip(first, centre, strict=True)]
         tensor = [[rounded(tensor[i][j] + own[i][j] + one.mass * ((far if i == j else 0) - centre[i] * centre[j]))
@@ -41,7 +41,7 @@ def gathered(parts: Sequence[Inertial]) -> Inertial:
 
 def bounded(moments: Sequence[Fraction], least: Fraction) -> tuple[Fraction, ...]:
     """Moments whose principal ones are not below `least`, in the same axes."""
-    values, axes = _principal(_matrix(moments))
+    values, axes = _principal(matrix(moments))
     tensor = [[sum((max(value, least) * axes[i][k] * axes[j][k] for k, value in enumerate(values)), _ZERO) for j in range(3)]
               for i in range(3)]
     return tuple(map(rounded, _six(tensor)))
@@ -57,8 +57,8 @@ def _principal(a: Matrix) -> tuple[list[Fraction], Matrix]:
         for p, q in _PAIRS:
             if abs(a[p][q]) > _NOTHING * size:
                 turn = _rotation_of(a, p, q)
-                a = _product(_product(_transposed(turn), a), turn)
-                axes = _product(axes, turn)
+                a = product(product(transposed(turn), a), turn)
+                axes = product(axes, turn)
     return [a[i][i] for i in range(3)], axes
 
 
@@ -78,10 +78,10 @@ def displacement(pose: Pose) -> tuple[Matrix, list[Fraction]]:
     turn, place = [[_ONE if i == j else _ZERO for j in range(3)] for i in range(3)], [_ZERO] * 3
     for step in pose:
         if isinstance(step, Shift | Slide):
-            way = step.xyz if isinstance(step, Shift) else [entry * step.distance for entry in _unit(step.axis)]
+            way = step.xyz if isinstance(step, Shift) else [entry * step.distance for entry in unit(step.axis)]
             place = [place[i] + sum(turn[i][k] * way[k] for k in range(3)) for i in range(3)]
         else:
-            turn = _product(turn, _turned(step))
+            turn = product(turn, _turned(step))
     return turn, place
 
 
@@ -94,7 +94,7 @@ def _turned(step: Step) -> Matrix:
         return _about(vector, c, 2 * w / square, 2 / square)
     assert isinstance(step, Turn)
     s, c = _sine_and_cosine(step.angle)
-    return _about(_unit(step.axis), c, s, 1 - c)
+    return _about(unit(step.axis), c, s, 1 - c)
 
 
 def _about(v: Vector3, c: Fraction, s: Fraction, outer: Fraction) -> Matrix:
@@ -104,7 +104,8 @@ def _about(v: Vector3, c: Fraction, s: Fraction, outer: Fraction) -> Matrix:
     return [[rounded((c if i == j else 0) + s * skew[i][j] + outer * v[i] * v[j]) for j in range(3)] for i in range(3)]
 
 
-def _unit(axis: Vector3) -> Vector3:
+def unit(axis: Vector3) -> Vector3:
+    """Of length one."""
     length = root(sum((entry * entry for entry in axis), _ZERO))
     x, y, z = (rounded(entry / length) for entry in axis)
     return x, y, z
@@ -128,15 +129,18 @@ def _zeros() -> Matrix:
     return [[_ZERO] * 3 for _ in range(3)]
 
 
-def _product(a: Matrix, b: Matrix) -> Matrix:
+def product(a: Matrix, b: Matrix) -> Matrix:
+    """a b, each entry to 60 digits."""
     return [[rounded(sum((a[i][k] * b[k][j] for k in range(3)), _ZERO)) for j in range(3)] for i in range(3)]
 
 
-def _transposed(a: Matrix) -> Matrix:
+def transposed(a: Matrix) -> Matrix:
+    """aᵀ."""
     return [[a[j][i] for j in range(3)] for i in range(3)]
 
 
-def _matrix(moments: Sequence[Fraction]) -> Matrix:
+def matrix(moments: Sequence[Fraction]) -> Matrix:
+    """Of six moments (xx, xy, xz, yy, yz, zz)."""
     xx, xy, xz, yy, yz, zz = moments
     return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
 

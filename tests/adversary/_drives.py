@@ -1,0 +1,36 @@
+"""What drives do in the recursion: rotors on the diagonal of M, forces at the joints, and weight that is borne."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+Vector = list[Any]
+
+
+def armature(at: Any) -> Vector:
+    """Of each velocity of a `Recursion`."""
+    return [at.number(at.mechanism.joints[i].drive.armature) for i, _ in at.mechanism.dofs]
+
+
+def resisting(at: Any, q: Vector, v: Vector) -> Vector:
+    """damping v + friction v/√(v² + ε²) + stiffness (q − rest), less what bears weight: the recursion of as much of it."""
+    fading, found = at.number(at.mechanism.friction_speed ** 2), []
+    for speed, (i, of) in zip(v, at.mechanism.dofs, strict=True):
+        drive = at.mechanism.joints[i].drive
+        force = at.number(drive.damping) * speed + at.number(drive.friction) * speed / (speed * speed + fading).sqrt()
+        if drive.stiffness:
+            force += at.number(drive.stiffness) * (q[at.mechanism.q_slices[i].start + of] - at.number(drive.rest))
+        found.append(force)
+    return [force - less for force, less in zip(found, _borne(at, q), strict=True)]
+
+
+def _borne(at: Any, q: Vector) -> Vector:
+    """Nothing for a payload, which stands behind what is declared."""
+    if not at.mechanism.borne:
+        return list(at.nothing)
+    alone, nothing = copy(at), [[at.number(0)] * 3] * 3
+    alone.matter = [[at.matter_of(one.mass * at.number(part.gravcomp), one.centre, nothing)
+                     for one, part in zip(own, body.parts, strict=False)]
+                    for own, body in zip(at.matter, at.mechanism.bodies, strict=True)]
+    return list(alone.forces(q, at.nothing, at.nothing, True, False))

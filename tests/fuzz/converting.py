@@ -1,0 +1,41 @@
+"""What was read, written in every format and read back: the same masses on as many coordinates, or a sentence."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+from symgen.description.loading import load
+from symgen.description.writers import writers
+from symgen.errors import SymgenError
+from symgen.mechanism import Mechanism
+from tests.fuzz.words import LONGEST_SENTENCE, Broken, refused
+
+NEAR = Fraction(1, 10**50)
+"""Of numbers that are written with 60 digits."""
+SUFFIXES = {"toml": ".toml", "urdf": ".urdf", "mjcf": ".xml"}
+_TOLD = re.compile(r"read it with --([a-z-]+) (\S+)$")
+
+
+def converted(mechanism: Mechanism, folder: Path) -> None:
+    """Broken where a format has it, and what is read back is refused, or another robot."""
+    for format_, writer in writers().items():
+        try:
+            written = writer.write(mechanism)
+        except SymgenError as error:
+            refused(error, "")
+            continue
+        for sentence in written.left_out:
+            if len(sentence) >= LONGEST_SENTENCE or not sentence.isprintable():
+                raise Broken(f"what {format_} leaves out is said as {sentence[:120]!r}")
+        told = {match[1].replace("-", "_"): match[2] for one in written.left_out if (match := _TOLD.search(one))}
+        path = folder / f"written{SUFFIXES[format_]}"
+        path.write_text(written.text, encoding="utf-8")
+        try:
+            back = load(path, **told)   # type: ignore[arg-type]
+        except SymgenError as error:
+            raise Broken(f"what was written as {format_} is not read back: {error}") from None
+        if back.nv != mechanism.nv or abs(back.mass - mechanism.mass) > NEAR * abs(mechanism.mass):
+            raise Broken(f"what was written as {format_} has {back.nv} velocities and {float(back.mass):g} kg, and was "
+                         f"{mechanism.nv} and {float(mechanism.mass):g} kg")

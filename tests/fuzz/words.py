@@ -1,0 +1,23 @@
+"""What every sentence of symgen's is held to."""
+
+from __future__ import annotations
+
+from symgen.errors import SymgenError
+
+LONGEST_SENTENCE = 1000
+
+
+class Broken(Exception):
+    """A word of the readers' or the writers' that did not hold."""
+
+
+def refused(error: SymgenError, name: str) -> str:
+    """`refused`, where the sentence is one: of one line, not too long, and about the file."""
+    sentence = str(error)
+    if len(sentence) >= LONGEST_SENTENCE:
+        raise Broken(f"a sentence of {len(sentence)} characters: {sentence[:80]!r}")
+    if not sentence.isprintable():
+        raise Broken(f"a sentence with characters that nobody can print: {sentence!r}")
+    if name not in sentence:
+        raise Broken(f"a sentence that does not name the file: {sentence!r}")
+    return "refused"
