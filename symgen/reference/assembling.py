@@ -207,6 +207,9 @@ def closed_near(mechanism: Mechanism, q: Sequence[float] | None) -> Array:
         if not (size := float(np.abs(closing.residual(floats, None, found)).max())) <= CLOSED:
             raise OpenLoops(f"from that position the loops of '{mechanism.name}' do not close: {size:.2g} m or rad are left; "
                             "start nearer to a closed one")
+        if closing.astray(floats, found):
+            raise OpenLoops(f"from that position the loops of '{mechanism.name}' close with one frame turned half round against "
+                            "the other; start nearer to a closed one")
         at = replace(at, dependent=_dependent(closing.jacobian(floats, None, found), at.rank))
     return _sharpened(Motion(mechanism, arb(DIGITS + GUARD)), mechanism, at, starts.rational(mechanism, found, FINE))
 
