@@ -146,7 +146,9 @@ OF_LOOPS = {
         Function("constraint_bias", (Q_CLOSED, V_CLOSED), (Array("gamma", ("NL",), "one entry a row (m/s², rad/s²)"),),
                  "gamma = dA/dt v, so that A a + gamma = 0 on the loops", feels=()),
         Function("assembly_step", (Q, DAMPING),
-                 (Array("delta", ("NV",), "the step as velocities are counted (rad, m)"), Array("C", ("NL",), "C(q) (m, rad)")),
+                 (Array("delta", ("NV",), "the step as velocities are counted (rad, m)"), Array("C", ("NL",), "C(q) (m, rad)"),
+                  Array("turned", (), "0 where loops are closed; 2 more for each axis that a frame has half a turn off, of which "
+                                      "C tells nothing")),
                  "a damped Gauss-Newton step towards closed loops: delta = -J^T (J J^T + mu 1)^-1 C with J = dC/dq, "
                  "mu = damping trace(J J^T), to be taken as q ⊕ delta", feels=()),
         Function("constraint_impulse", (Q_CLOSED, V, RESTITUTION),

@@ -14,14 +14,17 @@ from collections.abc import Sequence
 from itertools import accumulate
 from operator import add
 
+from symgen.derivation.constants import displacement
 from symgen.derivation.scalars import Scalar
+from symgen.loops import End
+from symgen.mechanism import BASE
 from symgen.methods._composition import Calls
 from symgen.methods._factor import Results
 from symgen.methods._method import Method
 
 
 def step(robot: Calls) -> Results:
-    """delta (NV) and C (NL)."""
+    """delta (NV), C (NL) and what is turned."""
     home, (damping,) = robot.home, robot.inputs["damping"]
     (C,) = robot("constraint_residual")
     (entries,) = robot("constraint_residual:jacobian")
@@ -37,7 +40,27 @@ def step(robot: Calls) -> Results:
         row[-1] = row[-1] + mu
     home.step("the step (1)")
     weights = solved(robot, lower, left)
-    return [-home.dot([row[k] for row in rows], weights) for k in range(nv)], C
+    return [-home.dot([row[k] for row in rows], weights) for k in range(nv)], C, [turned(robot)]
+
+
+def turned(robot: Calls) -> Scalar:
+    """Of all axes that two frames have alike where loops are closed, 1 less the cosine between them, added up.
+
+    C alone does not tell that: it is zero as well where they point against each other, two of them by 4.
+    """
+    home, total = robot.home, robot.home.zero
+    loops = [loop for loop in robot.mechanism.loops if loop.type.aligned]
+    turns = robot("link_poses")[0] if loops else []
+
+    def axis(end: End, k: int) -> list[Scalar]:
+        own = [home.constant(row[k]) for row in displacement(end.pose)[0]]
+        rows = [turns[9 * end.body + 3 * i:9 * end.body + 3 * i + 3] for i in range(3)]
+        return own if end.body == BASE else [home.dot(row, own) for row in rows]
+
+    for loop in loops:
+        for k in loop.type.aligned:
+            total = total + (home.one - home.dot(axis(loop.first, k), axis(loop.second, k)))
+    return total
 
 
 def solved(robot: Calls, lower: Sequence[Sequence[Scalar]], right: Sequence[Scalar]) -> list[Scalar]:

@@ -103,7 +103,8 @@ def assembly_step(reference: Any, q: Array, damping: Array) -> dict[str, Array]:
     S = J @ transposed(J)
     mu = damping * np.trace(S, axis1=-2, axis2=-1)
     S = S + mu[..., None, None] * reference.scalars.array(np.eye(S.shape[-1], dtype=int))
-    return {"delta": -times(transposed(J), reference.scalars.solve(S, left[..., None])[..., 0]), "C": C}
+    return {"delta": -times(transposed(J), reference.scalars.solve(S, left[..., None])[..., 0]), "C": C,
+            "turned": closing.turned(reference, q)}
 
 
 def _split(reference: Any, q: Array) -> tuple[list[int], list[int], Array, Array]:
