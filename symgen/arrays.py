@@ -1,18 +1,18 @@
-"""Arguments and results: their shapes in names of sizes, and how the twists among them are stated."""
+"""What an argument or a result of a function is: its shape in names of sizes, and what it says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NL", "NI"] | int
+Size = Literal["NQ", "NV", "NB", "NF", "NW", "NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NL", "NI", "NT"] | int
 
 
 class Sizes(NamedTuple):
     """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
     wrenches that are felt, inertial parameters, base parameters, rows of the task, numbers that may change at run time, those
-    that are made of them, what is judged and carried of them, rows of the joints that close loops, and velocities that are
-    independent where they are closed.
+    that are made of them, what is judged and carried of them, rows of the joints that close loops, velocities that are
+    independent where they are closed, and contacts.
     """
 
     NQ: int
@@ -29,6 +29,7 @@ class Sizes(NamedTuple):
     NC: int = 0
     NL: int = 0
     NI: int = 0
+    NT: int = 0
 
     def of(self, size: Size) -> int:
         return size if isinstance(size, int) else int(getattr(self, size))
@@ -63,7 +64,7 @@ class Array:
 
     `each` says what it is there once for: every frame that is named (NF), or every link that feels a wrench (NW). Of one it has
     this shape, of several they are stacked behind that size. What is a `twist` is stated by the Convention that is chosen, and
-    `what` says it by the usual one.
+    `what` says it by the usual one. A `switch` is 0 or 1 in each entry, so that nothing is differentiated by it.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Array:
     what: str
     each: Literal["NF", "NW"] | None = None
     twist: bool = False
+    switch: bool = False
     drawn: str = ""
     """What its sample values are drawn as, where it is not its own name: a step of dynamics is shorter than one of positions."""
 

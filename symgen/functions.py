@@ -67,6 +67,11 @@ class Function:
         return self.counts("NL") or self.counts("NI")
 
     @property
+    def own(self) -> tuple[str, ...]:
+        """The arguments of its own that it can be differentiated by."""
+        return tuple(array.name for array in self.arguments if not array.switch)
+
+    @property
     def follows(self) -> bool:
         """Whether it is stated by the Convention that is chosen."""
         return any(array.twist for array in (*self.results, *self.arguments))
@@ -110,6 +115,13 @@ CLOSED = "q_closed", "v_closed"
 """What positions and velocities on the loops are drawn as."""
 Q_CLOSED, V_CLOSED = (replace(one, drawn=drawn) for one, drawn in zip((Q, V), CLOSED, strict=True))
 LAMBDA = Array("lambda", ("NL",), "forces of the joints that close loops, one a row of A (N, N·m)")
+ACTIVE = Array("active", ("NT",), "1 where a contact holds and 0 where it does not, in the order of --contact", switch=True)
+FORCES = Array("forces", ("NT", 3), "on the robot at each contact, axes of the base (N): whatever holds the point still, pulling "
+                                    "as well as pushing, in any direction; the least, where several do; 0 where none holds")
+V_AFTER = Array("v_after", ("NV",), "joint velocities after the impact (rad/s, m/s)")
+IMPULSES = replace(FORCES, name="impulses", what=FORCES.what.replace("(N)", "(N·s)"))
+DRIFT = Array("drift", ("NT", 3), "what active contacts are to accelerate by, or to move with, in the axes they are solved in")
+PUSH = Array("push", ("NV",), "joint impulses (N·m·s, N·s)")
 
 
 ASSEMBLE = "assemble"
@@ -125,6 +137,25 @@ _PREPARING = {
                      Array("carried", ("NC",), "mass, or mass and moments, that joints carry, positive")),
                     "whether bodies can have such parameters", feels=(), on_request=True),
 }
+
+LOOSE = Array("drift", ("NL",), "what the rows of the loops are to accelerate by")
+EQUATIONS = {
+    one.name: one for one in (
+        Function("loop_equation", (Q_CLOSED, V_CLOSED, A, LAMBDA), (TAU, LOOSE), "M a + c - A^T lambda, and A a + gamma",
+                 feels=AT_RUN_TIME, on_request=True),
+        Function("loop_solution", (Q_CLOSED, V_CLOSED, TAU, LOOSE), (A, LAMBDA), "what solves loop_equation",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("contact_equation", (Q, V, A, FORCES), (TAU, DRIFT), "M a + c - J^T forces, and how contacts accelerate",
+                 feels=AT_RUN_TIME, on_request=True),
+        Function("contact_solution", (Q, V, TAU, DRIFT, ACTIVE), (A, FORCES), "what solves contact_equation",
+                 needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("impact_equation", (Q, V, V_AFTER, IMPULSES), (PUSH, DRIFT),
+                 "M (v_after - v) - J^T impulses, and how contacts move then", feels=(PAYLOAD, PREPARED), on_request=True),
+        Function("impact_solution", (Q, V, PUSH, DRIFT, ACTIVE), (V_AFTER, IMPULSES), "what solves impact_equation",
+                 needs_inverse=True, feels=(PAYLOAD, PREPARED), on_request=True),
+    )
+}
+"""What functions solve, and what solves it whatever the right side is: derivatives are made of them, and nobody asks for them."""
 
 
 OF_LOOPS = {
@@ -161,12 +192,12 @@ OF_LOOPS = {
 """What a mechanism has besides whose loops are closed by joints, at states in which they are closed."""
 
 
-_BESIDES = {**OF_LOOPS, **_PREPARING}
+_BESIDES = {**OF_LOOPS, **EQUATIONS, **_PREPARING}
 
 
 class Functions(UserDict[str, Function]):
-    """The functions by name. Derivatives, what is about loops and what prepares parameters are found in it by their names as
-    well; those who go through it meet none."""
+    """The functions by name. Derivatives, what is about loops, EQUATIONS, and what prepares parameters are found in it by their
+    names as well; those who go through it meet none."""
 
     def __missing__(self, name: str) -> Function:
         found = _BESIDES.get(name) or self._derived(name)
@@ -198,7 +229,7 @@ class Functions(UserDict[str, Function]):
 
 def differentiable(function: Function) -> dict[str, Array]:
     """The arguments that a function can be differentiated by: its own, and those at run time."""
-    return {array.name: array for array in (*function.arguments, *function.feels)}
+    return {array.name: array for array in (*function.arguments, *function.feels) if not array.switch}
 
 
 def derived(function: Function, wanted: Derivative) -> Function | None:
@@ -206,11 +237,11 @@ def derived(function: Function, wanted: Derivative) -> Function | None:
 
     Positions change by as many numbers as there are velocities: q ⊕ dq.
     """
-    known, own = differentiable(function), [array.name for array in function.arguments]
+    known, own = differentiable(function), function.own
     if not set(wanted.by) <= set(known):
         return None
     by = tuple(name for name in known if name in (wanted.by or own))
-    by = () if by == tuple(own) else by
+    by = () if by == own else by
     arguments = [known[name] for name in by or own]
     changes = [_change(array) for array in arguments]
     weights = [_weight(array) for array in function.results]
@@ -348,6 +379,12 @@ FUNCTIONS = Functions({
                  (Array("Jbar", ("NV", "NK"), "a column for every row of the task (wx wy wz x y z unless others are chosen)"),),
                  "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else", needs_frame=True,
                  needs_inverse=True, on_request=True),
+        Function("contact_forward_dynamics", (Q, V, TAU, ACTIVE), (A, FORCES),
+                 "a and forces with M a + c = tau + J^T forces where the points of active contacts do not accelerate; cones of "
+                 "friction and lifting off are a controller's", needs_inverse=True, feels=AT_RUN_TIME, on_request=True),
+        Function("contact_impulse", (Q, V, ACTIVE), (V_AFTER, IMPULSES),
+                 "v_after and impulses with M (v_after - v) = J^T impulses where the points of active contacts stand still: an "
+                 "impact without bouncing", needs_inverse=True, feels=(PAYLOAD, PREPARED), on_request=True),
     )
 })
 BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)

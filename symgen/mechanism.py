@@ -21,6 +21,7 @@ from typing import Any
 
 from symgen.bodies import Body as Body
 from symgen.bodies import Part as Part
+from symgen.contacts import told
 from symgen.content import content_of
 from symgen.coupling import Follows, common, resolved, seen
 from symgen.coupling import Mimic as Mimic
@@ -31,7 +32,7 @@ from symgen.joints import AboutAxis, Coordinate, Elementary, JointType, joint_ty
 from symgen.loops import Loop, Start, counted, start_fault
 from symgen.loops import fault as loops_fault
 from symgen.names import nearest
-from symgen.poses import Z_AXIS, Pose, Vector3
+from symgen.poses import Z_AXIS, ZERO3, Pose, Shift, Vector3
 from symgen.tables import html_table
 
 BASE = -1
@@ -332,6 +333,12 @@ class Mechanism:
         """A declared link's frame by name; RequestError names the nearest when there is none."""
         found = nearest(name, [f.name for f in self.frames], "link")
         return next(f for f in self.frames if f.name == found)
+
+    def contact(self, text: str) -> Frame:
+        """The frame at a point that `symgen.contacts` reads, its axes those of the link's declared frame."""
+        touching = told(text)
+        on = self.frame(touching.link)
+        return Frame(text, on.body, on.pose if touching.point == ZERO3 else (*on.pose, Shift(touching.point)))
 
     def __repr__(self) -> str:
         return f"<symgen.Mechanism {self._summary}>"

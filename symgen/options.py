@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
+from symgen.contacts import settled
 from symgen.errors import ArgumentError
 from symgen.functions import ALL_ROWS, AT_RUN_TIME, JACOBIAN_FRAMES, JACOBIAN_ORDERS, TASK_ROWS, USUAL, Convention
 from symgen.names import nearest
@@ -37,7 +38,8 @@ class ProgramOptions:
     """What changes a Program: its real type, and the links that are meant.
 
     `frame` is the one whose pose or Jacobian is asked for; `payload` and `wrench` carry a load and feel an external wrench at run
-    time, each one more argument. Frames and wrenches may be several in their order, a tuple then. The real type changes no row,
+    time, each one more argument. Frames and wrenches may be several in their order, a tuple then. `contact` names points that
+    may touch something, LINK or LINK:x,y,z (`symgen.contacts`), likewise. The real type changes no row,
     but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
     (`symgen.functions.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
     of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
@@ -53,6 +55,7 @@ class ProgramOptions:
     jacobian_frame: str = USUAL.frame
     jacobian_order: str = USUAL.order
     task_rows: Rows = None
+    contact: Links = None
     effort: str = NORMAL
     rounds: int | None = None
     parameters: tuple[str, ...] = ()
@@ -68,6 +71,9 @@ class ProgramOptions:
         object.__setattr__(self, "parameters", tuple(dict.fromkeys(names_of(self.parameters))))
         self._settle("frame", self.frames, "no frame is named; name one or more links, or give None for the default one",
                      "the frame '{}' is named twice; name every frame once")
+        object.__setattr__(self, "contact", settled(self.contacts) if self.contacts else self.contact)
+        self._settle("contact", self.contacts, "no contact is named; name one or more, or give None for no contact",
+                     "the contact '{}' is named twice; name every point once")
         self._settle("wrench", self.wrenches, "no link of a wrench is named; name one or more, or give None for no wrench",
                      "two wrenches are asked for on '{}'; name every link once")
 
@@ -105,6 +111,11 @@ class ProgramOptions:
     def wrenches(self) -> tuple[str, ...]:
         """The names of the links that feel a wrench, in their order."""
         return names_of(self.wrench)
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """The points that may touch something, in their order."""
+        return names_of(self.contact)
 
     @property
     def prepared(self) -> tuple[str, ...] | None:

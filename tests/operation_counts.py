@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import symgen
-from symgen.functions import BY_DEFAULT, FUNCTIONS
-from tests.robots_for_tests import OPEN
+from symgen.functions import BY_DEFAULT
+from tests.robots_for_tests import OF_ANY_ROBOT, OPEN
 
 FILE = Path(__file__).with_name("operation_counts.json")
 Counts = dict[str, dict[str, dict[str, int]]]
@@ -25,7 +25,7 @@ WHOLLY = ("panda", "ur5")
 
 def counted(robot: str) -> tuple[str, ...]:
     """The functions of a robot whose operations are recorded."""
-    return tuple(FUNCTIONS) if robot in WHOLLY else BY_DEFAULT
+    return OF_ANY_ROBOT if robot in WHOLLY else BY_DEFAULT
 
 
 def measured(robots: Sequence[str] | None = None) -> Counts:

@@ -147,9 +147,12 @@ every joint type of one degree, branches with axes anyhow, and branches at right
 _MOVES = {joint_type(kind).pose: kind for kind in ONE_DEGREE}.values()
 PAIRS = tuple(f"{a}_{b}" for a in _MOVES for b in _MOVES)
 """Every way to move behind every way to move; a type that moves as another does is in the chains."""
+OF_ANY_ROBOT = tuple(name for name, function in FUNCTIONS.items() if not function.counts("NT"))
+"""Functions that a robot has without contacts, which it is given by name (`tests/test_contacts.py`)."""
 PROVIDED = tuple((function, method) for function in FUNCTIONS for method in methods.providers(function)
                  if methods.composition(method, function) is None
-                 and (not FUNCTIONS[function].counts("NK") or method in ("composite_body", "riccati")))
+                 and (not FUNCTIONS[function].counts("NK") or method in ("composite_body", "riccati"))
+                 and function in OF_ANY_ROBOT)
 """Every function by every method that derives it; what is about a task, all of which follows from M^-1, by two. What is put
 together of others is tested by itself."""
 

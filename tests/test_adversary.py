@@ -17,7 +17,6 @@ import pytest
 
 from symgen.description.writers import mjcf
 from symgen.differentiation import _partials
-from symgen.functions import FUNCTIONS
 from symgen.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods import providers
 from symgen.options import ProgramOptions, TextOptions
@@ -27,7 +26,7 @@ from symgen.reference.precision import arb
 from tests import metamorphic
 from tests.adversary import Failure, _drives, _newton_euler, _robots, conversions, mechanisms
 from tests.adversary import __main__ as runner
-from tests.robots_for_tests import random_mechanism
+from tests.robots_for_tests import OF_ANY_ROBOT, random_mechanism
 
 FIRST = {"certificates": 4, "compilers": 2, "conversions": 30, "crashes": 3, "folders": 4, "mechanisms": 4,
          "metamorphic": 1, "readers": 1, "selftests": 4, "sines": 4}
@@ -43,7 +42,7 @@ def test_the_first_tries_fail(attack: str) -> None:
 
 
 def test_the_recursion_answers_for_every_function() -> None:
-    assert set(_newton_euler.ANSWERS) == set(FUNCTIONS)
+    assert set(_newton_euler.ANSWERS) == set(OF_ANY_ROBOT)
 
 
 def test_what_a_case_is_kept_by_makes_the_robot_again() -> None:

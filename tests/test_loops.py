@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import methods
+from symgen import derivatives, methods
 from symgen.closures import Unspun, closure, closures
 from symgen.errors import OutOfReach, RequestError
 from symgen.functions import CLOSED, FUNCTIONS, OF_LOOPS
@@ -18,6 +18,7 @@ from symgen.loops import End, Loop
 from symgen.mechanism import Mechanism
 from symgen.methods import _constrained
 from symgen.poses import X_AXIS, Angle, Shift, Turn
+from symgen.programs import differentiating
 from symgen.programs.closing import assembly
 from symgen.programs.making import program
 from symgen.reference import closing, constrained
@@ -104,6 +105,29 @@ def test_joints_that_follow_others_are_held_with_their_leaders() -> None:
         distance = 0.7
     """
     assert max(errors(symgen.load(text), method="composite_body").values()) < 1e-40
+
+
+@pytest.mark.parametrize("mode", derivatives.MODES)
+def test_what_loops_hold_has_its_derivatives(mode: str) -> None:
+    """Along any step, also one that opens the loops: A is then the slope of C, whose second derivative stays zero."""
+    assert max(errors(symgen.load("four_bar"), (f"constrained_forward_dynamics:{mode}",)).values()) < 1e-40
+
+
+@pytest.mark.parametrize("kind", ["universal", "weld", "distance", "soft_finger"])
+def test_joints_of_other_kinds_have_them_too(kind: str) -> None:
+    functions = ("constrained_forward_dynamics:jvp", "constraint_bias:jacobian", "constraint_jacobian:jvp")
+    assert max(errors(arms(kind), functions).values()) < 1e-40
+
+
+def test_redundant_rows_are_differentiated_as_they_are_solved() -> None:
+    assert max(errors(bennett(), ("constrained_forward_dynamics:jvp",)).values()) < 1e-40
+
+
+def test_what_solves_an_equation_is_shorter_to_differentiate_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = replace(symgen.load("four_bar"), name="again")
+    by_equation = program(robot, "constrained_forward_dynamics:jacobian").cost
+    monkeypatch.setattr(differentiating, "SOLVES", {})
+    assert by_equation < program(replace(robot, name="anew"), "constrained_forward_dynamics:jacobian").cost
 
 
 # -- the reference itself ----------------------------------------------------------------------------------------------------

@@ -20,11 +20,11 @@ from symgen.programs.choosing import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from tests.oracles import random_tree
-from tests.robots_for_tests import BALLS, TELLING, draw, largest, rationals, robot, run
+from tests.robots_for_tests import BALLS, OF_ANY_ROBOT, TELLING, draw, largest, rationals, robot, run
 
 TREE = random_tree(31, 4, branching=0.5)
 """Frames on the base ("world", displaced), on each body, and displaced on the last ("tool")."""
-LOADED = [name for name, spec in FUNCTIONS.items() if PAYLOAD in spec.feels and not spec.counts("NK")]
+LOADED = [name for name, spec in FUNCTIONS.items() if PAYLOAD in spec.feels and name in OF_ANY_ROBOT and not spec.counts("NK")]
 PLACED = [name for name, spec in FUNCTIONS.items() if spec.needs_frame and not spec.counts("NK")]
 WITH_METHOD = [(f, m) for f in LOADED for m in methods_for(TREE, f)]
 CARRIERS = {

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from symgen import methods, passes
 from symgen.errors import ProgramError
-from symgen.functions import FUNCTIONS
 from symgen.ir import SPARE, Numbers, Port, Program, Row, check, evaluate
 from symgen.options import ProgramOptions
 from symgen.passes import _quantities, _residues, _round_offs, _spare, _ways, eliminate, fold, value_number
@@ -22,7 +21,7 @@ from symgen.passes import recognize as recognized
 from symgen.programs import deriving
 from symgen.programs.choosing import methods_for
 from symgen.programs.layout import PLAIN
-from tests.robots_for_tests import BALLS, largest, program, robot, run, states, task_rows
+from tests.robots_for_tests import BALLS, OF_ANY_ROBOT, largest, program, robot, run, states, task_rows
 from tests.test_passes import by_hand, meant, ops
 
 RECOGNIZE = passes.recognize.__globals__
@@ -260,7 +259,7 @@ def test_robots_keep_their_answers(name: str) -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_no_function_by_any_method_costs_more_than_without(name: str) -> None:
     saved = 0
-    for function in (one for one in FUNCTIONS if not methods.composers(one)):
+    for function in (one for one in OF_ANY_ROBOT if not methods.composers(one)):
         for method in methods_for(robot(name), function):
             options = deriving.felt(robot(name), function, ProgramOptions(task_rows=task_rows(name, function)))
             begun = passes.begin(deriving._derivation(robot(name), function, method, options, PLAIN, 100_000))

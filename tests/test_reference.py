@@ -160,8 +160,8 @@ def test_a_payload_is_one_more_part() -> None:
 def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
     tree = TREES[1]
     assert set(ORACLES) == set(FUNCTIONS)
-    reference = Reference(tree, frame="tool", task_rows=(3, 5))
-    sizes = tree.sizes._replace(NR=len(base(reference)[0]), NK=2)
+    reference = Reference(tree, frame="tool", task_rows=(3, 5), contact="tool")
+    sizes = tree.sizes._replace(NR=len(base(reference)[0]), NK=2, NT=1)
     for function in FUNCTIONS.values():
         for batch in ((), (3,), (2, 3)):
             expected = {x.name: (*batch, *x.sizes(sizes)) for x in function.results}
@@ -173,10 +173,10 @@ def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
 def test_floats_are_the_balls_rounded() -> None:
     tree = TREES[2]
     q, v, a = states(tree, 1, seed=9)
-    exact, pi = Reference(tree, arb(50), frame="tool", task_rows=(3, 5)), np.full((1, 10 * len(tree.bodies)), 0.3)
+    exact, pi = Reference(tree, arb(50), frame="tool", task_rows=(3, 5), contact="tool"), np.full((1, 10 * len(tree.bodies)), 0.3)
     for function in FUNCTIONS.values():
-        arguments = {x.name: {"q": q, "v": v, "pi": pi}.get(x.name, a) for x in function.arguments}
-        ours = Reference(tree, FLOAT, frame="tool", task_rows=(3, 5)).evaluate(function.name, arguments)
+        arguments = {x.name: {"q": q, "v": v, "pi": pi, "active": np.ones((1, 1))}.get(x.name, a) for x in function.arguments}
+        ours = Reference(tree, FLOAT, frame="tool", task_rows=(3, 5), contact="tool").evaluate(function.name, arguments)
         truth = exact.evaluate(function.name, arguments)
         for name, value in ours.items():
             expected = np.array(truth[name], dtype=float)

@@ -21,7 +21,6 @@ from symgen.certificate.ranges import ACCELERATION, declared_ranges
 from symgen.certificate.rounding import Arithmetic, propagate
 from symgen.description.tip import tip
 from symgen.errors import RequestError
-from symgen.functions import FUNCTIONS
 from symgen.ir import Port, Program, Row, check
 from symgen.mechanism import Limits, Mechanism
 from symgen.options import ProgramOptions, TextOptions
@@ -31,7 +30,7 @@ from symgen.proof import prove
 from symgen.proof.round_off import at_states, bounded
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
-from tests.robots_for_tests import random_mechanism, robot, task_rows
+from tests.robots_for_tests import OF_ANY_ROBOT, random_mechanism, robot, task_rows
 from tests.rounded_rows import Coarse, rows
 
 FOUR = ("panda", "ur5", "puma560", "scara")
@@ -159,7 +158,7 @@ def lost(name: str, function: str, states: dict[str, Array]) -> Array:
     return np.asarray(sizes[:, -1] < 0.01 * sizes[:, 0])
 
 
-@pytest.mark.parametrize(("name", "function"), [(("puma560", "tree5")[i % 2], function) for i, function in enumerate(FUNCTIONS)
+@pytest.mark.parametrize(("name", "function"), [(("puma560", "tree5")[i % 2], function) for i, function in enumerate(OF_ANY_ROBOT)
                                                   if function != "step_rk4"])   # whose stages leave any range within a second
 def test_no_adversary_exceeds_the_bounds(name: str, function: str) -> None:
     """Errors of u either way at every operation, at corners of the box and within it, against the exact rows in float64."""

@@ -27,7 +27,7 @@ from symgen.verification.sizes import largest
 from symgen.verification.truth import Truth
 from symgen.verification.whole_sizes import WHOLE
 from tests.oracles import CLOSED_FORMS, random_tree
-from tests.robots_for_tests import MOVING, random_mechanism, robot, rows_of
+from tests.robots_for_tests import MOVING, OF_ANY_ROBOT, random_mechanism, robot, rows_of
 from tests.test_place_of_base import FAR, based
 
 OF_THE_WHOLE = tuple(name for name, f in FUNCTIONS.items() if {r.name for r in f.results} <= set(WHOLE))
@@ -52,7 +52,7 @@ def test_every_function_of_a_body_that_is_held_by_no_axis(name: str) -> None:
     assert {check.subject.partition("=")[0] for check in report.of("algebra")} == set(BY_DEFAULT)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", OF_ANY_ROBOT)
 def test_a_function_asked_for_alone_has_an_identity_to_obey(function: str) -> None:
     """On a tree; every method on many of them is in tests/test_random_robots.py."""
     tree = random_tree(20, 4, generic=True)

@@ -30,7 +30,7 @@ from symgen.verification.floating import check_floating
 from symgen.verification.truth import Truth
 from symgen.verification.verify import verify_programs
 from tests.oracles import random_tree
-from tests.robots_for_tests import BALLS, draw, largest, point_mass_arm, robot, rows_of, run
+from tests.robots_for_tests import BALLS, OF_ANY_ROBOT, draw, largest, point_mass_arm, robot, rows_of, run
 from tests.test_folder import selftest
 from tests.test_planted_errors import _drop, _flip, _sums, caught_by
 
@@ -46,8 +46,8 @@ PLACES = {
     "sliding chain, displaced": (SLIDING, "tool"), "sliding chain, in the middle": (SLIDING, "link2"),
     "point masses": (MASSES, "b2"),
 }
-FELT = [name for name, spec in FUNCTIONS.items() if WRENCH in spec.feels]
-UNFELT = [name for name in FUNCTIONS if name not in FELT]
+FELT = [name for name in OF_ANY_ROBOT if WRENCH in FUNCTIONS[name].feels]
+UNFELT = [name for name in OF_ANY_ROBOT if name not in FELT]
 
 
 def place(where: str) -> tuple[Mechanism, str]:
@@ -248,7 +248,7 @@ def test_what_does_not_feel_a_wrench_does_not_take_it() -> None:
 
 
 def test_a_wrench_on_the_base_is_felt_by_nothing() -> None:
-    for function in FUNCTIONS:
+    for function in OF_ANY_ROBOT:
         rows = rows_of(TREE, function)
         assert symgen.program(TREE, function, wrench="world", task_rows=rows) == symgen.program(TREE, function, task_rows=rows)
     assert symgen.verify(TREE, ["inverse_dynamics", "forward_dynamics"], states=2, wrench="world", compiled=False).passed

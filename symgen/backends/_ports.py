@@ -10,7 +10,7 @@ from symgen.functions import FUNCTIONS, Array, Size, Sizes
 from symgen.ir import Outline, Port, Program
 from symgen.reals import DOUBLE, REALS
 
-COUNTED = ("NP", "NR", "NK", "NG", "NS", "NJ", "NC")
+COUNTED = ("NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NT")
 """Sizes that a header defines where a function has one, and that the function itself says."""
 
 

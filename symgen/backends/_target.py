@@ -34,6 +34,8 @@ class Target:
     """Lines of the header that say what the entries of q and v are, where joints have several. ASCII."""
     rates: bool = True
     """Whether every velocity is the rate of a coordinate, so that a derivative along velocities is one by coordinates."""
+    contacts: tuple[str, ...] = ()
+    """The points that may touch something, in their order, where they are known."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))
@@ -50,6 +52,10 @@ class Target:
     def wrenches_of(self, arguments: Iterable[Array]) -> tuple[str, ...]:
         """The links whose wrenches a function with these arguments feels, where they are several."""
         return self.wrenches if any("NW" in array.shape for array in arguments) else ()
+
+    def contacts_of(self, function: Function | None) -> tuple[str, ...]:
+        """The points that one of them speaks of."""
+        return self.contacts if function is not None and function.counts("NT") else ()
 
     def symbol(self, function: str) -> str:
         """The C name of a function."""

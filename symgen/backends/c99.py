@@ -164,6 +164,7 @@ def _prototype(program: Program, target: Target) -> dict[str, Any]:
         "what": C.comment(declared.what if declared else program.function),
         "frames": [C.comment(frame) for frame in target.frames_of(declared)],
         "wrenches": [C.comment(link) for link in target.wrenches_of(arguments)],
+        "contacts": [C.comment(point) for point in target.contacts_of(declared)],
         "method": C.comment(program.method),
         "operations": operations_text(program),
         "depth": program.depth,

@@ -142,7 +142,7 @@ def floors(mechanism: Mechanism, program: Program, options: ProgramOptions, text
     """The certificate of every divisor that is no constant, by row; see `divisor_floors`."""
     if all(row.op not in POSITIVE for row in program.rows):
         return []
-    ranges = ranges or declared_ranges(mechanism, wrenches=len(options.wrenches) or 1)
+    ranges = ranges or declared_ranges(mechanism, wrenches=len(options.wrenches) or 1, contacts=len(options.contacts))
     arithmetic = with_quaternions(arithmetic or arithmetic_of(program.real, text), mechanism)
     recognised = Recognition(mechanism, program, options)
     divisors = recognised.divisors

@@ -35,6 +35,8 @@ _STEP: tuple[Range, ...] = ((Fraction(-1), Fraction(1)),)
 """Of a time step (s)."""
 _PARAMETER: Range = (Fraction(-100), Fraction(100))
 """Of an inertial parameter of a link: kg, kg·m or kg·m²."""
+_SWITCH: Range = (Fraction(0), Fraction(1))
+"""Whether a contact holds."""
 _STATED = {
     "pi": "pi: inertial parameters within ±100 kg, kg m and kg m²",
     "dt": "dt: time steps within ±1 s",
@@ -72,8 +74,10 @@ class Ranges:
         return {port.name: self.of[port.name] for port in program.inputs}
 
 
-def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION, *, wrenches: int = 1) -> Ranges:
-    """The box of `mechanism`; `acceleration` (rad/s², m/s²) bounds what no description does. `wrenches` are felt, each of six.
+def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION, *, wrenches: int = 1,
+                    contacts: int = 0) -> Ranges:
+    """The box of `mechanism`; `acceleration` (rad/s², m/s²) bounds what no description does. `wrenches` are felt, each of
+    six, and `contacts` may hold.
 
     RequestError for limits that are not in order, or an acceleration that is not positive.
     """
@@ -106,7 +110,7 @@ def declared_ranges(mechanism: Mechanism, acceleration: Fraction = ACCELERATION,
     return Ranges({"q": tuple(positions), "v": tuple(velocities), "a": ((-acceleration, acceleration),) * n,
                    "tau": tuple(efforts), "b": ((-FORCE, FORCE),) * n, "payload": _PAYLOAD, "wrench": _WRENCH * wrenches,
                    "pi": (_PARAMETER,) * mechanism.sizes.NP, "dt": _STEP, "q_next": tuple(positions),
-                   "restitution": ((Fraction(0), Fraction(1)),)},
+                   "restitution": ((Fraction(0), Fraction(1)),), **({"active": (_SWITCH,) * contacts} if contacts else {})},
                   (*(f"{', '.join(joints)}: {sentence}" for sentence, joints in said.items()), everywhere))
 
 

@@ -31,7 +31,7 @@ _DECIDED: dict[str, object] = {
     "lock": [], "gravity": None, "snap": None, "mimic": None, "base": "fixed", "strict": False, "drives": None,
     "friction_speed": None, "distribution": None, "model": None, "xacro": [], "package": [], "real": "double",
     "trig": HOST, "frame": None, "payload": None, "wrench": None, "jacobian_frame": "aligned",
-    "jacobian_order": "angular", "task_rows": None, "effort": NORMAL, "parameter": [],
+    "jacobian_order": "angular", "task_rows": None, "contact": None, "effort": NORMAL, "parameter": [],
 }
 """Options that a generated folder has already decided, with their defaults."""
 
@@ -154,6 +154,7 @@ def program_arguments(parser: Parser, on_a_target: bool = False) -> None:
     parser.add_argument("--jacobian-order", default="angular", metavar="angular|linear",
                         help="which part of them stands first (default angular)")
     task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
+    contact_argument(parser)
     parser.add_argument("--parameter", action="append", default=[], metavar="NAME",
                         help="a number that may change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
                              "payload:LINK, gravity, or a pattern such as '*.mass'; repeatable")
@@ -172,13 +173,22 @@ def task_rows_argument(parser: Parser, of: str) -> None:
                         help=f"the rows that {of} are about, of wx,wy,wz,x,y,z or 0 to 5, in their order (default all six)")
 
 
+def contact_argument(parser: Parser) -> None:
+    """--contact."""
+    parser.add_argument("--contact", action="append", metavar="LINK[:x,y,z]",
+                        help="a point that may touch something, in the axes of its link's frame (m; default its origin), for "
+                             "contact_forward_dynamics and contact_impulse, which take active[] with 1 where it holds and 0 "
+                             "where it does not; repeatable")
+
+
 def program_options(options: Namespace, real: str = "double") -> ProgramOptions:
     """What the options of `program_arguments` ask of a Program; `real` is the type where none was asked for."""
     from symgen.options import ProgramOptions
 
     return ProgramOptions(options.real or real, frame=options.frame, payload=options.payload, wrench=options.wrench,
                           jacobian_frame=options.jacobian_frame, jacobian_order=options.jacobian_order,
-                          task_rows=options.task_rows, effort=options.effort, parameters=tuple(options.parameter))
+                          task_rows=options.task_rows, contact=options.contact, effort=options.effort,
+                          parameters=tuple(options.parameter))
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:

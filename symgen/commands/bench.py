@@ -5,7 +5,17 @@ from __future__ import annotations
 from argparse import Namespace
 
 from symgen.commands import Parser
-from symgen.commands._sharing import Progress, as_json, function_arguments, functions, name_frame, read, robot_arguments, warn
+from symgen.commands._sharing import (
+    Progress,
+    as_json,
+    contact_argument,
+    function_arguments,
+    functions,
+    name_frame,
+    read,
+    robot_arguments,
+    warn,
+)
 
 SUMMARY = "times on this machine, against the peers that are installed (pinocchio, mujoco, casadi)"
 
@@ -14,6 +24,7 @@ def arguments(parser: Parser) -> None:
     """The robot, and which functions."""
     robot_arguments(parser)
     function_arguments(parser)
+    contact_argument(parser)
     parser.add_argument("--native", action="store_true", help="compile for this processor (-march=native)")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
@@ -25,7 +36,8 @@ def run(options: Namespace) -> int:
     mechanism = read(options)
     warn(mechanism, options.robot, ("warning",))
     with Progress() as progress:
-        measured = bench(mechanism, functions(options.functions), native=options.native, progress=progress)
+        measured = bench(mechanism, functions(options.functions), native=options.native, progress=progress,
+                         contact=options.contact)
     name_frame(mechanism, options.functions)
     print(as_json(measured.facts()) if options.json else str(measured))
     return 0

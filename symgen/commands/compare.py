@@ -8,6 +8,7 @@ from symgen.commands import Parser
 from symgen.commands._sharing import (
     Progress,
     as_json,
+    contact_argument,
     functions,
     name_frame,
     read,
@@ -25,6 +26,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("-f", "--function", action="append", dest="functions", metavar="FUNCTION[=METHOD,…]",
                         help="a function, by every method or by those named; repeatable (default: all that have a choice)")
     task_rows_argument(parser, "operational_inertia and dynamically_consistent_inverse")
+    contact_argument(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw operations, time and round-off as bars, to a .svg or .png file")
     parser.add_argument("--json", action="store_true", help="the same facts for programs")
 
@@ -41,7 +43,8 @@ def run(options: Namespace) -> int:
 
         draw = drawer(options.plot)   # a missing library or an unknown ending is said before the long work
     with Progress() as progress:
-        compared = compare(mechanism, functions(options.functions), progress=progress, task_rows=options.task_rows)
+        compared = compare(mechanism, functions(options.functions), progress=progress, task_rows=options.task_rows,
+                           contact=options.contact)
     name_frame(mechanism, options.functions)
     if draw is not None:
         draw(compared)

@@ -43,7 +43,8 @@ def run(options: Namespace) -> int:
     with Progress() as progress:
         report = verify(robot, functions(options.functions), options.states, real=options.real, frame=options.frame,
                         payload=options.payload, wrench=options.wrench, jacobian_frame=options.jacobian_frame,
-                         jacobian_order=options.jacobian_order, task_rows=options.task_rows, effort=options.effort,
+                         jacobian_order=options.jacobian_order, task_rows=options.task_rows, contact=options.contact,
+                         effort=options.effort,
                         parameters=options.parameter,
                          progress=progress)
     name_frame(robot, options.functions, options.frame, (options.jacobian_frame, options.jacobian_order))

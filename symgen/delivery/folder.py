@@ -32,6 +32,7 @@ from symgen.machine import firmware
 from symgen.mechanism import BASE, Mechanism, first_and_count
 from symgen.options import GPU, NORMAL, PLAIN, ProgramOptions, TextOptions
 from symgen.programs.adjusting import adjusting
+from symgen.programs.touching import redundant
 from symgen.reals import REALS
 from symgen.version import __version__
 
@@ -90,7 +91,7 @@ def texts(
     told = (*of_header(mechanism), *drives.of_header(mechanism), *loops.of_header(mechanism))
     target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frames,
                     tuple(_with_unfelt(mechanism, options.wrenches, str)), told,
-                    all(joint.type.directed for joint in mechanism.joints))
+                    all(joint.type.directed for joint in mechanism.joints), options.contacts)
     described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
     described |= {"command": shlex.join(words), "not_modelled": [*omissions(mechanism, left_out), *_of_checks(options, text)]}
@@ -208,6 +209,7 @@ def _recorded(options: ProgramOptions, text: TextOptions) -> dict[str, Any]:
     chosen |= {key: value for key, value in asked.items() if value}
     chosen |= stated if options.convention != USUAL else {}
     chosen |= {"task_rows": ",".join(TASK_ROWS[row] for row in options.rows)} if options.rows != ALL_ROWS else {}
+    chosen |= {"contact": list(options.contacts)} if options.contacts else {}
     chosen |= {"effort": options.effort} if options.effort != NORMAL else {}
     chosen |= {"parameter": list(options.parameters)} if options.parameters else {}
     return {key: chosen[key] for key in sorted(chosen)}
@@ -222,6 +224,13 @@ def _of_frames(frame: str | list[str] | None, programs: Mapping[str, Program]) -
     return {"frames": [code(name) for name in names] if framed else [],
             "framed": [f"`{name}`" for name in framed if name not in first],
             "of_the_first": [f"`{name}`" for name in first], "not_following": [f"`{name}`" for name in still]}
+
+
+def _of_contacts(mechanism: Mechanism, programs: Mapping[str, Program], contacts: list[str] | None) -> dict[str, Any]:
+    """The points that may touch something, where a function speaks of them, and whether forces on all of them can do nothing."""
+    spoken = [name for name in programs if FUNCTIONS[name].counts("NT")]
+    return {"contacts": [code(point) for point in contacts or ()] if spoken else [],
+            "redundant": bool(spoken) and redundant(mechanism, tuple(contacts or ()))}
 
 
 def _of_wrenches(mechanism: Mechanism, wrench: str | list[str] | None) -> list[str]:
@@ -270,6 +279,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
         "functions": functions,
         "meanings": [{"name": meant, "what": what} for meant, what in meanings.items()],
         "options": [{"name": key, "value": value} for key, value in options.items()],
+        **_of_contacts(mechanism, programs, described["options"].get("contact")),
         "wrenches": _of_wrenches(mechanism, described["options"].get("wrench")) if "wrench" in meanings else [],
         "example": {
             "symbol": described["functions"][first.function]["symbol"],

@@ -33,6 +33,7 @@ def verify(
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
     task_rows: Rows = None,
+    contact: Links = None,
     effort: str = NORMAL,
     trig: str = HOST,
     checked: bool = False,
@@ -53,9 +54,9 @@ def verify(
     """
     if isinstance(robot, Mechanism) or is_text(robot) or not Path(robot).is_dir():
         return verify_functions(robot, functions, states, real=real, frame=frame, payload=payload, wrench=wrench,
-                                jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows, effort=effort,
-                                trig=trig, checked=checked, parameters=parameters, seed=seed, compiled=compiled,
-                                progress=progress)
+                                jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
+                                contact=contact, effort=effort, trig=trig, checked=checked, parameters=parameters,
+                                seed=seed, compiled=compiled, progress=progress)
     functions = None if functions is None else list(functions)
     folder = read_folder(Path(robot), functions)
     mechanism, options = folder.mechanism, folder.options

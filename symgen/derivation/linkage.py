@@ -50,6 +50,7 @@ class Linkage:
     solves, anywhere = 1, False
     """The joints that close loops, the velocities that these give, how often their forces are solved for, and whether they need
     not be closed."""
+    contacts: tuple[Frame, ...] = ()   # points that may touch something
     base: BaseParameters | None = None
 
     def __init__(self, model: Model, home: Derivation, frame: Frame | None = None, payload: Frame | None = None,

@@ -26,7 +26,8 @@ def differentiated(program: Program, wanted: Derivative, name: str, equation: Eq
     `symgen.functions.derived` says. `equation` is what the Program solves, if that is known: then that is shorter.
     """
     if equation is not None:
-        solved = [passes.run(way(program, equation, wanted.by, name)) for way in IMPLICIT[wanted.mode]]
+        solved = [passes.run(implicit.without(way(program, equation, wanted.by, name), equation.vanishing))
+                  for way in IMPLICIT[wanted.mode]]
         return min(solved, key=lambda one: one.cost)
     long = lengths(program, wanted.mode, wanted.by)
     ways = [way for way, rows in zip(WAYS[wanted.mode], long, strict=True) if rows <= MUCH * min(long)]

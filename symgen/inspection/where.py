@@ -47,7 +47,7 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
         found = of_letter(mechanism, choice, choice.found,
                           derived_layout(mechanism, method, choice.words.letter, model, lambda _, block: block))
     names = [found.program.rows[r].name for r in dict.fromkeys(found.rows) if found.program.rows[r].op not in ("const", "input")]
-    for function in (f for f in FUNCTIONS if method in methods.providers(f)):
+    for function in (f for f in FUNCTIONS if method in methods.providers(f) and not FUNCTIONS[f].counts("NT")):
         made = program(mechanism, function, method)
         present = {row.name for row in made.rows if row.name}
         if kept := [name for name in names if name in present]:

@@ -46,6 +46,7 @@ def functions(
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
     task_rows: Rows = None,
+    contact: Links = None,
     effort: str = NORMAL,
     trig: str = HOST,
 ) -> Functions:
@@ -64,6 +65,6 @@ def functions(
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real or (DOUBLE.name if jax.config.jax_enable_x64 else FLOAT.name), frame=frame, payload=payload,
                              wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order, task_rows=task_rows,
-                             effort=effort)
+                             contact=contact, effort=effort)
     return Functions(mechanism, requested(mechanism, wanted, payload), options, TextOptions(trig),
                      Build(optimize, native, contract))

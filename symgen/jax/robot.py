@@ -57,7 +57,7 @@ class Functions:
         if derivatives.told(function) is not None:
             raise RequestError(f"JAX asks for a derivative of {function}, which is one already; the second derivative along a "
                                f"direction is a function of its own, {derivatives.of(function)}:hvp")
-        own = tuple(array.name for array in FUNCTIONS[function].arguments)
+        own = FUNCTIONS[function].own
         name = Derivative(function, "jacobian", () if by == own else by).name
         if name not in self._slopes:
             self._slopes[name] = self._call(named(name), None)

@@ -28,7 +28,7 @@ from symgen.machine.solver import Solver
 from symgen.measuring.bench import ROUNDS, STATES, machine_facts, race
 from symgen.mechanism import Mechanism
 from symgen.names import named
-from symgen.options import HOST, ProgramOptions, Rows, TextOptions
+from symgen.options import HOST, Links, ProgramOptions, Rows, TextOptions
 from symgen.programs import making, task
 from symgen.reals import DOUBLE, REALS
 from symgen.reference.precision import Array
@@ -203,13 +203,13 @@ class Comparisons:
 
 
 def asked(mechanism: Mechanism, words: Iterable[str] | None,
-          task_rows: Rows = None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+          task_rows: Rows = None, contact: Links = None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """({function: methods}, {function: why not}) of "FUNCTION" or "FUNCTION=METHOD,METHOD" (None: where there is a choice).
 
     Raises RequestError for unknown names, for a function asked for by name that this robot cannot have, and for `task_rows` where
     none is about a task.
     """
-    options = ProgramOptions(task_rows=task_rows)
+    options = ProgramOptions(task_rows=task_rows, contact=contact)
     if words is None:
         if task_rows is not None:
             _refuse_without_task(())
@@ -244,17 +244,17 @@ def _refuse_without_task(functions: Iterable[str]) -> None:
 
 
 def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, progress: Progress | None = None,
-            task_rows: Rows = None) -> Comparisons:
+            task_rows: Rows = None, contact: Links = None) -> Comparisons:
     """Every method of the functions that `asked` names, measured on this machine; `task_rows` are those of `symgen.program`.
 
     Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
-    wanted, refused = asked(mechanism, functions, task_rows)
+    wanted, refused = asked(mechanism, functions, task_rows, contact)
     build = Build(optimize=2)
     machine = machine_facts(build, ())   # no compiler: said before the long work
     truth = Truth(mechanism, ROUND_OFF_STATES, frame=tip(mechanism) if mechanism.frames else None,
-                  task_rows=ProgramOptions(task_rows=task_rows).rows)
+                  task_rows=ProgramOptions(task_rows=task_rows).rows, contact=ProgramOptions(contact=contact).contact)
     total, done = sum(len(names) + 1 for names in wanted.values()), 0
     compared = []
     for function, names in wanted.items():
@@ -263,7 +263,7 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         for method in names:
             tell(f"deriving {function} by {method}", done, total)
             done += 1
-            program, why = _derived(mechanism, function, method, task_rows)
+            program, why = _derived(mechanism, function, method, task_rows, contact)
             if program is None:
                 rows[method] = Row(method, {}, {"": why})
             else:
@@ -285,7 +285,7 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
         rows |= {method: replace(rows[first], method=method, twin=first) for method, first in twins.items()}
         rows = {method: rows[method] for method in names}
         try:
-            best = making.program(mechanism, function, task_rows=task_rows)
+            best = making.program(mechanism, function, task_rows=task_rows, contact=contact)
             whole = len(names) == len(methods.offered(derivatives.of(function), mechanism))
             compared.append(_comparison(function, whole, rows, best))
         except OutOfReach as error:
@@ -295,12 +295,12 @@ def compare(mechanism: Mechanism, functions: Iterable[str] | None = None, *, pro
     return Comparisons(mechanism.name, machine, tuple(compared), refused)
 
 
-def _derived(mechanism: Mechanism, function: str, method: str, task_rows: Rows) -> tuple[Program | None, str]:
+def _derived(mechanism: Mechanism, function: str, method: str, task_rows: Rows, contact: Links) -> tuple[Program | None, str]:
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         return None, why
     try:
-        return making.program(mechanism, function, method, task_rows=task_rows), ""
+        return making.program(mechanism, function, method, task_rows=task_rows, contact=contact), ""
     except SymgenError as error:
         return None, str(error)
 

@@ -17,11 +17,12 @@ from symgen.derivation.linkage import Linkage
 from symgen.errors import ArgumentError
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
+from symgen.methods._contacts import of_contacts
 from symgen.methods._coupled import of_own, suiting
 from symgen.methods._drives import with_drives
 from symgen.methods._factor import Derive, Results, functions_of, with_bias
 from symgen.methods._frames import of_each as of_each
-from symgen.methods._loops import of_loops
+from symgen.methods._loops import equation_of, of_loops
 from symgen.methods._method import Method
 from symgen.methods._reduced import held_by, reduced_by
 from symgen.methods._task import of_task
@@ -47,12 +48,13 @@ def find(name: str) -> Method:
                     refusal=suiting(name, declared))
     follows = {} if found.factor is None else {
         **functions_of(found.factor, _bias_force, _jacobian), **of_task(found.factor, _jacobian),
-        **of_loops(found.factor, _bias_force)}
+        **of_loops(found.factor, _bias_force), **of_contacts(found.factor, _bias_force)}
     if "mass_matrix" in found.functions:
         follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
         follows["reduced_mass_matrix"] = reduced_by(found.functions["mass_matrix"])
     if "inverse_dynamics" in found.functions:
-        follows["constrained_inverse_dynamics"] = held_by(with_drives("inverse_dynamics", found.functions["inverse_dynamics"]))
+        whole = with_drives("inverse_dynamics", found.functions["inverse_dynamics"])
+        follows |= {"constrained_inverse_dynamics": held_by(whole), "loop_equation": equation_of(whole)}
     every = {**follows, **found.functions}
     return replace(found, functions={function: with_drives(function, derive) for function, derive in every.items()})
 

@@ -6,13 +6,14 @@ M, and a method that has M has it from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
 
 from symgen.derivation import constants as k
 from symgen.derivation.borne import bears, spared
 from symgen.derivation.drives import forces
 from symgen.derivation.linkage import Dof, Linkage
+from symgen.derivation.scalars import Scalar
 from symgen.mechanism import Mechanism
 from symgen.methods._factor import Derive, Results
 
@@ -34,9 +35,20 @@ def _to_forces(place: int) -> Change:
 
 def _to_inverse_dynamics(linkage: Linkage, results: Results) -> Results:
     """Armature · a as well."""
-    (tau,) = _to_forces(0)(linkage, results)
-    own = linkage.coupling.felt([one.armature * a for one, a in zip(linkage.drives, linkage.inputs["a"], strict=True)])
-    return ([x + y for x, y in zip(tau, own, strict=True)],)
+    return _to_turn_rotors(_to_forces(0)(linkage, results), linkage, linkage.inputs["a"])
+
+
+def _to_an_impact(linkage: Linkage, results: Results) -> Results:
+    """Armature times the change of v; friction and springs do nothing in no time."""
+    after = linkage.coupling.followed(linkage.inputs["v_after"])
+    return _to_turn_rotors(results, linkage, [x - y for x, y in zip(after, linkage.inputs["v"], strict=True)])
+
+
+def _to_turn_rotors(results: Results, linkage: Linkage, a: Sequence[Scalar]) -> Results:
+    """Armature · a on the first result."""
+    tau, *rest = results
+    own = linkage.coupling.felt([one.armature * x for one, x in zip(linkage.drives, a, strict=True)])
+    return ([x + y for x, y in zip(tau, own, strict=True)], *rest)
 
 
 def _to_kinetic_energy(linkage: Linkage, results: Results) -> Results:
@@ -65,6 +77,8 @@ def rotor(mechanism: Mechanism, method: str, why: str) -> str | None:
 
 CHANGES: dict[str, Change] = {
     "inverse_dynamics": _to_inverse_dynamics,
+    "contact_equation": _to_inverse_dynamics,
+    "impact_equation": _to_an_impact,
     "bias_force": _to_forces(0),
     "mass_matrix_and_bias": _to_forces(1),
     "mass_matrix_coriolis_and_bias": _to_forces(2),

@@ -19,7 +19,9 @@ def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
         """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""
         (c,) = bias_force(linkage)
         free = [tau - ci for tau, ci in zip(linkage.inputs["tau"], c, strict=True)]
-        return held(linkage).driven(free, bias_entries(linkage))
+        gamma, drift = bias_entries(linkage), linkage.inputs.get("drift")
+        wanted = gamma if drift is None else [x - d for x, d in zip(gamma, drift, strict=True)]
+        return held(linkage).driven(free, wanted)
 
     def constraint_impulse(linkage: Linkage) -> Results:
         """v⁺ and λ with M (v⁺ − v) = Aᵀ λ and A v⁺ = −e A v, Newton's restitution e."""
@@ -33,4 +35,20 @@ def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
         change = bordered.moved(impulses)
         return [x + d for x, d in zip(rates, change, strict=True)], impulses
 
-    return {derive.__name__: derive for derive in (constrained_forward_dynamics, constraint_impulse)}
+    own: dict[str, Derive] = {derive.__name__: derive for derive in (constrained_forward_dynamics, constraint_impulse)}
+    return own | {"loop_solution": constrained_forward_dynamics}
+
+
+def equation_of(inverse_dynamics: Derive) -> Derive:
+    """loop_equation of whoever computes inverse dynamics: what constrained forward dynamics solves."""
+
+    def loop_equation(linkage: Linkage) -> Results:
+        """M a + c − Aᵀ λ and A a + γ, which are tau and zero."""
+        (driven,) = inverse_dynamics(linkage)
+        rows = [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
+        a, forces = linkage.coupling.leading(linkage.inputs["a"]), linkage.inputs["lambda"]
+        linkage.home.step("what loops bear, and how they would open")
+        left = [f - linkage.dot(column, forces) for f, column in zip(driven, zip(*rows, strict=True), strict=True)]
+        return left, [linkage.dot(row, a) + own for row, own in zip(rows, bias_entries(linkage), strict=True)]
+
+    return loop_equation

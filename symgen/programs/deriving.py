@@ -23,7 +23,7 @@ from symgen.functions import FUNCTIONS, PAYLOAD, PREPARED, PREPARING, USUAL, WRE
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
-from symgen.programs import closing
+from symgen.programs import closing, touching
 from symgen.programs.adjusting import adjusting as adjusting_of
 from symgen.programs.base import base_parameters
 from symgen.programs.layout import PLAIN, Layout, choices
@@ -189,8 +189,8 @@ def felt(mechanism: Mechanism, function: str, options: ProgramOptions) -> Progra
     axes, order = options.convention if what.follows else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(frame=frames(mechanism, what, options) or None, jacobian_frame=axes, jacobian_order=order,
-                          task_rows=rows, parameters=parameters, floors=options.floors and function in PREPARING,
-                          anywhere=options.anywhere and what.of_loops, **links)
+                          task_rows=rows, contact=options.contact if what.counts("NT") else None, parameters=parameters,
+                          floors=options.floors and function in PREPARING, anywhere=options.anywhere and what.of_loops, **links)
 
 
 def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
@@ -242,7 +242,8 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
         arguments += [] if Q in arguments else [Q]   # what a linkage is laid out by, idle in the end
         base = base_parameters(adjusting.of_any_gravity(mechanism) if adjusting else mechanism) if what.counts("NR") else None
         sizes = mechanism.sizes._replace(NF=len(meant), NW=len(options.wrenches), NR=0 if base is None else len(base),
-                                         NK=len(options.rows), NS=adjusting.prepared.size if adjusting else 0,
+                                         NK=len(options.rows), NT=len(options.contacts),
+                                         NS=adjusting.prepared.size if adjusting else 0,
                                          NL=closing.rows(mechanism) if what.of_loops else 0,
                                          NI=mechanism.nv - closing.assembly(mechanism).rank if what.of_loops else 0)
         shapes = {a.name: a.sizes(sizes) for a in arguments}
@@ -259,6 +260,10 @@ def _recorded(mechanism: Mechanism, function: str, method: str, options: Program
                 closed = closing.assembly(mechanism)
                 linkage.loops, linkage.solves = closings(model, mechanism, closed.kept), closing.solves(mechanism)
                 linkage.anywhere, linkage.dependent = options.anywhere, closed.given
+            if what.counts("NT"):
+                points = [mechanism.contact(one) for one in options.contacts]
+                linkage.contacts = tuple(model.placed(one.name, one.body, one.pose) for one in points)
+                linkage.solves = touching.solves(mechanism, options.contacts)
             results = methods.of_each(build, linkage, meant, stated.order == "linear")
             laid = [result.of_each(len(meant)) for result in what.results]
             named = [(r.name, r.sizes(sizes), atoms) for r, atoms in zip(laid, results, strict=True)]

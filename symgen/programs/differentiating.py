@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 from symgen import derivatives, passes
 from symgen.derivatives import Derivative
@@ -15,8 +16,29 @@ from symgen.ir import Program
 from symgen.names import nearest
 from symgen.programs.deriving import ROW_BUDGET
 
-SOLVES = {"forward_dynamics": ("inverse_dynamics", "a", "tau")}
-"""By function: the one whose equation it solves, the argument that it gives, and the result that it takes."""
+
+class Solves(NamedTuple):
+    """What a function solves: the `equation` that gives the right sides, its `unknowns` by argument as the function gives them,
+    and the `rights` by result as the function takes them. `solution` is the function itself, or what takes those as well that
+    are always zero.
+    """
+
+    equation: str
+    unknowns: dict[str, str]
+    rights: dict[str, str]
+    solution: str
+
+
+SOLVES = {
+    "forward_dynamics": Solves("inverse_dynamics", {"a": "a"}, {"tau": "tau"}, "forward_dynamics"),
+    "constrained_forward_dynamics": Solves("loop_equation", {"a": "a", "lambda": "lambda"}, {"tau": "tau", "drift": "drift"},
+                                           "loop_solution"),
+    "contact_forward_dynamics": Solves("contact_equation", {"a": "a", "forces": "forces"}, {"tau": "tau", "drift": "drift"},
+                                       "contact_solution"),
+    "contact_impulse": Solves("impact_equation", {"v_after": "v_after", "impulses": "impulses"},
+                              {"push": "push", "drift": "drift"}, "impact_solution"),
+}
+"""By function. One whose forces are redundant solves no equation: forces that do nothing have no equation of their own."""
 RECURSION = "derivative_recursion"
 RECURSIVE = {"inverse_dynamics": ("inverse_dynamics_derivatives", {"dtau_dq": "dtau_dq", "dtau_dv": "dtau_dv", "dtau_da": "M"}),
              "forward_dynamics": ("forward_dynamics_derivatives", {"da_dq": "da_dq", "da_dv": "da_dv", "da_dtau": "Minv"})}
@@ -38,7 +60,8 @@ def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: s
     if derivatives.told(program.function) is not None:
         raise ArgumentError(f"{program.function} is a derivative already; differentiate {derivatives.of(program.function)}, of "
                             "which hvp is the second derivative along a direction")
-    known = [port.name for port in program.inputs]
+    switches = [a.name for f in FUNCTIONS.values() for a in f.arguments if a.switch]
+    known = [port.name for port in program.inputs if port.name not in switches]
     own = [name for name in known if name not in [array.name for array in AT_RUN_TIME]]
     words = own if wrt is None else wrt.split(",") if isinstance(wrt, str) else wrt
     named = [nearest(word.strip(), known, f"argument of {program.function}") for word in words]
@@ -47,9 +70,9 @@ def derivative(program: Program, wrt: str | Iterable[str] | None = None, mode: s
 
 
 def differentiate(program: Program, wanted: Derivative, equation: Program | None = None) -> Program:
-    """`wanted` of a Program. `equation` is that of the function of SOLVES."""
+    """`wanted` of a Program. With an `equation`, that of the function of SOLVES, the Program is that of its solution."""
     by = arguments_of(program, wanted)
-    solves = None if equation is None else Equation(equation, *SOLVES[wanted.of][1:])
+    solves = None if equation is None else _equation(equation, wanted.of)
     long = lengths(program, wanted.mode, by) if solves is None or wanted.mode != "jacobian" else \
         lengths(solves.program, wanted.mode, solves.of(by))
     if min(long) > LEFT * ROW_BUDGET:
@@ -60,9 +83,14 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
     return found
 
 
+def _equation(equation: Program, function: str) -> Equation:
+    solved, own = SOLVES[function], {array.name for array in FUNCTIONS[function].arguments}
+    return Equation(equation, solved.unknowns, solved.rights, tuple(one for one in solved.rights.values() if one not in own))
+
+
 def arguments_of(program: Program, wanted: Derivative) -> tuple[str, ...]:
     """The arguments that `wanted` is by; ArgumentError for one that the function's Program has not."""
-    by = wanted.by or tuple(a.name for a in FUNCTIONS[wanted.of].arguments)
+    by = wanted.by or FUNCTIONS[wanted.of].own
     for name in by:
         if name not in [port.name for port in program.inputs]:
             raise ArgumentError(f"{wanted.name} is by the {name}, which {wanted.of} has no argument for here; name a link that "

@@ -19,12 +19,23 @@ from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError
-from symgen.functions import ASSEMBLE, ASSEMBLING, BY_DEFAULT, FUNCTIONS, OF_LOOPS, PREPARING, REGROUP, USUAL
+from symgen.functions import ASSEMBLE, ASSEMBLING, BY_DEFAULT, EQUATIONS, FUNCTIONS, OF_LOOPS, PREPARING, REGROUP, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
 from symgen.options import HIGH, HOST, NORMAL, Links, Names, ProgramOptions, Rows, TextOptions, names_of
-from symgen.programs import adjusting, chaining, choosing, closing, composing, deriving, differentiating, searching, task
+from symgen.programs import (
+    adjusting,
+    chaining,
+    choosing,
+    closing,
+    composing,
+    deriving,
+    differentiating,
+    searching,
+    task,
+    touching,
+)
 from symgen.programs.deriving import before_the_last, felt, once
 from symgen.programs.plain import from_plain, to_plain
 from symgen.reals import DOUBLE
@@ -66,7 +77,7 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
 def program(robot: Mechanism | str | PathLike[str], function: str, method: str | None = None, real: str = "double",
             frame: Links = None, payload: str | None = None, trig: str = HOST, wrench: Links = None,
             jacobian_frame: str = USUAL.frame, jacobian_order: str = USUAL.order, task_rows: Rows = None,
-            effort: str = NORMAL, parameters: Names = ()) -> Program:
+            contact: Links = None, effort: str = NORMAL, parameters: Names = ()) -> Program:
     """One function of one robot as a Program.
 
     `method` None chooses the one with the fewest operations. `frame` names the link whose pose, Jacobian … is meant, or several
@@ -75,16 +86,25 @@ def program(robot: Mechanism | str | PathLike[str], function: str, method: str |
     axes of the base at the frame's origin, in the frame's own axes there, or at the base's origin (`jacobian_frame` 'aligned',
     'local', 'world'), with the angular or the linear part first (`jacobian_order`). `task_rows` are the rows that
     operational_inertia and dynamically_consistent_inverse are about, 'wx,wy,wz,x,y,z' or numbers from 0; None for all six.
+    `contact` names points that may touch something, 'LINK' or 'LINK:x,y,z' in m, or several in a list: those that
+    contact_forward_dynamics and contact_impulse are about.
     `parameters` are names of numbers that may change at run time ("LINK.mass", "gravity", "*.inertia"; `symgen.compile`), one
     more argument `prepared`. `effort` "high" takes minutes to find fewer operations for the same method; Ctrl-C ends that with
     what has been found.
     Raises RequestError for an unknown function, method or link, or a program beyond the row budget.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    _asked_for(function)
     TextOptions(trig)   # which no Program knows: it is accepted, so that the same words ask for a Program and for its C
     return made(mechanism, named(function), method, ProgramOptions(
         real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame, jacobian_order=jacobian_order,
-        task_rows=task_rows, effort=effort, parameters=names_of(parameters)))
+        task_rows=task_rows, contact=contact, effort=effort, parameters=names_of(parameters)))
+
+
+def _asked_for(function: str) -> None:
+    """RequestError for what derivatives alone are made of."""
+    if function in EQUATIONS:
+        raise RequestError(f"{function} is what derivatives are made of, and no function; name the one that is to be called")
 
 
 def made(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
@@ -92,6 +112,7 @@ def made(mechanism: Mechanism, function: str, method: str | None, options: Progr
     for links in (options.frames, *options.at_run_time.values()):
         for link in links if links is not options.parameters else ():
             mechanism.frame(link)
+    touching.settled(mechanism, options.contacts)
     if options.parameters:
         options = replace(options, parameters=adjusting.named(mechanism, options.parameters))
     found = _asked(mechanism, function, method, replace(
@@ -201,12 +222,21 @@ def _of_rows(mechanism: Mechanism, wanted: Derivative, method: str | None, optio
                              f"{wanted.of}:vjp or {wanted.of}:jvp, which are a row or a column at a time") from None
         shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
         return found
-    solved = differentiating.SOLVES.get(wanted.of)
-    # the same in every real type, as what is kept is
-    equation = None if solved is None else made(mechanism, solved[0], None, replace(options, real=DOUBLE.name))
+    solved, equation = differentiating.SOLVES.get(wanted.of), None
+    if solved is not None and not _redundant(mechanism, wanted.of, options):
+        base = base if solved.solution == wanted.of else made(mechanism, solved.solution, base.method, options)
+        # the same in every real type, as what is kept is
+        equation = made(mechanism, solved.equation, None, replace(options, real=DOUBLE.name))
     found = differentiating.differentiate(base, wanted, equation)
     shelf.keep({"program": to_plain(replace(found, real=DOUBLE.name))}, "program", *key)
     return found
+
+
+def _redundant(mechanism: Mechanism, function: str, options: ProgramOptions) -> bool:
+    """Whether forces that do nothing are among its answers: these solve no equation."""
+    what = FUNCTIONS[function]
+    return (what.counts("NT") and touching.redundant(mechanism, options.contacts)) or (
+        what.of_loops and closing.assembly(mechanism).redundant > 0)
 
 
 def _searched(mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions) -> Program:
@@ -279,6 +309,7 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
             chosen = dict.fromkeys(ASSEMBLING) | chosen
         else:
             chosen[named(name)] = method or None
+            _asked_for(name)
     if not chosen:
         raise ArgumentError("no function is named; name one, or give None for every function that the robot has")
     return chosen

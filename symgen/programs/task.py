@@ -8,12 +8,13 @@ from symgen.description.tip import tip
 from symgen.functions import FUNCTIONS, TASK_ROWS
 from symgen.mechanism import Mechanism
 from symgen.options import ProgramOptions
+from symgen.programs import touching
 
 
 def refusal(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
-    """Why a function of the task does not exist for these rows, in one sentence; None when it does."""
+    """Why a function of a task, or of contacts, does not exist for those named, in one sentence; None when it does."""
     if not FUNCTIONS[function].counts("NK"):
-        return None
+        return touching.refusal(mechanism, function, options.contacts)
     frame = options.frames[0] if options.frames else tip(mechanism)
     found, asked = _independent(mechanism, frame, options.rows), options.rows
     if len(found) == len(asked):

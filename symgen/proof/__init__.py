@@ -110,7 +110,7 @@ def prove_programs(mechanism: Mechanism, programs: Mapping[str, Program], option
             raise ArgumentError(f"{function} is not proved over ranges: {_CLOSED}")
     if states < 1:
         raise ArgumentError(f"a running error at {states} states bounds nothing; ask for one or more")
-    ranges = declared_ranges(mechanism, acceleration, wrenches=len(options.wrenches) or 1)
+    ranges = declared_ranges(mechanism, acceleration, wrenches=len(options.wrenches) or 1, contacts=len(options.contacts))
     arithmetic = with_quaternions(arithmetic_of(options.real, text), mechanism)
     if trig_ulps is not None:
         arithmetic = replace(arithmetic, trig=trig_ulps)

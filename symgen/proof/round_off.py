@@ -135,7 +135,8 @@ def observe(mechanism: Mechanism, program: Program, options: ProgramOptions, sta
     for name in POSITIONS:
         if name in arguments:
             arguments[name] = _of_unit_length(mechanism, arguments[name], scalars)
-    reference = Reference(mechanism, scalars, frame=frame, convention=options.convention, task_rows=options.rows, **links)
+    reference = Reference(mechanism, scalars, frame=frame, convention=options.convention, task_rows=options.rows,
+                          contact=options.contact, **links)
     exact = answers(reference, DIGITS, program.function, arguments, KNOWN) if balls else \
         reference.evaluate(program.function, arguments)
     observed, largest = {}, {}

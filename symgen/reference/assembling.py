@@ -232,11 +232,16 @@ def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: fl
     def slope(step: Array) -> Array:
         h = 1e-6
         ways = h * np.eye(len(step))
-        up, down = (closing.residual(floats, at.kept, moved(step + sign * ways)) for sign in (1, -1))
+        up, down = closing.residual(floats, at.kept, moved(step + np.stack([ways, -ways])))
         return np.asarray((up - down).T / (2 * h))
 
+    best, since = np.inf, 0
     for _ in range(60):
         C = closing.residual(floats, at.kept, moved(delta))
+        left = float(np.abs(C).max())
+        best, since = (left, 0) if left < 0.9 * best else (best, since + 1)
+        if since > PATIENCE // 2:
+            break
         J = slope(delta)
         step = -np.linalg.lstsq(J, C, rcond=RANK)[0]
         size = float(np.abs(step).max())

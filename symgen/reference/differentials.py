@@ -27,8 +27,9 @@ def differential(reference: Any, wanted: Derivative, arguments: Mapping[str, Arr
     if reference.scalars.dtype is not object:
         raise ArgumentError(f"{wanted.name} is told by the reference over balls alone; give it scalars of arb(digits)")
     function = FUNCTIONS[wanted.of]
-    own = [array.name for array in function.arguments]
-    by, given = list(wanted.by or own), {name: arguments[name] for name in (*own, *_AT_RUN_TIME) if name in arguments}
+    by = list(wanted.by or function.own)
+    known = (*(array.name for array in function.arguments), *_AT_RUN_TIME)
+    given = {name: arguments[name] for name in known if name in arguments}
     with reference.scalars.working():
         if wanted.mode == "jvp":
             return _along(reference, wanted.of, by, given, arguments)

@@ -40,7 +40,7 @@ def _sharper(reference: Reference, digits: int) -> Reference:
     frame, wrench = ([one.name for one in links] for links in (reference.frames, reference.wrenches))
     payload = None if reference.payload is None else reference.payload.name
     return Reference(reference.mechanism, arb(digits), frame=frame, payload=payload, wrench=wrench,
-                     convention=reference.convention, task_rows=reference.task_rows)
+                     convention=reference.convention, task_rows=reference.task_rows, contact=reference.contact)
 
 
 def _knows(values: Array, digits: int) -> bool:

@@ -30,7 +30,7 @@ import numpy as np
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE
-from symgen.reference import base, constrained, coriolis, coupled, derivatives, parameters, stepping, task, whole
+from symgen.reference import base, constrained, contacts, coriolis, coupled, derivatives, parameters, stepping, task, whole
 from symgen.reference.answers import remembered
 from symgen.reference.arrays import stacked, times, transposed
 from symgen.reference.determinant import log_determinant_gradient
@@ -49,7 +49,7 @@ class Reference(Motion):
 
     `frame` names the link that poses, Jacobians and Λ⁻¹ speak of, or several: `evaluate` then stacks the answers that are
     there for each frame, and everything else speaks of the first. `convention` says how `evaluate` states J and J̇ v.
-    `task_rows` are those of J that Λ and J̄ are about.
+    `task_rows` are those of J that Λ and J̄ are about, and `contact` the points that may touch something (`symgen.contacts`).
     `payload` names the link that carries the run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy
     xz yy yz zz (kg·m², tensor entries, about the origin of the link's frame), all in the link's axes. `wrench` names the link
     that the surroundings exert a wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; or
@@ -291,6 +291,7 @@ ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     **base.ORACLES,
     **task.ORACLES,
     **constrained.ORACLES,
+    **contacts.ORACLES,
     "integrate": _integrate,
     "difference": _difference,
     "step": partial(_step, stepping.semi_implicit_euler),

@@ -59,16 +59,19 @@ def at_precision(method: Callable[Concatenate[_Motion, _P], _T]) -> Callable[Con
 class Motion:
     """The motion of `mechanism` over `scalars`, evaluated from its declaration.
 
-    `frame`, `payload` and `wrench` name links, as `Reference` has them. Raises UnknownName for an unknown link.
+    `frame`, `payload` and `wrench` name links and `contact` points of them, as `Reference` has them. Raises UnknownName for an
+    unknown link.
     """
 
     def __init__(self, mechanism: Mechanism, scalars: Scalars = FLOAT, *, frame: str | Sequence[str] | None = None,
                  payload: str | None = None, wrench: str | Sequence[str] | None = None, convention: Convention = USUAL,
-                 task_rows: Sequence[int] = ALL_ROWS) -> None:
+                 task_rows: Sequence[int] = ALL_ROWS, contact: str | Sequence[str] | None = None) -> None:
         self.mechanism, self.scalars, self.convention, self.task_rows = mechanism, scalars, convention, task_rows
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
         self.frames, self.wrenches = ([mechanism.frame(one) for one in ([links] if isinstance(links, str) else links or ())]
                                       for links in (frame, wrench))
+        self.contact = (contact,) if isinstance(contact, str) else tuple(contact or ())
+        self.contacts = [mechanism.contact(one) for one in self.contact]
         self.frame = self.frames[0] if self.frames else None
         self.payload = None if payload is None else mechanism.frame(payload)
         self.motions = [joint.motions for joint in mechanism.joints]

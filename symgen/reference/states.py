@@ -62,15 +62,27 @@ def draw_states(mechanism: Mechanism, count: int, seed: int = 0, payload: str | 
 
 
 def draw_besides(shapes: Mapping[str, tuple[int, ...]], count: int, seed: int = 0) -> dict[str, Array]:
-    """Changes and weights for derivatives by name, (count, *shape) each: numbers like velocities, drawn apart from all else."""
+    """Changes and weights for derivatives by name, (count, *shape) each: numbers like velocities, drawn apart from all else.
+
+    Which contacts are `active` is told by patterns instead: at the first state all, at the second none, then some.
+    """
     found = {}
     for name, shape in shapes.items():
+        if name == "active":
+            found[name] = _patterns(count, *shape)
+            continue
         random = Random(f"{name}/{seed}/{shape}/{count}")
         out = np.empty(count * prod(shape), dtype=object)
         for i in range(len(out)):
             out[i] = _between(random, *_RATE)
         found[name] = out.reshape(count, *shape)
     return found
+
+
+def _patterns(count: int, contacts: int) -> Array:
+    """0 and 1 (count, contacts): all ones, all zeros, then the binary numbers from 1 on."""
+    found = [2**contacts - 1, 0, *(1 + k % (2**contacts - 1) for k in range(count))]
+    return _exact([[Fraction(one >> place & 1) for place in range(contacts)] for one in found[:count]])
 
 
 def _between(random: Random, low: Fraction, high: Fraction) -> Fraction:

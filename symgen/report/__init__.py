@@ -17,7 +17,7 @@ from symgen.errors import RequestError, SymgenError
 from symgen.functions import FUNCTIONS
 from symgen.joints import joint_type
 from symgen.mechanism import Mechanism
-from symgen.programs import making
+from symgen.programs import making, touching
 from symgen.report.pose import middle, skeleton
 from symgen.report.show import counted, facts
 from symgen.report.sparsity import pictures
@@ -96,7 +96,7 @@ def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
     found = []
     for done, (function, what) in enumerate(FUNCTIONS.items()):
         tell(f"counting {function} by every method", done, len(FUNCTIONS))
-        refused = making.refusal(mechanism, function, None)
+        refused = making.refusal(mechanism, function, None) or touching.refusal(mechanism, function, ())
         rows: list[dict[str, Any]] = []
         for method in methods.offered(function, mechanism) if refused is None else ():
             try:

@@ -56,7 +56,7 @@ def _of(wanted: Derivative) -> list[Identity]:
 
 
 def _by(wanted: Derivative) -> Sequence[str]:
-    return wanted.by or tuple(array.name for array in FUNCTIONS[wanted.of].arguments)
+    return wanted.by or FUNCTIONS[wanted.of].own
 
 
 def _results(wanted: Derivative) -> Sequence[str]:

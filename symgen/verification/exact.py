@@ -40,10 +40,11 @@ class ExactAnswers:
 
     def __init__(self, mechanism: Mechanism, count: int = 16, seed: int = 0, *, frame: Links = None,
                  payload: str | None = None, wrench: Links = None, task_rows: Sequence[int] = ALL_ROWS,
-                 convention: Convention = USUAL, working: int | None = None,
+                 contact: Links = None, convention: Convention = USUAL, working: int | None = None,
                  given: Mapping[str, Sequence[Fraction]] | None = None) -> None:
         self.mechanism, self.count, self.seed, self.given = mechanism, count, seed, dict(given or {})
         self.links: dict[str, Any] = {"frame": frame, "payload": payload, "wrench": wrench, "task_rows": tuple(task_rows)}
+        self.links |= {"contact": contact} if contact else {}
         self.convention = convention
         self.states = draw_states(mechanism, count, seed, payload, wrench)
         self.states |= {name: broadcast(numbers, count) for name, numbers in self.given.items()}
@@ -100,7 +101,7 @@ class ExactAnswers:
     def draw(self, function: str) -> None:
         """Draw what a derivative takes besides: changes and weights, each as often as there are states."""
         count = {"NF": len(self.rough.frames), "NW": len(self.rough.wrenches)}
-        sizes = self.mechanism.sizes._replace(**count, NK=len(self.rough.task_rows),
+        sizes = self.mechanism.sizes._replace(**count, NK=len(self.rough.task_rows), NT=len(self.rough.contacts),
                                               NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0,
                                               **self._of_loops(FUNCTIONS[function]))
         if any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments) and CLOSED[0] not in self.states:

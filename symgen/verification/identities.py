@@ -20,6 +20,7 @@ from symgen.reference.precision import Array
 from symgen.verification import derivative_identities
 from symgen.verification.algebra import TOLERANCE, centres
 from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.contact_identities import OF_CONTACTS
 from symgen.verification.coriolis_identities import OF_CORIOLIS
 from symgen.verification.driving import resistance, taken
 from symgen.verification.dynamics_identities import OF_DERIVATIVES
@@ -212,6 +213,7 @@ IDENTITIES = (
     *OF_PARAMETERS,
     *OF_TASKS,
     *OF_LOOPS,
+    *OF_CONTACTS,
 )
 
 

@@ -127,8 +127,9 @@ SOLVED: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
 
 def solves(function: str, result: str) -> bool:
     """Whether a result is judged as SOLVED says. One of a derivative or of loops is not, whatever its name: it has bounds of its
-    own."""
-    return result in SOLVED and FUNCTIONS[function].derivative is None and not FUNCTIONS[function].of_loops
+    own; nor is one of contacts."""
+    what = FUNCTIONS[function]
+    return result in SOLVED and what.derivative is None and not what.of_loops and not what.counts("NT")
 
 
 def right(truth: Truth, result: str) -> Array:

@@ -24,7 +24,16 @@ from symgen.functions import FUNCTIONS
 from symgen.mechanism import BASE, Frame
 from symgen.reference.base import base
 from symgen.reference.precision import Array
-from symgen.verification import coriolis_sizes, drive_sizes, log_sizes, parameter_sizes, step_sizes, stepping_sizes, task_sizes
+from symgen.verification import (
+    contact_sizes,
+    coriolis_sizes,
+    drive_sizes,
+    log_sizes,
+    parameter_sizes,
+    step_sizes,
+    stepping_sizes,
+    task_sizes,
+)
 from symgen.verification import levers as leverage
 from symgen.verification.derivative_sizes import DERIVATIVES
 from symgen.verification.exact import ExactAnswers
@@ -253,6 +262,8 @@ class Sizes:
 
     def _of(self, function: str, result: str) -> Array:
         v, a = self.truth.floats["v"], self.truth.floats["a"]
+        if FUNCTIONS[function].counts("NT"):
+            return contact_sizes.sizes(self, function)[result]
         if result in WHOLE:
             return WHOLE[result](self.whole)
         if result in DERIVATIVES:

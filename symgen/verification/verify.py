@@ -56,6 +56,7 @@ def verify(
     jacobian_frame: str = USUAL.frame,
     jacobian_order: str = USUAL.order,
     task_rows: Rows = None,
+    contact: Links = None,
     effort: str = NORMAL,
     trig: str = HOST,
     checked: bool = False,
@@ -69,7 +70,7 @@ def verify(
     functions = None if functions is None else list(functions)
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     options = ProgramOptions(real, frame=frame, payload=payload, wrench=wrench, jacobian_frame=jacobian_frame,
-                             jacobian_order=jacobian_order, task_rows=task_rows, effort=effort,
+                             jacobian_order=jacobian_order, task_rows=task_rows, contact=contact, effort=effort,
                              parameters=names_of(parameters)).guarded(checked)
     text = TextOptions(trig, checked=checked)
     wanted = making.requested(mechanism, functions, payload)
@@ -136,7 +137,7 @@ def verify_programs(
     everything = {**(helpers or {}), **programs}
     anew = given(mechanism, everything, options, seed)
     truth = Truth(anew.mechanism, states, seed, frame=frame, payload=options.payload, wrench=options.wrench,
-                  task_rows=options.rows, convention=options.convention, given=anew.arguments)
+                  task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments)
     truth.know({f: over(truth.scalars, program) for f, program in everything.items() if f in PREPARING})
     labels = {f: f"{f}={program.method}" for f, program in programs.items()}
     total = 3 * len(programs) + 2

@@ -6,6 +6,7 @@ from symgen.methods.newton_euler.bias_acceleration import bias_acceleration
 from symgen.methods.newton_euler.momentum import centroidal_momentum, centroidal_momentum_rate, kinetic_energy
 from symgen.methods.newton_euler.regressor import regressor
 from symgen.methods.newton_euler.sweeps import QUANTITIES, bias_force, gravity_force, inverse_dynamics, mass_matrix
+from symgen.methods.newton_euler.touching import contact_equation, impact_equation
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (2.1)-(2.13), (2.24)-(2.30)",
@@ -21,6 +22,8 @@ METHOD = Method(
         "regressor": regressor,                                                             # (2.6)-(2.13)
         "base_regressor": base_regressor,
         "base_parameters": base_parameters,
+        "contact_equation": contact_equation,
+        "impact_equation": impact_equation,
     },
     quantities=QUANTITIES,
     couples=True,

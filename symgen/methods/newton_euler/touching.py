@@ -1,0 +1,51 @@
+"""The equations that contacts solve, as residuals: one sweep outward and one inward, with forces at the points.
+
+Nobody asks for them: forward dynamics with contacts, and impacts, are differentiated by them (`symgen.differentiation.implicit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.scalars import Scalar
+from symgen.derivation.spatial import Vector
+from symgen.methods._contacts import AXES, Touching, accelerations, from_base_axes, touching
+from symgen.methods._factor import Results
+from symgen.methods._outward import at_rest, outward_sweep
+from symgen.methods.newton_euler.sweeps import inward_sweep
+
+
+def contact_equation(linkage: Linkage) -> Results:
+    """M a + c − Jᵀ forces by one sweep, and how the points accelerate: what contact_forward_dynamics solves."""
+    contacts = touching(linkage)
+    motions = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"])
+    loads = _loaded(linkage, contacts, linkage.inputs["forces"], linkage.loads)
+    tau, _ = inward_sweep(linkage, motions, loads)
+    return tau, [x for one in contacts for x in accelerations(linkage, motions, one)]
+
+
+def impact_equation(linkage: Linkage) -> Results:
+    """M (v⁺ − v) − Jᵀ impulses, and how the points move at v⁺: what contact_impulse solves."""
+    contacts, rest = touching(linkage), at_rest(linkage)
+    after = linkage.coupling.followed(linkage.inputs["v_after"])
+    change = [x - y for x, y in zip(after, linkage.inputs["v"], strict=True)]
+    still = [(linkage.zeros, linkage.zeros) for _ in linkage.links]
+    loads = _loaded(linkage, contacts, linkage.inputs["impulses"], still)
+    push, _ = inward_sweep(linkage, outward_sweep(linkage, rest, change, gravity=False), loads)
+    motions = outward_sweep(linkage, rest, after, gravity=False)
+    return push, [x for one in contacts for x in accelerations(linkage, motions, one, gravity=False)]
+
+
+def _loaded(linkage: Linkage, contacts: Sequence[Touching], forces: Sequence[Scalar],
+            loads: Sequence[tuple[Vector, Vector]]) -> list[tuple[Vector, Vector]]:
+    """What the surroundings exert on each link, with forces at contacts in the axes of the base."""
+    found = list(loads)
+    for k, one in enumerate(contacts):
+        linkage.step(one.frame.link, f"force at {one.frame.name}")
+        force = Vector(from_base_axes(linkage, one, forces[AXES * k:AXES * (k + 1)]))
+        for i in reversed(one.way[:one.meeting]):
+            force = linkage.links[i].rotation.inward(force)
+        n, f = found[one.frame.link]
+        found[one.frame.link] = n + linkage.mounted(one.frame)[1].cross(force), f + force
+    return found

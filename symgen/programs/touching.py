@@ -1,0 +1,53 @@
+"""Points that may touch something: whether a robot has them, and whether it can hold all of them still in one way only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from symgen import shelf
+from symgen.errors import ArgumentError
+from symgen.functions import FUNCTIONS
+from symgen.mechanism import BASE, Mechanism
+
+
+def settled(mechanism: Mechanism, contacts: Iterable[str]) -> None:
+    """UnknownName for a link that the robot has not, ArgumentError for one that stands still."""
+    for text in contacts:
+        if mechanism.contact(text).body == BASE:
+            raise ArgumentError(f"the contact '{text}' of '{mechanism.name}' is on its base, which nothing moves; name a link "
+                                "that a joint carries, or let the base move with --base free")
+
+
+def refusal(mechanism: Mechanism, function: str, contacts: tuple[str, ...]) -> str | None:
+    """Why a function of contacts does not exist without any, in one sentence; None when it does."""
+    if not FUNCTIONS[function].counts("NT"):
+        return None
+    if mechanism.loops:
+        return (f"{function} of '{mechanism.name}' would leave its loops open: contacts are for robots without; take its loops "
+                "away, or hold what touches by a loop to the base")
+    if contacts:
+        return None
+    return (f"{function} of '{mechanism.name}' is about points that touch something, and none is named; name each with "
+            "--contact LINK or --contact LINK:x,y,z")
+
+
+SOLVES = 3
+"""Where forces are redundant: with one elimination, and what is left is μ³ of what it was."""
+
+
+def solves(mechanism: Mechanism, contacts: tuple[str, ...]) -> int:
+    """How often forces are solved for."""
+    return SOLVES if redundant(mechanism, contacts) else 1
+
+
+@lru_cache(maxsize=64)
+def redundant(mechanism: Mechanism, contacts: tuple[str, ...]) -> bool:
+    """Whether forces at all contacts at once can do nothing, at any state: then the least forces are taken."""
+    from symgen.reference.contacts import redundant as told  # NumPy, which a cached Program does without
+
+    known = shelf.find("redundant", mechanism.content, contacts)
+    if known is None:
+        known = {"redundant": told(mechanism, contacts)}
+        shelf.keep(known, "redundant", mechanism.content, contacts)
+    return bool(known["redundant"])

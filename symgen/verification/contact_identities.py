@@ -1,0 +1,103 @@
+"""What contacts do, against the dynamics without them, the places of the points, and the kinetic energy.
+
+Forces that are redundant are damped, and hold the points still to 1e-15 and not to any digit: what says that they stand still is
+left to those that are not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symgen.reference import contacts
+from symgen.reference.precision import Array
+from symgen.verification.calling import Distance, Functions, Identity
+from symgen.verification.contact_sizes import pushes
+from symgen.verification.residuals import times
+
+DYNAMICS, IMPACT = "contact_forward_dynamics", "contact_impulse"
+
+
+def _redundant(f: Functions) -> bool:
+    return contacts.redundant(f.truth.mechanism, f.truth.rough.contact)
+
+
+def _active(f: Functions, function: str) -> Array:
+    f.truth.draw(function)
+    return np.repeat(f.states["active"], contacts.AXES, axis=-1)
+
+
+def _without_any(f: Functions) -> Distance:
+    """The forces are nothing, to the last bit: they count as infinite where they are anything."""
+    f.truth.draw(DYNAMICS)
+    found, free = f(DYNAMICS, active=0 * f.states["active"]), f("forward_dynamics")["a"]
+    some = np.asarray(found["forces"] != 0).reshape(len(free), -1)
+    return np.concatenate([found["a"] - free, np.where(some, np.inf, 0.0)], axis=-1), np.concatenate(
+        [f.truth.sizes.joint_accelerations(), np.ones(some.shape)], axis=-1)
+
+
+def _without_impact(f: Functions) -> Distance:
+    f.truth.draw(IMPACT)
+    found = f(IMPACT, active=0 * f.states["active"])
+    left = np.concatenate([found["v_after"] - f.states["v"], found["impulses"].reshape(len(found["v_after"]), -1)], axis=-1)
+    return left, np.ones(len(left))
+
+
+def _forces_in_the_joints(f: Functions) -> Distance:
+    """ID(a) − tau = Aᵀ forces."""
+    found = f(DYNAMICS)
+    a, forces = found["a"], found["forces"].reshape(len(found["a"]), -1)
+    reference = f.truth.reference if f.exact else f.truth.rough
+    A = np.swapaxes(contacts.jacobian(reference, f.states["q"]), -1, -2)
+    sizes, rough = f.truth.sizes, np.asarray(a, dtype=float)
+    size = sizes.driven(a) + sizes.forces(f.truth.floats["v"], rough)
+    size = size + pushes(sizes, np.swapaxes(np.asarray(A, dtype=float), -1, -2), np.asarray(forces, dtype=float))
+    return f("inverse_dynamics", a=a)["tau"] - f.states["tau"] - times(A, forces), size
+
+
+def _points(f: Functions, v: Array, a: Array, power: int) -> Array:
+    """Velocities (1) or accelerations (2) of the contacts (count, 3 NT)."""
+    reference, found = f.truth.reference if f.exact else f.truth.rough, []
+    placed = reference.placements(f.states["q"], v, a)
+    for frame in reference.contacts:
+        at = placed[frame.body]
+        found.append(power * (at.shift[power] + times(at.turn[power], reference.pose(frame.pose)[1])))
+    return np.concatenate(found, axis=-1)
+
+
+def _size_of_points(f: Functions, function: str, result: str) -> Array:
+    A = np.abs(np.asarray(contacts.jacobian(f.truth.rough, f.truth.floats["q"])))
+    own = np.abs(np.asarray(f.truth.results(function)[result], dtype=float)) + f.truth.sizes.of(function, result)
+    rate = np.abs(f.truth.floats["v"]).sum(axis=-1, keepdims=True)
+    return np.asarray(times(A, own) + (1 + f.truth.sizes.length()[:, None]) * rate * rate)
+
+
+def _points_stand(f: Functions) -> Distance:
+    active = _active(f, DYNAMICS)
+    left = active * _points(f, f.states["v"], f(DYNAMICS)["a"], 2)
+    return 0 * left if _redundant(f) else left, _size_of_points(f, DYNAMICS, "a")
+
+
+def _points_are_stopped(f: Functions) -> Distance:
+    active, v = _active(f, IMPACT), f(IMPACT)["v_after"]
+    left = active * _points(f, v, 0 * v, 1)
+    return 0 * left if _redundant(f) else left, _size_of_points(f, IMPACT, "v_after")
+
+
+def _energy_is_lost(f: Functions) -> Distance:
+    """T(v) − T(v⁺) = T(v − v⁺), which is never negative."""
+    v, after = f.states["v"], f(IMPACT)["v_after"]
+    terms = [f("kinetic_energy", v=one)["T"] for one in (v, after, v - after)]
+    left = (terms[0] - terms[1] - terms[2])[:, None]
+    sizes = f.truth.sizes
+    off = sizes.weighed(sizes.of(IMPACT, "v_after")) * (sizes.weighed(v) + sizes.weighed(after))
+    return 0 * left if _redundant(f) else left, np.asarray(sizes.weighed(v) ** 2 + sizes.weighed(after) ** 2 + off)
+
+
+OF_CONTACTS = (
+    Identity("no contact: a = FD(tau), no force", (DYNAMICS, "forward_dynamics"), _without_any),
+    Identity("ID(a) − tau = Aᵀ forces", (DYNAMICS, "inverse_dynamics"), _forces_in_the_joints),
+    Identity("active contacts do not accelerate", (DYNAMICS,), _points_stand),
+    Identity("no contact: v after = v", (IMPACT,), _without_impact),
+    Identity("active contacts are stopped", (IMPACT,), _points_are_stopped),
+    Identity("T(v) − T(v⁺) = T(v − v⁺)", (IMPACT, "kinetic_energy"), _energy_is_lost),
+)
