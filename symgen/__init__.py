@@ -17,6 +17,7 @@ from symgen.version import __version__  # isort: skip  (its clock starts before 
 from symgen.errors import SymgenError
 
 _HOME = {
+    "assemble": "symgen.programs.assembled",
     "convert": "symgen.delivery.converting",
     "load": "symgen.description.loading",
     "from_mujoco": "symgen.description.from_mujoco",
@@ -36,8 +37,8 @@ _HOME = {
 }
 
 __all__ = [
-    "Mechanism", "Program", "Report", "Robot", "Solver", "SymgenError", "__version__", "compile", "convert", "derivative",
-    "from_mujoco", "from_pinocchio", "generate", "inertial_parameters", "inspect", "load", "program", "verify",
+    "Mechanism", "Program", "Report", "Robot", "Solver", "SymgenError", "__version__", "assemble", "compile", "convert",
+    "derivative", "from_mujoco", "from_pinocchio", "generate", "inertial_parameters", "inspect", "load", "program", "verify",
 ]
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from symgen.ir import Program
     from symgen.machine.solver import Solver, compile
     from symgen.mechanism import Mechanism
+    from symgen.programs.assembled import assemble
     from symgen.programs.differentiating import derivative
     from symgen.programs.making import program
     from symgen.programs.parameters import inertial_parameters

@@ -110,6 +110,7 @@ V_NEXT = Array("v_next", ("NV",), "joint velocities at the end of the step (rad/
 RESTITUTION = Array("restitution", (), "Newton's coefficient of restitution, from 0 to 1")
 DT = Array("dt", (), "time step (s)")
 INSTANT = replace(DT, drawn="instant")
+DAMPING = Array("damping", (), "what is added to the diagonal of J J^T, as a part of its trace")
 CLOSED = "q_closed", "v_closed"
 """What positions and velocities on the loops are drawn as."""
 Q_CLOSED, V_CLOSED = (replace(one, drawn=drawn) for one, drawn in zip((Q, V), CLOSED, strict=True))
@@ -123,6 +124,9 @@ DRIFT = Array("drift", ("NT", 3), "what active contacts are to accelerate by, or
 PUSH = Array("push", ("NV",), "joint impulses (N·m·s, N·s)")
 
 
+ASSEMBLE = "assemble"
+"""What is asked for by this name is ASSEMBLING, and a driver in C that calls them until the loops are closed."""
+ASSEMBLING = ("assembly_step", "integrate")
 REGROUP, JUDGE = PREPARING = ("regroup_parameters", "judge_parameters")
 """What NAME_set_parameters calls. They are there where numbers may change at run time, and nobody asks for them."""
 _PREPARING = {
@@ -172,6 +176,12 @@ OF_LOOPS = {
                  "A(q) v = 0 on the loops", feels=()),
         Function("constraint_bias", (Q_CLOSED, V_CLOSED), (Array("gamma", ("NL",), "one entry a row (m/s², rad/s²)"),),
                  "gamma = dA/dt v, so that A a + gamma = 0 on the loops", feels=()),
+        Function("assembly_step", (Q, DAMPING),
+                 (Array("delta", ("NV",), "the step as velocities are counted (rad, m)"), Array("C", ("NL",), "C(q) (m, rad)"),
+                  Array("turned", (), "0 where loops are closed; 2 more for each axis that a frame has half a turn off, of which "
+                                      "C tells nothing")),
+                 "a damped Gauss-Newton step towards closed loops: delta = -J^T (J J^T + mu 1)^-1 C with J = dC/dq, "
+                 "mu = damping trace(J J^T), to be taken as q ⊕ delta", feels=()),
         Function("constraint_impulse", (Q_CLOSED, V, RESTITUTION),
                  (replace(V_NEXT, what="joint velocities behind the blow (rad/s, m/s)"),
                   Array("impulse", ("NL",), "impulses of the joints that close loops, one a row of A (N·s, N·m·s)")),

@@ -50,7 +50,7 @@ ROOMS: dict[str, str] = {
     "reference": "closures derivatives drives errors functions joints loops mechanism poses",
     # Mechanism → Program
     "derivation": "closures drives errors ir joints loops mechanism poses",
-    "methods": "closures derivation errors functions mechanism names",
+    "methods": "closures derivation errors functions loops mechanism names",
     "passes": "errors ir",
     "differentiation": "derivation derivatives errors functions ir joints passes",
     "programs": "derivation derivatives description differentiation errors functions ir mechanism methods names options passes "

@@ -20,7 +20,15 @@ from symgen.errors import RequestError
 from symgen.measuring import bench
 from symgen.measuring.bench import STATES
 from symgen.reference.mechanics import Reference
-from symgen.reproduce import fijany_depth, fixman_determinant, lee_chirikjian_fig2, rodriguez_filter, saha_counts
+from symgen.reproduce import (
+    _swing,
+    closed_chains,
+    fijany_depth,
+    fixman_determinant,
+    lee_chirikjian_fig2,
+    rodriguez_filter,
+    saha_counts,
+)
 from symgen.reproduce._page import slope
 from symgen.reproduce._planar import mass
 
@@ -32,6 +40,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "lee-chirikjian-fig2": {"links": (1, 2, 4)},
     "fixman-determinant": {"links": (2, 4, 8)},
     "rodriguez-filter": {"samples": (50, 200)},
+    "closed-chains": {"robots": ("four_bar",), "steps": 50},
 }
 COUNTED = {"saha-counts": (3, 4), "fijany-depth": (2, 4)}
 """Results that are the same on every machine, and the sizes at which the committed figures are counted again."""
@@ -115,6 +124,19 @@ def test_the_filter_whitens_what_it_is_given_and_not_something_else() -> None:
     assert rodriguez_filter.correlated(rodriguez_filter.innovations(made, y)) < 0.04
     made.gains[3] *= 1.1
     assert rodriguez_filter.correlated(rodriguez_filter.innovations(made, y)) > 0.04
+
+
+def test_closed_chains_keep_their_energy_and_their_loops_to_the_order_of_the_step() -> None:
+    """The committed figures; and the plate's bracket is not for nothing, which a step of order 4 tells."""
+    columns, rows = read((PAGES / "closed-chains.csv").read_text(encoding="utf-8"))
+    table = [dict(zip(columns, row, strict=True)) for row in rows]
+    assert [row["robot"] for row in table] == list(closed_chains.ACTS)
+    assert all(float(row[ratio]) >= 14 for row in table for ratio in ("ratio", "apart_ratio"))
+    assert all(float(row["drift_half"]) <= 1e-4 * float(row["kinetic"]) for row in table)
+    assert closed_chains.run("stewart", 50).row[12] > 14
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_swing, "bracket", lambda robot, x, y: 0 * x)
+        assert closed_chains.run("stewart", 50).row[12] < 5
 
 
 def test_the_mass_matrix_of_the_planar_chain_is_the_reference_s() -> None:

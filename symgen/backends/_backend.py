@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from symgen.backends._language import Language
 from symgen.backends._target import Target
-from symgen.ir import Bound, Program
+from symgen.ir import Bound, Outline, Program
 from symgen.reals import REALS
 
 
@@ -42,9 +42,10 @@ class Printer:
     function, `parts` into how many it is cut, where it is long, and how many numbers these share on the stack. `batches` are the
     files of the functions for many states, by name, `is_cut` whether one of them is in parts, `driver` what a caller of one is
     told about it, and `lanes` of how many states a block is, in a real type. `adjustable` gives the files that set the numbers
-    which may change at run time, by name. `ulps` says by `TextOptions.trig` how many units in the last place sines and cosines
-    are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for; `statuses` are what a checked
-    function returns, from 0 on, with their meaning.
+    which may change at run time, by name; `assembling` those that close loops, where the functions that they call are there,
+    header first, and `assembly` what a caller is told of them. `ulps` says by `TextOptions.trig` how many units in the last place
+    sines and cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for; `statuses` are
+    what a checked function returns, from 0 on, with their meaning.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Printer:
     source: Source
     headers: Callable[[Mapping[str, Program], Target], dict[str, str]]
     sincos: Callable[[str, Target], str]
-    parameters: Callable[[Program, Target], dict[str, str]]
+    parameters: Callable[[Program | Outline, Target], dict[str, str]]
     calls: Callable[[str, Target], dict[str, str]]
     definition: Definition
     parts: Callable[[Program, Target], tuple[int, int]]
@@ -61,6 +62,8 @@ class Printer:
     driver: Callable[[Program, Target], dict[str, Any]]
     lanes: Callable[[str], int]
     adjustable: Callable[[Sequence[Any], Mapping[str, Program], Target], dict[str, str]]
+    assembling: Callable[[Mapping[str, Program], Target], dict[str, str]]
+    assembly: Callable[[Mapping[str, Program]], dict[str, Any]]
     ulps: Mapping[str, int]
     farthest: int
     statuses: Mapping[str, str]
@@ -72,6 +75,7 @@ class Printer:
         for function, program in programs.items():
             text = (given or {}).get(function)
             files[target.file(function)] = text or self.source(program, target, (floors or {}).get(function))
+        files |= self.assembling(programs, target)
         return files | (self.batches(programs, target, floors) if target.text.batch else {})
 
     def literal(self, value: Fraction, real: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgen.backends import _adjustable, _checks, _lanes, _parts, _sincos, render
+from symgen.backends import _adjustable, _assembling, _checks, _lanes, _parts, _sincos, render
 from symgen.backends._backend import Printer
 from symgen.backends._c_text import C
 from symgen.backends._legend import legend
@@ -24,7 +24,7 @@ from symgen.backends._target import Target
 from symgen.backends._writer import CALLED, Turn, Writer, live_rows
 from symgen.errors import RequestError
 from symgen.functions import FUNCTIONS, Array, Sizes
-from symgen.ir import Bound, Port, Program
+from symgen.ir import Bound, Outline, Port, Program
 from symgen.reals import REALS
 
 NAME = "c99"
@@ -36,7 +36,7 @@ def calls(real: str, target: Target) -> dict[str, str]:
     return {op: C.call(op, REALS[real]) for op in CALLED} | own
 
 
-def parameters(program: Program, target: Target) -> dict[str, str]:
+def parameters(program: Program | Outline, target: Target) -> dict[str, str]:
     """The C parameter of each port of the Program, arguments first."""
     macros = _macros(target)
     found: dict[str, str] = {}
@@ -319,6 +319,7 @@ def _cut(function: Mapping[str, Any], blocks: Sequence[_parts.Groups], length: i
 BACKEND = Printer(
     name=NAME, language=C, source=source, headers=headers, sincos=sincos, parameters=parameters, calls=calls,
     definition=definition, parts=parts, batches=batches, is_cut=is_cut, driver=driver, lanes=_lanes.lanes,
-    adjustable=_adjustable.files,
+    adjustable=_adjustable.files, assembling=_assembling.files,
+    assembly=_assembling.facts,
     ulps={"libm": 1, "macro": 1, "inline": _sincos.ULPS, "auto": _sincos.ULPS}, farthest=_sincos.RANGE, statuses=_checks.STATUSES,
 )

@@ -59,7 +59,7 @@ def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next."""
     from symgen.delivery.writing import deliver, wrappers
     from symgen.options import TextOptions
-    from symgen.programs import making
+    from symgen.programs import assembled, making
 
     if options.output == "" or options.name == "":
         raise RequestError(f"--{'output' if options.output == '' else 'name'} is empty; name one, or leave the option out")
@@ -76,6 +76,8 @@ def run(options: Namespace) -> int:
         manifest = deliver(mechanism, out, wanted, chosen, text, name=options.name, evidence=not options.no_evidence,
                            functions_only=options.functions_only, progress=progress)
     warn(mechanism, options.robot, drives=options.drives)
+    for line in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops else ():
+        print(f"symgen: note: {line}", file=sys.stderr)
     made, _ = making.programs_and_refusals(mechanism, wanted, chosen)   # made by `generate`, and only looked up
     for line in _remarks(mechanism, made.values(), chosen):
         print(f"symgen: note: {line}", file=sys.stderr)

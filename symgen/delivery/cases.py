@@ -14,6 +14,7 @@ from symgen.backends import printer
 from symgen.backends._c_text import WIDTH
 from symgen.backends._target import Target
 from symgen.errors import RequestError
+from symgen.functions import ASSEMBLE, ASSEMBLING
 from symgen.ir import Port, Program
 from symgen.reals import LOST, REALS
 
@@ -52,11 +53,14 @@ def filled(programs: Mapping[str, Program], target: Target, cases: list[SelfTest
     tests = [_test(program, target, own, tables) for function, program in programs.items()
              if (own := [case for case in cases if case.function == function])]
     real = REALS[next(iter(programs.values())).real]
-    spelt = {"fabs": real.libm("fabs"), "spoilt": real.spoilt, "infinity": real.infinity,
+    spelt: dict[str, Any] = {"fabs": real.libm("fabs"), "spoilt": real.spoilt, "infinity": real.infinity,
              "zero": printer().literal(Fraction(0), real.name)}
     matrices = tables.printed(real.name)
     entrywise = any(result["judge"]["by"] == "wrong" for test in tests for result in test["results"])
     judged = {case.function for case in cases}
+    starts = [_numbers(case.arguments[0], real.name) for case in cases if case.function == ASSEMBLE]
+    spelt |= {"one": printer().literal(Fraction(1), real.name), "starts": starts,
+              "rows": programs[ASSEMBLING[0]].outputs[1].size if starts else 0}
     left = [function for function in programs if function not in judged]
     return spelt | {"tests": tests, "total": len(tests), "unjudged": left, "matrices": matrices, "entrywise": entrywise}
 

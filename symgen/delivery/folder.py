@@ -20,7 +20,7 @@ from symgen.backends._legend import legend
 from symgen.backends._markdown import cell, code, prose
 from symgen.backends._ports import describe, meaning, operations_text, single_real
 from symgen.backends._target import Target
-from symgen.delivery import again, drives
+from symgen.delivery import again, drives, loops
 from symgen.delivery.cases import SelfTestCase, filled
 from symgen.delivery.entries import at_rest, entries, entry_names, followed, mentioned, of_header
 from symgen.delivery.evidence import context
@@ -65,7 +65,7 @@ def write(
     manifest: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
         functions = {entry[kind] for entry in manifest["functions"].values() for kind in ("file", "batch") if kind in entry}
-        around = (".h", ".hpp", ".cuh", ".cu", "_set_parameters.c", *(f"_{wrap}.c" for wrap in text.wrap))
+        around = (".h", ".hpp", ".cuh", ".cu", "_set_parameters.c", "_assemble.c", *(f"_{wrap}.c" for wrap in text.wrap))
         files = {name: content for name, content in files.items() if name in functions or name.endswith(around)}
         manifest["files"] = sorted(files)
     replace_folder(Path(folder), files, manifest["robot"])
@@ -88,8 +88,9 @@ def texts(
     from symgen.description.canonical import to_toml
 
     options = options or ProgramOptions()
+    told = (*of_header(mechanism), *drives.of_header(mechanism), *loops.of_header(mechanism))
     target = Target(name or mechanism.name, mechanism.sizes, text, mechanism.source_sha256, options.frames,
-                    tuple(_with_unfelt(mechanism, options.wrenches, str)), (*of_header(mechanism), *drives.of_header(mechanism)),
+                    tuple(_with_unfelt(mechanism, options.wrenches, str)), told,
                     all(joint.type.directed for joint in mechanism.joints), options.contacts)
     described = _manifest(mechanism, programs, target, options)
     words = again.command(target.name, described, bool(evidence), name)
@@ -103,7 +104,8 @@ def texts(
     adjustable = backend.adjustable(asked, programs, target) if asked else {}
     files |= adjustable
     headers, shared, kernels = [target.header, *([target.batch] if text.batch else [])], [], []
-    headers += [file for file in adjustable if file.endswith(".h")]
+    driver = backend.assembling(programs, target)   # among the backend's texts
+    headers += [file for file in (*adjustable, *driver) if file.endswith(".h")]
     for wrap in text.wrap:
         around = wrapper(wrap).files(programs, target, floors)
         headers += [file for file in around if not file.endswith((".c", ".cu"))]
@@ -114,7 +116,7 @@ def texts(
     tests = filled(programs, target, list(cases))
     files[f"{target.name}_selftest.c"] = render(backend.name, "selftest.c.j2", **common, **tests, adjustable=first(asked))
     release = ".".join(re.findall(r"\d+", __version__)[:3])  # CMake takes numbers only
-    sources = [target.file(function) for function in programs] + [file for file in adjustable if file.endswith(".c")]
+    sources = [target.file(function) for function in programs] + [file for file in (*adjustable, *driver) if file.endswith(".c")]
     blocks = [target.file_of_many(function) for function in programs] if text.batch else []
     long = [target.file_of_many(function) for function, program in programs.items() if text.batch and backend.is_cut(program)]
     built = {"release": release, "files": sources + blocks, "blocks": blocks, "long": long, "headers": headers, "shared": shared,
@@ -191,6 +193,7 @@ def _manifest(
             for i, (joint, body, parent) in enumerate(zip(mechanism.joints, mechanism.bodies, parents, strict=True))
         ],
         **({"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]} if mechanism.loops else {}),
+        **loops.of_manifest(mechanism, programs, target),
         "functions": functions,
         "options": {"name": mechanism.name} | _recorded(options, target.text),
     }
@@ -272,6 +275,7 @@ def _readme(mechanism: Mechanism, programs: Mapping[str, Program], described: di
         "joints": joints,
         **mentioned(mechanism, list(meanings)),
         **drives.of_readme(mechanism),
+        **loops.of_readme(mechanism, programs),
         "functions": functions,
         "meanings": [{"name": meant, "what": what} for meant, what in meanings.items()],
         "options": [{"name": key, "value": value} for key, value in options.items()],

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from symgen.delivery.cases import Equation, SelfTestCase
-from symgen.functions import PREPARING
+from symgen.functions import ASSEMBLE, ASSEMBLING, PREPARING
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.options import PLAIN, ProgramOptions, TextOptions
 from symgen.reals import REALS
+from symgen.reference.assembling import assemble, open_states
 from symgen.reference.precision import Array
 from symgen.verification import running_error
 from symgen.verification.adjusted import given
@@ -31,6 +32,8 @@ STATES = 3
 SEED = 7
 ZERO = 1e-30
 """Of what it may be off, an answer is zero but for the last digits of constants."""
+APART = Fraction(1, 16)
+"""rad and m by which the positions may be off from which loops are closed."""
 ROUNDING = 1   # unit more: the answer itself is printed in the real type
 
 
@@ -41,7 +44,15 @@ def cases(mechanism: Mechanism, programs: Mapping[str, Program], options: Progra
     truth = Truth(anew.mechanism, STATES, SEED, frame=options.frame, payload=options.payload, wrench=options.wrench,
                   task_rows=options.rows, contact=options.contact, convention=options.convention, given=anew.arguments)
     truth.know({f: over(truth.scalars, program) for f, program in programs.items() if f in PREPARING})
-    return [case for program in programs.values() for case in _cases(program, truth, text)]
+    return [case for program in programs.values() for case in _cases(program, truth, text)] + _starts(mechanism, programs)
+
+
+def _starts(mechanism: Mechanism, programs: Mapping[str, Program]) -> list[SelfTestCase]:
+    """Positions near closed ones for the driver that closes loops, where there is one: it is judged by what it closes."""
+    if not all(name in programs for name in ASSEMBLING):
+        return []
+    near = open_states(mechanism, assemble(mechanism), STATES, SEED, APART)
+    return [SelfTestCase(ASSEMBLE, (tuple(q),), (), ()) for q in near]
 
 
 def _cases(program: Program, truth: Truth, text: TextOptions) -> Iterable[SelfTestCase]:

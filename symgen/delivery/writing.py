@@ -14,7 +14,7 @@ from symgen.delivery.cost_sheet import cost_sheet
 from symgen.delivery.proof_sheet import proof_sheet
 from symgen.description.loading import load
 from symgen.description.tip import tip
-from symgen.functions import FUNCTIONS, USUAL
+from symgen.functions import FUNCTIONS, OF_LOOPS, USUAL
 from symgen.machine import targets
 from symgen.mechanism import Mechanism
 from symgen.names import nearest
@@ -36,8 +36,9 @@ def left_out(mechanism: Mechanism, made: Iterable[str], payload: str | None = No
     `refused`: those that no method makes, with the sentence. What is about contacts, which no robot has by itself, is left out of
     this as well.
     """
-    there = {name for name, function in FUNCTIONS.items() if not function.counts("NT")} - set(made)
-    why = {name: refusal(mechanism, name, payload) for name in FUNCTIONS if name in there}
+    there = [name for name, function in FUNCTIONS.items() if not function.counts("NT")]
+    there += OF_LOOPS if mechanism.loops else ()
+    why = {name: refusal(mechanism, name, payload) for name in there if name not in set(made)}
     long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
     found = refused or {}
     return {name: text or found.get(name) or (f"{mechanism.nv} joints make it long; ask for it with -f {name}" if name in long

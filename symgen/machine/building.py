@@ -30,9 +30,11 @@ from symgen.backends import printer, render
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
-from symgen.ir import Bound, Program
+from symgen.functions import ASSEMBLE
+from symgen.ir import Bound, Outline, Program
 from symgen.machine import library
 from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
+from symgen.machine.drivers import with_drivers
 from symgen.machine.many import BLOCK
 from symgen.reals import REALS
 from symgen.shelf import LOG, cache_folder
@@ -88,9 +90,10 @@ def load(
     """
     backend = printer()
     files = backend.texts(programs, target, sources, floors)
-    context = {"name": target.name, "real": single_real(programs.values()), "functions": _functions(programs, target)}
-    returns = {"checked": target.checked, "returns": target.context["returns"]}
-    loops, declarations = (render(backend.name, name, **context, **returns) for name in ("calls.c.j2", "calls.h.j2"))
+    outlines = {name: program.outline for name, program in programs.items()}
+    context = {"name": target.name, "real": single_real(programs.values()), "functions": _functions(outlines, target),
+               "headers": [name for name in files if name == f"{target.symbol(ASSEMBLE)}.h"]}
+    loops, declarations = (render(backend.name, name, **context) for name in ("calls.c.j2", "calls.h.j2"))
     return _built(files, loops, declarations, build)
 
 
@@ -215,12 +218,14 @@ def _place(module: str) -> Path:
     return cache_folder() / (module + str(sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
 
 
-def _functions(programs: Mapping[str, Program], target: Target) -> list[dict[str, Any]]:
+def _functions(programs: Mapping[str, Outline], target: Target) -> list[dict[str, Any]]:
     found = []
-    for name, program in programs.items():
+    for name, program in with_drivers(programs).items():
         names = printer().parameters(program, target)
         ports = [[{"name": names[p.name], "size": p.size} for p in ports] for ports in (program.inputs, program.outputs)]
-        found.append({"symbol": target.symbol(name), "arguments": ports[0], "results": ports[1]})
+        checked = target.checked or name == ASSEMBLE
+        found.append({"symbol": target.symbol(name), "arguments": ports[0], "results": ports[1], "checked": checked,
+                      "returns": "int" if checked else "void"})
     return found
 
 

@@ -38,6 +38,7 @@ _REFUSED = (
     "an angle is beyond {farthest} rad, where the own sine and cosine are not proved; take whole turns off",
     "a divisor is too small at this state; look at the inertias, a payload among them",
     "a quaternion is not of length 1; divide its four numbers by the root of the sum of their squares; 0 0 0 1 is no turn",
+    "the steps from there do not close the loops; start nearer to a closed position",
 )
 """Reasons by status."""
 
@@ -46,7 +47,7 @@ class Kernel:
     """One compiled function and what it accepts. `many` gives its library for blocks of states; None: there is none."""
 
     def __init__(self, program: Outline, library: Any, symbol: str, checked: bool, robot: str, sizes: Sizes,
-                 many: Callable[[], ModuleType] | None, contract: bool) -> None:
+                 many: Callable[[], ModuleType] | None = None, contract: bool = False) -> None:
         import numpy
 
         self.np = numpy
@@ -102,7 +103,8 @@ class Kernel:
         known: dict[str, Any] = {"_ndarray": self.np.ndarray, "_empty": self.np.empty, "_real": self.real}
         known |= {"_one": self.aligned, "_from_buffer": self.ffi.from_buffer, "_chars": self.ffi.typeof("char[]")}
         known |= {"_long_road": self.long_road}
-        known |= {f"_shape_{p.name}": p.shape for p in self.inputs} | {f"_shape_out_{p.name}": p.shape for p in self.outputs}
+        known |= {f"_shape_{name}": port.shape for name, port in zip(names, self.inputs, strict=True)}
+        known |= {f"_shape_out_{name}": port.shape for name, port in zip(results, self.outputs, strict=True)}
         exec(text, known)
         call: Call = known[own]
         call.__qualname__, call.__module__, call.__doc__ = f"Solver.{own}", __name__, self._doc()

@@ -20,10 +20,11 @@ from symgen import derivatives, shelf
 from symgen.backends._ports import single_real
 from symgen.backends._target import Target
 from symgen.errors import ArgumentError, BuildError
-from symgen.functions import JUDGE, REGROUP, USUAL, Sizes
+from symgen.functions import ASSEMBLE, JUDGE, REGROUP, USUAL, Sizes
 from symgen.ir import Bound, Outline, Program
 from symgen.machine.building import Build, Packed, depends, load_many, opened, packed, unpacked
 from symgen.machine.building import load as load_library
+from symgen.machine.drivers import assembling
 from symgen.machine.kernels import Call, Kernel
 from symgen.machine.parameters import Parameters
 from symgen.names import nearest, no_attribute
@@ -248,6 +249,8 @@ class Solver:
                          for f, one in outlines.items()}
         for function, kernel in self._kernels.items():
             setattr(self, derivatives.symbol(function), MethodType(kernel.call(), self))
+        if (driver := assembling(outlines)) is not None:
+            setattr(self, ASSEMBLE, MethodType(Kernel(driver, library, symbol(ASSEMBLE), True, name, sizes).call(), self))
 
     def _blocks(self, function: str) -> ModuleType:
         """The library of a function for many states: from the cache, where its name is known, else built."""

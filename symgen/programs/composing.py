@@ -17,7 +17,7 @@ from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.methods._composition import Compose
 from symgen.options import ProgramOptions
-from symgen.programs import adjusting, deriving
+from symgen.programs import adjusting, closing, deriving
 
 Made = Callable[[str], Program]
 """The Program of a function by name."""
@@ -34,7 +34,8 @@ def composed(mechanism: Mechanism, function: str, method: str, compose: Compose,
 
     def results(home: Derivation) -> list[Result]:
         found = compose(Inlining(mechanism, home, made))
-        return [(one.name, one.sizes(mechanism.sizes), atoms) for one, atoms in zip(what.results, found, strict=True)]
+        sizes = mechanism.sizes._replace(NL=closing.rows(mechanism) if what.of_loops else 0)
+        return [(one.name, one.sizes(sizes), atoms) for one, atoms in zip(what.results, found, strict=True)]
 
     return put_together(mechanism, what, method, options, results)
 

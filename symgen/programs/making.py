@@ -19,7 +19,7 @@ from symgen.derivation.scalars import TooManyRows
 from symgen.derivatives import Derivative
 from symgen.description.loading import load
 from symgen.errors import ArgumentError, MethodRefusal, OutOfReach, RequestError
-from symgen.functions import BY_DEFAULT, EQUATIONS, FUNCTIONS, OF_LOOPS, PREPARING, REGROUP, USUAL
+from symgen.functions import ASSEMBLE, ASSEMBLING, BY_DEFAULT, EQUATIONS, FUNCTIONS, OF_LOOPS, PREPARING, REGROUP, USUAL
 from symgen.ir import Program
 from symgen.mechanism import Mechanism
 from symgen.names import named
@@ -289,12 +289,14 @@ def _key(mechanism: Mechanism, function: str, method: str | None, options: Progr
 
 
 def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: str | None = None) -> dict[str, str | None]:
-    """{function: method or None} from names like "mass_matrix" or "forward_dynamics=riccati".
+    """{function: method or None} from names like "mass_matrix" or "forward_dynamics=riccati"; "assemble" is those it calls.
 
     None means every function that this robot can have: without those that are made on request, those that divide by a singular
-    M, and the inverse above INVERSE_ON_REQUEST_ABOVE joints.
+    M, and the inverse above INVERSE_ON_REQUEST_ABOVE joints. OutOfReach where the robot's loops cannot be closed.
     """
     if functions is None:
+        if mechanism.loops:
+            closing.assembly(mechanism)   # a robot whose loops do not close is not what it was meant to be
         usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
         chosen: dict[str, str | None] = {name: None for name in usual if refusal(mechanism, name, payload) is None}
         if mechanism.nv > INVERSE_ON_REQUEST_ABOVE:
@@ -303,8 +305,11 @@ def requested(mechanism: Mechanism, functions: Iterable[str] | None, payload: st
     chosen = {}
     for item in functions:
         name, _, method = item.partition("=")
-        chosen[named(name)] = method or None
-        _asked_for(name)
+        if item == ASSEMBLE:
+            chosen = dict.fromkeys(ASSEMBLING) | chosen
+        else:
+            chosen[named(name)] = method or None
+            _asked_for(name)
     if not chosen:
         raise ArgumentError("no function is named; name one, or give None for every function that the robot has")
     return chosen

@@ -22,7 +22,7 @@ import numpy as np
 
 from symgen.errors import RequestError
 from symgen.mechanism import Mechanism
-from symgen.reference import closing
+from symgen.reference import closing, starts
 from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import GRID
@@ -46,6 +46,8 @@ NOTHING = Fraction(1, 10**40)
 SHARPENED = 40
 REACH = Fraction(3, 5)
 """rad and m within which states are drawn round the assembled pose."""
+FINE = 2**40
+"""Parts of a rad or m by which a position is told that somebody asks for."""
 STEEP = 1e-2
 """The least of the dependent velocities' singular values, beside the largest, at a state that is drawn."""
 
@@ -83,11 +85,11 @@ class Assembly:
 @lru_cache(maxsize=64)
 def assemble(mechanism: Mechanism) -> Assembly:
     """Close the loops of a mechanism from its declared start, or else from poses round it. OpenLoops says why they cannot be."""
-    floats, begun = Motion(mechanism, FLOAT), _start(mechanism)
+    floats, begun = Motion(mechanism, FLOAT), starts.start(mechanism)
     start = float(np.abs(closing.residual(floats, None, begun)).max())
     tries, turned, singular = [], False, None
     for attempt in range(STARTS):
-        q = _gauss_newton(floats, _near(mechanism, begun, attempt))
+        q = _gauss_newton(floats, starts.near(mechanism, begun, attempt))
         tries.append(float(np.abs(closing.residual(floats, None, q)).max()))
         if tries[-1] > CLOSED:
             continue
@@ -127,7 +129,7 @@ def _judged(mechanism: Mechanism, guess: Assembly) -> Assembly:
     scalars = arb(DIGITS + GUARD)
     reference = Motion(mechanism, scalars)
     # the first one is the assembled pose itself, sharpened
-    own = _sharpened(reference, mechanism, guess, _rational(mechanism, guess.q))
+    own = _sharpened(reference, mechanism, guess, starts.rational(mechanism, guess.q))
     q = scalars.array(np.array([list(own), *states["q"]], dtype=object))
     with scalars.working():
         A = closing.jacobian(reference, None, q)
@@ -171,13 +173,13 @@ def closed_states(mechanism: Mechanism, at: Assembly, count: int, seed: int = 0)
     """
     random = Random(f"loops/{seed}/{mechanism.nv}/{count}")
     floats, sharp = Motion(mechanism, FLOAT), Motion(mechanism, arb(DIGITS + GUARD))
-    centre = _rational(mechanism, at.q)
+    centre = starts.rational(mechanism, at.q)
     states: dict[str, list[Array]] = {"q": [], "v": []}
     steep, reach = STEEP, REACH
     for tried in range(1, 200 * count):
         if tried % (8 * count) == 0:
             steep, reach = steep / 4, reach / 2
-        drawn = _drawn(mechanism, centre, reach, random)
+        drawn = starts.drawn(mechanism, centre, reach, random)
         rates = [Fraction(random.randint(-2 * GRID, 2 * GRID), GRID) for _ in range(mechanism.nv)]
         q = _closed(floats, sharp, at, drawn, steep)
         if q is None:
@@ -190,6 +192,33 @@ def closed_states(mechanism: Mechanism, at: Assembly, count: int, seed: int = 0)
         if len(states["q"]) == count:
             return {name: np.array([list(row) for row in rows], dtype=object) for name, rows in states.items()}
     raise OpenLoops(f"of the poses drawn round the assembled one of '{mechanism.name}' too few close; declare another start")
+
+
+def closed_near(mechanism: Mechanism, q: Sequence[float] | None) -> Array:
+    """A closed pose (NQ) in Fractions of DIGITS places: where damped steps lead from q, None being the declared start.
+
+    OpenLoops where they lead to none, or to a singular one.
+    """
+    at, floats = assemble(mechanism), Motion(mechanism, FLOAT)
+    if q is None:
+        found = np.array(at.q)
+    else:
+        found = _gauss_newton(floats, np.array(q, dtype=float))
+        if not (size := float(np.abs(closing.residual(floats, None, found)).max())) <= CLOSED:
+            raise OpenLoops(f"from that position the loops of '{mechanism.name}' do not close: {size:.2g} m or rad are left; "
+                            "start nearer to a closed one")
+        if closing.astray(floats, found):
+            raise OpenLoops(f"from that position the loops of '{mechanism.name}' close with one frame turned half round against "
+                            "the other; start nearer to a closed one")
+        at = replace(at, dependent=_dependent(closing.jacobian(floats, None, found), at.rank))
+    return _sharpened(Motion(mechanism, arb(DIGITS + GUARD)), mechanism, at, starts.rational(mechanism, found, FINE))
+
+
+def open_states(mechanism: Mechanism, at: Assembly, count: int, seed: int, apart: Fraction) -> list[Array]:
+    """Positions (NQ) on the grid that states are drawn on, off the closed states of the same seed by at most `apart`."""
+    random = Random(f"open/{seed}/{mechanism.nv}/{count}")
+    closed = closed_states(mechanism, at, count, seed)["q"]
+    return [starts.drawn(mechanism, starts.rational(mechanism, q), apart, random) for q in closed]
 
 
 def _closed(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: float) -> Array | None:
@@ -284,64 +313,6 @@ def _decimal(balls: Array) -> Array:
         return Fraction(int(str((one.mid() * whole + flint.arb("0.5")).floor().unique_fmpz())), whole)
 
     return np.asarray(np.frompyfunc(rounded, 1, 1)(balls), dtype=object)
-
-
-# -- starts ----------------------------------------------------------------------------------------------------------------
-
-def _start(mechanism: Mechanism) -> Array:
-    """The declared start, in floats; of what it does not name, where each joint leaves its body in its own frame."""
-    declared, found = dict(mechanism.start), []
-    for joint in mechanism.leading:
-        own = np.array([float(x) for x in declared.get(joint.name, joint.type.neutral)])
-        if (first := joint.type.quaternion) is not None:
-            own[first:first + 4] /= np.linalg.norm(own[first:first + 4])
-        found.append(own)
-    return np.concatenate(found)
-
-
-def _near(mechanism: Mechanism, begun: Array, attempt: int) -> Array:
-    """The start itself, then poses round it, farther and farther."""
-    if not attempt:
-        return begun.copy()
-    random = Random(f"start/{mechanism.nv}/{attempt}")
-    return _drawn(mechanism, _rational(mechanism, begun), Fraction(attempt, 8), random).astype(float)
-
-
-def _rational(mechanism: Mechanism, q: Sequence[float] | Array) -> Array:
-    """A pose on the grid that states are drawn on: quaternions by the point of the sphere that is seen from its pole."""
-    found: list[Fraction] = []
-    for joint, own in zip(mechanism.leading, _places(mechanism), strict=True):
-        entries = [Fraction(round(float(x) * GRID), GRID) for x in q[own]]
-        if (first := joint.type.quaternion) is not None:
-            entries[first:first + 4] = _unit([float(x) for x in q[own][first:first + 4]], [Fraction(0)] * 3)
-        found += entries
-    return np.array(found, dtype=object)
-
-
-def _drawn(mechanism: Mechanism, centre: Array, reach: Fraction, random: Random) -> Array:
-    """Round a pose on the grid, within `reach` of it in every coordinate."""
-    found: list[Fraction] = []
-    span = int(reach * GRID)
-    for joint, own in zip(mechanism.leading, _places(mechanism), strict=True):
-        entries = [x + Fraction(random.randint(-span, span), GRID) for x in centre[own]]
-        if (first := joint.type.quaternion) is not None:
-            push = [Fraction(random.randint(-span, span), 2 * GRID) for _ in range(3)]
-            entries[first:first + 4] = _unit([float(x) for x in centre[own][first:first + 4]], push)
-        found += entries
-    return np.array(found, dtype=object)
-
-
-def _unit(quaternion: Sequence[float], push: Sequence[Fraction]) -> list[Fraction]:
-    """A rational unit quaternion near one that is given, its place on the sphere as seen from the pole −1 moved by `push`."""
-    x, y, z, w = quaternion
-    sign = -1 if w < 0 else 1
-    u = [Fraction(round(sign * one / (1 + abs(w)) * GRID), GRID) + p for one, p in zip((x, y, z), push, strict=True)]
-    square = sum((one * one for one in u), Fraction(0))
-    return [*(sign * 2 * one / (1 + square) for one in u), sign * (1 - square) / (1 + square)]
-
-
-def _places(mechanism: Mechanism) -> list[slice]:
-    return [own for own, follows in zip(mechanism.q_slices, mechanism.follows, strict=True) if follows is None]
 
 
 def _gauss_newton(floats: Motion, q: Array) -> Array:

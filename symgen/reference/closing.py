@@ -115,6 +115,16 @@ def astray(motion: Motion, q: Array) -> Array:
         return found
 
 
+def turned(motion: Motion, q: Array) -> Array:
+    """Of the axes that both frames of a loop have alike where it is closed, 1 less the cosine between them, summed (...)."""
+    placed, found = motion.placements(q), 0 * q.sum(axis=-1)
+    for loop in motion.mechanism.loops:
+        at = relative(motion, loop, placed, q.shape[:-1])
+        for k in loop.type.aligned:
+            found = found + (1 - _times(at.first[k], at.second[k])[0])
+    return np.asarray(found)
+
+
 def residual(motion: Motion, kept: Kept | None, q: Array) -> Array:
     """C (..., NL)."""
     return rows(motion, kept, q)[0]

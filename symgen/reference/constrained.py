@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from symgen.closures import Unspun
 from symgen.mechanism import Mechanism
 from symgen.reference import closing
 from symgen.reference.arrays import times, transposed
@@ -91,6 +92,21 @@ def constraint_impulse(reference: Any, q: Array, v: Array, restitution: Array, p
     return {"v_next": v + times(Y, found), "impulse": found}
 
 
+@at_precision
+def assembly_step(reference: Any, q: Array, damping: Array) -> dict[str, Array]:
+    """δ = −Jᵀ (J Jᵀ + μ 1)⁻¹ C and C. J is the slope of C(q ⊕ δ): of rows that are about velocities alone it is zero."""
+    kept = assembled(reference).kept
+    C, J = closing.residual(reference, kept, q), closing.jacobian(reference, kept, q)
+    answered = [not isinstance(loop.type.rows[k], Unspun)
+                for loop, own in zip(reference.mechanism.loops, kept, strict=True) for k in own]
+    J, left = J[..., answered, :], C[..., answered]
+    S = J @ transposed(J)
+    mu = damping * np.trace(S, axis1=-2, axis2=-1)
+    S = S + mu[..., None, None] * reference.scalars.array(np.eye(S.shape[-1], dtype=int))
+    return {"delta": -times(transposed(J), reference.scalars.solve(S, left[..., None])[..., 0]), "C": C,
+            "turned": closing.turned(reference, q)}
+
+
 def _split(reference: Any, q: Array) -> tuple[list[int], list[int], Array, Array]:
     """The velocities that loops give and the others, A (..., NL, NV), and G⁻¹ A_dᵀ (..., rank, NL)."""
     at = assembled(reference)
@@ -128,6 +144,7 @@ def _of(name: str, oracle: Callable[..., Array]) -> Callable[..., dict[str, Arra
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "constrained_forward_dynamics": constrained_forward_dynamics,
     "constraint_impulse": constraint_impulse,
+    "assembly_step": assembly_step,
     "constrained_inverse_dynamics": constrained_inverse_dynamics,
     "reduced_mass_matrix": reduced_mass_matrix,
     "constraint_residual": _of("C", closing.residual),

@@ -14,7 +14,7 @@ from symgen.errors import MechanismError
 from symgen.loops import counted as loops_counted
 from symgen.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
 from symgen.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Rotate, Shift, Slide, Vector3
-from symgen.programs import deriving
+from symgen.programs import assembled, deriving
 from symgen.programs.layout import Layout, layouts
 from symgen.tables import table
 
@@ -53,7 +53,15 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
         if texts:
             lines += ["", f"{title} ({len(texts)})" if len(texts) > 1 else title]
             lines += [line for text in texts for line in _wrapped(text, whole, "  ")]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_closed(mechanism, whole)]) + "\n"
+
+
+def _closed(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+    """What closing its loops showed."""
+    if mechanism.loops:
+        yield from ("", "Closing the loops")
+        for sentence in assembled.sentences(mechanism):
+            yield from _wrapped(sentence, whole, "  ")
 
 
 def counted(mechanism: Mechanism) -> str:

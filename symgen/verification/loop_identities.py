@@ -24,8 +24,8 @@ LEFT = 1e-15
 
 def _balance(f: Functions) -> Distance:
     """M a + c − tau − Aᵀ λ."""
-    q, v = (f.states[name] for name in CLOSED)
     found, A = f("constrained_forward_dynamics"), f("constraint_jacobian")["A"]
+    q, v = (f.states[name] for name in CLOSED)
     driven = f("inverse_dynamics", q=q, v=v, a=found["a"])["tau"]
     held, tau = times(transposed(A), found["lambda"]), f.states["tau"]
     return driven - tau - held, _sizes(driven, tau, held)
@@ -46,7 +46,8 @@ def _thrown_back(f: Functions) -> Distance:
 
 def _slope(f: Functions) -> Distance:
     """dC/dt along v, by central differences with h = 1e-25, less A v: of the rows that positions answer for."""
-    reference, q, v, A = f.truth.reference, f.states[CLOSED[0]], f.states["v"], f("constraint_jacobian")["A"]
+    A = f("constraint_jacobian")["A"]
+    reference, q, v = f.truth.reference, f.states[CLOSED[0]], f.states["v"]
     h = f.truth.scalars.constant(Fraction(1, 10**25))
     still = f.truth.scalars.array([0] * len(q))
     moved = [f("constraint_residual", q=integrate(reference, q, v, still + s))["C"] for s in (h, -h)]

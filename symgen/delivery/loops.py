@@ -1,0 +1,52 @@
+"""What the header, the README and the manifest of a folder say of loops that joints close; nothing where there are none."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from symgen.backends import printer
+from symgen.backends._markdown import prose
+from symgen.backends._target import Target
+from symgen.functions import ASSEMBLE, ASSEMBLING
+from symgen.ir import Program
+from symgen.mechanism import Mechanism
+from symgen.programs import assembled
+
+COLUMNS = 120
+
+
+def of_header(mechanism: Mechanism) -> list[str]:
+    """Lines of the C header, in ASCII."""
+    if not mechanism.loops:
+        return []
+    said = f"Joints close loops of this robot. {_sentence(assembled.AS_IF_OPEN)}"
+    known = assembled.facts(mechanism)
+    said += f" {_sentence(assembled.LEAST)}" if known.get("redundant") else ""
+    return textwrap.wrap(said, COLUMNS)
+
+
+def of_manifest(mechanism: Mechanism, programs: Mapping[str, Program], target: Target) -> dict[str, Any]:
+    """Under `closing` what closing them showed, and the driver that closes them."""
+    if not mechanism.loops:
+        return {}
+    found = assembled.facts(mechanism)
+    driver = printer().assembling(programs, target)
+    if driver:
+        header, file = driver
+        found["assemble"] = {"symbol": target.symbol(ASSEMBLE), "file": file, "header": header, "calls": list(ASSEMBLING),
+                             "arguments": [{"name": "q", "shape": [mechanism.nq]}],
+                             "result": {"name": "q_out", "shape": [mechanism.nq]},
+                             **printer().assembly(programs)}
+    return {"closing": found}
+
+
+def of_readme(mechanism: Mechanism, programs: Mapping[str, Program]) -> dict[str, Any]:
+    """`loops`, sentences; and `assembly`, what is said of the driver, where there is one."""
+    said = [prose(_sentence(one)) for one in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops]
+    return {"loops": said, "assembly": printer().assembly(programs)}
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."

@@ -1,0 +1,97 @@
+"""What closing its loops showed of a robot, as sentences and as facts: the pose, what is left to move, which rows say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from symgen.description.loading import load
+from symgen.errors import ArgumentError, OutOfReach
+from symgen.functions import ASSEMBLING
+from symgen.mechanism import Joint, Mechanism
+from symgen.programs import closing
+
+if TYPE_CHECKING:
+    from symgen.reference.assembling import Assembly
+
+PLACES = 6
+"""Of a coordinate that is shown, behind the point: farther than that a pose from floats is not the same on every machine."""
+AS_IF_OPEN = ("constrained_, constraint_, reduced_ and assembly_ functions alone know of the loops: forward_dynamics, "
+              "mass_matrix and all others are those of the tree, as if no loop were closed")
+LEAST = "forces of the loops are the least ones that keep them closed, since others would as well"
+
+
+def assemble(robot: Mechanism | str | PathLike[str], q: Sequence[float] | None = None) -> dict[str, tuple[Fraction, ...]]:
+    """Positions at which the loops of a robot are closed: of each joint its coordinates (rad, m), decimals of 120 places.
+
+    They are where damped Gauss-Newton steps lead from `q` (NQ numbers; None: the declared start), C(q) = 0 to all places.
+    Raises ArgumentError for another number of numbers, and OutOfReach where there is no loop or the steps close none.
+    """
+    from symgen.reference import assembling
+
+    mechanism = robot if isinstance(robot, Mechanism) else load(robot)
+    if (why := closing.refusal(mechanism, ASSEMBLING[0])) is not None:
+        raise OutOfReach(why)
+    if q is not None and len(q) != mechanism.nq:
+        raise ArgumentError(f"q has {len(q)} numbers, and '{mechanism.name}' has {mechanism.nq} coordinates; give one for each")
+    closing.assembly(mechanism)
+    try:
+        found = assembling.closed_near(mechanism, q)
+    except assembling.OpenLoops as error:
+        raise OutOfReach(str(error)) from None
+    return {joint.name: tuple(found[own]) for joint, own in _leading(mechanism)}
+
+
+def facts(mechanism: Mechanism) -> dict[str, Any]:
+    """Of a robot with loops whose loops close, for programs; `refused` with a sentence of one whose loops do not.
+
+    `assembled` has the coordinates of each joint (rad, m), rounded to PLACES; `open_by` (m, rad) is the largest entry of C at
+    the declared start; `idle` names, by loop, what no motion asks of it.
+    """
+    try:
+        found = closing.assembly(mechanism)
+    except OutOfReach as error:
+        return {"refused": str(error)}
+    return {"assembled": _pose(mechanism, found), "open_by": float(f"{found.start:.2g}"), "mobility": mechanism.nv - found.rank,
+            "rows": found.rows, "redundant": found.redundant, "idle": _idle(mechanism, found)}
+
+
+def sentences(mechanism: Mechanism) -> list[str]:
+    """The same for a person; nothing of a robot without loops."""
+    if not mechanism.loops:
+        return []
+    known = facts(mechanism)
+    if "refused" in known:
+        return [known["refused"]]
+    pose = ", ".join(f"{name} {' '.join(f'{x:.{PLACES}f}' for x in values)}" for name, values in known["assembled"].items())
+    free = known["mobility"]
+    said = [f"the loops close at {pose} (rad, m); the declared start is open by {known['open_by']:.2g} m or rad",
+            f"{mechanism.nv} velocities less {mechanism.nv - free} that the loops take leave {free} free; "
+            f"A has {known['rows']} rows" + (f", {known['redundant']} of them redundant: {LEAST}" if known["redundant"] else "")]
+    said += [f"loop {name}: no motion asks for its {_listed(rows)}, and A leaves that out"
+             for name, rows in known["idle"].items()]
+    return said
+
+
+def _pose(mechanism: Mechanism, found: Assembly) -> dict[str, list[float]]:
+    """By joint; one that follows another has no coordinates of its own."""
+    return {joint.name: [round(x, PLACES) + 0.0 for x in found.q[own]] for joint, own in _leading(mechanism)}
+
+
+def _leading(mechanism: Mechanism) -> Iterator[tuple[Joint, slice]]:
+    """The joints that have coordinates, and where."""
+    each = zip(mechanism.joints, mechanism.q_slices, mechanism.follows, strict=True)
+    return ((joint, own) for joint, own, follows in each if follows is None)
+
+
+def _idle(mechanism: Mechanism, found: Assembly) -> dict[str, list[str]]:
+    """By loop, the forces of the rows that are left out."""
+    idle = {loop.name: [force for k, force in enumerate(loop.type.forces) if k not in kept]
+            for loop, kept in zip(mechanism.loops, found.kept, strict=True)}
+    return {name: rows for name, rows in idle.items() if rows}
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
