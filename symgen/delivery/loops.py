@@ -23,6 +23,7 @@ def of_header(mechanism: Mechanism) -> list[str]:
         return []
     said = f"Joints close loops of this robot. {_sentence(assembled.AS_IF_OPEN)}"
     known = assembled.facts(mechanism)
+    said += "" if "refused" in known else f" {_sentence(assembled.rows(mechanism))}"
     said += f" {_sentence(assembled.LEAST)}" if known.get("redundant") else ""
     return textwrap.wrap(said, COLUMNS)
 
@@ -44,7 +45,8 @@ def of_manifest(mechanism: Mechanism, programs: Mapping[str, Program], target: T
 
 def of_readme(mechanism: Mechanism, programs: Mapping[str, Program]) -> dict[str, Any]:
     """`loops`, sentences; and `assembly`, what is said of the driver, where there is one."""
-    said = [prose(_sentence(one)) for one in (*assembled.sentences(mechanism), assembled.AS_IF_OPEN) if mechanism.loops]
+    known = [] if not mechanism.loops or "refused" in assembled.facts(mechanism) else [assembled.rows(mechanism)]
+    said = [prose(_sentence(one)) for one in (*assembled.sentences(mechanism), *known, assembled.AS_IF_OPEN) if mechanism.loops]
     return {"loops": said, "assembly": printer().assembly(programs)}
 
 

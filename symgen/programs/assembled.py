@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 PLACES = 6
 """Of a coordinate that is shown, behind the point: farther than that a pose from floats is not the same on every machine."""
-AS_IF_OPEN = ("constrained_, constraint_, reduced_ and assembly_ functions alone know of the loops: forward_dynamics, "
-              "mass_matrix and all others are those of the tree, as if no loop were closed")
+AS_IF_OPEN = ("only constrained_, constraint_, reduced_ and assembly_ functions know of the loops: forward_dynamics, mass_matrix and "
+              "all others are those of the tree, as if no loop were closed")
 LEAST = "forces of the loops are the least ones that keep them closed, since others would as well"
 
 
@@ -73,6 +73,16 @@ def sentences(mechanism: Mechanism) -> list[str]:
     said += [f"loop {name}: no motion asks for its {_listed(rows)}, and A leaves that out"
              for name, rows in known["idle"].items()]
     return said
+
+
+def rows(mechanism: Mechanism) -> str:
+    """What the rows of A and C are, in their order, and with them the forces; and which velocities are independent."""
+    found = closing.assembly(mechanism)
+    named = [f"{loop.name} {force} ({unit})" for loop, kept in zip(mechanism.loops, found.kept, strict=True)
+             for k, (force, unit) in enumerate(zip(loop.type.forces, loop.type.units, strict=True)) if k in kept]
+    free = [name for k, name in enumerate(mechanism.velocity_names) if k not in found.given]
+    return (f"rows of A, C and lambda, in the axes of each loop's first frame: {'; '.join(named)}. "
+            f"Independent: {', '.join(free)}")
 
 
 def _pose(mechanism: Mechanism, found: Assembly) -> dict[str, list[float]]:
