@@ -21,7 +21,7 @@ from symgen.poses import X_AXIS, Angle, Shift, Turn
 from symgen.programs import differentiating
 from symgen.programs.closing import assembly
 from symgen.programs.making import program
-from symgen.reference import closing, constrained
+from symgen.reference import closing, damped
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
@@ -289,4 +289,4 @@ def test_a_sign_that_is_wrong_is_seen_wherever_it_stands(function: str) -> None:
 
 
 def test_damping_of_the_oracle_is_the_programs() -> None:
-    assert constrained.DAMPING == _constrained.DAMPING
+    assert damped.DAMPING == _constrained.DAMPING

@@ -7,7 +7,6 @@ so does this: of the dense S, by a general linear solve.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,10 @@ from symgen.mechanism import Mechanism
 from symgen.reference import closing
 from symgen.reference.arrays import times, transposed
 from symgen.reference.assembling import Assembly, assemble, closed_states
+from symgen.reference.damped import DAMPING, damped
 from symgen.reference.motion import at_precision
 from symgen.reference.precision import FLOAT, Array
 
-DAMPING = Fraction(1, 10**6)
-"""Of redundant rows: μ, as a part of the mean of the diagonal of S."""
 FEWEST, MOST, MARGIN, LEFT = 3, 8, 10, 1e-16
 
 
@@ -60,18 +58,9 @@ def assembled(reference: Any) -> Assembly:
 
 def forces(reference: Any, S: Array, right: Array) -> Array:
     """λ (..., NL) with S λ = right, or of redundant rows what the damped solves leave."""
-    solve = reference.scalars.solve
-    if not assembled(reference).redundant:
-        return np.asarray(solve(S, right[..., None])[..., 0])
-    count = S.shape[-1]
-    mean = np.trace(S, axis1=-2, axis2=-1) / count
-    mu = np.asarray(mean * reference.scalars.constant(DAMPING))
-    unit = reference.scalars.array(np.eye(count, dtype=int))
-    damped = S + mu[..., None, None] * unit
-    turns, found = solves(reference.mechanism, type(reference)), 0 * right
-    for _ in range(turns):
-        found = solve(damped, (right + mu[..., None] * found)[..., None])[..., 0]
-    return np.asarray(found)
+    if assembled(reference).redundant:
+        return damped(reference.scalars, S, right, solves(reference.mechanism, type(reference)))
+    return np.asarray(reference.scalars.solve(S, right[..., None])[..., 0])
 
 
 @at_precision

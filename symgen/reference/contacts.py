@@ -13,7 +13,6 @@ Arrays are as `symgen.reference.mechanics` has them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from symgen.mechanism import Mechanism
 from symgen.reference.arrays import times, transposed
+from symgen.reference.damped import damped
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
@@ -28,8 +28,8 @@ from symgen.reference.states import draw_states
 DIGITS, STATES, SEED = 80, 3, 78
 NOTHING = 1e-30
 """Of what a row's product with itself was: what the rows before it leave over of it is nothing then."""
-SOLVES, DAMPING = 3, Fraction(1, 10**6)
-"""Solves where forces are redundant, and μ as a part of the mean of the diagonal."""
+SOLVES = 3
+"""Where forces are redundant."""
 AXES = 3
 
 
@@ -82,11 +82,7 @@ def held(reference: Any, q: Array, free: Array, gamma: Array, active: Array, pay
         moved = scalars.solve(mass, np.concatenate([transposed(A), free[..., None]], axis=-1))
         felt = A @ moved[..., :-1] + idle
         right = -(times(A, moved[..., -1]) + holds * gamma)
-        n = felt.shape[-1]
-        mu = np.trace(felt, axis1=-2, axis2=-1) * scalars.constant(DAMPING / n)
-        damped, f = felt + mu[..., None, None] * np.eye(n, dtype=int), 0 * right
-        for _ in range(SOLVES):
-            f = scalars.solve(damped, (right + mu[..., None] * f)[..., None])[..., 0]
+        f = damped(scalars, felt, right, SOLVES)
         return moved[..., -1] + times(moved[..., :-1], f), f
 
 

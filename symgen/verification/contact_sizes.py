@@ -13,6 +13,7 @@ import numpy as np
 
 from symgen.functions import FUNCTIONS
 from symgen.reference import contacts
+from symgen.reference.damped import DAMPING
 from symgen.reference.precision import Array
 from symgen.verification.exact import ExactAnswers
 
@@ -74,7 +75,7 @@ def _inverse(truth: ExactAnswers, S: Array, holds: Array) -> Array:
     if not contacts.redundant(truth.mechanism, truth.rough.contact):
         found = np.linalg.inv(S + idle)
     else:
-        mu = float(contacts.DAMPING) * np.trace(S + idle, axis1=-2, axis2=-1)[..., None, None] / S.shape[-1]
+        mu = float(DAMPING) * np.trace(S + idle, axis1=-2, axis2=-1)[..., None, None] / S.shape[-1]
         once = np.linalg.inv(S + idle + mu * unit)
         found = once + mu * once @ once + mu * mu * once @ once @ once
     return np.asarray(holds[..., :, None] * found * holds[..., None, :])
